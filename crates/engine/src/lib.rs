@@ -1,0 +1,11 @@
+//! The engine of the simulation: an event queue with its virtual clock, lazy timers, named random streams.
+//!
+//! May: order events, draw random numbers. May not: know what the events mean; it has never heard of a network.
+
+mod queue;
+mod random;
+mod timer;
+
+pub use queue::EventQueue;
+pub use random::Stream;
+pub use timer::LazyTimer;

@@ -1,0 +1,2 @@
+//! Scenario files: TOML in, checked structs out.
+pub mod model;

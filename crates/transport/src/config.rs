@@ -1,0 +1,156 @@
+//! Everything that can be set about a transport: plain data, filled in from a profile and a scenario.
+
+use congestion::Growth;
+use units::{Bytes, Nanos};
+
+/// One end of a TCP connection, or of each subflow of an MPTCP connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Payload bytes of a full segment, options not included.
+    pub mss: Bytes,
+    /// IP and TCP header bytes without options, counted in the packet size.
+    pub header: Bytes,
+    /// Further bytes per packet on the wire (tunnel, link framing).
+    pub overhead: Bytes,
+    /// Initial window, in MSS.
+    pub initial_window: u32,
+    /// Initial slow-start threshold; `Bytes::MAX`: unlimited.
+    pub initial_ssthresh: Bytes,
+    /// How the Reno rules count acknowledgements.
+    pub growth: Growth,
+    /// Retransmission timer.
+    pub rto: RtoConfig,
+    /// SYN retransmissions before the connection attempt is given up.
+    pub syn_retries: u32,
+    /// Consecutive timeouts of one segment before the connection or subflow is given up.
+    pub retries: u32,
+    /// Acknowledgement policy of the receiver.
+    pub ack: AckConfig,
+    /// Selective acknowledgements.
+    pub sack: bool,
+    /// Timestamps option: 12 bytes in every segment, a round-trip sample from every ACK.
+    pub timestamps: bool,
+    /// How losses are detected and repaired.
+    pub recovery: RecoveryKind,
+    /// Proportional Rate Reduction (RFC 6937) instead of an immediate cut; needs SACK.
+    pub prr: bool,
+    /// Duplicate ACKs that mean a loss.
+    pub dupthresh: u32,
+    /// Limited Transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Nagle's algorithm.
+    pub nagle: bool,
+    /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// Window scale option; without it no more than 65,535 bytes are advertised.
+    pub window_scaling: bool,
+    /// Receive buffer at the start.
+    pub receive_buffer: Bytes,
+    /// Autotuning may grow the receive buffer to this; equal to `receive_buffer`: fixed.
+    pub receive_buffer_max: Bytes,
+    /// Send buffer: fixed, or twice the congestion window up to a maximum.
+    pub send_buffer: SendBuffer,
+}
+
+/// RFC 6298 timer parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first sample.
+    pub initial: Nanos,
+    /// Lower bound; what it bounds is said by `floor`.
+    pub min: Nanos,
+    /// Upper bound, also of the backed-off timer.
+    pub max: Nanos,
+    /// Clock granularity G.
+    pub granularity: Nanos,
+    /// What `min` bounds.
+    pub floor: RtoFloor,
+}
+
+/// What the minimum RTO bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoFloor {
+    /// The whole timer (RFC 6298).
+    Total,
+    /// The variance term: RTO = SRTT + max(min, 4 RTTVAR) (Linux).
+    Variance,
+}
+
+/// When a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckConfig {
+    /// Acknowledge every n-th full segment at once.
+    pub every: u32,
+    /// Otherwise after this long.
+    pub delay: Nanos,
+    /// Acknowledge each of the first n segments at once (Linux quick ACKs).
+    pub quick: u32,
+}
+
+/// How losses are detected and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// RFC 6582: duplicate ACKs and partial ACKs; the only one that works without SACK.
+    NewReno,
+    /// RFC 6675: SACK scoreboard.
+    Sack,
+    /// RFC 8985: RACK-TLP, by time.
+    Rack,
+}
+
+/// Size of the send buffer: written by the application and not yet acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendBuffer {
+    /// This much.
+    Fixed(Bytes),
+    /// Twice the (sum of the) congestion window(s), at least 87,040 and at most this many bytes.
+    Auto {
+        /// Upper limit.
+        max: Bytes,
+    },
+}
+
+/// What MPTCP adds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MptcpConfig {
+    /// Which subflows are opened.
+    pub path_manager: PathManager,
+    /// When data is sent again on another subflow.
+    pub reinjection: Reinjection,
+    /// DSS checksum: 2 more bytes per mapping.
+    pub checksum: bool,
+    /// 64-bit data sequence numbers and Data ACKs on the wire (otherwise 32-bit): bytes of option space, and so
+    /// how many SACK blocks fit.
+    pub wide_sequence: bool,
+    /// False: the peer answers without MP_CAPABLE and the connection falls back to TCP.
+    pub peer_capable: bool,
+}
+
+/// Which subflows the client opens after the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathManager {
+    /// One per path: each local address to one remote address it can reach, known beforehand.
+    PerPath {
+        /// Subflows on each path.
+        subflows: u32,
+    },
+    /// Every local address to every remote address that it can reach and that the peer has announced by ADD_ADDR.
+    FullMesh {
+        /// Subflows on each pair.
+        subflows: u32,
+    },
+    /// Several subflows with different ports on the first address pair; routing may spread them.
+    NdiffPorts {
+        /// Subflows in all.
+        subflows: u32,
+    },
+}
+
+/// When data outstanding on one subflow is sent again on another (sheet 6.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reinjection {
+    /// At the first timeout of a subflow, and when it dies.
+    Timeout,
+    /// Only when it dies.
+    Death,
+}

@@ -1,0 +1,182 @@
+//! Named options of an algorithm: declared once as data, so that files, lists and docs cannot disagree.
+
+use crate::{BitsPerSecond, Bytes, Nanos, Ratio};
+
+/// What an option holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OptionKind {
+    /// true or false.
+    Flag,
+    /// A whole number within the bounds, both included.
+    Integer {
+        /// Smallest allowed value.
+        min: u64,
+        /// Largest allowed value.
+        max: u64,
+    },
+    /// A real number within the bounds, both included.
+    Number {
+        /// Smallest allowed value.
+        min: f64,
+        /// Largest allowed value.
+        max: f64,
+    },
+    /// A duration with its unit.
+    Duration,
+    /// A size with its unit.
+    Size,
+    /// A rate with its unit.
+    Rate,
+    /// A probability between 0 and 1.
+    Probability,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OptionValue {
+    /// See [`OptionKind::Flag`].
+    Flag(bool),
+    /// See [`OptionKind::Integer`].
+    Integer(u64),
+    /// See [`OptionKind::Number`].
+    Number(f64),
+    /// See [`OptionKind::Duration`].
+    Duration(Nanos),
+    /// See [`OptionKind::Size`].
+    Size(Bytes),
+    /// See [`OptionKind::Rate`].
+    Rate(BitsPerSecond),
+    /// See [`OptionKind::Probability`].
+    Probability(Ratio),
+    /// See [`OptionKind::Choice`].
+    Choice(String),
+}
+
+/// Declaration of one option. `default` is text as in a scenario file; `None` makes the option compulsory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptionSpec {
+    /// The key in the scenario file.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: OptionKind,
+    /// Default as written in a file, without quotes; `None`: must be given.
+    pub default: Option<&'static str>,
+    /// One line for lists and docs.
+    pub doc: &'static str,
+}
+
+/// The checked options of one algorithm: every declared option is present with a value of its kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options(Vec<(&'static str, OptionValue)>);
+
+/// Asking for an undeclared option or with the wrong kind is a bug in the algorithm, not in a file.
+macro_rules! getter {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty) => {
+        $(#[$doc])*
+        ///
+        /// # Panics
+        /// If the option is not declared with this kind.
+        pub fn $name(&self, name: &str) -> $type {
+            match self.get(name) {
+                Some(OptionValue::$variant(value)) => value.clone().into(),
+                other => panic!("option `{name}` is not declared as {}: {other:?}", stringify!($variant)),
+            }
+        }
+    };
+}
+
+impl Options {
+    /// From values already checked against their specs.
+    pub fn new(values: Vec<(&'static str, OptionValue)>) -> Self {
+        Self(values)
+    }
+
+    /// All defaults of `specs`.
+    ///
+    /// # Panics
+    /// If a default does not parse, or an option is compulsory.
+    pub fn defaults(specs: &'static [OptionSpec]) -> Self {
+        let value = |spec: &'static OptionSpec| {
+            let text = spec.default.unwrap_or_else(|| panic!("option `{}` has no default", spec.name));
+            (spec.name, spec.kind.parse(text).unwrap_or_else(|e| panic!("default of `{}`: {e}", spec.name)))
+        };
+        Self(specs.iter().map(value).collect())
+    }
+
+    /// The same options with `name` set to `value`; for tests and experiments in code.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: OptionValue) -> Self {
+        let slot = self.0.iter_mut().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no option `{name}`"));
+        slot.1 = value;
+        self
+    }
+
+    /// The value of `name`, if declared.
+    pub fn get(&self, name: &str) -> Option<&OptionValue> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    /// In declaration order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &OptionValue)> {
+        self.0.iter().map(|(n, v)| (*n, v))
+    }
+
+    getter!(/** Value of a flag. */ flag, Flag, bool);
+    getter!(/** Value of a whole number. */ integer, Integer, u64);
+    getter!(/** Value of a real number. */ number, Number, f64);
+    getter!(/** Value of a duration. */ duration, Duration, Nanos);
+    getter!(/** Value of a size. */ size, Size, Bytes);
+    getter!(/** Value of a rate. */ rate, Rate, BitsPerSecond);
+    getter!(/** Value of a probability. */ probability, Probability, Ratio);
+    getter!(/** Value of a choice. */ choice, Choice, String);
+}
+
+impl OptionKind {
+    /// Parses the text form of a value (what a file holds between the quotes, or the bare number or flag).
+    ///
+    /// # Errors
+    /// What was found and what is allowed.
+    pub fn parse(self, text: &str) -> Result<OptionValue, String> {
+        let unit = |e: crate::UnitError| e.message;
+        match self {
+            Self::Flag => match text {
+                "true" => Ok(OptionValue::Flag(true)),
+                "false" => Ok(OptionValue::Flag(false)),
+                _ => Err(format!("found {text}; allowed: true, false")),
+            },
+            Self::Integer { min, max } => match text.parse() {
+                Ok(n) if (min..=max).contains(&n) => Ok(OptionValue::Integer(n)),
+                _ => Err(format!("found {text}; allowed: whole numbers from {min} to {max}")),
+            },
+            Self::Number { min, max } => match text.parse() {
+                Ok(x) if (min..=max).contains(&x) => Ok(OptionValue::Number(x)),
+                _ => Err(format!("found {text}; allowed: numbers from {min} to {max}")),
+            },
+            Self::Duration => text.parse().map(OptionValue::Duration).map_err(unit),
+            Self::Size => text.parse().map(OptionValue::Size).map_err(unit),
+            Self::Rate => text.parse().map(OptionValue::Rate).map_err(unit),
+            Self::Probability => text.parse().map(OptionValue::Probability).map_err(unit),
+            Self::Choice(words) if words.contains(&text) => Ok(OptionValue::Choice(text.into())),
+            Self::Choice(words) => Err(format!("found \"{text}\"; allowed: {}", words.join(", "))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_checked_and_typed() {
+        const SPECS: &[OptionSpec] = &[
+            OptionSpec { name: "hystart", kind: OptionKind::Flag, default: Some("false"), doc: "" },
+            OptionSpec { name: "window", kind: OptionKind::Duration, default: Some("10s"), doc: "" },
+        ];
+        let options = Options::defaults(SPECS).with("hystart", OptionValue::Flag(true));
+        assert!(options.flag("hystart"));
+        assert_eq!(options.duration("window"), Nanos::from_secs(10));
+        assert!(OptionKind::Integer { min: 1, max: 3 }.parse("4").unwrap_err().contains("1 to 3"));
+    }
+}

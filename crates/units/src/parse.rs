@@ -1,0 +1,81 @@
+//! Number-with-unit text, shared by all quantities. Exact: decimals are scaled as integers, never as floats.
+
+use std::fmt;
+
+/// Why a text is not a quantity: what was found and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitError {
+    /// What is wrong, ready to be shown after the offending key.
+    pub message: String,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+/// The word for a limit that does not bind.
+const UNLIMITED: &str = "unlimited";
+
+/// One unit: its spelling and how many base units it is worth.
+pub(crate) type Unit = (&'static str, u64);
+
+/// Parses `number unit` into base units.
+///
+/// # Errors
+/// No number, no unit, an unknown unit, a negative value, more digits than the base unit can hold, overflow.
+pub(crate) fn parse_quantity(text: &str, what: &str, units: &[Unit], example: &str) -> Result<u64, UnitError> {
+    let fail = |why: String| {
+        let allowed: Vec<&str> = units.iter().map(|u| u.0).collect();
+        UnitError { message: format!("{why}; a {what} looks like \"{example}\" (units: {})", allowed.join(", ")) }
+    };
+    let text = text.trim();
+    if text == UNLIMITED {
+        return Ok(u64::MAX);
+    }
+    if text.starts_with('-') {
+        return Err(fail(format!("found \"{text}\", which is negative")));
+    }
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
+    if number.is_empty() || number == "." || number.matches('.').count() > 1 {
+        return Err(fail(format!("found \"{text}\", which has no number")));
+    }
+    if unit.is_empty() {
+        return Err(fail(format!("found \"{text}\", which has no unit")));
+    }
+    let Some(&(_, scale)) = units.iter().find(|u| u.0 == unit) else {
+        return Err(fail(format!("found \"{text}\" with the unknown unit \"{unit}\"")));
+    };
+    scaled(&number, scale).map_err(|why| fail(format!("found \"{text}\", {why}")))
+}
+
+/// `number * scale` in exact integer arithmetic.
+fn scaled(number: &str, scale: u64) -> Result<u64, &'static str> {
+    const TOO_LARGE: &str = "which is too large";
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| TOO_LARGE)? };
+    let mut value = whole.checked_mul(u128::from(scale)).ok_or(TOO_LARGE)?;
+    let mut weight = u128::from(scale);
+    for digit in fraction.trim_end_matches('0').bytes() {
+        if !weight.is_multiple_of(10) {
+            return Err("which is finer than the smallest unit");
+        }
+        weight /= 10;
+        value += u128::from(digit - b'0') * weight;
+    }
+    u64::try_from(value).map_err(|_| TOO_LARGE)
+}
+
+/// Prints `value` with the largest unit that needs no fraction.
+pub(crate) fn print_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+    if value == u64::MAX {
+        return f.pad(UNLIMITED);
+    }
+    let exact = |unit: &&Unit| value.is_multiple_of(unit.1) && value >= unit.1;
+    let (name, scale) = units.iter().filter(exact).max_by_key(|u| u.1).unwrap_or(&units[0]);
+    f.pad(&format!("{}{}", value / scale, name))
+}
