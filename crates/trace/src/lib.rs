@@ -1,1 +1,13 @@
-//! placeholder
+//! What can be recorded, defined once: histograms, time averages, time series, tables of columns.
+//!
+//! May: store numbers compactly, in bounded memory where that is possible. May not: know who produced them.
+
+mod average;
+mod histogram;
+mod series;
+mod table;
+
+pub use average::TimeAverage;
+pub use histogram::Histogram;
+pub use series::{Metric, Series, SeriesKey};
+pub use table::{Column, Data, Table};

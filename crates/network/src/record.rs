@@ -1,0 +1,115 @@
+//! What one run leaves behind: plain numbers, one struct per row of a table.
+
+use trace::{Histogram, Series};
+use units::{Bytes, Nanos, SimTime};
+
+/// Everything recorded in one replication.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRecord {
+    /// Its seed.
+    pub seed: u64,
+    /// Events taken out of the queue.
+    pub events: u64,
+    /// Packets crossing a link, data or ACK, one count per link.
+    pub packet_hops: u64,
+    /// When the run ended.
+    pub end: SimTime,
+    /// By flow index of the scenario.
+    pub flows: Vec<FlowRecord>,
+    /// By cable and direction: `2 * cable + direction`.
+    pub links: Vec<LinkRecord>,
+    /// Time series; empty unless asked for.
+    pub series: Series,
+    /// Readable event trace; empty unless asked for.
+    pub trace: String,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// When it started.
+    pub start: SimTime,
+    /// When its last byte was delivered, its writing stopped for good, or the run ended.
+    pub end: SimTime,
+    /// True if everything that the application meant to send was delivered.
+    pub completed: bool,
+    /// Application bytes delivered in order.
+    pub delivered: Bytes,
+    /// Delay from application write to in-order delivery to the receiving side, one count per byte.
+    pub delay: Histogram,
+    /// Out-of-order bytes at connection level: average over time.
+    pub ofo_mean: f64,
+    /// And their maximum.
+    pub ofo_max: Bytes,
+    /// Why the connection failed, if it did.
+    pub failure: Option<&'static str>,
+    /// True if MPTCP was wanted and the connection fell back to TCP.
+    pub fell_back: bool,
+    /// By subflow index.
+    pub subflows: Vec<SubflowRecord>,
+    /// Application messages (for a bulk transfer: the whole transfer, once complete).
+    pub messages: Vec<MessageRecord>,
+}
+
+/// One subflow, as its data sender saw it unless said otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubflowRecord {
+    /// Cable over which it leaves the data sender; `None` if routing decides packet by packet.
+    pub cable: Option<usize>,
+    /// When its handshake was complete at the data sender.
+    pub established: Option<SimTime>,
+    /// Payload bytes that reached the receiver, first copies at subflow level.
+    pub received: Bytes,
+    /// Payload bytes sent, retransmissions included.
+    pub sent: Bytes,
+    /// Bytes on the wire sent by the data sender.
+    pub wire: Bytes,
+    /// Segments with payload sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Of these retransmissions.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Payload bytes given to this subflow by reinjection.
+    pub reinjected: Bytes,
+    /// Mean of the round-trip samples.
+    pub srtt_mean: Option<Nanos>,
+    /// Average over time of the congestion window, from establishment to the end of the flow.
+    pub cwnd_mean: f64,
+}
+
+/// One link direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRecord {
+    /// Packets that left the transmitter, lost in transit included.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// Bits carried over bits that the rate allowed during the run.
+    pub utilisation: f64,
+    /// Packets refused by the full queue.
+    pub drops_queue: u64,
+    /// Packets lost by the loss model.
+    pub drops_error: u64,
+    /// Packets cut off when the link went down.
+    pub drops_down: u64,
+    /// Mean waiting time in the queue of the packets transmitted.
+    pub queue_delay_mean: Nanos,
+    /// And its maximum.
+    pub queue_delay_max: Nanos,
+    /// Largest number of packets waiting.
+    pub queue_max: u64,
+}
+
+/// One application message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageRecord {
+    /// Its bytes.
+    pub size: Bytes,
+    /// When it was asked for.
+    pub start: SimTime,
+    /// When its last byte was delivered.
+    pub end: SimTime,
+}

@@ -1,0 +1,80 @@
+//! Tables of named columns: the form in which results leave the Rust side.
+
+/// A table; all columns have the same length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Name, as in `flows`.
+    pub name: &'static str,
+    /// Columns in order.
+    pub columns: Vec<Column>,
+}
+
+/// A column. Its name carries the unit, as in `goodput_bit_s`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name.
+    pub name: &'static str,
+    /// Values.
+    pub data: Data,
+}
+
+/// Values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Counts.
+    Integer(Vec<u64>),
+    /// Measurements; `None` where there is none.
+    Real(Vec<Option<f64>>),
+    /// Yes or no.
+    Flag(Vec<bool>),
+    /// Words from a short list: an index into `words` per row, `None` where there is none.
+    Word {
+        /// The list.
+        words: Vec<String>,
+        /// By row.
+        rows: Vec<Option<u32>>,
+    },
+}
+
+impl Data {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integer(v) => v.len(),
+            Self::Real(v) => v.len(),
+            Self::Flag(v) => v.len(),
+            Self::Word { rows, .. } => rows.len(),
+        }
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A column of words.
+    pub fn words<'a>(rows: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+        let mut words: Vec<String> = Vec::new();
+        let mut index = |word: &str| {
+            let known = words.iter().position(|w| w == word);
+            known.unwrap_or_else(|| {
+                words.push(word.to_owned());
+                words.len() - 1
+            }) as u32
+        };
+        let rows = rows.into_iter().map(|row| row.map(&mut index)).collect();
+        Self::Word { words, rows }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_stored_once() {
+        let Data::Word { words, rows } = Data::words([Some("a"), None, Some("b"), Some("a")]) else { panic!() };
+        assert_eq!(words, ["a", "b"]);
+        assert_eq!(rows, [Some(0), None, Some(1), Some(0)]);
+    }
+}
