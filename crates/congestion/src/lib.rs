@@ -5,12 +5,19 @@
 //! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
 //! `docs/reference/congestion/`.
 
+mod lia;
+mod newreno;
 mod registry;
+mod reno;
+#[cfg(test)]
+mod testing;
 
 use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+pub use lia::Lia;
+pub use newreno::NewReno;
 pub use registry::{Algorithm, Registry};
 
 /// What is fixed when a path is set up. Sizes in bytes.

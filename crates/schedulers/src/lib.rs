@@ -4,13 +4,20 @@
 //! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
 //! `docs/reference/schedulers/`.
 
+mod eligible;
+mod minrtt;
 mod registry;
+mod round_robin;
+#[cfg(test)]
+mod testing;
 
 use std::fmt;
 
 use units::{Bytes, Nanos, SimTime};
 
+pub use minrtt::MinRtt;
 pub use registry::{Algorithm, Registry};
+pub use round_robin::RoundRobin;
 
 /// What a scheduler may know of one subflow.
 #[derive(Clone, Copy, Debug, PartialEq)]

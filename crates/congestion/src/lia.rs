@@ -1,0 +1,218 @@
+//! LIA, the Linked Increases Algorithm: together as much as TCP on the best path, nowhere more than TCP.
+//!
+//! Source: RFC 6356 sections 3 and 4. Units: bytes and seconds, "form B": with w_i in bytes and r_i the SRTT,
+//! `alpha = W_tot * max(w_i / r_i^2) / (sum w_i / r_i)^2` and an ACK of b bytes on path i in avoidance adds
+//! `min(alpha * b * MSS_i / W_tot, b * MSS_i / w_i)`. Slow start, decrease and timeout are those of Reno.
+//! alpha is computed anew at each ACK; a path in recovery enters the sums with its ssthresh.
+//! Alone, or while no sibling has a round-trip sample, it is Reno to the last bit.
+//! Deviation: where the connection counts ACKs and not bytes, b is one MSS: with the bytes of a delayed ACK the
+//! cap would allow twice the growth of the Reno it must not exceed.
+//! ssthresh never falls below two segments (RFC 5681 equation 4), however many paths there are.
+
+use units::{Bytes, OptionSpec, Options, SimTime};
+
+use crate::reno::{Window, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+
+const OPTIONS: &[OptionSpec] = &[];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "lia",
+    summary: "linked increases: in sum one TCP on the best path, capped by Reno on each",
+    source: "RFC 6356",
+    coupled: true,
+    options: OPTIONS,
+    build: |setup: &Setup, _: &Options| Box::new(Lia::new(setup)),
+};
+
+/// LIA on one path.
+#[derive(Clone, Debug)]
+pub struct Lia {
+    window: Window,
+}
+
+impl Lia {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup) -> Self {
+        Self { window: Window::new(setup) }
+    }
+
+    /// Linked increase of one acknowledged byte on this path, capped by Reno; `None` when nothing is linked.
+    fn increase_per_byte(&self, paths: Paths<'_>) -> Option<f64> {
+        let reno = self.window.mss / self.window.cwnd;
+        Some((self.window.mss * alpha_over_total(self.window.cwnd, paths)?).min(reno))
+    }
+}
+
+/// `alpha / W_tot`, in 1/bytes: W_tot cancels. `cwnd` is the window of `paths.me` to the fraction of a byte.
+/// `None` if the path or all of its siblings are not coupled.
+fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
+    let me = paths.all.get(paths.me).filter(|p| p.coupled && p.srtt > 0.0)?;
+    let mut sum_rate = cwnd / me.srtt;
+    let mut best = sum_rate / me.srtt;
+    let mut linked = false;
+    for (index, path) in paths.all.iter().enumerate() {
+        if index != paths.me && path.coupled && path.srtt > 0.0 {
+            let rate = path.cwnd / path.srtt;
+            sum_rate += rate;
+            best = best.max(rate / path.srtt);
+            linked = true;
+        }
+    }
+    linked.then(|| best / (sum_rate * sum_rate))
+}
+
+impl CongestionControl for Lia {
+    fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
+        if self.window.in_slow_start() || !may_grow(ack) {
+            return self.window.grow(ack);
+        }
+        match self.increase_per_byte(paths) {
+            Some(increase) => self.window.cwnd += increase * self.window.counted(ack.acked),
+            None => self.window.avoid(ack.acked),
+        }
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.halve(loss);
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+    }
+
+    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
+        self.window.restart(restart_window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set(cwnd);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ack, close, loss, setup_with, views};
+    use crate::{Growth, NewReno, PathView};
+
+    const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
+    const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
+
+    /// alpha of RFC 6356 in form B.
+    fn alpha(all: &[PathView]) -> f64 {
+        let total: f64 = all.iter().map(|p| p.cwnd).sum();
+        total * alpha_over_total(all[0].cwnd, Paths { all, me: 0 }).unwrap()
+    }
+
+    /// Growth in bytes of path `me` by one ACK of one MSS in avoidance.
+    fn increment(all: &[PathView], me: usize, growth: Growth) -> f64 {
+        let (mss, window) = (all[me].mss as u64, all[me].cwnd as u64);
+        let mut cc = Lia::new(&setup_with(mss, window, window, growth));
+        cc.on_ack(&ack(mss), Paths { all, me });
+        cc.window.cwnd - window as f64
+    }
+
+    #[test]
+    fn lia_1_two_unlike_paths() {
+        let all = views(&[(20.0, 0.05, 1428.0), (40.0, 0.6, 1428.0)]);
+        close(alpha(&all), 2.204_082, 1e-6);
+        for growth in [BYTES, PER_ACK] {
+            close(increment(&all, 0, growth) / 1428.0, 0.036_735, 1e-5);
+            close(increment(&all, 0, growth), 52.457_143, 1e-6);
+            // The cap binds: 1/40 of a segment, as Reno alone.
+            close(increment(&all, 1, growth), 35.7, 1e-6);
+        }
+    }
+
+    #[test]
+    fn lia_2_fifteen_equal_paths() {
+        let all = views(&[(10.0, 1.18, 1000.0); 15]);
+        close(alpha(&all), 0.066_667, 1e-5);
+        close(alpha(&all), 1.0 / 15.0, 1e-12);
+        // One round trip is ten ACKs: 1/n^2 of a segment each, 1/n together.
+        close(10.0 * increment(&all, 3, BYTES) / 1000.0, 0.004_444, 1e-3);
+        close(10.0 * increment(&all, 3, BYTES) / 1000.0, 1.0 / 225.0, 1e-9);
+    }
+
+    #[test]
+    fn lia_3_unlike_segments_packets_and_bytes_differ() {
+        let (wide, narrow): (f64, f64) = (1460.0, 536.0);
+        let all = views(&[(20.0, 0.05, wide), (40.0, 0.6, narrow)]);
+        close(alpha(&all), 1.540_022, 1e-6);
+        let term = |w: f64, r: f64, m: f64| w * m * m / (r * r);
+        let sum = 20.0 * wide / 0.05 + 40.0 * narrow / 0.6;
+        let form_p = 60.0 * term(20.0, 0.05, wide).max(term(40.0, 0.6, narrow)) / (sum * sum);
+        close(form_p, 2.664_019, 1e-6);
+    }
+
+    #[test]
+    fn lc_1_three_equal_paths() {
+        let all = views(&[(12.0, 0.3, 1000.0); 3]);
+        close(increment(&all, 1, BYTES) / 1000.0, 0.009_259, 1e-4);
+        close(increment(&all, 1, BYTES) / 1000.0, 1.0 / 108.0, 1e-9);
+    }
+
+    #[test]
+    fn a_path_that_becomes_endless_leaves_reno_to_the_other() {
+        let all = views(&[(10.0, 0.1, 1000.0), (10.0, 1e9, 1000.0)]);
+        close(increment(&all, 0, PER_ACK), 100.0, 1e-6);
+        assert!(increment(&all, 1, PER_ACK) <= 100.0);
+    }
+
+    #[test]
+    fn alpha_does_not_change_with_the_scale_of_time() {
+        let near = views(&[(20.0, 0.05, 1428.0), (40.0, 0.6, 1428.0)]);
+        let far = views(&[(20.0, 0.35, 1428.0), (40.0, 4.2, 1428.0)]);
+        close(alpha(&near), alpha(&far), 1e-12);
+    }
+
+    #[test]
+    fn alone_or_with_siblings_that_do_not_count_it_is_reno_to_the_bit() {
+        let me = views(&[(10.0, 0.1, 1460.0)])[0];
+        let unsampled = PathView { srtt: 0.0, coupled: false, ..me };
+        let failed = PathView { coupled: false, ..me };
+        for all in [vec![], vec![me], vec![me, unsampled, failed], vec![unsampled, me]] {
+            for growth in [BYTES, PER_ACK] {
+                let setup = setup_with(1460, 2920, 8000, growth);
+                let (mut lia, mut reno) = (Lia::new(&setup), NewReno::new(&setup));
+                let both: [&mut dyn CongestionControl; 2] = [&mut lia, &mut reno];
+                for cc in both {
+                    for i in 0..200 {
+                        cc.on_ack(&ack(1460 * (1 + i % 2)), Paths { all: &all, me: 0 });
+                        if i % 67 == 66 {
+                            cc.on_enter_recovery(&loss(cc.cwnd().0), Paths { all: &all, me: 0 });
+                        }
+                    }
+                }
+                assert_eq!(format!("{:?}", lia.window), format!("{:?}", reno.window));
+            }
+        }
+    }
+
+    #[test]
+    fn slow_start_and_decrease_are_not_coupled() {
+        let all = views(&[(10.0, 0.1, 1000.0); 2]);
+        let mut cc = Lia::new(&setup_with(1000, 10_000, 20_000, BYTES));
+        cc.on_ack(&ack(1000), Paths { all: &all, me: 0 });
+        assert_eq!(cc.cwnd(), Bytes(11_000));
+        cc.on_enter_recovery(&loss(11_000), Paths { all: &all, me: 0 });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(5500), Bytes(5500)));
+    }
+
+    #[test]
+    fn per_ack_counting_never_outgrows_reno_under_delayed_acks() {
+        let all = views(&[(10.0, 0.1, 1000.0), (1.0, 0.1, 1000.0)]);
+        let mut cc = Lia::new(&setup_with(1000, 10_000, 10_000, PER_ACK));
+        cc.on_ack(&ack(2000), Paths { all: &all, me: 0 });
+        assert!(cc.window.cwnd <= 10_100.0);
+    }
+}

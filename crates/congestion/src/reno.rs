@@ -1,0 +1,140 @@
+//! The Reno window: what happens to cwnd and ssthresh wherever a controller has no rule of its own.
+//!
+//! Source: RFC 5681 sections 3.1, 3.2 and 4.1; RFC 3465 sections 2.1 and 2.2 (byte counting). Units: bytes, kept
+//! as reals and rounded down only when shown to the sender.
+//! An ACK that crosses ssthresh is a slow-start ACK as a whole (the plain rule of RFC 5681, "cwnd < ssthresh"):
+//! cwnd may pass ssthresh by less than the growth of that ACK.
+//! Deviation: in avoidance an ACK counts for at most one window. It never binds while an ACK covers only what the
+//! window let out; after a retransmission timeout one ACK may cover far more, and must not buy several segments.
+
+use units::Bytes;
+
+use crate::{Ack, Loss, Setup};
+
+/// Smallest slow-start threshold, in segments (RFC 5681 equation 4).
+pub(crate) const MIN_SSTHRESH_SEGMENTS: f64 = 2.0;
+
+/// cwnd and ssthresh with the rules of Reno. Invariant: `cwnd` is finite and at least `mss`.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow-start threshold, infinite while it is unlimited.
+    pub ssthresh: f64,
+    /// Payload bytes of a full segment.
+    pub mss: f64,
+    /// L * SMSS of RFC 3465.
+    slow_start_limit: f64,
+    byte_counting: bool,
+    /// Bytes acknowledged towards the next segment of growth (RFC 3465); below `cwnd`.
+    bytes_acked: f64,
+}
+
+impl Window {
+    pub fn new(setup: &Setup) -> Self {
+        let mss = setup.mss.as_f64();
+        let unlimited = setup.growth.slow_start_limit == u32::MAX;
+        Self {
+            cwnd: setup.initial_window.as_f64().max(mss),
+            ssthresh: if setup.initial_ssthresh == Bytes::MAX {
+                f64::INFINITY
+            } else {
+                setup.initial_ssthresh.as_f64()
+            },
+            mss,
+            slow_start_limit: if unlimited {
+                f64::INFINITY
+            } else {
+                f64::from(setup.growth.slow_start_limit) * mss
+            },
+            byte_counting: setup.growth.byte_counting,
+            bytes_acked: 0.0,
+        }
+    }
+
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Growth by the Reno rules, if the window was the limit.
+    pub fn grow(&mut self, ack: &Ack) {
+        if !may_grow(ack) {
+        } else if self.in_slow_start() {
+            self.slow_start(ack.acked);
+        } else {
+            self.avoid(ack.acked);
+        }
+    }
+
+    /// Slow start: `cwnd += min(N, L*SMSS)`.
+    pub fn slow_start(&mut self, acked: Bytes) {
+        self.cwnd += acked.as_f64().min(self.slow_start_limit);
+    }
+
+    /// Congestion avoidance: about one segment per round trip.
+    pub fn avoid(&mut self, acked: Bytes) {
+        if !self.byte_counting {
+            self.cwnd += self.mss * self.mss / self.cwnd;
+            return;
+        }
+        self.bytes_acked += self.counted(acked);
+        if self.bytes_acked >= self.cwnd {
+            self.bytes_acked -= self.cwnd;
+            self.cwnd += self.mss;
+        }
+    }
+
+    /// Bytes for which an ACK counts in congestion avoidance: those it acknowledges, or one segment where Reno
+    /// counts ACKs. Coupled increases use it too, so that they and their cap count alike.
+    pub fn counted(&self, acked: Bytes) -> f64 {
+        if self.byte_counting { acked.as_f64().min(self.cwnd) } else { self.mss }
+    }
+
+    /// Sets ssthresh, but not below its floor, and cwnd to it.
+    pub fn reduce_to(&mut self, ssthresh: f64) {
+        self.ssthresh = ssthresh.max(MIN_SSTHRESH_SEGMENTS * self.mss);
+        self.cwnd = self.ssthresh;
+        self.bytes_acked = 0.0;
+    }
+
+    /// Half of the flight (RFC 5681 equation 4).
+    pub fn halve(&mut self, loss: &Loss) {
+        self.reduce_to(loss.flight.as_f64() / 2.0);
+    }
+
+    /// Retransmission timeout: one segment; ssthresh is set only once for the same data.
+    pub fn time_out(&mut self, loss: &Loss, ssthresh: f64) {
+        if loss.first_timeout {
+            self.reduce_to(ssthresh);
+        }
+        self.set(Bytes::ZERO);
+    }
+
+    /// Restart after idling: `min(RW, cwnd)` (RFC 5681 section 4.1). ssthresh stays.
+    pub fn restart(&mut self, restart_window: Bytes) {
+        if restart_window.as_f64() < self.cwnd {
+            self.set(restart_window);
+        }
+    }
+
+    /// A window from outside, at least one segment.
+    pub fn set(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.as_f64().max(self.mss);
+        self.bytes_acked = 0.0;
+    }
+
+    /// Whole bytes of the window.
+    pub fn cwnd_bytes(&self) -> Bytes {
+        Bytes(self.cwnd as u64)
+    }
+
+    /// Whole bytes of the threshold; an infinite one saturates to `Bytes::MAX`.
+    pub fn ssthresh_bytes(&self) -> Bytes {
+        Bytes(self.ssthresh as u64)
+    }
+}
+
+/// Only an ACK of new data that finds the window full may open it (RFC 7661, RFC 9438 section 4.2).
+pub(crate) fn may_grow(ack: &Ack) -> bool {
+    ack.cwnd_limited && ack.acked > Bytes::ZERO
+}

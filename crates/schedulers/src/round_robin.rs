@@ -1,0 +1,185 @@
+//! Round robin: the subflows take turns, `num_segments` each.
+//!
+//! Source: the "roundrobin" scheduler of the out-of-tree MPTCP of Linux (v0.9x). Units: segments. Who has used up
+//! its quota sits out until the round is over; among the others the lowest index is next. With `cwnd_limited` a
+//! subflow without room is skipped and the round ends when every available subflow has used its quota; without it
+//! the round waits for the subflow, and shares are equal.
+
+use units::{OptionKind, OptionSpec, Options};
+
+use crate::eligible::Eligible;
+use crate::{Algorithm, ConnectionView, Decision, Scheduler};
+
+/// Shared with the weighted form.
+pub(crate) const CWND_LIMITED: OptionSpec = OptionSpec {
+    name: "cwnd_limited",
+    kind: OptionKind::Flag,
+    default: Some("true"),
+    doc: "skip a subflow whose window is full; false: wait for it",
+};
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "num_segments",
+        kind: OptionKind::Integer { min: 1, max: 255 },
+        default: Some("1"),
+        doc: "segments per subflow and round",
+    },
+    CWND_LIMITED,
+];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "roundrobin",
+    summary: "subflows take turns, a fixed number of segments each",
+    source: "Linux out-of-tree MPTCP, mptcp_rr",
+    options: OPTIONS,
+    build: |options: &Options| {
+        Box::new(RoundRobin::new(options.integer("num_segments"), options.flag("cwnd_limited")))
+    },
+};
+
+/// Equal turns.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    num_segments: u64,
+    cwnd_limited: bool,
+    round: Round,
+}
+
+impl RoundRobin {
+    /// `num_segments` per turn; `cwnd_limited`: skip a full subflow instead of waiting for it.
+    ///
+    /// # Panics
+    /// If `num_segments` is zero: nobody would ever have a turn.
+    pub fn new(num_segments: u64, cwnd_limited: bool) -> Self {
+        assert!(num_segments > 0, "a turn needs at least one segment");
+        Self { num_segments, cwnd_limited, round: Round::default() }
+    }
+}
+
+impl Default for RoundRobin {
+    fn default() -> Self {
+        Self::new(1, true)
+    }
+}
+
+impl Scheduler for RoundRobin {
+    fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
+        let eligible = Eligible::new(connection.subflows);
+        self.round.cover(connection.subflows.len());
+        match self.round.next(eligible, self.cwnd_limited, |_| self.num_segments) {
+            Turn::Of(decision) => decision,
+            Turn::Over => {
+                self.round.restart();
+                self.round.next(eligible, self.cwnd_limited, |_| self.num_segments).decision()
+            }
+        }
+    }
+}
+
+/// Segments that each subflow has sent in this round. Subflows that join later enter the current round.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Round {
+    used: Vec<u64>,
+}
+
+/// What a round says.
+pub(crate) enum Turn {
+    /// Send, or wait for who is next.
+    Of(Decision),
+    /// All have used their quota.
+    Over,
+}
+
+impl Turn {
+    /// In a fresh round nobody has used anything: it is never over while someone is eligible.
+    pub fn decision(self) -> Decision {
+        match self {
+            Self::Of(decision) => decision,
+            Self::Over => Decision::Wait,
+        }
+    }
+}
+
+impl Round {
+    /// Makes room for `subflows`; those already there keep their count.
+    pub fn cover(&mut self, subflows: usize) {
+        if self.used.len() < subflows {
+            self.used.resize(subflows, 0);
+        }
+    }
+
+    /// Whose turn it is, counted as used if it can send.
+    pub fn next(&mut self, eligible: Eligible<'_>, skip_full: bool, quota: impl Fn(usize) -> u64) -> Turn {
+        if eligible.available().next().is_none() {
+            return Turn::Of(Decision::Wait);
+        }
+        let candidates = eligible.usable().filter(|(_, s)| s.available || !skip_full);
+        match candidates.into_iter().find(|&(index, _)| self.used[index] < quota(index)) {
+            Some((index, subflow)) if subflow.available => {
+                self.used[index] += 1;
+                Turn::Of(Decision::Send(index))
+            }
+            Some(_) => Turn::Of(Decision::Wait),
+            None => Turn::Over,
+        }
+    }
+
+    /// A new round: nobody has used anything.
+    pub fn restart(&mut self) {
+        self.used.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SubflowView;
+    use crate::testing::{full, pick, picks, scene_s1, scene_s2, subflow};
+
+    #[test]
+    fn rr_1_three_subflows_take_turns() {
+        let abc = [subflow(10, 10, 0); 3];
+        assert_eq!(picks(&mut RoundRobin::default(), &abc, 6), "ABCABC");
+    }
+
+    #[test]
+    fn rr_1_a_full_subflow_is_skipped() {
+        let free = subflow(10, 10, 0);
+        assert_eq!(picks(&mut RoundRobin::default(), &[free, full(free), free], 4), "ACAC");
+    }
+
+    #[test]
+    fn scene_s1_takes_the_path_with_room_and_s2_the_next() {
+        assert_eq!(pick(&mut RoundRobin::default(), &scene_s1()), Decision::Send(1));
+        assert_eq!(picks(&mut RoundRobin::default(), &scene_s2(), 4), "ABCA");
+    }
+
+    #[test]
+    fn a_turn_may_be_several_segments() {
+        let ab = [subflow(10, 10, 0); 2];
+        assert_eq!(picks(&mut RoundRobin::new(3, true), &ab, 9), "AAABBBAAA");
+    }
+
+    #[test]
+    fn without_cwnd_limited_the_round_waits_for_equal_shares() {
+        let free = subflow(10, 10, 0);
+        let mut scheduler = RoundRobin::new(1, false);
+        assert_eq!(picks(&mut scheduler, &[free, full(free), free], 3), "A--");
+        assert_eq!(picks(&mut scheduler, &[free; 3], 3), "BCA");
+        let gone = SubflowView { usable: false, available: false, ..free };
+        assert_eq!(picks(&mut scheduler, &[free, gone, free], 3), "CAC", "but not for one that is gone");
+    }
+
+    #[test]
+    fn quotas_survive_waiting_growth_and_loss_of_subflows() {
+        let free = subflow(10, 10, 0);
+        let mut scheduler = RoundRobin::default();
+        assert_eq!(picks(&mut scheduler, &[free; 2], 1), "A");
+        assert_eq!(picks(&mut scheduler, &[full(free); 2], 2), "--");
+        assert_eq!(picks(&mut scheduler, &[free; 3], 3), "BCA", "the third joins the running round");
+        let gone = SubflowView { usable: false, available: false, ..free };
+        assert_eq!(picks(&mut scheduler, &[gone, free, free], 3), "BCB");
+        assert_eq!(picks(&mut scheduler, &[free; 1], 2), "AA", "a shorter list does no harm");
+    }
+}
