@@ -5,6 +5,8 @@
 //! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
 //! `docs/reference/congestion/`.
 
+mod cubic;
+mod hystart;
 mod lia;
 mod newreno;
 mod registry;
@@ -16,6 +18,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+pub use cubic::{Cubic, CubicConfig, SsthreshFrom};
 pub use lia::Lia;
 pub use newreno::NewReno;
 pub use registry::{Algorithm, Registry};

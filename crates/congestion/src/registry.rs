@@ -2,7 +2,7 @@
 
 use units::{OptionSpec, Options};
 
-use crate::{CongestionControl, Setup, lia, newreno};
+use crate::{CongestionControl, Setup, cubic, lia, newreno};
 
 /// One row of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub struct Registry(Vec<Algorithm>);
 impl Registry {
     /// All that come with Ropewalk.
     pub fn builtin() -> Self {
-        Self(vec![newreno::ROW, lia::ROW])
+        Self(vec![newreno::ROW, cubic::ROW, lia::ROW])
     }
 
     /// Adds one; a later entry with the same name replaces the earlier.

@@ -77,7 +77,7 @@ impl Window {
             self.cwnd += self.mss * self.mss / self.cwnd;
             return;
         }
-        self.bytes_acked += self.counted(acked);
+        self.bytes_acked += self.acked_in_avoidance(acked);
         if self.bytes_acked >= self.cwnd {
             self.bytes_acked -= self.cwnd;
             self.cwnd += self.mss;
@@ -87,7 +87,12 @@ impl Window {
     /// Bytes for which an ACK counts in congestion avoidance: those it acknowledges, or one segment where Reno
     /// counts ACKs. Coupled increases use it too, so that they and their cap count alike.
     pub fn counted(&self, acked: Bytes) -> f64 {
-        if self.byte_counting { acked.as_f64().min(self.cwnd) } else { self.mss }
+        if self.byte_counting { self.acked_in_avoidance(acked) } else { self.mss }
+    }
+
+    /// Acknowledged bytes, at most one window.
+    pub fn acked_in_avoidance(&self, acked: Bytes) -> f64 {
+        acked.as_f64().min(self.cwnd)
     }
 
     /// Sets ssthresh, but not below its floor, and cwnd to it.

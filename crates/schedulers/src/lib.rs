@@ -10,6 +10,7 @@ mod registry;
 mod round_robin;
 #[cfg(test)]
 mod testing;
+mod weighted_round_robin;
 
 use std::fmt;
 
@@ -18,6 +19,7 @@ use units::{Bytes, Nanos, SimTime};
 pub use minrtt::MinRtt;
 pub use registry::{Algorithm, Registry};
 pub use round_robin::RoundRobin;
+pub use weighted_round_robin::WeightedRoundRobin;
 
 /// What a scheduler may know of one subflow.
 #[derive(Clone, Copy, Debug, PartialEq)]

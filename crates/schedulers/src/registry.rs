@@ -2,7 +2,7 @@
 
 use units::{OptionSpec, Options};
 
-use crate::{Scheduler, minrtt, round_robin};
+use crate::{Scheduler, minrtt, round_robin, weighted_round_robin};
 
 /// One row of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Registry(Vec<Algorithm>);
 impl Registry {
     /// All that come with Ropewalk.
     pub fn builtin() -> Self {
-        Self(vec![minrtt::ROW, round_robin::ROW])
+        Self(vec![minrtt::ROW, round_robin::ROW, weighted_round_robin::ROW])
     }
 
     /// Adds one; a later entry with the same name replaces the earlier.

@@ -1,0 +1,308 @@
+//! CUBIC: the window is a cubic function of the time since the last loss, hence almost independent of the
+//! round-trip time.
+//!
+//! Source: RFC 9438 section 4 (equations 1 to 4, fast convergence, timeout); RFC 9406 for the optional HyStart++.
+//! Units: segments and seconds inside the formulas, as printed; bytes at the surface. All state variables carry the
+//! names of RFC 9438 section 4.1.2.
+//! The growth per ACK is multiplied by the segments that it acknowledges, so that delayed ACKs do not halve it;
+//! one ACK counts for at most one window.
+//! A stage of congestion avoidance starts with the first ACK that finds cwnd >= ssthresh and the window full; that
+//! ACK starts the clock of `W_cubic` and the count of `W_est`. It ends with a congestion event or a timeout, and also
+//! when the window is cut from outside (idle restart, end of recovery, penalty): the next stage is drawn from there.
+//! Application-limited time does not count: `t_epoch` moves on by each interval between ACKs that ends with an ACK
+//! that did not find the window full, and by the silence before an idle restart.
+//! Deviation: a loss that proves spurious is not undone (section 4.9); the recovery machine knows of none.
+//! Deviation: there is no separate reduction for ECN; a mark is a congestion event like a loss.
+
+use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::hystart::HyStart;
+use crate::reno::{Window, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+
+const FROM_CWND: &str = "cwnd";
+const FROM_FLIGHT: &str = "flight";
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "c",
+        kind: OptionKind::Number { min: 0.001, max: 100.0 },
+        default: Some("0.4"),
+        doc: "C, steepness of the cubic function in segments/s^3",
+    },
+    OptionSpec {
+        name: "beta",
+        kind: OptionKind::Number { min: 0.1, max: 0.95 },
+        default: Some("0.7"),
+        doc: "what a loss leaves of the window",
+    },
+    OptionSpec {
+        name: "fast_convergence",
+        kind: OptionKind::Flag,
+        default: Some("true"),
+        doc: "give up bandwidth for newcomers when the window did not get back to its last maximum",
+    },
+    OptionSpec {
+        name: "hystart",
+        kind: OptionKind::Flag,
+        default: Some("false"),
+        doc: "HyStart++: leave the first slow start when the round-trip time rises",
+    },
+    OptionSpec {
+        name: "ssthresh_from",
+        kind: OptionKind::Choice(&["auto", FROM_CWND, FROM_FLIGHT]),
+        default: Some("auto"),
+        doc: "what beta multiplies on loss; auto: cwnd if it was the limit, else the flight",
+    },
+];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "cubic",
+    summary: "cubic growth in time since the last loss, 0.7 of the window on loss",
+    source: "RFC 9438, RFC 9406",
+    coupled: false,
+    options: OPTIONS,
+    build: |setup: &Setup, options: &Options| Box::new(Cubic::new(setup, CubicConfig::from_options(options))),
+};
+
+/// What beta multiplies at a congestion event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SsthreshFrom {
+    /// cwnd when the window was the limit, FlightSize otherwise.
+    Auto,
+    /// cwnd, as Linux does.
+    Cwnd,
+    /// FlightSize, as RFC 9438 equation 5 has it.
+    Flight,
+}
+
+/// Parameters of CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubicConfig {
+    /// C, in segments/s^3; above 0.
+    pub c: f64,
+    /// beta_cubic, between 0 and 1.
+    pub beta: f64,
+    /// RFC 9438 section 4.7.
+    pub fast_convergence: bool,
+    /// RFC 9406.
+    pub hystart: bool,
+    /// RFC 9438 section 4.6.
+    pub ssthresh_from: SsthreshFrom,
+}
+
+impl CubicConfig {
+    /// From the options of the registry row.
+    pub fn from_options(options: &Options) -> Self {
+        Self {
+            c: options.number("c"),
+            beta: options.number("beta"),
+            fast_convergence: options.flag("fast_convergence"),
+            hystart: options.flag("hystart"),
+            ssthresh_from: match options.choice("ssthresh_from").as_str() {
+                FROM_CWND => SsthreshFrom::Cwnd,
+                FROM_FLIGHT => SsthreshFrom::Flight,
+                _ => SsthreshFrom::Auto,
+            },
+        }
+    }
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self::from_options(&Options::defaults(OPTIONS))
+    }
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    /// Start, moved on by application-limited time.
+    t_epoch: SimTime,
+    /// Until here application-limited time has been taken out.
+    last_ack: SimTime,
+    /// Seconds until the cubic function is back at W_max.
+    k: f64,
+    /// Window of a Reno flow with the same average, in segments.
+    w_est: f64,
+}
+
+/// CUBIC on one path.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: Window,
+    config: CubicConfig,
+    /// alpha_cubic: Reno growth per round trip that goes with beta.
+    alpha: f64,
+    /// Segments before the last reduction; 0: the next stage sets it to its first window.
+    w_max: f64,
+    /// Segments when ssthresh was set; 0 before that.
+    cwnd_prior: f64,
+    stage: Option<Stage>,
+    /// Until the first loss or the end of slow start.
+    hystart: Option<HyStart>,
+}
+
+impl Cubic {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup, config: CubicConfig) -> Self {
+        Self {
+            window: Window::new(setup),
+            alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            stage: None,
+            hystart: config.hystart.then(HyStart::new),
+            config,
+        }
+    }
+
+    fn segments(&self) -> f64 {
+        self.window.cwnd / self.window.mss
+    }
+
+    fn slow_start(&mut self, ack: &Ack) {
+        let Some(hystart) = &mut self.hystart else {
+            return self.window.grow(ack);
+        };
+        if may_grow(ack) {
+            self.window.cwnd += hystart.increment(ack.acked, self.window.mss);
+        }
+        if hystart.on_ack(ack) {
+            self.window.ssthresh = self.window.cwnd;
+            self.hystart = None;
+        }
+    }
+
+    fn avoid(&mut self, ack: &Ack) {
+        let acked = self.window.acked_in_avoidance(ack.acked) / self.window.mss;
+        let cwnd = self.segments();
+        let Some(mut stage) = self.stage else {
+            let stage = self.start_stage(ack.now, cwnd);
+            self.stage = Some(stage);
+            self.window.cwnd += self.cubic_increment(stage.k, 0.0, ack, cwnd) * acked * self.window.mss;
+            return;
+        };
+        // Once W_est is back at the window before the loss, Reno grows by a whole segment (section 4.3).
+        let alpha = if stage.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
+        stage.w_est += alpha * acked / cwnd;
+        stage.last_ack = ack.now;
+        self.stage = Some(stage);
+        let t = ack.now.since(stage.t_epoch).as_secs_f64();
+        if self.w_cubic(stage.k, t) < stage.w_est {
+            self.window.cwnd = self.window.cwnd.max(stage.w_est * self.window.mss);
+        } else {
+            self.window.cwnd += self.cubic_increment(stage.k, t, ack, cwnd) * acked * self.window.mss;
+        }
+    }
+
+    fn start_stage(&mut self, now: SimTime, cwnd_epoch: f64) -> Stage {
+        // No maximum to return to (slow start without loss, timeout), or already beyond it: convex from here.
+        self.w_max = self.w_max.max(cwnd_epoch);
+        if self.cwnd_prior <= 0.0 {
+            self.cwnd_prior = cwnd_epoch;
+        }
+        let k = libm::cbrt((self.w_max - cwnd_epoch) / self.config.c);
+        Stage { t_epoch: now, last_ack: now, k, w_est: cwnd_epoch }
+    }
+
+    /// Equation 1, in segments.
+    fn w_cubic(&self, k: f64, t: f64) -> f64 {
+        let d = t - k;
+        self.config.c * d * d * d + self.w_max
+    }
+
+    /// Where the window should be one round trip later, in segments.
+    fn target(&self, k: f64, t: f64, srtt: f64, cwnd: f64) -> f64 {
+        self.w_cubic(k, t + srtt).clamp(cwnd, 1.5 * cwnd)
+    }
+
+    /// Growth per acknowledged segment, in segments (sections 4.4 and 4.5).
+    fn cubic_increment(&self, k: f64, t: f64, ack: &Ack, cwnd: f64) -> f64 {
+        (self.target(k, t, ack.srtt.as_secs_f64(), cwnd) - cwnd) / cwnd
+    }
+
+    /// Remembers the window before a reduction and returns the new ssthresh in bytes.
+    fn note_reduction(&mut self, loss: &Loss) -> f64 {
+        let cwnd = self.segments();
+        self.cwnd_prior = cwnd;
+        self.w_max = if self.config.fast_convergence && cwnd < self.w_max {
+            cwnd * (1.0 + self.config.beta) / 2.0
+        } else {
+            cwnd
+        };
+        let from_cwnd = match self.config.ssthresh_from {
+            SsthreshFrom::Auto => loss.cwnd_limited,
+            SsthreshFrom::Cwnd => true,
+            SsthreshFrom::Flight => false,
+        };
+        self.config.beta * if from_cwnd { self.window.cwnd } else { loss.flight.as_f64() }
+    }
+
+    /// The present stage and the first slow start are over.
+    fn end_stage(&mut self) {
+        self.stage = None;
+        self.hystart = None;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        if self.window.in_slow_start() {
+            self.slow_start(ack);
+        } else if may_grow(ack) {
+            self.avoid(ack);
+        } else if let Some(stage) = &mut self.stage {
+            stage.exclude_until(ack.now);
+        }
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        let ssthresh = self.note_reduction(loss);
+        self.window.reduce_to(ssthresh);
+        self.end_stage();
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        let ssthresh = if loss.first_timeout { self.note_reduction(loss) } else { 0.0 };
+        self.window.time_out(loss, ssthresh);
+        // Section 4.8: the next stage starts with K = 0 and W_max = cwnd.
+        self.w_max = 0.0;
+        self.end_stage();
+    }
+
+    fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes) {
+        if restart_window < self.cwnd() {
+            self.stage = None;
+        } else if let Some(stage) = &mut self.stage {
+            stage.exclude_until(now);
+        }
+        self.window.restart(restart_window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        if cwnd != self.cwnd() {
+            self.stage = None;
+            self.window.set(cwnd);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh_bytes()
+    }
+}
+
+impl Stage {
+    /// The time since the last ACK was limited by the application.
+    fn exclude_until(&mut self, now: SimTime) {
+        self.t_epoch += now.since(self.last_ack);
+        self.last_ack = now;
+    }
+}
+
+#[cfg(test)]
+mod tests;
