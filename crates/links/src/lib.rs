@@ -7,6 +7,6 @@ mod link;
 pub mod loss;
 mod queue;
 
-pub use link::{Counters, Link, Offered};
+pub use link::{Counters, Link, Offered, Parameters};
 pub use loss::LossModel;
 pub use queue::QueueLimit;
