@@ -1,0 +1,87 @@
+//! Nodes, their interfaces and the link directions between them.
+//!
+//! May: say who is connected to whom. May not: know routes, rates or packets.
+
+/// Index of a link direction: `2 * cable` from the first end of a cable to the second, `2 * cable + 1` back.
+pub type LinkId = u32;
+
+/// Index of a node.
+pub type NodeId = usize;
+
+#[derive(Clone, Debug)]
+struct Vertex {
+    forward: bool,
+    /// By interface: the link that leaves there. Interfaces are numbered in the order of cables.
+    leaving: Vec<LinkId>,
+}
+
+/// The graph of a network.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    nodes: Vec<Vertex>,
+    /// By link: the node where it ends.
+    heads: Vec<NodeId>,
+}
+
+impl Topology {
+    /// From `forward` by node and the two `ends` by cable.
+    pub fn new(forward: impl IntoIterator<Item = bool>, ends: impl IntoIterator<Item = [NodeId; 2]>) -> Self {
+        let mut nodes: Vec<_> =
+            forward.into_iter().map(|forward| Vertex { forward, leaving: Vec::new() }).collect();
+        let mut heads = Vec::new();
+        for [first, second] in ends {
+            let link = heads.len() as LinkId;
+            nodes[first].leaving.push(link);
+            nodes[second].leaving.push(link + 1);
+            heads.extend([second, first]);
+        }
+        Self { nodes, heads }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True if `node` passes on packets that are not for itself.
+    pub fn forwards(&self, node: NodeId) -> bool {
+        self.nodes[node].forward
+    }
+
+    /// The links that leave `node`, by interface.
+    pub fn leaving(&self, node: NodeId) -> &[LinkId] {
+        &self.nodes[node].leaving
+    }
+
+    /// The node where `link` ends.
+    pub fn head(&self, link: LinkId) -> NodeId {
+        self.heads[link as usize]
+    }
+
+    /// The node where `link` begins.
+    pub fn tail(&self, link: LinkId) -> NodeId {
+        self.heads[opposite(link) as usize]
+    }
+
+    /// Addresses of `node`: the indices of its interfaces. Only the first 256 have one.
+    pub fn addresses(&self, node: NodeId) -> impl Iterator<Item = u8> + use<> {
+        (0..=u8::MAX).take(self.nodes[node].leaving.len())
+    }
+
+    /// The address that `node` has on `cable`; `None` if the cable does not end there.
+    pub fn address_on(&self, node: NodeId, cable: usize) -> Option<u8> {
+        let on_cable = |link: &LinkId| cable_of(*link) == cable;
+        let interface = self.nodes[node].leaving.iter().position(on_cable)?;
+        u8::try_from(interface).ok()
+    }
+}
+
+/// The other direction of the same cable.
+pub const fn opposite(link: LinkId) -> LinkId {
+    link ^ 1
+}
+
+/// The cable of a link direction.
+pub const fn cable_of(link: LinkId) -> usize {
+    (link >> 1) as usize
+}
