@@ -1,2 +1,30 @@
 //! Scenario files: TOML in, checked structs out.
+//!
+//! A file becomes a tree that remembers where everything was written; overrides are written into it, each value is
+//! checked against the key tables, inheritance is resolved, defaults are filled in, and rules across the file are
+//! checked. The filled tree is what [`Document::to_toml`] prints and what the [`model`] is made of.
+//! May: know the names and options of all algorithms. May not: run anything.
+//! To add a key: see `keys/mod.rs`. To add a profile: a file under `profiles/` and a row in `profiles.rs`.
+
+mod assemble;
+mod check;
+mod diagnostic;
+mod document;
+mod fill;
+mod inherit;
+mod keys;
 pub mod model;
+mod overrides;
+mod print;
+mod profiles;
+mod registries;
+mod rules;
+mod scalar;
+mod syntax;
+mod topology;
+mod tree;
+
+pub use diagnostic::{Code, Diagnostic, Diagnostics};
+pub use document::Document;
+pub use profiles::{Profile, profiles};
+pub use registries::Registries;

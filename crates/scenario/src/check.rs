@@ -1,0 +1,178 @@
+//! Checks each table and value as it was written, before anything is inherited: unknown keys, types, bounds. What is
+//! wrong is reported once and marked as broken, so that later steps keep silent about it.
+
+use crate::diagnostic::{Code, Report, nearest, suggest};
+use crate::keys::{Kind, Section};
+use crate::registries::{Catalogue, Registries};
+use crate::scalar::{Fault, scalar, wrong_type};
+use crate::tree::{Node, Origin, Table, Value};
+
+/// Checks values against the key tables.
+pub(crate) struct Checker<'r, 's, 'a> {
+    pub registries: &'r Registries,
+    pub report: &'s mut Report<'a>,
+}
+
+/// `parent.key`.
+pub(crate) fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() { key.into() } else { format!("{parent}.{key}") }
+}
+
+/// `section.NAME`, or the position where there is no name.
+pub(crate) fn element_path(parent: &str, list: &str, index: usize, node: &Node) -> String {
+    let name = node.as_table().and_then(|t| t.text("name"));
+    join(parent, &format!("{list}.{}", name.map_or_else(|| index.to_string(), str::to_owned)))
+}
+
+impl Checker<'_, '_, '_> {
+    /// All keys of a table.
+    pub fn table(&mut self, section: &'static Section, table: &mut Table, path: &str) {
+        let names: Vec<String> = table.entries.iter().map(|e| e.key.clone()).collect();
+        for name in names {
+            match section.key(&name) {
+                None => self.unknown(section, table, &name, path),
+                Some(key) => {
+                    if let Some(node) = table.get_mut(&name) {
+                        self.value(key.kind, node, &join(path, &name));
+                    }
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, kind: Kind, node: &mut Node, path: &str) {
+        if node.is_broken() {
+            return;
+        }
+        match (kind, &mut node.value) {
+            (Kind::Table(section), Value::Table(table)) => return self.table(section, table, path),
+            (Kind::Tables(section), Value::List(items)) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+                    let path = element_path(parent, section.name, index, item);
+                    self.value(Kind::Table(section), item, &path);
+                }
+                return;
+            }
+            (Kind::Choice(catalogue), _) => return self.choice(catalogue, node, path),
+            _ => {}
+        }
+        match scalar(kind, &node.value) {
+            Ok(value) => node.value = value,
+            Err(fault) => self.fault(node, path, fault),
+        }
+    }
+
+    fn fault(&mut self, node: &mut Node, path: &str, fault: Fault) {
+        let key = path.to_owned();
+        self.report.add(node.at, fault.code, &key, fault.message, fault.help);
+        node.value = Value::Broken;
+    }
+
+    /// An algorithm by bare name or as a table. Without `kind` its options are checked once the kind is known.
+    pub fn choice(&mut self, catalogue: Catalogue, node: &mut Node, path: &str) {
+        match &mut node.value {
+            Value::Broken => {}
+            Value::Text(name) => {
+                if let Err(fault) = self.known(catalogue, name) {
+                    self.fault(node, path, fault);
+                }
+            }
+            Value::Table(table) => {
+                let Some(kind) = table.get_mut("kind") else { return };
+                let fault = match &kind.value {
+                    Value::Text(name) => self.known(catalogue, name).err(),
+                    Value::Broken => return,
+                    other => Some(wrong_type(Kind::Reference(catalogue.what()), other)),
+                };
+                if let Some(fault) = fault {
+                    return self.fault(kind, &join(path, "kind"), fault);
+                }
+                self.options(catalogue, table, path);
+            }
+            other => {
+                let fault = wrong_type(Kind::Choice(catalogue), other);
+                self.fault(node, path, fault);
+            }
+        }
+    }
+
+    fn known(&self, catalogue: Catalogue, name: &str) -> Result<(), Fault> {
+        if self.registries.find(catalogue, name).is_some() {
+            return Ok(());
+        }
+        let all = self.registries.all(catalogue);
+        let help = suggest(name, "known", all.iter().map(|a| a.name));
+        let message = format!("found \"{name}\", which is not a {}", catalogue.what());
+        Err(Fault { code: Code::UnknownWord, message, help })
+    }
+
+    /// The options of a table whose kind is known.
+    fn options(&mut self, catalogue: Catalogue, table: &mut Table, path: &str) {
+        let Some(algorithm) = table.text("kind").and_then(|kind| self.registries.find(catalogue, kind))
+        else {
+            return;
+        };
+        for entry in &mut table.entries {
+            let path = join(path, &entry.key);
+            if entry.key == "kind" {
+                continue;
+            }
+            match algorithm.options.iter().find(|option| option.name == entry.key) {
+                Some(option) => self.value(Kind::Plain(option.kind), &mut entry.node, &path),
+                None => {
+                    let names = algorithm.options.iter().map(|option| option.name);
+                    let message = format!("`{}` is not an option of {}", entry.key, algorithm.name);
+                    let what = format!("options of {}", algorithm.name);
+                    let help = suggest(&entry.key, &what, names);
+                    self.report.add(entry.at, Code::UnknownKey, &path, message, help);
+                    entry.node.value = Value::Broken;
+                }
+            }
+        }
+        misspelt(table, algorithm.options.iter().map(|option| option.name));
+    }
+
+    fn unknown(&mut self, section: &'static Section, table: &mut Table, name: &str, path: &str) {
+        let Some(entry) = table.take(name) else { return };
+        let inner = section.keys.iter().find_map(|key| match key.kind {
+            Kind::Table(inner) if inner.key(name).is_some() => Some(key.name),
+            _ => None,
+        });
+        let what = format!("keys of {}", section.what);
+        let help = match inner {
+            Some(inner) => format!("`{name}` belongs into `{inner}`: write `{inner} = {{ {name} = ... }}`"),
+            None => suggest(name, &what, section.names()),
+        };
+        let message = format!("`{name}` is not a key of {}", section.what);
+        self.report.add(entry.at, Code::UnknownKey, &join(path, name), message, help);
+        table.partial |= inner.is_some();
+        let Some(meant) = inner.or_else(|| nearest(name, section.names())).and_then(|n| section.key(n))
+        else {
+            return;
+        };
+        // The misspelt key is not missing, and what it declares may be referred to.
+        let broken = Node::broken(entry.at);
+        match (meant.kind, table.get_mut(meant.name)) {
+            (Kind::Tables(_), Some(Node { value: Value::List(items), .. })) => items.push(broken),
+            (_, Some(_)) => {}
+            (_, None) => table.put(meant.name, Origin::Default, broken),
+        }
+    }
+}
+
+/// Marks what unknown options were probably meant to be.
+fn misspelt(table: &mut Table, names: impl Iterator<Item = &'static str> + Clone) {
+    let unknown: Vec<&'static str> = table
+        .entries
+        .iter()
+        .filter(|entry| entry.key != "kind" && !names.clone().any(|name| name == entry.key))
+        .filter_map(|entry| nearest(&entry.key, names.clone()))
+        .collect();
+    table.entries.retain(|entry| entry.key == "kind" || names.clone().any(|name| name == entry.key));
+    for name in unknown {
+        if !table.has(name) {
+            table.put(name, Origin::Default, Node::broken(Origin::Default));
+        }
+    }
+}

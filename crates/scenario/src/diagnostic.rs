@@ -1,0 +1,259 @@
+//! What is wrong with a scenario: where, what was found, what is allowed, and the cure.
+
+use std::fmt;
+
+use serde_json::json;
+
+use crate::tree::Origin;
+
+/// Declares the codes once: variant, stable code, what it means.
+macro_rules! codes {
+    ($($name:ident $code:literal $doc:literal)*) => {
+        /// The kinds of mistakes. The codes are stable: a retired one is not used again.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code { $(#[doc = $doc] $name,)* }
+
+        impl Code {
+            /// All, in the order of their codes.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The stable code, such as `E002`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $code,)* }
+            }
+
+            /// One line that says what the code means.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$name => $doc,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Syntax "E001" "not TOML"
+    UnknownKey "E002" "a key that does not exist here"
+    MissingKey "E003" "a compulsory key is missing"
+    WrongType "E004" "a value of the wrong type"
+    BadValue "E005" "a value without its unit, or outside its bounds"
+    UnknownWord "E006" "a word, profile or algorithm that does not exist"
+    BadName "E007" "a name with characters that names cannot have"
+    DuplicateName "E008" "two things with the same name"
+    UnknownName "E009" "a reference to something that does not exist"
+    LikeCircle "E010" "`like` leads back to where it started"
+    NotApplicable "E011" "a key that the chosen kind does not have"
+    Contradiction "E012" "keys that exclude each other"
+    NothingToRun "E013" "no flow, or nothing that joins nodes"
+    NoRoute "E014" "nodes that no route joins"
+    SameNode "E015" "two ends that are the same node"
+    BadVia "E016" "`via` is not a way from the sender to the receiver"
+    NeverHappens "E017" "a time at or after the end of the run"
+    StopBeforeStart "E018" "a flow that stops before it starts"
+    NoPath "E019" "something that needs a path of its own between the two nodes"
+    TooMany "E020" "more of something than can be simulated sensibly"
+    BadOverride "E021" "an override that does not address a key"
+    Internal "E099" "a fault of Ropewalk and not of the scenario"
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// File name as given, or `--set` for an override.
+    pub file: String,
+    /// Line, from 1; for an override its position among them.
+    pub line: usize,
+    /// Column in characters, from 1; for an override within its `KEY=VALUE`.
+    pub column: usize,
+    /// Dotted path of the key such as `path.beam1.up.rate`; may be empty.
+    pub key: String,
+    /// What kind of mistake.
+    pub code: Code,
+    /// What was found and what is allowed.
+    pub message: String,
+    /// The cure.
+    pub help: String,
+    /// The line of the source.
+    pub source: String,
+    /// Characters of `source` from `column` on that are meant, at least 1.
+    pub width: usize,
+}
+
+/// All mistakes of a scenario, in the order of the file; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// In the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never true of a returned value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A list of objects with the fields of [`Diagnostic`].
+    pub fn to_json(&self) -> serde_json::Value {
+        let one = |d: &Diagnostic| {
+            json!({
+                "file": d.file, "line": d.line, "column": d.column, "key": d.key, "code": d.code.as_str(),
+                "message": d.message, "help": d.help, "source": d.source, "width": d.width,
+            })
+        };
+        self.0.iter().map(one).collect()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        writeln!(f, "{} [{}]", self.message, self.code.as_str())?;
+        if !self.source.is_empty() {
+            let number = if self.file == OVERRIDE { String::new() } else { self.line.to_string() };
+            let gutter = " ".repeat(number.len());
+            // Tabs stay tabs, so that the caret stands below its text.
+            let before = self.source.chars().take(self.column - 1);
+            let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
+            writeln!(f, "  {number} | {}", self.source)?;
+            writeln!(f, "  {gutter} | {indent}{}", "^".repeat(self.width))?;
+        }
+        write!(f, "  fix: {}", self.help)
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.0.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// What stands for a file name in the diagnostics of overrides.
+pub(crate) const OVERRIDE: &str = "--set";
+
+/// The texts that diagnostics point into, and the diagnostics found so far.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    file: &'a str,
+    text: &'a str,
+    sets: Vec<String>,
+    found: Vec<(Origin, Diagnostic)>,
+}
+
+impl<'a> Report<'a> {
+    pub fn new(file: &'a str, text: &'a str, sets: &[(String, String)]) -> Self {
+        let sets = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        Self { file, text, sets, found: Vec::new() }
+    }
+
+    /// Adds a mistake unless the same is known: what is inherited is checked where it is used, too.
+    pub fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
+        let known = |(o, d): &(Origin, Diagnostic)| *o == at && d.code == code && d.message == message;
+        if self.found.iter().any(known) {
+            return;
+        }
+        let (file, text, first_line, span) = match at {
+            Origin::File { start, end } => (self.file, self.text, 0, start..end),
+            Origin::Default => (self.file, self.text, 0, 0..0),
+            Origin::Set { index, start, end } => {
+                (OVERRIDE, self.sets.get(index).map_or("", String::as_str), index, start..end)
+            }
+        };
+        let place = Place::of(text, span);
+        let diagnostic = Diagnostic {
+            file: file.into(),
+            line: first_line + place.line,
+            column: place.column,
+            key: key.into(),
+            code,
+            message,
+            help,
+            source: place.source,
+            width: place.width,
+        };
+        self.found.push((at, diagnostic));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Everything found, in the order of the file; overrides come last.
+    pub fn finish(self) -> Diagnostics {
+        let mut list: Vec<Diagnostic> = self.found.into_iter().map(|(_, d)| d).collect();
+        list.sort_by_key(|d| (d.file == OVERRIDE, d.line, d.column, d.code));
+        Diagnostics(list)
+    }
+}
+
+/// A span as a person counts.
+struct Place {
+    line: usize,
+    column: usize,
+    width: usize,
+    source: String,
+}
+
+impl Place {
+    fn of(text: &str, span: std::ops::Range<usize>) -> Self {
+        let boundary = |offset: usize| {
+            (0..=offset.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or_default()
+        };
+        let (start, end) = (boundary(span.start), boundary(span.end.max(span.start)));
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let line = text[line_start..line_end].trim_end_matches('\r');
+        let visible = |c: char| if c.is_control() && c != '\t' { ' ' } else { c };
+        Self {
+            line: text[..line_start].matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            width: text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1),
+            source: line.chars().map(visible).collect(),
+        }
+    }
+}
+
+/// The candidate that was most likely meant by `word`.
+pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word = word.to_lowercase();
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| {
+            let shorter = word.len().min(candidate.len());
+            *distance <= limit
+                || (shorter >= 3 && (candidate.starts_with(&word) || word.starts_with(candidate)))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// "did you mean ...?" where something is near, and always what is allowed.
+pub(crate) fn suggest<'c>(word: &str, what: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
+    const SHOWN: usize = 40;
+    let all: Vec<&str> = candidates.into_iter().collect();
+    let guess =
+        nearest(word, all.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    let more = if all.len() > SHOWN { format!(", and {} more", all.len() - SHOWN) } else { String::new() };
+    match all.len() {
+        0 => format!("{guess}there is no {what}"),
+        n => format!("{guess}{what}: {}{more}", all[..n.min(SHOWN)].join(", ")),
+    }
+}

@@ -1,0 +1,196 @@
+//! Fills in every default: afterwards each table has all of its keys, in the order of the key tables, and only the
+//! mistakes already reported are missing.
+
+use crate::check::{Checker, element_path, join};
+use crate::diagnostic::{Code, Report};
+use crate::keys::{Default, Key, Kind, ROOT, Section};
+use crate::profiles;
+use crate::registries::{Catalogue, Registries};
+use crate::scalar::{from_default, scalar};
+use crate::tree::{Entry, Node, Origin, Table, Value};
+
+/// What the defaults of a table depend on.
+#[derive(Clone, Copy, Default)]
+struct Context<'c> {
+    /// `kind` of this table, if it has one.
+    kind: Option<&'c str>,
+    profile: Option<&'c str>,
+}
+
+/// Fills the whole scenario.
+pub(crate) fn fill(root: Table, registries: &Registries, report: &mut Report<'_>) -> Table {
+    let checker = Checker { registries, report };
+    Filler { checker }.table(&ROOT, root, Origin::Default, "")
+}
+
+struct Filler<'r, 's, 'a> {
+    checker: Checker<'r, 's, 'a>,
+}
+
+impl Filler<'_, '_, '_> {
+    fn table(&mut self, section: &'static Section, mut given: Table, at: Origin, path: &str) -> Table {
+        let kind = given.text("kind").map(str::to_owned);
+        let profile = match given.get("profile") {
+            Some(node) => node.as_text().map(str::to_owned),
+            None => match section.key("profile").map(|key| key.default) {
+                Some(Default::Text(name)) => Some(name.to_owned()),
+                _ => None,
+            },
+        };
+        let context = Context { kind: kind.as_deref(), profile: profile.as_deref() };
+        let mut filled = Table { entries: Vec::new(), partial: given.partial };
+        for key in section.keys {
+            let entry = given.take(key.name);
+            if key.only.is_some() && key.only != context.kind {
+                self.not_applicable(key, entry, context, path);
+                continue;
+            }
+            let node = match entry {
+                Some(entry) => Some(self.given(key, entry.node, context, &join(path, key.name))),
+                None => self.default(key, filled.partial, at, context, path),
+            };
+            if let Some(node) = node {
+                filled.put(key.name, Origin::Default, node);
+            }
+        }
+        filled
+    }
+
+    fn not_applicable(&mut self, key: &Key, entry: Option<Entry>, context: Context<'_>, path: &str) {
+        // Without a readable kind nobody can tell.
+        let (Some(entry), Some(kind), Some(only)) = (entry, context.kind, key.only) else { return };
+        let message = format!("`{}` exists only with kind = \"{only}\"; found kind = \"{kind}\"", key.name);
+        let help = format!("remove `{}`, or set kind = \"{only}\"", key.name);
+        self.checker.report.add(entry.at, Code::NotApplicable, &join(path, key.name), message, help);
+    }
+
+    fn given(&mut self, key: &Key, node: Node, context: Context<'_>, path: &str) -> Node {
+        let at = node.at;
+        match (key.kind, node.value) {
+            (Kind::Table(section), Value::Table(table)) => {
+                Node::new(Value::Table(self.table(section, table, at, path)), at)
+            }
+            (Kind::Tables(section), Value::List(items)) => {
+                let fill = |(index, item): (usize, Node)| {
+                    let path = element_path("", section.name, index, &item);
+                    match item.value {
+                        Value::Table(table) => {
+                            Node::new(Value::Table(self.table(section, table, item.at, &path)), item.at)
+                        }
+                        other => Node::new(other, item.at),
+                    }
+                };
+                Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
+            }
+            (Kind::Choice(catalogue), value) => {
+                self.choice(key, catalogue, Node::new(value, at), context, path)
+            }
+            (_, value) => Node::new(value, at),
+        }
+    }
+
+    /// The value of a key that nobody gave.
+    fn default(
+        &mut self,
+        key: &Key,
+        partial: bool,
+        at: Origin,
+        context: Context<'_>,
+        path: &str,
+    ) -> Option<Node> {
+        let node = match key.default {
+            Default::Absent | Default::Derived(_) => return None,
+            Default::Keys => Node::new(Value::Table(Table::default()), at),
+            Default::Compulsory => {
+                if !partial {
+                    let message = format!("`{}` is missing", key.name);
+                    let help = format!("add `{}`: {}; {}", key.name, key.kind.what(), key.doc);
+                    self.checker.report.add(at, Code::MissingKey, &join(path, key.name), message, help);
+                }
+                return Some(Node::broken(at));
+            }
+            Default::Text(text) => Node::new(from_default(key.kind, text), at),
+            // Without a readable profile or kind: broken, as is what they would have given.
+            Default::Profile => match (context.profile, context.kind) {
+                (Some(profile), Some(kind)) => profiles::value(profile, kind, key.name)?,
+                _ => return Some(Node::broken(at)),
+            },
+        };
+        // An algorithm that is not registered is reported at the table that needs it.
+        let value = scalar(key.kind, &node.value).unwrap_or(node.value);
+        let filled = self.given(key, Node::new(value, at), context, &join(path, key.name));
+        Some(Node::new(filled.value, Origin::Default))
+    }
+
+    /// An algorithm with all of its options; the kind may come from the default.
+    fn choice(
+        &mut self,
+        key: &Key,
+        catalogue: Catalogue,
+        mut node: Node,
+        context: Context<'_>,
+        path: &str,
+    ) -> Node {
+        let at = node.at;
+        if let Some(table) = node.as_table_mut().filter(|table| !table.has("kind")) {
+            match default_kind(key, context) {
+                Some(kind) => table.put("kind", Origin::Default, Node::text(&kind)),
+                None if table.partial => return Node::broken(at),
+                None => {
+                    let names = self.checker.registries.all(catalogue);
+                    let names: Vec<&str> = names.iter().map(|a| a.name).collect();
+                    let help =
+                        format!("add `kind`: the name of a {} ({})", catalogue.what(), names.join(", "));
+                    let key = join(path, "kind");
+                    self.checker.report.add(at, Code::MissingKey, &key, "`kind` is missing".into(), help);
+                    return Node::broken(at);
+                }
+            }
+        }
+        self.checker.choice(catalogue, &mut node, path);
+        let (name, mut given) = match node.value {
+            Value::Text(name) => (name, Table::default()),
+            Value::Table(table) => match table.text("kind") {
+                Some(kind) => (kind.to_owned(), table),
+                None => return Node::broken(at),
+            },
+            _ => return Node::broken(at),
+        };
+        let Some(algorithm) = self.checker.registries.find(catalogue, &name) else { return Node::broken(at) };
+        let mut filled = Table::default();
+        filled.put("kind", Origin::Default, Node::text(&name));
+        for option in algorithm.options {
+            let node = match (given.take(option.name), option.default) {
+                (Some(entry), _) => entry.node,
+                (None, Some(text)) => {
+                    let kind = Kind::Plain(option.kind);
+                    let value = from_default(kind, text);
+                    Node::new(scalar(kind, &value).unwrap_or(value), Origin::Default)
+                }
+                (None, None) => {
+                    if !given.partial {
+                        let message = format!("`{}` is missing: {name} has no default for it", option.name);
+                        let what = Kind::Plain(option.kind).what();
+                        let help = format!("write {{ kind = \"{name}\", {} = ... }}: {what}", option.name);
+                        let key = join(path, option.name);
+                        self.checker.report.add(at, Code::MissingKey, &key, message, help);
+                    }
+                    Node::broken(at)
+                }
+            };
+            filled.put(option.name, Origin::Default, node);
+        }
+        Node::new(Value::Table(filled), at)
+    }
+}
+
+/// The algorithm whose options are meant when only options are given.
+fn default_kind(key: &Key, context: Context<'_>) -> Option<String> {
+    match key.default {
+        Default::Text(name) if name != crate::registries::NO_LOSS => Some(name.to_owned()),
+        Default::Profile => {
+            profiles::value(context.profile?, context.kind?, key.name)?.as_text().map(str::to_owned)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Inheritance: `both` gives keys to both directions of a link, `like` takes keys from a table of the same kind.
+
+use crate::check::element_path;
+use crate::diagnostic::{Code, Report, suggest};
+use crate::keys::{DIRECTION, Kind, ROOT, Section};
+use crate::tree::{Node, Origin, Table, Value};
+
+/// Resolves `both` and then `like` in all arrays of tables.
+pub(crate) fn resolve(root: &mut Table, report: &mut Report<'_>) {
+    for key in ROOT.keys {
+        let Kind::Tables(section) = key.kind else { continue };
+        let Some(Node { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
+        if section.key("both").is_some() {
+            items.iter_mut().filter_map(Node::as_table_mut).for_each(|table| spread(section, table));
+        }
+        if section.key("like").is_some() {
+            Likes { section, items, report }.resolve();
+        }
+        if section.key("both").is_some() {
+            for (index, item) in items.iter_mut().enumerate() {
+                let path = element_path("", section.name, index, item);
+                let at = item.at;
+                if let Some(table) = item.as_table_mut() {
+                    at_least_one_direction(section, table, at, &path, report);
+                }
+            }
+        }
+    }
+}
+
+/// The names of the two directions of a path, link or mesh.
+pub(crate) fn direction_names(section: &Section) -> [&'static str; 2] {
+    if section.key("up").is_some() { ["up", "down"] } else { ["forward", "reverse"] }
+}
+
+/// Moves the keys of `both` into the directions.
+fn spread(section: &Section, table: &mut Table) {
+    let Some(both) = table.take("both") else { return };
+    for name in direction_names(section) {
+        match table.get_mut(name) {
+            None => table.put(name, both.at, both.node.clone()),
+            Some(own) => match (&both.node.value, own.as_table_mut()) {
+                // By layer: an override of `both` is meant for both directions, whatever the file says of one.
+                (Value::Table(base), Some(own)) => merge(&DIRECTION, base, own, true),
+                (_, Some(own)) => own.partial = true,
+                (_, None) => {}
+            },
+        }
+    }
+}
+
+/// Neither direction is one mistake, not two.
+fn at_least_one_direction(
+    section: &Section,
+    table: &mut Table,
+    at: Origin,
+    path: &str,
+    report: &mut Report<'_>,
+) {
+    let [there, back] = direction_names(section);
+    if table.partial || table.has(there) || table.has(back) {
+        return;
+    }
+    let message = format!("neither `both` nor `{there}` and `{back}` are given");
+    let help = "add for example both = { rate = \"10Mbit/s\", delay = \"250ms\" }".into();
+    report.add(at, Code::MissingKey, path, message, help);
+    table.partial = true;
+}
+
+/// Fills in what `own` does not say. With `layers` a value of an override in `base` beats one of the file in `own`.
+fn merge(section: &Section, base: &Table, own: &mut Table, layers: bool) {
+    own.partial |= base.partial;
+    let kind = own.text("kind").map(str::to_owned);
+    for entry in &base.entries {
+        let Some(key) = section.key(&entry.key) else { continue };
+        // What only another kind has is not inherited.
+        if key.only.is_some() && kind.is_some() && key.only != kind.as_deref() {
+            continue;
+        }
+        let Some(mine) = own.get_mut(&entry.key) else {
+            own.put(&entry.key, entry.at, entry.node.clone());
+            continue;
+        };
+        match (key.kind, &entry.node.value) {
+            (Kind::Table(inner), Value::Table(base)) => {
+                if let Some(mine) = mine.as_table_mut() {
+                    merge(inner, base, mine, layers);
+                }
+            }
+            (Kind::Choice(_), _) => merge_choice(&entry.node, mine, layers),
+            _ if layers && entry.node.at.layer() > mine.at.layer() => *mine = entry.node.clone(),
+            _ => {}
+        }
+    }
+}
+
+/// Options are inherited as long as the algorithm is the same.
+fn merge_choice(base: &Node, own: &mut Node, layers: bool) {
+    let kind_of = |node: &Node| match &node.value {
+        Value::Text(name) => Some((name.clone(), node.at)),
+        Value::Table(table) => table.get("kind").and_then(|k| Some((k.as_text()?.to_owned(), k.at))),
+        _ => None,
+    };
+    let (theirs, mine) = (kind_of(base), kind_of(own));
+    if let (true, Some((_, base_at)), Some((_, own_at))) = (layers, &theirs, &mine)
+        && base_at.layer() > own_at.layer()
+    {
+        *own = base.clone();
+        return;
+    }
+    let same = match (&theirs, &mine) {
+        (Some((a, _)), Some((b, _))) => a == b,
+        _ => true,
+    };
+    let Some(own_table) = own.as_table_mut().filter(|_| same) else {
+        // A bare name of the same algorithm asks for nothing else.
+        if same && mine.is_some() && base.as_table().is_some() {
+            *own = base.clone();
+        }
+        return;
+    };
+    match &base.value {
+        Value::Text(_) => {
+            if !own_table.has("kind") {
+                own_table.put("kind", base.at, base.clone());
+            }
+        }
+        Value::Table(base_table) => {
+            for entry in &base_table.entries {
+                match own_table.get(&entry.key) {
+                    Some(mine) if !(layers && entry.node.at.layer() > mine.at.layer()) => {}
+                    _ => own_table.put(&entry.key, entry.at, entry.node.clone()),
+                }
+            }
+        }
+        _ => own_table.partial = true,
+    }
+}
+
+/// How far an element's inheritance is resolved.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    /// On the way from here: meeting it again is a circle.
+    Busy,
+    Done,
+}
+
+struct Likes<'l, 'r, 'a> {
+    section: &'static Section,
+    items: &'l mut [Node],
+    report: &'r mut Report<'a>,
+}
+
+impl Likes<'_, '_, '_> {
+    fn resolve(&mut self) {
+        let mut states = vec![State::Open; self.items.len()];
+        for start in 0..self.items.len() {
+            // Follow the chain to its end, then merge on the way back.
+            let mut chain = vec![];
+            let mut next = Some(start);
+            while let Some(index) = next.filter(|i| states[*i] == State::Open) {
+                states[index] = State::Busy;
+                chain.push(index);
+                next = self.base_of(index);
+            }
+            if let Some(end) = next.filter(|i| states[*i] == State::Busy) {
+                self.circle(&chain, end);
+            }
+            for index in chain.into_iter().rev() {
+                self.inherit(index);
+                states[index] = State::Done;
+            }
+        }
+    }
+
+    fn path(&self, index: usize) -> String {
+        element_path("", self.section.name, index, &self.items[index])
+    }
+
+    /// The element that `like` names; a name that does not exist is reported.
+    fn base_of(&mut self, index: usize) -> Option<usize> {
+        let like = self.items[index].as_table()?.get("like")?;
+        let (name, at) = (like.as_text()?.to_owned(), like.at);
+        let name_of = |item: &Node| item.as_table().and_then(|table| table.text("name")).map(str::to_owned);
+        let names: Vec<Option<String>> = self.items.iter().map(name_of).collect();
+        let found = names.iter().position(|n| n.as_ref() == Some(&name));
+        if found.is_none() {
+            if names.iter().all(Option::is_some) {
+                let others = names.iter().enumerate().filter(|(i, _)| *i != index);
+                let others = others.filter_map(|(_, n)| n.as_deref());
+                let help = suggest(&name, &format!("each other {}", self.section.name), others);
+                let message = format!("there is no {} \"{name}\"", self.section.name);
+                self.report.add(at, Code::UnknownName, &format!("{}.like", self.path(index)), message, help);
+            }
+            self.sever(index);
+        }
+        found
+    }
+
+    fn circle(&mut self, chain: &[usize], start: usize) {
+        let circle = &chain[chain.iter().position(|i| *i == start).unwrap_or(0)..];
+        let names: Vec<String> = circle.iter().map(|i| self.path(*i)).collect();
+        let at = self.items[start].as_table().and_then(|t| t.get("like")).map_or(Origin::Default, |n| n.at);
+        let message = match names.as_slice() {
+            [_] => "it is like itself".to_owned(),
+            _ => format!("`like` leads in a circle: {}", names.join(", ")),
+        };
+        let help = "write the keys out in one of them and remove its `like`".into();
+        self.report.add(at, Code::LikeCircle, &format!("{}.like", self.path(start)), message, help);
+        circle.iter().for_each(|index| self.sever(*index));
+    }
+
+    /// Its keys are unknown from here on, so none of them is missing.
+    fn sever(&mut self, index: usize) {
+        if let Some(table) = self.items[index].as_table_mut() {
+            table.take("like");
+            table.partial = true;
+        }
+    }
+
+    fn inherit(&mut self, index: usize) {
+        let Some(base) = self.base_of(index) else {
+            if let Some(table) = self.items[index].as_table_mut() {
+                // A `like` that is not a name is reported, and hides what it would have given.
+                table.partial |= table.take("like").is_some();
+            }
+            return;
+        };
+        let Some(mut base) = self.items[base].as_table().cloned() else { return };
+        base.take("name");
+        if let Some(table) = self.items[index].as_table_mut() {
+            table.take("like");
+            merge(self.section, &base, table, false);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The keys of a scenario, declared once as data: parser, schema, expanded scenarios and reference page all read
+//! these tables.
+//!
+//! To add a key: a row in `tables.rs`, a field in the model and a line in `assemble.rs`; a transport key also needs a
+//! value in every profile.
+
+mod tables;
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind};
+
+use crate::registries::Catalogue;
+
+pub(crate) use tables::{DIRECTION, ROOT, TRANSPORT};
+
+/// A table of a scenario: the keys that it may hold.
+#[derive(Debug)]
+pub(crate) struct Section {
+    /// Name in the schema and the reference page.
+    pub name: &'static str,
+    /// For messages: "a path".
+    pub what: &'static str,
+    pub doc: &'static str,
+    pub keys: &'static [Key],
+    /// Written on one line inside its parent.
+    pub inline: bool,
+}
+
+/// One key.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub default: Default,
+    pub doc: &'static str,
+    /// Exists only if the key `kind` of the same table has this value.
+    pub only: Option<&'static str>,
+}
+
+/// Where the value comes from when nobody gives one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Default {
+    /// Nowhere: it must be given.
+    Compulsory,
+    /// It may be missing.
+    Absent,
+    /// This text, as in a file but without quotes.
+    Text(&'static str),
+    /// The profile of the transport.
+    Profile,
+    /// Other keys, as described.
+    Derived(&'static str),
+    /// The defaults of its own keys (tables only).
+    Keys,
+}
+
+/// What a key holds. Bounds are included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// Any text.
+    Text,
+    /// A new name.
+    Name,
+    /// The name of something that exists.
+    Reference(&'static str),
+    /// Node names; `exactly` this many, or at least one.
+    Nodes {
+        exactly: Option<usize>,
+    },
+    /// An option of an algorithm, or a plain value.
+    Plain(OptionKind),
+    /// A whole number or "unlimited".
+    Limit {
+        min: u64,
+        max: u64,
+    },
+    Duration {
+        min: Nanos,
+        max: Nanos,
+    },
+    Size {
+        min: Bytes,
+        max: Bytes,
+    },
+    Rate {
+        min: BitsPerSecond,
+        max: BitsPerSecond,
+    },
+    /// A queue limit.
+    Queue,
+    /// "auto" or a size.
+    Buffer {
+        min: Bytes,
+        max: Bytes,
+    },
+    /// How many, or which.
+    Seeds,
+    /// The name of a profile.
+    Profile,
+    /// An algorithm of a registry, as a bare name or a table with `kind` and options.
+    Choice(Catalogue),
+    /// One table.
+    Table(&'static Section),
+    /// An array of tables.
+    Tables(&'static Section),
+}
+
+/// Words that stand for the absence of a limit and for automatic sizing.
+pub(crate) const UNLIMITED: &str = "unlimited";
+pub(crate) const AUTO: &str = "auto";
+/// Most replications and nodes that one file may ask for.
+pub(crate) const MAX_SEEDS: i64 = 1_000_000;
+
+impl Section {
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|k| k.name == name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.keys.iter().map(|k| k.name)
+    }
+}
+
+impl Kind {
+    /// "a duration such as "275ms"", for messages and the reference page.
+    pub fn what(self) -> String {
+        match self {
+            Self::Text => "text".into(),
+            Self::Name => "a name of letters, digits, - and _".into(),
+            Self::Reference(what) => format!("the name of {what}"),
+            Self::Nodes { exactly: Some(n) } => format!("a list of {n} node names"),
+            Self::Nodes { exactly: None } => "a list of node names".into(),
+            Self::Plain(OptionKind::Flag) => "true or false".into(),
+            Self::Plain(OptionKind::Integer { min, max }) => format!("a whole number from {min} to {max}"),
+            Self::Plain(OptionKind::Number { min, max }) => format!("a number from {min} to {max}"),
+            Self::Plain(OptionKind::Duration) => "a duration such as \"275ms\"".into(),
+            Self::Plain(OptionKind::Size) => "a size such as \"64KiB\"".into(),
+            Self::Plain(OptionKind::Rate) => "a rate such as \"20Mbit/s\"".into(),
+            Self::Plain(OptionKind::Probability) => "a probability such as 0.01 or \"1%\"".into(),
+            Self::Plain(OptionKind::Choice(words)) => format!("one of {}", quoted(words.iter().copied())),
+            Self::Limit { min, max } => format!("a whole number from {min} to {max}, or \"{UNLIMITED}\""),
+            Self::Duration { min, max } => format!("a duration from \"{min}\" to \"{max}\""),
+            Self::Size { min, max: Bytes::MAX } => format!("a size from \"{min}\" on, or \"{UNLIMITED}\""),
+            Self::Size { min, max } => format!("a size from \"{min}\" to \"{max}\""),
+            Self::Rate { min, max } => format!("a rate from \"{min}\" to \"{max}\""),
+            Self::Queue => "a queue limit such as \"100p\" or \"64KiB\"".into(),
+            Self::Buffer { min, max } => format!("\"{AUTO}\", or a size from \"{min}\" to \"{max}\""),
+            Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
+            Self::Profile => format!("one of {}", quoted(crate::profiles::names())),
+            Self::Choice(catalogue) => {
+                format!("the name of a {0}, or a table with its `kind`", catalogue.what())
+            }
+            Self::Table(_) => "a table".into(),
+            Self::Tables(_) => "an array of tables".into(),
+        }
+    }
+}
+
+/// `"a", "b"`.
+pub(crate) fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|w| format!("\"{w}\"")).collect();
+    words.join(", ")
+}

@@ -1,0 +1,373 @@
+//! The tables themselves. Order here is the order in expanded scenarios and on the reference page.
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind};
+
+use super::{Default, Key, Kind, Section};
+use crate::registries::Catalogue;
+
+const FLAG: Kind = Kind::Plain(OptionKind::Flag);
+const HOUR: Nanos = Nanos::from_secs(3600);
+const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
+const DAY: Nanos = Nanos::from_secs(86_400);
+/// The largest window that can be advertised (RFC 7323 section 2.3).
+const GIB: Bytes = Bytes(1 << 30);
+
+const fn words(words: &'static [&'static str]) -> Kind {
+    Kind::Plain(OptionKind::Choice(words))
+}
+
+const fn integer(min: u64, max: u64) -> Kind {
+    Kind::Plain(OptionKind::Integer { min, max })
+}
+
+const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
+    Key { name, kind, default, doc, only: None }
+}
+
+/// A transport setting whose default is in the profile.
+const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    key(name, kind, Default::Profile, doc)
+}
+
+const fn mptcp(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
+    Key { name, kind, default, doc, only: Some("mptcp") }
+}
+
+const RATE: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(10_000_000_000_000) };
+const DELAY: Kind = Kind::Duration { min: Nanos::ZERO, max: DAY };
+const TIMER: Kind = Kind::Duration { min: Nanos(1), max: HOUR };
+const BUFFER: Kind = Kind::Size { min: Bytes(1), max: GIB };
+/// An instant of the run.
+const INSTANT: Kind = Kind::Duration { min: Nanos::ZERO, max: YEAR };
+
+pub(crate) static ROOT: Section = Section {
+    name: "scenario",
+    what: "a scenario",
+    doc: "The top level of the file.",
+    inline: false,
+    keys: &[
+        key(
+            "name",
+            Kind::Text,
+            Default::Derived("the file name without its ending"),
+            "title of the scenario",
+        ),
+        key("description", Kind::Text, Default::Text(""), "what it is and where its numbers come from"),
+        key("duration", Kind::Duration { min: Nanos(1), max: YEAR }, Default::Compulsory, "simulated time"),
+        key(
+            "seeds",
+            Kind::Seeds,
+            Default::Text("1"),
+            "replications: how many (20 means seeds 1 to 20), or a list",
+        ),
+        key("routing", Kind::Table(&ROUTING), Default::Keys, "how packets find their way"),
+        key("record", Kind::Table(&RECORD), Default::Keys, "what is recorded"),
+        key("node", Kind::Tables(&NODE), Default::Absent, "hosts and routers"),
+        key("path", Kind::Tables(&PATH), Default::Absent, "disjoint paths from a client to a server"),
+        key("link", Kind::Tables(&LINK), Default::Absent, "links between two nodes"),
+        key("mesh", Kind::Tables(&MESH), Default::Absent, "links from each of some nodes to each of others"),
+        key("flow", Kind::Tables(&FLOW), Default::Absent, "who sends what to whom, and how"),
+        key("event", Kind::Tables(&EVENT), Default::Absent, "changes of links while the run goes on"),
+    ],
+};
+
+static ROUTING: Section = Section {
+    name: "routing",
+    what: "`routing`",
+    doc: "Packets take a way with the fewest hops; the nodes of a `[[path]]` are one hop apart.",
+    inline: false,
+    keys: &[key(
+        "ecmp",
+        words(&["flow", "packet"]),
+        Default::Text("flow"),
+        "how ways of equal length are shared: by a hash of addresses and ports, or at random for each packet",
+    )],
+};
+
+static RECORD: Section = Section {
+    name: "record",
+    what: "`record`",
+    doc: "What is written down while the run goes on.",
+    inline: false,
+    keys: &[key(
+        "interval",
+        Kind::Duration { min: Nanos::from_millis(1), max: YEAR },
+        Default::Text("100ms"),
+        "interval of the time series",
+    )],
+};
+
+static NODE: Section = Section {
+    name: "node",
+    what: "a node",
+    doc: "A host or a router. The ends of a `[[path]]` exist without being declared.",
+    inline: false,
+    keys: &[
+        key("name", Kind::Name, Default::Compulsory, "its name; with `count` above 1 the stem of the names"),
+        key("count", integer(1, 1000), Default::Text("1"), "this many nodes: \"r\" with 3 means r1, r2, r3"),
+        key("forward", FLAG, Default::Text("true"), "passes on packets that are not for itself"),
+    ],
+};
+
+pub(crate) static DIRECTION: Section = Section {
+    name: "direction",
+    what: "a link direction",
+    doc: "One direction of a link: a transmitter with a drop-tail queue, then a delay, then loss.",
+    inline: true,
+    keys: &[
+        key("rate", RATE, Default::Compulsory, "serialisation rate"),
+        key("delay", DELAY, Default::Compulsory, "propagation delay, one way"),
+        key("queue", Kind::Queue, Default::Text("100p"), "what may wait in front of the transmitter"),
+        key("loss", Kind::Choice(Catalogue::Loss), Default::Text("none"), "which packets are lost"),
+    ],
+};
+
+const fn direction(name: &'static str, doc: &'static str) -> Key {
+    key(name, Kind::Table(&DIRECTION), Default::Compulsory, doc)
+}
+
+const BOTH: Key = key(
+    "both",
+    Kind::Table(&DIRECTION),
+    Default::Absent,
+    "keys of both directions; a direction's own keys come first",
+);
+
+static PATH: Section = Section {
+    name: "path",
+    what: "a path",
+    doc: "A link of its own between a client and a server, with an address at each end.",
+    inline: false,
+    keys: &[
+        key("name", Kind::Name, Default::Compulsory, "its name; its directions are NAME.up and NAME.down"),
+        key(
+            "like",
+            Kind::Reference("another path"),
+            Default::Absent,
+            "take every key that is not given here from it",
+        ),
+        key("from", Kind::Name, Default::Text("terminal"), "node at the client's end"),
+        key("to", Kind::Name, Default::Text("server"), "node at the server's end"),
+        BOTH,
+        direction("up", "from `from` to `to`"),
+        direction("down", "from `to` to `from`"),
+    ],
+};
+
+static LINK: Section = Section {
+    name: "link",
+    what: "a link",
+    doc: "A link between two declared nodes.",
+    inline: false,
+    keys: &[
+        key(
+            "name",
+            Kind::Name,
+            Default::Compulsory,
+            "its name; its directions are NAME.forward and NAME.reverse",
+        ),
+        key(
+            "like",
+            Kind::Reference("another link"),
+            Default::Absent,
+            "take every key that is not given here from it",
+        ),
+        key("ends", Kind::Nodes { exactly: Some(2) }, Default::Compulsory, "the nodes that it joins"),
+        BOTH,
+        direction("forward", "from the first end to the second"),
+        direction("reverse", "from the second end to the first"),
+    ],
+};
+
+static MESH: Section = Section {
+    name: "mesh",
+    what: "a mesh",
+    doc: "A link from each node on the left to each on the right, named NAME.LEFT-RIGHT. The name of a counted node \
+          stands for all of its nodes.",
+    inline: false,
+    keys: &[
+        key("name", Kind::Name, Default::Compulsory, "its name, the first part of the names of its links"),
+        key("left", Kind::Nodes { exactly: None }, Default::Compulsory, "nodes on the one side"),
+        key("right", Kind::Nodes { exactly: None }, Default::Compulsory, "nodes on the other side"),
+        BOTH,
+        direction("forward", "from left to right"),
+        direction("reverse", "from right to left"),
+    ],
+};
+
+static FLOW: Section = Section {
+    name: "flow",
+    what: "a flow",
+    doc: "An application over a transport between two nodes.",
+    inline: false,
+    keys: &[
+        key("name", Kind::Name, Default::Compulsory, "its name"),
+        key(
+            "like",
+            Kind::Reference("another flow"),
+            Default::Absent,
+            "take every key that is not given here from it",
+        ),
+        key("from", Kind::Reference("a node"), Default::Compulsory, "node that sends the data"),
+        key("to", Kind::Reference("a node"), Default::Compulsory, "node that receives it"),
+        key("start", INSTANT, Default::Text("0s"), "when the connection is opened"),
+        key(
+            "stop",
+            INSTANT,
+            Default::Derived("`duration`"),
+            "when the application stops writing, at the latest",
+        ),
+        key("app", Kind::Choice(Catalogue::App), Default::Text("bulk"), "what is sent"),
+        key(
+            "via",
+            Kind::Reference("a path or link"),
+            Default::Derived("the first path that joins `from` and `to`, else routing decides"),
+            "the way of a TCP connection and of the first subflow",
+        ),
+        key(
+            "opened_by",
+            words(&["sender", "receiver"]),
+            Default::Text("sender"),
+            "who opens the connection: an upload or a download",
+        ),
+        key(
+            "compare_paths",
+            FLAG,
+            Default::Text("false"),
+            "also run this flow as plain TCP over each path alone, with the same seeds",
+        ),
+        key("transport", Kind::Table(&TRANSPORT), Default::Compulsory, "what carries it"),
+    ],
+};
+
+pub(crate) static TRANSPORT: Section = Section {
+    name: "transport",
+    what: "a transport",
+    doc: "TCP or MPTCP with all its settings; those of TCP hold for each subflow.",
+    inline: false,
+    keys: &[
+        key("kind", words(&["tcp", "mptcp"]), Default::Compulsory, "one path or several"),
+        key("profile", Kind::Profile, Default::Text("linux"), "where the other defaults come from"),
+        tcp("congestion", Kind::Choice(Catalogue::Congestion), "congestion control, one for each path"),
+        mptcp(
+            "scheduler",
+            Kind::Choice(Catalogue::Scheduler),
+            Default::Profile,
+            "which subflow carries the next segment",
+        ),
+        mptcp(
+            "path_manager",
+            Kind::Choice(Catalogue::PathManager),
+            Default::Text("per-path"),
+            "which subflows are opened after the first",
+        ),
+        mptcp(
+            "reinjection",
+            words(&["timeout", "death"]),
+            Default::Text("timeout"),
+            "data of a subflow is sent again elsewhere at its first timeout, or only when it dies",
+        ),
+        mptcp("checksum", FLAG, Default::Text("false"), "checksum of each mapping: 2 more bytes of options"),
+        mptcp("wide_sequence", FLAG, Default::Text("true"), "64-bit data sequence numbers, otherwise 32-bit"),
+        mptcp(
+            "peer_capable",
+            FLAG,
+            Default::Text("true"),
+            "false: the peer does not speak MPTCP, TCP is the fallback",
+        ),
+        tcp(
+            "mss",
+            Kind::Size { min: Bytes(1), max: Bytes(65_495) },
+            "payload of a full segment without options",
+        ),
+        tcp("header", Kind::Size { min: Bytes(20), max: Bytes(1000) }, "IP and TCP headers without options"),
+        tcp(
+            "overhead",
+            Kind::Size { min: Bytes(0), max: Bytes(10_000) },
+            "further bytes per packet on the wire",
+        ),
+        tcp("initial_window", integer(1, 10_000), "initial window in segments"),
+        tcp(
+            "initial_ssthresh",
+            Kind::Size { min: Bytes(1), max: Bytes::MAX },
+            "initial slow-start threshold",
+        ),
+        tcp(
+            "slow_start_limit",
+            Kind::Limit { min: 1, max: 10_000 },
+            "slow start adds at most this many segments per ACK",
+        ),
+        tcp("byte_counting", FLAG, "congestion avoidance counts acknowledged bytes, otherwise ACKs"),
+        tcp("rto_initial", TIMER, "retransmission timer before the first sample"),
+        tcp("rto_min", Kind::Duration { min: Nanos::ZERO, max: HOUR }, "its lower bound, see `rto_floor`"),
+        tcp("rto_max", TIMER, "its upper bound, also when backed off"),
+        tcp("rto_granularity", TIMER, "granularity of the clock"),
+        tcp(
+            "rto_floor",
+            words(&["total", "variance"]),
+            "`rto_min` bounds the whole timer, or its variance term",
+        ),
+        tcp("syn_retries", integer(0, 255), "SYN retransmissions before the attempt is given up"),
+        tcp("retries", integer(1, 255), "timeouts of one segment in a row before the path is given up"),
+        tcp("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),
+        tcp("ack_delay", Kind::Duration { min: Nanos::ZERO, max: HOUR }, "and the others after this long"),
+        tcp("quick_acks", integer(0, 1_000_000), "and each of the first n segments at once"),
+        tcp("sack", FLAG, "selective acknowledgements"),
+        tcp("timestamps", FLAG, "timestamps: 12 bytes in every segment, a round-trip sample from every ACK"),
+        tcp(
+            "recovery",
+            words(&["newreno", "sack", "rack"]),
+            "how losses are found and repaired; the last two need `sack`",
+        ),
+        tcp("prr", FLAG, "proportional rate reduction in recovery; needs `sack`"),
+        tcp("dupthresh", integer(1, 1000), "duplicate ACKs that mean a loss"),
+        tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
+        tcp("nagle", FLAG, "small segments wait while data is outstanding"),
+        tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
+        tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
+        tcp("receive_buffer", BUFFER, "receive buffer at the start"),
+        key(
+            "receive_buffer_max",
+            BUFFER,
+            Default::Profile,
+            "autotuning may grow the receive buffer to this; a profile without it has a fixed buffer",
+        ),
+        tcp(
+            "send_buffer",
+            Kind::Buffer { min: Bytes(1), max: GIB },
+            "fixed, or twice the congestion windows",
+        ),
+        tcp("send_buffer_max", BUFFER, "upper limit of `send_buffer = \"auto\"`; not with a fixed one"),
+    ],
+};
+
+static EVENT: Section = Section {
+    name: "event",
+    what: "an event",
+    doc: "A change of a link while the run goes on.",
+    inline: false,
+    keys: &[
+        key("at", INSTANT, Default::Compulsory, "when"),
+        key(
+            "link",
+            Kind::Reference("a path or link, or one of its directions"),
+            Default::Compulsory,
+            "what changes: both directions, or one (NAME.up, NAME.down, NAME.forward, NAME.reverse)",
+        ),
+        key("set", Kind::Table(&SET), Default::Compulsory, "what it becomes; the other keys stay"),
+    ],
+};
+
+static SET: Section = Section {
+    name: "set",
+    what: "`set`",
+    doc: "New values of a link direction; at least one.",
+    inline: true,
+    keys: &[
+        key("rate", RATE, Default::Absent, "serialisation rate"),
+        key("delay", DELAY, Default::Absent, "propagation delay, one way"),
+        key("queue", Kind::Queue, Default::Absent, "what may wait in front of the transmitter"),
+        key("loss", Kind::Choice(Catalogue::Loss), Default::Absent, "which packets are lost"),
+        key("up", FLAG, Default::Absent, "false: nothing is transmitted; true: what waits is"),
+    ],
+};

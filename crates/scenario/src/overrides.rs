@@ -1,0 +1,167 @@
+//! Overrides: `KEY=VALUE` written into the tree before anything is checked or inherited, as if it stood in the file.
+//!
+//! Tables of an array are addressed by name, events by position from 0. Whether the last key exists and takes the
+//! value is left to the checks: they report with the place of the override.
+
+use toml::de::DeValue;
+
+use crate::diagnostic::{Code, Report, suggest};
+use crate::keys::{Kind, ROOT, Section};
+use crate::tree::{Node, Origin, Table, Value};
+
+/// One segment of a dotted key and its offset.
+type Segment<'k> = (&'k str, usize);
+
+/// Writes all overrides in order; a later one wins.
+pub(crate) fn apply(root: &mut Table, sets: &[(String, String)], report: &mut Report<'_>) {
+    for (index, (key, value)) in sets.iter().enumerate() {
+        let mut offset = 0;
+        let segments: Vec<Segment<'_>> = key
+            .split('.')
+            .map(|segment| {
+                let start = offset;
+                offset += segment.len() + 1;
+                (segment, start)
+            })
+            .collect();
+        let mut writer = Writer { index, key, report };
+        match segments.iter().find(|(segment, _)| segment.is_empty()) {
+            Some(empty) => writer.refuse(*empty, "a part of the key is empty".into(), EXAMPLE.into()),
+            None => writer.write(&ROOT, root, &segments, parse(value, index, key.len() + 1)),
+        }
+    }
+}
+
+const EXAMPLE: &str = "write for example path.beam1.up.rate=10Mbit/s";
+
+/// A TOML value, and where that fails the text itself: quotes are tedious on a command line.
+fn parse(text: &str, index: usize, offset: usize) -> Node {
+    match DeValue::parse(text) {
+        Ok(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => {
+            Node::from_override(&value, index, offset)
+        }
+        _ => Node::new(
+            Value::Text(text.into()),
+            Origin::Set { index, start: offset, end: offset + text.len() },
+        ),
+    }
+}
+
+struct Writer<'w, 'r, 'a> {
+    index: usize,
+    key: &'w str,
+    report: &'r mut Report<'a>,
+}
+
+impl Writer<'_, '_, '_> {
+    fn at(&self, (segment, start): Segment<'_>) -> Origin {
+        Origin::Set { index: self.index, start, end: start + segment.len() }
+    }
+
+    fn refuse(&mut self, segment: Segment<'_>, message: String, help: String) {
+        self.report.add(self.at(segment), Code::BadOverride, self.key, message, help);
+    }
+
+    fn write(&mut self, section: &'static Section, table: &mut Table, segments: &[Segment<'_>], value: Node) {
+        let [head, rest @ ..] = segments else { return };
+        let at = self.at(*head);
+        let Some(key) = section.key(head.0) else {
+            // The check reports it with the nearest key.
+            return table.put(head.0, at, Node::broken(at));
+        };
+        match (key.kind, rest) {
+            (Kind::Tables(section), _) => self.element(section, table, *head, rest, value),
+            (_, []) => {
+                if key.name == "kind" {
+                    drop_other_kinds(section, table, value.as_text());
+                }
+                table.put(head.0, at, value);
+            }
+            (Kind::Table(inner), _) => {
+                if !table.has(head.0) {
+                    table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
+                }
+                // Anything else than a table is reported by the check.
+                if let Some(inner_table) = table.get_mut(head.0).and_then(Node::as_table_mut) {
+                    self.write(inner, inner_table, rest, value);
+                }
+            }
+            (Kind::Choice(_), [option]) => {
+                if !table.has(head.0) {
+                    table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
+                }
+                if let Some(node) = table.get_mut(head.0) {
+                    self.option(node, *option, value);
+                }
+            }
+            (_, [next, ..]) => {
+                let message = format!("`{}` has no keys of its own", head.0);
+                self.refuse(*next, message, format!("set `{}` itself", &self.key[..next.1 - 1]));
+            }
+        }
+    }
+
+    /// An option of an algorithm; a bare name becomes a table.
+    fn option(&self, node: &mut Node, option: Segment<'_>, value: Node) {
+        if node.as_text().is_some() {
+            let at = node.at;
+            let kind = std::mem::replace(node, Node::new(Value::Table(Table::default()), at));
+            if let Some(table) = node.as_table_mut() {
+                table.put("kind", at, kind);
+            }
+        }
+        let Some(table) = node.as_table_mut() else { return };
+        if option.0 == "kind" && table.text("kind") != value.as_text() {
+            // Options in the file belong to the algorithm in the file.
+            table.entries.retain(|entry| entry.at.layer() > 0);
+        }
+        table.put(option.0, self.at(option), value);
+    }
+
+    fn element(
+        &mut self,
+        section: &'static Section,
+        table: &mut Table,
+        list: Segment<'_>,
+        rest: &[Segment<'_>],
+        value: Node,
+    ) {
+        let [which, rest @ ..] = rest else {
+            let help = "name one of them and one of its keys, as in path.beam1.up.rate=10Mbit/s".into();
+            return self.refuse(list, format!("`{}` holds several tables", list.0), help);
+        };
+        let items: &mut [Node] = match table.get_mut(list.0) {
+            Some(Node { value: Value::List(items), .. }) => items,
+            // A mistake in the file that the check reports.
+            Some(_) => return,
+            None => &mut [],
+        };
+        let names: Vec<String> =
+            items.iter().enumerate().map(|(i, item)| address(section, i, item)).collect();
+        let Some(index) = names.iter().position(|name| name == which.0) else {
+            let help = suggest(which.0, &format!("each {}", section.name), names.iter().map(String::as_str));
+            let message = format!("there is no {} \"{}\"", section.name, which.0);
+            return self.report.add(self.at(*which), Code::UnknownName, self.key, message, help);
+        };
+        if rest.is_empty() {
+            let help = format!("add one of its keys: {}", section.names().collect::<Vec<_>>().join(", "));
+            return self.refuse(*which, format!("\"{}\" is a whole {}", which.0, section.name), help);
+        }
+        if let Some(element) = items[index].as_table_mut() {
+            self.write(section, element, rest, value);
+        }
+    }
+}
+
+/// How an override addresses an element: by name, an event by position.
+fn address(section: &'static Section, index: usize, item: &Node) -> String {
+    let name = item.as_table().and_then(|table| table.text("name")).filter(|_| section.key("name").is_some());
+    name.map_or_else(|| index.to_string(), str::to_owned)
+}
+
+/// Keys in the file that only another kind has do not apply any more.
+fn drop_other_kinds(section: &'static Section, table: &mut Table, kind: Option<&str>) {
+    let other =
+        |name: &str| section.key(name).and_then(|key| key.only).is_some_and(|only| Some(only) != kind);
+    table.entries.retain(|entry| entry.at.layer() > 0 || !other(&entry.key));
+}

@@ -1,0 +1,325 @@
+//! Rules between keys and across the file: references of flows and events, times, contradictions.
+
+use units::{Bytes, Nanos};
+
+use crate::diagnostic::{Code, Report, suggest};
+use crate::keys::AUTO;
+use crate::topology::{Topology, duplicate};
+use crate::tree::{Node, Origin, Table, Value};
+
+/// A scenario needs something to run and something to run it over.
+pub(crate) fn something_to_run(root: &Table, report: &mut Report<'_>) {
+    let missing = |list: &str| root.get(list).is_none_or(|node| !node.is_broken() && node.items().is_empty());
+    if missing("flow") {
+        let help = "add a [[flow]] with name, from, to and transport".into();
+        report.add(Origin::Default, Code::NothingToRun, "flow", "there is no flow".into(), help);
+    }
+    if ["path", "link", "mesh"].into_iter().all(missing) {
+        let help = "add a [[path]] with name, up and down, or [[node]] and [[link]]".into();
+        report.add(Origin::Default, Code::NothingToRun, "path", "nothing joins any nodes".into(), help);
+    }
+}
+
+/// All flows; fills in what follows from other keys.
+pub(crate) fn flows(root: &mut Table, topology: &Topology, report: &mut Report<'_>) {
+    let end = root.parse::<Nanos>("duration");
+    let duration = root.get("duration").map(|node| node.value.clone());
+    let Some(Node { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
+    let mut names = Vec::new();
+    for (index, item) in items.iter_mut().enumerate() {
+        let path = crate::check::element_path("", "flow", index, item);
+        let Some(flow) = item.as_table_mut() else { continue };
+        if let Some(name) = flow.get("name")
+            && let Some(text) = name.as_text()
+        {
+            if names.contains(&text.to_owned()) {
+                duplicate(report, name.at, &format!("{path}.name"), "flow", text);
+            }
+            names.push(text.to_owned());
+        }
+        if !flow.has("stop")
+            && let Some(value) = &duration
+        {
+            flow.put("stop", Origin::Default, Node::new(value.clone(), Origin::Default));
+        }
+        let mut rules = Rules { report, path: &path };
+        rules.times(flow, end);
+        rules.ends(flow, topology);
+        if let Some(transport) = flow.get_mut("transport") {
+            let at = transport.at;
+            if let Some(transport) = transport.as_table_mut() {
+                rules.recovery(transport, at);
+                rules.buffers(transport, at);
+                rules.timers(transport, at);
+            }
+        }
+    }
+}
+
+/// All events.
+pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>) {
+    let end = root.parse::<Nanos>("duration");
+    for (index, item) in root.list("event").iter().enumerate() {
+        let Some(event) = item.as_table() else { continue };
+        let path = format!("event.{index}");
+        if let (Some(at), Some(end), Some(node)) = (event.parse::<Nanos>("at"), end, event.get("at"))
+            && at >= end
+        {
+            let message = format!("found \"{at}\", but the run ends at \"{end}\"");
+            let help = "choose an earlier time, or a longer `duration`".into();
+            report.add(node.at, Code::NeverHappens, &format!("{path}.at"), message, help);
+        }
+        if let Some(node) = event.get("link")
+            && let Some(name) = node.as_text()
+            && directions(topology, name).is_none()
+            && !topology.wires_partial
+        {
+            let wires = topology.wires.iter();
+            let known = wires.flat_map(|w| std::iter::once(&w.name).chain(&w.directions)).map(String::as_str);
+            let help = suggest(name, "links", known);
+            let message = format!("there is no path or link \"{name}\"");
+            report.add(node.at, Code::UnknownName, &format!("{path}.link"), message, help);
+        }
+        if let Some(node) = event.get("set")
+            && let Some(set) = node.as_table()
+            && set.entries.is_empty()
+            && !set.partial
+        {
+            let help = "give at least one of rate, delay, queue, loss, up".into();
+            report.add(node.at, Code::MissingKey, &format!("{path}.set"), "nothing is changed".into(), help);
+        }
+    }
+}
+
+/// `(cable, direction)` of a cable's or a direction's name.
+pub(crate) fn directions(topology: &Topology, name: &str) -> Option<Vec<(usize, usize)>> {
+    if let Some(wire) = topology.wire(name) {
+        return Some(vec![(wire, 0), (wire, 1)]);
+    }
+    let (cable, _) = name.rsplit_once('.')?;
+    let wire = topology.wire(cable)?;
+    let direction = topology.wires[wire].directions.iter().position(|d| d == name)?;
+    Some(vec![(wire, direction)])
+}
+
+struct Rules<'r, 'a, 'p> {
+    report: &'r mut Report<'a>,
+    path: &'p str,
+}
+
+/// Where to point: the first of these keys that someone wrote, else the table.
+fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin, &'static str) {
+    let written = |key: &&'static str| {
+        let at = table.get(key)?.at;
+        (at != Origin::Default).then_some((at, *key))
+    };
+    keys.iter().find_map(written).unwrap_or((at, keys.first().copied().unwrap_or_default()))
+}
+
+impl Rules<'_, '_, '_> {
+    fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
+        self.report.add(at, code, &format!("{}.{key}", self.path), message, help);
+    }
+
+    fn times(&mut self, flow: &Table, end: Option<Nanos>) {
+        let (Some(start), Some(stop)) = (flow.parse::<Nanos>("start"), flow.parse::<Nanos>("stop")) else {
+            return;
+        };
+        if let Some(end) = end.filter(|end| start >= *end) {
+            let (at, _) = blame(flow, &["start"], Origin::Default);
+            let message = format!("found \"{start}\", but the run ends at \"{end}\"");
+            let help = "choose an earlier time, or a longer `duration`".into();
+            self.add(at, Code::NeverHappens, "start", message, help);
+        } else if stop <= start {
+            let (at, key) = blame(flow, &["stop", "start"], Origin::Default);
+            let message = format!("the flow stops at \"{stop}\" and starts at \"{start}\"");
+            self.add(at, Code::StopBeforeStart, key, message, "let it stop later than it starts".into());
+        }
+    }
+
+    /// Nodes, routes, and the first cable.
+    fn ends(&mut self, flow: &mut Table, topology: &Topology) {
+        let mut host = |key: &str| {
+            let path = format!("{}.{key}", self.path);
+            flow.get(key).and_then(|node| topology.host(node, &path, self.report))
+        };
+        let (from, to) = (host("from"), host("to"));
+        let via = self.via(flow, topology, from);
+        let (Some(from), Some(to)) = (from, to) else { return };
+        let at = flow.get("to").map_or(Origin::Default, |node| node.at);
+        if from == to {
+            let message = format!("the flow goes from \"{0}\" to \"{0}\"", topology.hosts[to].name);
+            return self.add(at, Code::SameNode, "to", message, "choose another node".into());
+        }
+        if topology.wires_partial || topology.nodes_partial || topology.wires.is_empty() {
+            return;
+        }
+        let direct = |wire: &crate::topology::Wire| wire.ends == [from, to] || wire.ends == [to, from];
+        if !topology.joined(from, to) {
+            // A node without any link is reported as such.
+            if !topology.is_isolated(from) && !topology.is_isolated(to) {
+                self.no_route(at, topology, from, to);
+            }
+            return;
+        }
+        if let Some((wire, via_at)) = via
+            && !topology.leads(wire, from, to)
+        {
+            let (name, to) = (&topology.wires[wire].name, &topology.hosts[to].name);
+            let message = format!("\"{name}\" does not lead to \"{to}\"");
+            self.add(via_at, Code::BadVia, "via", message, leaving(topology, from));
+        }
+        if !topology.wires.iter().any(direct) {
+            self.needs_path(flow, topology, from, to);
+        }
+        let first = topology.wires.iter().find(|wire| wire.source.0 == "path" && direct(wire));
+        if let (Some(wire), false) = (first, flow.has("via")) {
+            flow.put("via", Origin::Default, Node::text(&wire.name));
+        }
+    }
+
+    fn no_route(&mut self, at: Origin, topology: &Topology, from: usize, to: usize) {
+        let blockers = topology.blockers(from, to);
+        let [from, to] = [from, to].map(|node| &topology.hosts[node].name);
+        let help = match blockers.as_slice() {
+            [] => format!("join \"{from}\" and \"{to}\" by a [[path]] or by links"),
+            names => format!("let {} pass packets on: forward = true", names.join(", ")),
+        };
+        self.add(at, Code::NoRoute, "to", format!("no route joins \"{from}\" and \"{to}\""), help);
+    }
+
+    /// The cable that the flow names, if it touches the sender.
+    fn via(&mut self, flow: &Table, topology: &Topology, from: Option<usize>) -> Option<(usize, Origin)> {
+        let node = flow.get("via")?;
+        let name = node.as_text()?;
+        let Some(wire) = topology.wire(name) else {
+            if !topology.wires_partial {
+                let help = suggest(name, "links", topology.wires.iter().map(|w| w.name.as_str()));
+                let message = format!("there is no path or link \"{name}\"");
+                self.add(node.at, Code::UnknownName, "via", message, help);
+            }
+            return None;
+        };
+        let from = from?;
+        if !topology.wires[wire].ends.contains(&from) {
+            let message = format!("\"{name}\" does not touch \"{}\"", topology.hosts[from].name);
+            self.add(node.at, Code::BadVia, "via", message, leaving(topology, from));
+            return None;
+        }
+        Some((wire, node.at))
+    }
+
+    /// Paths of their own exist only between nodes that a cable joins.
+    fn needs_path(&mut self, flow: &Table, topology: &Topology, from: usize, to: usize) {
+        let [from, to] = [from, to].map(|node| &topology.hosts[node].name);
+        let message =
+            |what: &str| format!("{what}, but no path or link joins \"{from}\" and \"{to}\" directly");
+        if let Some(transport) = flow.get("transport")
+            && let Some(table) = transport.as_table()
+            && let Some(manager) = table.table("path_manager")
+            && manager.text("kind") == Some("per-path")
+        {
+            let (at, _) = blame(table, &["path_manager"], transport.at);
+            let help = "choose path_manager = \"fullmesh\" or \"ndiffports\"".into();
+            let message = message("path manager per-path opens a subflow on each path");
+            self.add(at, Code::NoPath, "transport.path_manager", message, help);
+        }
+        if flow.flag("compare_paths") == Some(true) {
+            let (at, _) = blame(flow, &["compare_paths"], Origin::Default);
+            let message = message("there are no single paths to compare with");
+            self.add(at, Code::NoPath, "compare_paths", message, "remove `compare_paths`".into());
+        }
+    }
+
+    /// Recovery by SACK needs SACK.
+    fn recovery(&mut self, transport: &Table, at: Origin) {
+        if transport.flag("sack") != Some(false) {
+            return;
+        }
+        let mut found = Vec::new();
+        let mut cure = Vec::new();
+        if let Some(kind @ ("sack" | "rack")) = transport.text("recovery") {
+            found.push(format!("recovery = \"{kind}\"{}", whose(transport, "recovery")));
+            cure.push("recovery = \"newreno\"");
+        }
+        if transport.flag("prr") == Some(true) {
+            found.push(format!("prr = true{}", whose(transport, "prr")));
+            cure.push("prr = false");
+        }
+        if !found.is_empty() {
+            let (at, key) = blame(transport, &["sack", "recovery", "prr"], at);
+            let verb = if found.len() == 1 { "needs" } else { "need" };
+            let message =
+                format!("sack = false{}, but {} {verb} it", whose(transport, "sack"), found.join(" and "));
+            let help = format!("set sack = true, or {}", cure.join(" and "));
+            self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+        }
+    }
+
+    fn buffers(&mut self, transport: &mut Table, at: Origin) {
+        if !transport.has("receive_buffer_max")
+            && let Some(node) = transport.get("receive_buffer").cloned()
+        {
+            transport.put("receive_buffer_max", Origin::Default, Node::new(node.value, Origin::Default));
+        }
+        self.ordered::<Bytes>(transport, at, "receive_buffer", "receive_buffer_max");
+        let fixed = transport.text("send_buffer").is_some_and(|size| size != AUTO);
+        if fixed
+            && let Some(max) = transport.take("send_buffer_max")
+            && max.node.at != Origin::Default
+        {
+            let message = format!(
+                "`send_buffer_max` has no meaning with send_buffer = {}{}",
+                transport.text("send_buffer").unwrap_or_default(),
+                whose(transport, "send_buffer")
+            );
+            let help = "set send_buffer = \"auto\", or remove `send_buffer_max`".into();
+            self.add(max.node.at, Code::Contradiction, "transport.send_buffer_max", message, help);
+        }
+    }
+
+    fn timers(&mut self, transport: &Table, at: Origin) {
+        let fine = self.ordered::<Nanos>(transport, at, "rto_min", "rto_max");
+        if fine {
+            self.ordered::<Nanos>(transport, at, "rto_initial", "rto_max");
+        }
+    }
+
+    /// `low <= high`; true if it holds or cannot be told.
+    fn ordered<T>(&mut self, table: &Table, at: Origin, low: &'static str, high: &'static str) -> bool
+    where
+        T: std::str::FromStr + PartialOrd + std::fmt::Display,
+    {
+        let (Some(a), Some(b)) = (table.parse::<T>(low), table.parse::<T>(high)) else { return true };
+        if a <= b {
+            return true;
+        }
+        let (at, key) = blame(table, &[low, high], at);
+        let message =
+            format!("{low} = \"{a}\"{} is above {high} = \"{b}\"{}", whose(table, low), whose(table, high));
+        let help = if key == low {
+            format!("set {high} = \"{a}\" or more, too")
+        } else {
+            format!("set {low} = \"{b}\" or less, too")
+        };
+        self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+        false
+    }
+}
+
+/// " (from profile linux)" where nobody wrote the key.
+fn whose(transport: &Table, key: &str) -> String {
+    match transport.get(key) {
+        Some(node) if node.at == Origin::Default => {
+            format!(" (from profile {})", transport.text("profile").unwrap_or_default())
+        }
+        _ => String::new(),
+    }
+}
+
+/// The cables that leave a node.
+fn leaving(topology: &Topology, node: usize) -> String {
+    let touching = topology.wires.iter().filter(|wire| wire.ends.contains(&node));
+    let names: Vec<&str> = touching.map(|wire| wire.name.as_str()).collect();
+    format!("links of \"{}\": {}", topology.hosts[node].name, names.join(", "))
+}

@@ -1,0 +1,291 @@
+//! Single values: text of a file in, canonical text out, or what is wrong and the cure.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use links::QueueLimit;
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionValue, Ratio, UnitError};
+
+use crate::diagnostic::{Code, nearest, suggest};
+use crate::keys::{AUTO, Kind, MAX_SEEDS, UNLIMITED};
+use crate::profiles;
+use crate::tree::{Node, Value};
+
+/// What is wrong with a value.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub code: Code,
+    pub message: String,
+    pub help: String,
+}
+
+/// Units that people write, and ours.
+const FOREIGN_UNITS: &[(&str, &str)] = &[
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("mbps", "Mbit/s"),
+    ("gbps", "Gbit/s"),
+    ("b/s", "bit/s"),
+    ("kb/s", "kbit/s"),
+    ("mb/s", "Mbit/s"),
+    ("gb/s", "Gbit/s"),
+    ("mbit", "Mbit/s"),
+    ("kbit", "kbit/s"),
+    ("msec", "ms"),
+    ("sec", "s"),
+    ("seconds", "s"),
+    ("usec", "us"),
+    ("m", "min"),
+    ("k", "kB"),
+    ("kb", "kB"),
+    ("mb", "MB"),
+    ("byte", "B"),
+    ("bytes", "B"),
+    ("packets", "p"),
+    ("pkts", "p"),
+];
+
+/// Units by what they measure; a test holds them against the parsers.
+pub(crate) const TIMES: &[&str] = &["ns", "us", "ms", "s", "min"];
+pub(crate) const SIZES: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+pub(crate) const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+
+/// Checks a scalar and returns its canonical form. Tables and choices are not scalars.
+pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
+    match (kind, value) {
+        (Kind::Text | Kind::Reference(_), Value::Text(_)) => Ok(value.clone()),
+        (Kind::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
+        (Kind::Nodes { exactly }, Value::List(items)) => nodes(kind, exactly, items).map(|()| value.clone()),
+        (Kind::Seeds, Value::Integer(_) | Value::List(_)) => seeds(value).map(|()| value.clone()),
+        (Kind::Profile, Value::Text(text)) => {
+            word(text, "profiles", &profiles::names()).map(|()| value.clone())
+        }
+        (Kind::Plain(kind), _) => plain(kind, value),
+        (Kind::Limit { .. }, Value::Text(text)) if text == UNLIMITED => Ok(value.clone()),
+        (Kind::Limit { min, max }, Value::Integer(_)) => plain(OptionKind::Integer { min, max }, value),
+        (Kind::Duration { min, max }, Value::Text(text)) => quantity::<Nanos>(text, min, max, TIMES),
+        (Kind::Size { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
+        (Kind::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
+        (Kind::Buffer { .. }, Value::Text(text)) if text == AUTO => Ok(value.clone()),
+        (Kind::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
+        (Kind::Queue, Value::Text(text)) => match text.parse::<QueueLimit>() {
+            Ok(limit) => Ok(Value::Text(limit.to_string())),
+            Err(e) => Err(unit_fault(text, &e, &["p", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"])),
+        },
+        _ => Err(wrong_type(kind, value)),
+    }
+}
+
+/// The value that a default in a table stands for.
+pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
+    let number = |text: &str| text.parse().map(Value::Integer).ok();
+    match kind {
+        Kind::Plain(OptionKind::Flag) => Value::Flag(text == "true"),
+        Kind::Plain(OptionKind::Integer { .. }) | Kind::Limit { .. } | Kind::Seeds => {
+            number(text).unwrap_or_else(|| Value::Text(text.into()))
+        }
+        Kind::Plain(OptionKind::Number { .. }) => {
+            text.parse().map_or_else(|_| Value::Text(text.into()), Value::Float)
+        }
+        _ => Value::Text(text.into()),
+    }
+}
+
+/// "found a list; expected a duration ...".
+pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
+    let help = match (kind, value) {
+        (Kind::Tables(section), Value::Table(_)) => {
+            format!("write [[{0}]] with two brackets: there may be several", section.name)
+        }
+        (_, Value::Integer(n)) => match unit_example(kind) {
+            Some(unit) => format!("add the unit, in quotes: \"{n}{unit}\""),
+            None => format!("give {}", kind.what()),
+        },
+        (_, Value::Float(x)) if unit_example(kind).is_some() => {
+            format!("add the unit, in quotes: \"{x}{}\"", unit_example(kind).unwrap_or_default())
+        }
+        (
+            Kind::Plain(OptionKind::Flag | OptionKind::Integer { .. }) | Kind::Limit { .. },
+            Value::Text(text),
+        ) if text.parse::<i64>().is_ok() || text == "true" || text == "false" => {
+            format!("leave out the quotes: {text}")
+        }
+        (Kind::Nodes { .. }, Value::Text(text)) => format!("write a list: [\"{text}\"]"),
+        _ => format!("give {}", kind.what()),
+    };
+    Fault {
+        code: Code::WrongType,
+        message: format!("found {}; expected {}", value.found(), kind.what()),
+        help,
+    }
+}
+
+fn unit_example(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Duration { .. } | Kind::Plain(OptionKind::Duration) => Some("ms"),
+        Kind::Size { .. } | Kind::Buffer { .. } | Kind::Plain(OptionKind::Size) => Some("B"),
+        Kind::Rate { .. } | Kind::Plain(OptionKind::Rate) => Some("Mbit/s"),
+        Kind::Queue => Some("p"),
+        _ => None,
+    }
+}
+
+/// A plain value or an option of an algorithm.
+fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
+    let fits = matches!(
+        (kind, value),
+        (OptionKind::Flag, Value::Flag(_))
+            | (OptionKind::Integer { .. }, Value::Integer(_))
+            | (OptionKind::Number { .. }, Value::Integer(_) | Value::Float(_))
+            | (OptionKind::Probability, Value::Integer(_) | Value::Float(_) | Value::Text(_))
+            | (
+                OptionKind::Duration | OptionKind::Size | OptionKind::Rate | OptionKind::Choice(_),
+                Value::Text(_)
+            )
+    );
+    let text = value.bare().filter(|_| fits).ok_or_else(|| wrong_type(Kind::Plain(kind), value))?;
+    match kind {
+        OptionKind::Choice(words) => word(&text, "allowed", words).map(|()| Value::Text(text)),
+        OptionKind::Duration => quantity(&text, Nanos::ZERO, Nanos(u64::MAX), TIMES),
+        OptionKind::Size => quantity(&text, Bytes::ZERO, Bytes::MAX, SIZES),
+        OptionKind::Rate => quantity(&text, BitsPerSecond(0), BitsPerSecond(u64::MAX), RATES),
+        OptionKind::Probability => match text.parse::<Ratio>() {
+            Ok(ratio) => Ok(Value::Float(ratio.get())),
+            Err(e) => Err(unit_fault(&text, &e, &[])),
+        },
+        _ => match kind.parse(&text) {
+            Ok(OptionValue::Number(x)) => Ok(Value::Float(x)),
+            Ok(_) => Ok(value.clone()),
+            Err(message) => Err(bad(message, format!("give {}", Kind::Plain(kind).what()))),
+        },
+    }
+}
+
+fn bad(message: String, help: String) -> Fault {
+    Fault { code: Code::BadValue, message, help }
+}
+
+/// A word of a closed list.
+fn word(text: &str, what: &str, words: &[&'static str]) -> Result<(), Fault> {
+    if words.contains(&text) {
+        return Ok(());
+    }
+    let help = suggest(text, what, words.iter().copied());
+    Err(Fault {
+        code: Code::UnknownWord,
+        message: format!("found \"{text}\", which does not exist here"),
+        help,
+    })
+}
+
+/// Names address keys in overrides, and cables are named LEFT-RIGHT: dots and blanks would be ambiguous.
+fn name(text: &str) -> Result<(), Fault> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !text.is_empty() && text.chars().all(allowed) {
+        return Ok(());
+    }
+    let proposal: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
+    let help = match proposal.trim_matches('-') {
+        "" => "give it a name of letters, digits, - and _".into(),
+        better => format!("write \"{better}\""),
+    };
+    let message = format!("found the name \"{text}\"; a name consists of letters, digits, - and _");
+    Err(Fault { code: Code::BadName, message, help })
+}
+
+fn nodes(kind: Kind, exactly: Option<usize>, items: &[Node]) -> Result<(), Fault> {
+    let wrong_count = exactly.is_some_and(|n| n != items.len()) || items.is_empty();
+    if wrong_count {
+        let message = format!("found a list of {}; expected {}", items.len(), kind.what());
+        return Err(bad(message, format!("give {}", kind.what())));
+    }
+    match items.iter().find(|item| item.as_text().is_none() && !item.is_broken()) {
+        Some(item) => Err(wrong_type(Kind::Reference("a node"), &item.value)),
+        None => Ok(()),
+    }
+}
+
+fn seeds(value: &Value) -> Result<(), Fault> {
+    let help = || format!("give {}", Kind::Seeds.what());
+    let items = match value {
+        Value::List(items) => items.as_slice(),
+        Value::Integer(n) if (1..=MAX_SEEDS).contains(n) => return Ok(()),
+        _ => return Err(bad(format!("found {}; allowed: 1 to {MAX_SEEDS} seeds", value.found()), help())),
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for item in items {
+        match item.value {
+            Value::Integer(seed) if seed < 0 => {
+                return Err(bad(format!("found the seed {seed}, which is negative"), help()));
+            }
+            Value::Integer(seed) if !seen.insert(seed) => {
+                let help = "name each seed once: the same seed gives the same run";
+                return Err(bad(format!("found the seed {seed} twice"), help.into()));
+            }
+            Value::Integer(_) => {}
+            _ => return Err(wrong_type(Kind::Seeds, &item.value)),
+        }
+    }
+    if items.is_empty() {
+        return Err(bad("found an empty list; a scenario needs at least one seed".into(), help()));
+    }
+    Ok(())
+}
+
+/// A number with its unit, within bounds.
+fn quantity<T>(text: &str, min: T, max: T, units: &[&'static str]) -> Result<Value, Fault>
+where
+    T: FromStr<Err = UnitError> + Display + PartialOrd,
+{
+    let value: T = text.parse().map_err(|e| unit_fault(text, &e, units))?;
+    if value < min || value > max {
+        let message = format!("found \"{text}\"; allowed: from \"{min}\" to \"{max}\"");
+        let help = if value < min { format!("at least \"{min}\"") } else { format!("at most \"{max}\"") };
+        return Err(bad(message, help));
+    }
+    Ok(Value::Text(value.to_string()))
+}
+
+/// The parser's message says what is allowed; the cure is the same text with the nearest unit.
+fn unit_fault(text: &str, error: &UnitError, units: &[&'static str]) -> Fault {
+    let split = text.find(|c: char| !(c.is_ascii_digit() || "._-".contains(c))).unwrap_or(text.len());
+    let (number, unit) = (text[..split].trim(), text[split..].trim());
+    let (message, allowed) = error.message.split_once("; ").unwrap_or((&error.message, "see the reference"));
+    let known = FOREIGN_UNITS
+        .iter()
+        .find(|(foreign, ours)| unit.eq_ignore_ascii_case(foreign) && units.contains(ours));
+    let better = known
+        .map(|(_, ours)| *ours)
+        .or_else(|| if units.contains(&unit) { None } else { nearest(unit, units.iter().copied()) });
+    let help = match better {
+        Some(better) if !number.is_empty() && !number.starts_with('-') && !unit.is_empty() => {
+            format!("did you mean \"{number}{better}\"? {}", units.join(", "))
+        }
+        _ => allowed.into(),
+    };
+    bad(format!("{message}; {allowed}"), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_lists_are_those_of_the_parsers() {
+        for unit in TIMES {
+            assert!(format!("1{unit}").parse::<Nanos>().is_ok(), "{unit}");
+        }
+        for unit in SIZES {
+            assert!(format!("1{unit}").parse::<Bytes>().is_ok(), "{unit}");
+        }
+        for unit in RATES {
+            assert!(format!("1{unit}").parse::<BitsPerSecond>().is_ok(), "{unit}");
+        }
+        let all = "1parsec".parse::<Nanos>().unwrap_err().message;
+        assert!(all.contains(&TIMES.join(", ")), "{all}");
+        let all = "1parsec".parse::<Bytes>().unwrap_err().message;
+        assert!(all.contains(&SIZES.join(", ")), "{all}");
+        let all = "1parsec".parse::<BitsPerSecond>().unwrap_err().message;
+        assert!(all.contains(&RATES.join(", ")), "{all}");
+    }
+}

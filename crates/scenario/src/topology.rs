@@ -1,0 +1,373 @@
+//! Nodes and cables of a filled scenario: counted nodes and meshes are expanded, names become indices.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Code, Report, suggest};
+use crate::inherit::direction_names;
+use crate::keys::{Kind, ROOT};
+use crate::tree::{Node, Origin, Table, Value};
+
+/// Bounds on what one file may expand to; far above what can be simulated in a reasonable time.
+const MAX_NODES: usize = 10_000;
+const MAX_CABLES: usize = 20_000;
+
+/// One node.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub name: String,
+    pub forward: bool,
+}
+
+/// One cable and where its settings are.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub name: String,
+    pub ends: [usize; 2],
+    /// Names of the directions.
+    pub directions: [String; 2],
+    /// Array of tables, and the position in it.
+    pub source: (&'static str, usize),
+    /// Keys of the two directions in its table.
+    pub keys: [&'static str; 2],
+}
+
+/// What the names in a scenario refer to.
+#[derive(Debug, Default)]
+pub(crate) struct Topology {
+    pub hosts: Vec<Host>,
+    pub wires: Vec<Wire>,
+    /// By name: index of a node, or the range of a counted one.
+    nodes: BTreeMap<String, std::ops::Range<usize>>,
+    wire_names: BTreeMap<String, usize>,
+    /// Something is broken: a name that is not found may well exist.
+    pub nodes_partial: bool,
+    pub wires_partial: bool,
+    neighbours: Vec<Vec<usize>>,
+}
+
+/// Expands all nodes and cables. Nodes that only a path names are added to the tree.
+pub(crate) fn build(root: &mut Table, report: &mut Report<'_>) -> Topology {
+    let mut topology = Topology::default();
+    topology.declared_nodes(root, report);
+    topology.implied_nodes(root, report);
+    for key in ROOT.keys {
+        if let Kind::Tables(section) = key.kind
+            && section.key("both").is_some()
+        {
+            topology.wires_of(root, section.name, direction_names(section), report);
+        }
+    }
+    topology.neighbours = vec![Vec::new(); topology.hosts.len()];
+    for wire in &topology.wires {
+        let [a, b] = wire.ends;
+        topology.neighbours[a].push(b);
+        topology.neighbours[b].push(a);
+    }
+    if !topology.nodes_partial && !topology.wires_partial && !topology.wires.is_empty() {
+        topology.isolated(root, report);
+    }
+    topology
+}
+
+/// Elements of an array of tables with their names; true if any has none or is broken.
+fn named<'t>(root: &'t Table, list: &str) -> (Vec<(usize, &'t Table, &'t str, Origin)>, bool) {
+    let Some(node) = root.get(list) else { return (Vec::new(), false) };
+    let items = node.items().iter().enumerate();
+    let found: Vec<_> = items
+        .filter_map(|(index, item)| {
+            let table = item.as_table()?;
+            let name = table.get("name")?;
+            Some((index, table, name.as_text()?, name.at))
+        })
+        .collect();
+    let partial = node.is_broken() || found.len() < node.items().len();
+    (found, partial)
+}
+
+/// Reports a name that is taken.
+pub(crate) fn duplicate(report: &mut Report<'_>, at: Origin, path: &str, what: &str, name: &str) {
+    let message = format!("the name \"{name}\" is taken by another {what}");
+    report.add(at, Code::DuplicateName, path, message, "give one of them another name".into());
+}
+
+impl Topology {
+    fn declared_nodes(&mut self, root: &Table, report: &mut Report<'_>) {
+        let (nodes, partial) = named(root, "node");
+        self.nodes_partial |= partial;
+        for (_, table, name, at) in nodes {
+            let path = format!("node.{name}.name");
+            let (Some(count), Some(forward)) = (table.integer("count"), table.flag("forward")) else {
+                self.nodes_partial = true;
+                continue;
+            };
+            let first = self.hosts.len();
+            let names: Vec<String> = match count {
+                1 => vec![name.to_owned()],
+                n => (1..=n).map(|i| format!("{name}{i}")).collect(),
+            };
+            if first + names.len() > MAX_NODES {
+                let message = format!("more than {MAX_NODES} nodes in all");
+                report.add(at, Code::TooMany, &path, message, "make `count` smaller".into());
+                self.nodes_partial = true;
+                return;
+            }
+            let group = (names.len() > 1).then(|| (name.to_owned(), first..first + names.len()));
+            for name in names {
+                let index = self.hosts.len();
+                if self.nodes.insert(name.clone(), index..index + 1).is_some() {
+                    duplicate(report, at, &path, "node", &name);
+                }
+                self.hosts.push(Host { name, forward });
+            }
+            if let Some((name, range)) = group
+                && self.nodes.insert(name.clone(), range).is_some()
+            {
+                duplicate(report, at, &path, "node", &name);
+            }
+        }
+    }
+
+    /// The ends of a path exist without being declared.
+    fn implied_nodes(&mut self, root: &mut Table, report: &mut Report<'_>) {
+        let mut added = Vec::new();
+        let (paths, _) = named(root, "path");
+        for (_, path, name, _) in paths {
+            for end in ["from", "to"] {
+                let Some(node) = path.get(end) else { continue };
+                let Some(text) = node.as_text() else {
+                    self.nodes_partial = true;
+                    continue;
+                };
+                match self.nodes.get(text) {
+                    Some(range) if range.len() > 1 => {
+                        self.group_where_one(report, node.at, &format!("path.{name}.{end}"), text);
+                    }
+                    Some(_) => {}
+                    None => {
+                        let index = self.hosts.len();
+                        self.nodes.insert(text.to_owned(), index..index + 1);
+                        self.hosts.push(Host { name: text.to_owned(), forward: true });
+                        added.push(text.to_owned());
+                    }
+                }
+            }
+        }
+        if added.is_empty() {
+            return;
+        }
+        if !root.has("node") {
+            root.put("node", Origin::Default, Node::new(Value::List(Vec::new()), Origin::Default));
+        }
+        if let Some(Node { value: Value::List(items), .. }) = root.get_mut("node") {
+            for name in added {
+                let mut table = Table::default();
+                table.put("name", Origin::Default, Node::text(&name));
+                table.put("count", Origin::Default, Node::new(Value::Integer(1), Origin::Default));
+                table.put("forward", Origin::Default, Node::new(Value::Flag(true), Origin::Default));
+                items.push(Node::new(Value::Table(table), Origin::Default));
+            }
+        }
+    }
+
+    fn group_where_one(&self, report: &mut Report<'_>, at: Origin, path: &str, name: &str) {
+        let range = self.nodes.get(name).cloned().unwrap_or_default();
+        let names = self.hosts.get(range.clone()).unwrap_or_default().iter().map(|h| h.name.as_str());
+        let message = format!("\"{name}\" is a group of {} nodes; one node is needed", range.len());
+        report.add(at, Code::UnknownName, path, message, suggest(name, "its nodes", names));
+    }
+
+    /// The one node that `node` names, or a report.
+    pub fn host(&self, node: &Node, path: &str, report: &mut Report<'_>) -> Option<usize> {
+        let name = node.as_text()?;
+        match self.nodes.get(name) {
+            Some(range) if range.len() == 1 => return Some(range.start),
+            Some(_) => self.group_where_one(report, node.at, path, name),
+            None if self.nodes_partial => {}
+            None => {
+                let help = suggest(name, "nodes", self.hosts.iter().map(|h| h.name.as_str()));
+                report.add(node.at, Code::UnknownName, path, format!("there is no node \"{name}\""), help);
+            }
+        }
+        None
+    }
+
+    fn wires_of(
+        &mut self,
+        root: &Table,
+        list: &'static str,
+        keys: [&'static str; 2],
+        report: &mut Report<'_>,
+    ) {
+        let (elements, partial) = named(root, list);
+        self.wires_partial |= partial;
+        for (index, table, name, at) in elements {
+            let path = format!("{list}.{name}");
+            let taken = self.wires.iter().any(|w| w.name == name || w.name.starts_with(&format!("{name}.")));
+            if taken {
+                duplicate(report, at, &format!("{path}.name"), "path, link or mesh", name);
+                continue;
+            }
+            let pairs = match list {
+                "path" => self.pair(["from", "to"].map(|key| (table.get(key), key)), &path, report),
+                "link" => {
+                    let ends = table.list("ends");
+                    self.pair([(ends.first(), "ends"), (ends.get(1), "ends")], &path, report)
+                }
+                _ => self.all_pairs(table, &path, report),
+            };
+            let Some(pairs) = pairs else {
+                self.wires_partial = true;
+                continue;
+            };
+            if self.wires.len() + pairs.len() > MAX_CABLES {
+                let message = format!("more than {MAX_CABLES} links in all");
+                report.add(at, Code::TooMany, &path, message, "use fewer nodes in meshes".into());
+                self.wires_partial = true;
+                return;
+            }
+            for ends in pairs {
+                let [left, right] = ends.map(|end| self.hosts[end].name.as_str());
+                let name = if list == "mesh" { format!("{name}.{left}-{right}") } else { name.to_owned() };
+                if self.wire_names.insert(name.clone(), self.wires.len()).is_some() {
+                    duplicate(report, at, &format!("{path}.name"), "link of this mesh", &name);
+                }
+                let directions = keys.map(|key| format!("{name}.{key}"));
+                self.wires.push(Wire { name, ends, directions, source: (list, index), keys });
+            }
+        }
+    }
+
+    /// Two nodes that must differ.
+    fn pair(
+        &self,
+        ends: [(Option<&Node>, &str); 2],
+        path: &str,
+        report: &mut Report<'_>,
+    ) -> Option<Vec<[usize; 2]>> {
+        let [(a, a_key), (b, b_key)] = ends;
+        let first = self.host(a?, &format!("{path}.{a_key}"), report);
+        let second = self.host(b?, &format!("{path}.{b_key}"), report);
+        let (first, second) = (first?, second?);
+        if first == second {
+            let message = format!("both ends are \"{}\"", self.hosts[first].name);
+            let help = "a link joins two different nodes".into();
+            let at = if b?.at == Origin::Default { a?.at } else { b?.at };
+            report.add(at, Code::SameNode, &format!("{path}.{b_key}"), message, help);
+            return None;
+        }
+        Some(vec![[first, second]])
+    }
+
+    fn all_pairs(&self, table: &Table, path: &str, report: &mut Report<'_>) -> Option<Vec<[usize; 2]>> {
+        let left = self.side(table, "left", path, report);
+        let right = self.side(table, "right", path, report);
+        let (left, right) = (left?, right?);
+        if let Some(node) = left.iter().find(|node| right.contains(node)) {
+            let message = format!("\"{}\" is on both sides", self.hosts[*node].name);
+            let at = table.get("right").map_or(Origin::Default, |n| n.at);
+            let help = "leave it out on one side".into();
+            report.add(at, Code::SameNode, &format!("{path}.right"), message, help);
+            return None;
+        }
+        if left.len().saturating_mul(right.len()) > MAX_CABLES {
+            let at = table.get("right").map_or(Origin::Default, |n| n.at);
+            let message = format!("{} times {} nodes are too many links", left.len(), right.len());
+            let help = format!("at most {MAX_CABLES} links in all");
+            report.add(at, Code::TooMany, &format!("{path}.right"), message, help);
+            return None;
+        }
+        Some(left.iter().flat_map(|a| right.iter().map(|b| [*a, *b])).collect())
+    }
+
+    /// Node names and names of counted nodes.
+    fn side(&self, table: &Table, key: &str, path: &str, report: &mut Report<'_>) -> Option<Vec<usize>> {
+        let node = table.get(key).filter(|node| !node.is_broken())?;
+        let path = format!("{path}.{key}");
+        let mut all = Vec::new();
+        let mut complete = true;
+        for item in node.items() {
+            let range = match item.as_text().and_then(|name| self.nodes.get(name)) {
+                Some(range) => range.clone(),
+                None => {
+                    self.host(item, &path, report);
+                    complete = false;
+                    continue;
+                }
+            };
+            for index in range {
+                if all.contains(&index) {
+                    let message = format!("\"{}\" is named twice", self.hosts[index].name);
+                    report.add(item.at, Code::DuplicateName, &path, message, "name each node once".into());
+                    complete = false;
+                    break;
+                }
+                all.push(index);
+            }
+        }
+        complete.then_some(all)
+    }
+
+    /// The cable of a name.
+    pub fn wire(&self, name: &str) -> Option<usize> {
+        self.wire_names.get(name).copied()
+    }
+
+    /// Nodes that can be reached from `from` without passing `without`; `through` says who passes packets on.
+    fn reached(&self, from: usize, without: Option<usize>, through: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut seen = vec![false; self.hosts.len()];
+        let mut open = vec![from];
+        seen[from] = true;
+        while let Some(node) = open.pop() {
+            if node != from && !through(node) {
+                continue;
+            }
+            for &next in &self.neighbours[node] {
+                if !seen[next] && Some(next) != without {
+                    seen[next] = true;
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    }
+
+    /// True if packets get from one node to the other; links are duplex, so the way back is the same.
+    pub fn joined(&self, from: usize, to: usize) -> bool {
+        self.reached(from, None, |node| self.hosts[node].forward)[to]
+    }
+
+    /// Nodes that would let packets through if they forwarded.
+    pub fn blockers(&self, from: usize, to: usize) -> Vec<&str> {
+        if !self.reached(from, None, |_| true)[to] {
+            return Vec::new();
+        }
+        let near = self.reached(from, None, |node| self.hosts[node].forward);
+        let blocking = |(i, host): &(usize, &Host)| near[*i] && !host.forward && *i != from && *i != to;
+        self.hosts.iter().enumerate().filter(blocking).map(|(_, host)| host.name.as_str()).collect()
+    }
+
+    /// True if a packet that leaves `from` over `wire` can arrive at `to`.
+    pub fn leads(&self, wire: usize, from: usize, to: usize) -> bool {
+        let [a, b] = self.wires[wire].ends;
+        let other = if a == from { b } else { a };
+        let forwards = |node: usize| self.hosts[node].forward;
+        other == to || (forwards(other) && self.reached(other, Some(from), forwards)[to])
+    }
+
+    pub fn is_isolated(&self, node: usize) -> bool {
+        self.neighbours[node].is_empty()
+    }
+
+    fn isolated(&self, root: &Table, report: &mut Report<'_>) {
+        for (_, _, name, at) in named(root, "node").0 {
+            let range = self.nodes.get(name).cloned().unwrap_or_default();
+            let alone: Vec<&str> =
+                range.filter(|i| self.is_isolated(*i)).map(|i| self.hosts[i].name.as_str()).collect();
+            if !alone.is_empty() {
+                let message = format!("no link touches {}", alone.join(", "));
+                let help = "join it with a [[link]] or [[mesh]], or remove it".into();
+                report.add(at, Code::NoRoute, &format!("node.{name}"), message, help);
+            }
+        }
+    }
+}

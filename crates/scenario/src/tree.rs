@@ -1,0 +1,265 @@
+//! A scenario as a tree in which every key and value remembers where it was written.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where a key or a value comes from. Offsets are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The scenario file.
+    File { start: usize, end: usize },
+    /// An override; offsets within its `KEY=VALUE` text.
+    Set { index: usize, start: usize, end: usize },
+    /// Nobody wrote it: a default or a profile.
+    Default,
+}
+
+impl Origin {
+    /// Overrides beat the file, later ones beat earlier ones.
+    pub fn layer(self) -> usize {
+        match self {
+            Self::Set { index, .. } => index + 1,
+            Self::File { .. } | Self::Default => 0,
+        }
+    }
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub at: Origin,
+}
+
+/// What a file can hold.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Flag(bool),
+    List(Vec<Node>),
+    Table(Table),
+    /// A date, a time, an integer beyond 64 bits: nothing that a scenario can use. Holds the name of its type.
+    Foreign(&'static str),
+    /// Its mistake is already reported; everything that depends on it keeps silent.
+    Broken,
+}
+
+/// Keys in the order in which they were written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+    /// Something that may have held keys is already reported: no key is missing here.
+    pub partial: bool,
+}
+
+/// One key with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub at: Origin,
+    pub node: Node,
+}
+
+impl Node {
+    pub fn new(value: Value, at: Origin) -> Self {
+        Self { value, at }
+    }
+
+    pub fn text(text: &str) -> Self {
+        Self::new(Value::Text(text.into()), Origin::Default)
+    }
+
+    pub fn broken(at: Origin) -> Self {
+        Self::new(Value::Broken, at)
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn as_table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub fn as_table_mut(&mut self) -> Option<&mut Table> {
+        match &mut self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Elements of a list, nothing for anything else.
+    pub fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    pub fn is_broken(&self) -> bool {
+        matches!(self.value, Value::Broken)
+    }
+
+    /// From the parser's tree. `bad` are the places of syntax errors: what lies there is reported already.
+    pub fn from_toml(value: &Spanned<DeValue<'_>>, bad: &[usize]) -> Self {
+        let span = value.span();
+        let at = Origin::File { start: span.start, end: span.end };
+        let hit = |offset: &usize| (span.start..span.end.max(span.start + 1)).contains(offset);
+        let value = match value.get_ref() {
+            DeValue::Array(items) => Value::List(items.iter().map(|v| Self::from_toml(v, bad)).collect()),
+            DeValue::Table(table) => Value::Table(Table::from_toml(table, bad)),
+            _ if bad.iter().any(hit) => Value::Broken,
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Boolean(flag) => Value::Flag(*flag),
+            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
+                .map_or(Value::Foreign("integer beyond 64 bits"), Value::Integer),
+            DeValue::Float(x) => x.as_str().parse().map_or(Value::Foreign("number"), Value::Float),
+            DeValue::Datetime(_) => Value::Foreign("date or time"),
+        };
+        Self { value, at }
+    }
+
+    /// From a value of an override, which begins at `offset` of its text.
+    pub fn from_override(value: &Spanned<DeValue<'_>>, index: usize, offset: usize) -> Self {
+        let mut node = Self::from_toml(value, &[]);
+        node.relocate(index, offset);
+        node
+    }
+
+    fn relocate(&mut self, index: usize, offset: usize) {
+        self.at.relocate(index, offset);
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(|item| item.relocate(index, offset)),
+            Value::Table(table) => {
+                for entry in &mut table.entries {
+                    entry.at.relocate(index, offset);
+                    entry.node.relocate(index, offset);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Origin {
+    fn relocate(&mut self, index: usize, offset: usize) {
+        if let Self::File { start, end } = *self {
+            *self = Self::Set { index, start: start + offset, end: end + offset };
+        }
+    }
+}
+
+impl Value {
+    /// What it is, for "found ...".
+    pub fn found(&self) -> String {
+        match self {
+            Self::Text(text) => format!("the text \"{text}\""),
+            Self::Integer(n) => format!("the number {n}"),
+            Self::Float(x) => format!("the number {x}"),
+            Self::Flag(flag) => flag.to_string(),
+            Self::List(_) => "a list".into(),
+            Self::Table(_) => "a table".into(),
+            Self::Foreign(what) => format!("a {what}"),
+            Self::Broken => "something unreadable".into(),
+        }
+    }
+
+    /// The text form of a scalar: what stands between the quotes, or the bare number or flag.
+    pub fn bare(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text.clone()),
+            Self::Integer(n) => Some(n.to_string()),
+            Self::Float(x) => Some(format!("{x:?}")),
+            Self::Flag(flag) => Some(flag.to_string()),
+            _ => None,
+        }
+    }
+}
+
+impl Table {
+    /// In the order of the file.
+    pub fn from_toml(table: &DeTable<'_>, bad: &[usize]) -> Self {
+        let mut entries: Vec<Entry> = table
+            .iter()
+            .map(|(key, value)| {
+                let span = key.span();
+                let at = Origin::File { start: span.start, end: span.end };
+                Entry { key: key.get_ref().to_string(), at, node: Node::from_toml(value, bad) }
+            })
+            .collect();
+        entries.sort_by_key(|entry| match entry.at {
+            Origin::File { start, .. } => start,
+            _ => 0,
+        });
+        Self { entries, partial: false }
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Sets or replaces, in place.
+    pub fn put(&mut self, key: &str, at: Origin, node: Node) {
+        match self.entries.iter_mut().find(|e| e.key == key) {
+            Some(entry) => *entry = Entry { key: key.into(), at, node },
+            None => self.entries.push(Entry { key: key.into(), at, node }),
+        }
+    }
+
+    pub fn take(&mut self, key: &str) -> Option<Entry> {
+        let index = self.entries.iter().position(|e| e.key == key)?;
+        Some(self.entries.remove(index))
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key).and_then(Node::as_text)
+    }
+
+    pub fn integer(&self, key: &str) -> Option<i64> {
+        match self.get(key)?.value {
+            Value::Integer(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        match self.get(key)?.value {
+            Value::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    pub fn table(&self, key: &str) -> Option<&Table> {
+        self.get(key).and_then(Node::as_table)
+    }
+
+    pub fn list(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Node::items)
+    }
+
+    /// The tables of an array of tables.
+    pub fn tables(&self, key: &str) -> impl Iterator<Item = (&Node, &Table)> {
+        self.list(key).iter().filter_map(|node| node.as_table().map(|table| (node, table)))
+    }
+
+    /// A checked text as what it stands for.
+    pub fn parse<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
+        self.text(key)?.parse().ok()
+    }
+}
