@@ -1,0 +1,279 @@
+//! What lies between the hosts: links, routes and the packets on their way, and the event queue that moves them.
+//!
+//! May: pass a packet from link to link and say which end it has reached. May not: look into a segment, except
+//! to record it, or call a connection.
+
+use engine::{EventQueue, LazyTimer};
+use links::{Counters, Link, LossModel, Offered, QueueLimit};
+use transport::segment::Segment;
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+
+use crate::ecmp::Chooser;
+use crate::end::End;
+use crate::record::LinkRecord;
+use crate::routing::{Routes, TargetId};
+use crate::slab::Slab;
+use crate::topology::{LinkId, NodeId};
+use crate::tracer::{Tracer, What};
+
+/// Index of one end of a flow's connection: `2 * flow` is the data sender, `2 * flow + 1` the receiver.
+pub(crate) type EndId = u32;
+
+/// What can happen. Changes of links and samples are not in the queue: they are known beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The first packet in propagation on a link reaches its far end.
+    Arrival(LinkId),
+    /// A connection's deadline.
+    Timer(EndId),
+    /// A flow starts.
+    Start(u32),
+    /// The sending application of a flow wants to be asked.
+    Wake(u32),
+    /// The receiving application of a flow may read again.
+    Read(u32),
+}
+
+/// How packets of one subflow leave one of its ends, and where they go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    /// The end that receives them.
+    pub(crate) to: EndId,
+    /// The node of that end.
+    pub(crate) home: NodeId,
+    /// The node of this end.
+    pub(crate) node: NodeId,
+    /// Where they are routed.
+    pub(crate) target: TargetId,
+    /// Over which link they leave.
+    pub(crate) exit: Exit,
+    /// Hash for the choice among equal next hops.
+    pub(crate) hash: u64,
+}
+
+/// The first link of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Always this one.
+    Over(LinkId),
+    /// One of several of equal cost, chosen for each packet.
+    Any,
+    /// There is no way: packets vanish.
+    Nowhere,
+}
+
+/// A segment on its way.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    segment: Segment,
+    to: EndId,
+    home: NodeId,
+    target: TargetId,
+    hash: u64,
+}
+
+/// A link with the one queue entry that it may have.
+#[derive(Debug)]
+struct Lane {
+    link: Link,
+    timer: LazyTimer,
+}
+
+/// A change of one link at an instant; `None` leaves a parameter as it is.
+#[derive(Debug)]
+pub(crate) struct LinkChange {
+    pub(crate) at: SimTime,
+    pub(crate) link: LinkId,
+    pub(crate) rate: Option<BitsPerSecond>,
+    pub(crate) delay: Option<Nanos>,
+    pub(crate) queue: Option<QueueLimit>,
+    pub(crate) loss: Option<Option<Box<dyn LossModel>>>,
+    pub(crate) up: Option<bool>,
+}
+
+/// A packet that has reached the end it was sent to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    pub(crate) to: EndId,
+    packet: u32,
+}
+
+/// Links, routes, packets, events.
+#[derive(Debug)]
+pub(crate) struct Fabric {
+    pub(crate) queue: EventQueue<Event>,
+    pub(crate) routes: Routes,
+    pub(crate) tracer: Option<Box<Tracer>>,
+    lanes: Vec<Lane>,
+    /// By node.
+    choosers: Vec<Chooser>,
+    packets: Slab<Packet>,
+}
+
+impl Fabric {
+    /// At rest. `links` by link index, `choosers` by node.
+    pub(crate) fn new(
+        routes: Routes,
+        links: impl IntoIterator<Item = Link>,
+        choosers: Vec<Chooser>,
+        tracer: Option<Box<Tracer>>,
+    ) -> Self {
+        let lanes = links.into_iter().map(|link| Lane { link, timer: LazyTimer::default() }).collect();
+        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets: Slab::new() }
+    }
+
+    /// Sends `segment` on its way.
+    pub(crate) fn send(&mut self, now: SimTime, route: &Route, segment: Segment) {
+        let link = match route.exit {
+            Exit::Over(link) => link,
+            Exit::Any => match self.next_hop(route.target, route.node, route.hash) {
+                Some(link) => link,
+                None => return,
+            },
+            Exit::Nowhere => return,
+        };
+        let Route { to, home, target, hash, .. } = *route;
+        let packet = self.packets.insert(Packet { segment, to, home, target, hash });
+        self.offer(now, link, packet);
+    }
+
+    /// The link over which packets with this hash leave `node`; `None` if it differs from packet to packet or
+    /// there is no way.
+    pub(crate) fn fixed_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {
+        let fixed = matches!(self.choosers[node], Chooser::ByFlow { .. });
+        let single = self.routes.next_hops(target, node).len() == 1;
+        if fixed || single { self.next_hop(target, node, hash) } else { None }
+    }
+
+    /// The event of `link` came out of the queue. False if it was a stale one.
+    pub(crate) fn arrival_is_due(&mut self, now: SimTime, link: LinkId) -> bool {
+        self.lanes[link as usize].timer.fires(now)
+    }
+
+    /// Moves packets that have arrived over `link` onwards, up to the first that has reached its end. Call it
+    /// until `None`.
+    pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
+        while let Some(packet) = self.lanes[link as usize].link.take_arrival(now) {
+            let node = self.routes.topology().head(link);
+            let Packet { to, home, target, hash, .. } = *self.packets.get(packet);
+            if node == home {
+                return Some(Delivery { to, packet });
+            }
+            match self.next_hop(target, node, hash) {
+                Some(next) => self.offer(now, next, packet),
+                None => self.packets.release(packet),
+            }
+        }
+        self.arm(link);
+        None
+    }
+
+    /// The delivered segment; its place is free again with the next call that sends.
+    pub(crate) fn open(&mut self, delivery: Delivery) -> &Segment {
+        self.packets.release(delivery.packet);
+        &self.packets.get(delivery.packet).segment
+    }
+
+    /// Writes a line for a segment that `end` has taken in.
+    pub(crate) fn trace_delivery(&mut self, now: SimTime, delivery: Delivery, end: &End) {
+        if let Some(tracer) = &mut self.tracer {
+            let segment = &self.packets.get(delivery.packet).segment;
+            let gauges = end.connection.gauges(segment.subflow.into());
+            tracer.packet(now, (What::Recv, end.node), delivery.to, segment, gauges);
+        }
+    }
+
+    /// Applies a change of a link.
+    pub(crate) fn change(&mut self, now: SimTime, change: LinkChange) {
+        let link = &mut self.lanes[change.link as usize].link;
+        if let Some(rate) = change.rate {
+            link.set_rate(now, rate);
+        }
+        if let Some(delay) = change.delay {
+            link.set_delay(now, delay);
+        }
+        if let Some(queue) = change.queue {
+            link.set_queue(queue);
+        }
+        if let Some(loss) = change.loss {
+            link.set_loss(loss);
+        }
+        if let Some(packet) = change.up.and_then(|up| link.set_up(now, up)) {
+            self.lose(now, What::DropDown, change.link, packet);
+        }
+        self.arm(change.link);
+    }
+
+    /// Packets on links, lost ones not counted.
+    #[cfg(test)]
+    pub(crate) fn in_flight(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Number of links.
+    pub(crate) fn links(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// What `link` has done up to `now`.
+    pub(crate) fn counters(&mut self, now: SimTime, link: usize) -> Counters {
+        self.lanes[link].link.counters(now)
+    }
+
+    /// Packets and bytes that wait in front of `link`.
+    pub(crate) fn queue_length(&mut self, now: SimTime, link: usize) -> (u64, Bytes) {
+        self.lanes[link].link.queue_length(now)
+    }
+
+    /// The rows of all links at the end of a run.
+    pub(crate) fn records(&mut self, end: SimTime) -> Vec<LinkRecord> {
+        let record = |lane: &mut Lane| {
+            let counters = lane.link.counters(end);
+            LinkRecord {
+                packets: counters.packets,
+                bytes: counters.bytes,
+                utilisation: lane.link.utilisation(end),
+                drops_queue: counters.drops_queue,
+                drops_error: counters.drops_error,
+                drops_down: counters.drops_down,
+                queue_delay_mean: counters.queue_delay_mean(),
+                queue_delay_max: counters.queue_delay_max,
+                queue_max: counters.queue_max,
+            }
+        };
+        self.lanes.iter_mut().map(record).collect()
+    }
+
+    fn next_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {
+        match self.routes.next_hops(target, node) {
+            [] => None,
+            [only] => Some(*only),
+            several => Some(several[self.choosers[node].choose(hash, several.len())]),
+        }
+    }
+
+    fn offer(&mut self, now: SimTime, link: LinkId, packet: u32) {
+        let size = self.packets.get(packet).segment.wire_size;
+        match self.lanes[link as usize].link.offer(now, size, packet) {
+            Offered::Accepted => self.arm(link),
+            Offered::QueueFull => self.lose(now, What::DropQueue, link, packet),
+            Offered::LostInTransit => self.lose(now, What::DropError, link, packet),
+        }
+    }
+
+    fn lose(&mut self, now: SimTime, what: What, link: LinkId, packet: u32) {
+        if let Some(tracer) = &mut self.tracer {
+            let Packet { to, segment, .. } = self.packets.get(packet);
+            tracer.dropped(now, what, link, *to, segment);
+        }
+        self.packets.release(packet);
+    }
+
+    /// Keeps the link's queue entry no later than its next arrival.
+    fn arm(&mut self, link: LinkId) {
+        let Lane { link: state, timer } = &mut self.lanes[link as usize];
+        if let Some(at) = timer.set(state.next_arrival()) {
+            self.queue.push(at, Event::Arrival(link));
+        }
+    }
+}

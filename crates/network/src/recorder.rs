@@ -1,0 +1,107 @@
+//! What is recorded of one flow while it runs.
+//!
+//! May: look at the gauges and counters of the flow's two connections. May not: influence them, or grow with
+//! the number of packets.
+
+use std::collections::VecDeque;
+
+use trace::{Histogram, TimeAverage};
+use transport::segment::SubflowId;
+use transport::{Connection, SenderState};
+use units::{Bytes, SimTime};
+
+/// One subflow, as its data sender sees it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SubflowRecorder {
+    /// Its congestion window since its handshake was complete.
+    pub(crate) cwnd: Option<TimeAverage>,
+    last_cwnd: Bytes,
+}
+
+/// One flow, from its start to the end of its interval.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    /// Writes that are not yet delivered: offset after the last byte, and when it was written.
+    writes: VecDeque<(u64, SimTime)>,
+    /// In-order bytes delivered to the receiving side.
+    pub(crate) delivered: Bytes,
+    /// Delay of each byte from write to delivery.
+    pub(crate) delay: Histogram,
+    /// Bytes held because of gaps.
+    pub(crate) out_of_order: TimeAverage,
+    last_out_of_order: Bytes,
+    pub(crate) out_of_order_max: Bytes,
+    /// By subflow index.
+    pub(crate) subflows: Vec<SubflowRecorder>,
+}
+
+impl Recorder {
+    /// A flow that starts at `start`.
+    pub(crate) fn new(start: SimTime) -> Self {
+        Self {
+            writes: VecDeque::new(),
+            delivered: Bytes::ZERO,
+            delay: Histogram::default(),
+            out_of_order: TimeAverage::new(start, 0.0),
+            last_out_of_order: Bytes::ZERO,
+            out_of_order_max: Bytes::ZERO,
+            subflows: Vec::new(),
+        }
+    }
+
+    /// The application has written up to `offset`.
+    pub(crate) fn wrote(&mut self, now: SimTime, offset: Bytes) {
+        match self.writes.back_mut() {
+            Some((end, at)) if *at == now => *end = offset.0,
+            _ => self.writes.push_back((offset.0, now)),
+        }
+    }
+
+    /// The receiving connection may have changed.
+    pub(crate) fn received(&mut self, now: SimTime, receiver: &Connection) {
+        let delivered = receiver.delivered();
+        if delivered > self.delivered {
+            self.deliver(now, delivered);
+        }
+        let out_of_order = receiver.out_of_order();
+        if out_of_order != self.last_out_of_order {
+            self.last_out_of_order = out_of_order;
+            self.out_of_order_max = self.out_of_order_max.max(out_of_order);
+            self.out_of_order.set(now, out_of_order.as_f64());
+        }
+    }
+
+    fn deliver(&mut self, now: SimTime, delivered: Bytes) {
+        let mut from = self.delivered.0;
+        self.delivered = delivered;
+        while let Some(&(end, written)) = self.writes.front() {
+            let to = end.min(delivered.0);
+            if to > from {
+                self.delay.add(now.since(written), to - from);
+                from = to;
+            }
+            if end > delivered.0 {
+                break;
+            }
+            self.writes.pop_front();
+        }
+        debug_assert_eq!(from, delivered.0, "delivered what was never written");
+    }
+
+    /// The sender of one subflow may have changed.
+    pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: SubflowId) {
+        let index = usize::from(subflow);
+        let Some(gauges) = sender.gauges(index) else { return };
+        if self.subflows.len() <= index {
+            self.subflows.resize_with(index + 1, SubflowRecorder::default);
+        }
+        let known = &mut self.subflows[index];
+        match &mut known.cwnd {
+            None if matches!(gauges.state, SenderState::Closed | SenderState::Handshake) => {}
+            None => known.cwnd = Some(TimeAverage::new(now, gauges.cwnd.as_f64())),
+            Some(average) if gauges.cwnd != known.last_cwnd => average.set(now, gauges.cwnd.as_f64()),
+            Some(_) => {}
+        }
+        known.last_cwnd = gauges.cwnd;
+    }
+}

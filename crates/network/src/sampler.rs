@@ -1,0 +1,115 @@
+//! Time series: what is sampled at the end of each interval.
+//!
+//! May: look at everything. May not: change anything, draw random numbers or be an event; a run is the same
+//! with and without it.
+
+use trace::{Series, SeriesKey};
+use transport::{Connection, SenderState};
+use units::{Bytes, Nanos, SimTime};
+
+use crate::end::End;
+use crate::fabric::Fabric;
+use crate::flow::Flow;
+
+/// Counters at the last sample.
+#[derive(Clone, Debug, Default)]
+struct Before {
+    delivered: Bytes,
+    /// By subflow.
+    received: Vec<Bytes>,
+}
+
+/// Takes samples at multiples of an interval and at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampler {
+    interval: Nanos,
+    last: SimTime,
+    flows: Vec<Before>,
+    links: Vec<Bytes>,
+    series: Series,
+}
+
+impl Sampler {
+    /// Nothing sampled yet.
+    pub(crate) fn new(interval: Nanos, flows: usize, links: usize) -> Self {
+        Self {
+            interval,
+            last: SimTime::ZERO,
+            flows: vec![Before::default(); flows],
+            links: vec![Bytes::ZERO; links],
+            series: Series::default(),
+        }
+    }
+
+    /// When the next sample is due.
+    pub(crate) fn next(&self) -> SimTime {
+        self.last + self.interval
+    }
+
+    /// What was sampled.
+    pub(crate) fn into_series(self) -> Series {
+        self.series
+    }
+
+    /// Samples all flows and links at `now`; rates are those since the last sample.
+    pub(crate) fn sample(&mut self, now: SimTime, flows: &[Flow], ends: &[End], fabric: &mut Fabric) {
+        let elapsed = now.since(self.last);
+        if elapsed == Nanos::ZERO {
+            return;
+        }
+        self.last = now;
+        let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / elapsed.as_secs_f64();
+        for (index, _) in flows.iter().enumerate().filter(|(_, flow)| flow.started) {
+            let [sender, receiver] = [&ends[2 * index].connection, &ends[2 * index + 1].connection];
+            self.subflows(now, index, (sender, receiver), rate);
+            let before = &mut self.flows[index];
+            let delivered = receiver.delivered();
+            let goodput = rate(delivered - before.delivered);
+            before.delivered = delivered;
+            let key = SeriesKey::Flow(index as u32);
+            self.series.push(now, key, "rwnd_bytes", receiver.receive_window().as_f64());
+            self.series.push(now, key, "ofo_bytes", receiver.out_of_order().as_f64());
+            self.series.push(now, key, "goodput_bit_s", goodput);
+        }
+        for link in 0..fabric.links() {
+            let (packets, bytes) = fabric.queue_length(now, link);
+            let carried = fabric.counters(now, link).bytes;
+            let throughput = rate(carried - self.links[link]);
+            self.links[link] = carried;
+            let key = SeriesKey::Link(link as u32);
+            self.series.push(now, key, "queue_packets", packets as f64);
+            self.series.push(now, key, "queue_bytes", bytes.as_f64());
+            self.series.push(now, key, "throughput_bit_s", throughput);
+        }
+    }
+
+    fn subflows(
+        &mut self,
+        now: SimTime,
+        flow: usize,
+        (sender, receiver): (&Connection, &Connection),
+        rate: impl Fn(Bytes) -> f64,
+    ) {
+        let before = &mut self.flows[flow].received;
+        before.resize(sender.subflow_count().max(before.len()), Bytes::ZERO);
+        for (subflow, before) in before.iter_mut().enumerate() {
+            let received = Bytes(receiver.stats(subflow).bytes_received);
+            let throughput = rate(received - *before);
+            *before = received;
+            let Some(gauges) = sender.gauges(subflow) else { continue };
+            if matches!(gauges.state, SenderState::Closed | SenderState::Handshake) {
+                continue;
+            }
+            let key = SeriesKey::Subflow(flow as u32, subflow as u32);
+            self.series.push(now, key, "cwnd_bytes", gauges.cwnd.as_f64());
+            if gauges.ssthresh != Bytes::MAX {
+                self.series.push(now, key, "ssthresh_bytes", gauges.ssthresh.as_f64());
+            }
+            if let Some(srtt) = gauges.srtt {
+                self.series.push(now, key, "srtt_s", srtt.as_secs_f64());
+            }
+            self.series.push(now, key, "inflight_bytes", gauges.inflight.as_f64());
+            self.series.push(now, key, "throughput_bit_s", throughput);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! One TCP connection over one path.
+
+use trace::SeriesKey;
+use units::{Bytes, SimTime};
+
+use super::*;
+
+#[test]
+fn one_segment_takes_serialisation_and_propagation_to_the_nanosecond() {
+    let record = checked(&one_path("", "app = { kind = \"bulk\", size = \"1kB\" }", "", ""), 1);
+    let sizes: Vec<u64> = lines(&record)
+        .filter(|words| words[1] == "send")
+        .take(4)
+        .map(|words| words[10].parse().unwrap())
+        .collect();
+    // SYN, SYN/ACK, then the ACK and the data behind it; 10 Mbit/s is 800 ns per byte.
+    let expected = sizes.iter().sum::<u64>() * 800 + 3 * 100_000_000;
+    let flow = &record.flows[0];
+    assert!(flow.completed && flow.delivered == Bytes(1000));
+    assert_eq!(flow.end, SimTime(expected));
+    assert_eq!(record.end, flow.end, "nothing else is to come");
+    assert_eq!(
+        (flow.messages.len(), flow.messages[0].size, flow.messages[0].end),
+        (1, Bytes(1000), flow.end)
+    );
+    assert_eq!(flow.subflows[0].established, Some(SimTime((sizes[0] + sizes[1]) * 800 + 200_000_000)));
+}
+
+#[test]
+fn a_bulk_transfer_fills_the_link() {
+    let record = checked(&one_path("", "", ", congestion = \"newreno\"", ""), 1);
+    let flow = &record.flows[0];
+    assert_eq!(record.end, SimTime::from_secs(20));
+    assert_eq!((flow.start, flow.end), (SimTime::ZERO, SimTime::from_secs(20)));
+    assert!(!flow.completed && flow.messages.is_empty());
+    let goodput = flow.delivered.as_f64() * 8.0 / 20.0;
+    assert!((8e6..10e6).contains(&goodput), "{goodput}");
+    assert!((0.85..=1.0).contains(&record.links[0].utilisation));
+    let series = &record.series;
+    let queue = (0..series.len()).filter(|i| series.metric[*i] == "queue_packets").map(|i| series.value[i]);
+    assert!((50.0..=100.0).contains(&queue.fold(0.0, f64::max)), "the queue fills and keeps its limit");
+    assert_eq!(flow.subflows[0].cable, Some(0));
+    assert!(flow.subflows[0].cwnd_mean > 100_000.0);
+    assert!(flow.subflows[0].wire.as_f64() > flow.subflows[0].sent.as_f64());
+}
+
+#[test]
+fn equal_seeds_are_equal_and_others_are_not() {
+    let text = one_path(", loss = { kind = \"packet\", probability = 0.01 }", "", "", "");
+    let records = [1, 1, 2].map(|seed| checked(&text, seed));
+    assert_eq!(records[0], records[1]);
+    assert_ne!(records[0].flows, records[2].flows);
+}
+
+#[test]
+fn the_transport_does_not_change_the_sky() {
+    // The i-th packet that enters the link is lost or not, whatever carries it.
+    let losses = |congestion: &str| {
+        let loss = ", loss = { kind = \"packet\", probability = 0.02 }";
+        let record = checked(&one_path(loss, "", &format!(", congestion = \"{congestion}\""), ""), 5);
+        let (mut entered, mut lost) = (0, Vec::new());
+        for words in lines(&record) {
+            match (words[1], words[2]) {
+                ("send", "terminal") => entered += 1,
+                ("drop-queue", "beam.up") => entered -= 1,
+                ("drop-error", "beam.up") => lost.push(entered),
+                _ => {}
+            }
+        }
+        (entered, lost)
+    };
+    let (first, second) = (losses("newreno"), losses("cubic"));
+    assert_ne!(first, second, "the controls behave differently");
+    let common = first.0.min(second.0);
+    let until = |lost: Vec<u64>| lost.into_iter().filter(|i| *i <= common).collect::<Vec<_>>();
+    assert!(common > 1000);
+    assert_eq!(until(first.1), until(second.1));
+}
+
+#[test]
+fn a_download_is_opened_by_the_receiver() {
+    let text = one_path(
+        "",
+        "opened_by = \"receiver\"\nstart = \"1s\"\napp = { kind = \"bulk\", size = \"1MB\" }",
+        "",
+        "",
+    );
+    let record = checked(&text, 1);
+    let flow = &record.flows[0];
+    assert!(flow.completed && flow.delivered == Bytes(1_000_000));
+    assert_eq!(flow.start, SimTime::from_secs(1));
+    // Data goes up, so the first SYN comes down.
+    let first: Vec<_> = lines(&record).find(|words| words[1] == "send").unwrap();
+    assert_eq!((first[2], first[4]), ("server", "S"));
+    assert_eq!(flow.subflows[0].cable, Some(0));
+}
+
+#[test]
+fn a_slow_reader_slows_the_sender() {
+    let flow = "app = { kind = \"bulk\", read_rate = \"1Mbit/s\" }";
+    let buffers = ", receive_buffer = \"64KiB\", receive_buffer_max = \"64KiB\"";
+    let record = checked(&one_path("", flow, buffers, ""), 1);
+    let delivered = record.flows[0].delivered.as_f64();
+    // 20 s at 1 Mbit/s, and at most a buffer more.
+    assert!((2.2e6..=2.5e6 + 65_536.0).contains(&delivered), "{delivered}");
+    let closed = |i: &usize| record.series.metric[*i] == "rwnd_bytes" && record.series.value[*i] < 40_000.0;
+    assert!((0..record.series.len()).any(|i| closed(&i)), "the buffer holds what is not read");
+}
+
+#[test]
+fn writing_stops_on_time_and_the_rest_is_not_counted() {
+    let record = checked(&one_path("", "app = { kind = \"bulk\", duration = \"5s\" }", "", ""), 1);
+    let flow = &record.flows[0];
+    assert_eq!(flow.end, SimTime::from_secs(5));
+    assert!(flow.completed && flow.messages.is_empty());
+    assert!(record.end > flow.end && record.end < SimTime::from_secs(8), "{}", record.end);
+    assert!(flow.delivered.as_f64() * 8.0 / 5.0 < 10e6);
+    // Stopped short of its size, it is not complete.
+    let flow = "stop = \"4s\"\napp = { kind = \"bulk\", size = \"50MB\" }";
+    let record = checked(&one_path("", flow, "", ""), 1);
+    assert_eq!((record.flows[0].completed, record.flows[0].end), (false, SimTime::from_secs(4)));
+}
+
+#[test]
+fn series_add_up_to_the_totals() {
+    let text =
+        one_path(", loss = { kind = \"packet\", probability = 0.01 }", "", "", "").replace("20s", "7.25s");
+    let record = checked(&text, 1);
+    let series = &record.series;
+    let integral = |key: SeriesKey, metric: &str| {
+        let (mut last, mut sum) = (0.0, 0.0);
+        for i in (0..series.len()).filter(|i| series.key[*i] == key && series.metric[*i] == metric) {
+            sum += series.value[i] * (seconds(series.at[i]) - last) / 8.0;
+            last = seconds(series.at[i]);
+        }
+        assert!((last - 7.25).abs() < 1e-9, "the last interval is partial");
+        sum
+    };
+    let close = |a: f64, b: Bytes| assert!((a - b.as_f64()).abs() < 1.0, "{a} is not {b}");
+    close(integral(SeriesKey::Flow(0), "goodput_bit_s"), record.flows[0].delivered);
+    close(integral(SeriesKey::Link(0), "throughput_bit_s"), record.links[0].bytes);
+    let received = record.flows[0].subflows[0].received;
+    close(integral(SeriesKey::Subflow(0, 0), "throughput_bit_s"), received);
+}
+
+#[test]
+fn a_run_can_be_cancelled() {
+    let world = World::new(&scenario(&one_path("", "", "", "")), &Registries::builtin(), 1, NOTHING);
+    assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Cancelled));
+}

@@ -1,0 +1,214 @@
+//! The readable trace: one line per packet event and per change of state, in aligned columns of integers.
+//!
+//! May: format what it is shown. May not: influence it, or keep anything but text.
+
+use transport::segment::{Dss, Flags, MptcpOption, Segment, SubflowId};
+use transport::{SenderState, SubflowGauges};
+use units::SimTime;
+
+use crate::end::End;
+use crate::fabric::EndId;
+use crate::topology::{LinkId, NodeId};
+
+/// The event of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A segment leaves its host.
+    Send,
+    /// A segment has reached its host.
+    Recv,
+    /// Refused by a full queue.
+    DropQueue,
+    /// Lost by the loss model; written when the packet is offered to the link.
+    DropError,
+    /// Cut off when the link went down.
+    DropDown,
+    /// A retransmission timer fired.
+    Timeout,
+    /// A sender changed its state.
+    State,
+}
+
+impl What {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Recv => "recv",
+            Self::DropQueue => "drop-queue",
+            Self::DropError => "drop-error",
+            Self::DropDown => "drop-down",
+            Self::Timeout => "timeout",
+            Self::State => "state",
+        }
+    }
+}
+
+/// Names of what the lines speak of.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// By node.
+    pub(crate) nodes: Vec<String>,
+    /// By link direction.
+    pub(crate) links: Vec<String>,
+    /// By flow.
+    pub(crate) flows: Vec<String>,
+}
+
+/// Name, width, and whether it is a number (set to the right). The widths of `where` and `subflow` fit the names.
+const COLUMNS: [(&str, usize, bool); 14] = [
+    ("t_us", 11, true),
+    ("event", 10, false),
+    ("where", 0, false),
+    ("subflow", 0, false),
+    ("flags", 5, false),
+    ("option", 8, false),
+    ("seq:end", 19, true),
+    ("ack", 10, true),
+    ("dsn", 10, true),
+    ("data_ack", 10, true),
+    ("size", 5, true),
+    ("cwnd", 9, true),
+    ("state", 10, false),
+    ("sack", 0, false),
+];
+
+/// The text so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Tracer {
+    names: Names,
+    widths: [usize; COLUMNS.len()],
+    /// State and number of timeouts when last looked at, by end and subflow.
+    seen: Vec<Vec<(SenderState, u64)>>,
+    text: String,
+}
+
+impl Tracer {
+    /// With the header line.
+    pub(crate) fn new(names: Names) -> Self {
+        let longest = |names: &[String], least: usize| names.iter().map(String::len).fold(least, usize::max);
+        let mut widths = COLUMNS.map(|(_, width, _)| width);
+        widths[2] = longest(&names.nodes, 5).max(longest(&names.links, 5));
+        // A dot and the number of the subflow follow the name of the flow.
+        widths[3] = (longest(&names.flows, 1) + 3).max(7);
+        let seen = vec![Vec::new(); 2 * names.flows.len()];
+        let mut tracer = Self { names, widths, seen, text: String::new() };
+        tracer.row(&COLUMNS.map(|(name, ..)| name.to_owned()));
+        tracer
+    }
+
+    /// What has been written.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// A segment leaves or reaches a host; `to` is the end that it is for.
+    pub(crate) fn packet(
+        &mut self,
+        now: SimTime,
+        (what, at): (What, NodeId),
+        to: EndId,
+        segment: &Segment,
+        gauges: Option<SubflowGauges>,
+    ) {
+        let mut cells = self.cells(now, what, &self.names.nodes[at], (to / 2, segment.subflow));
+        describe(&mut cells, segment);
+        gauge(&mut cells, gauges);
+        self.row(&cells);
+    }
+
+    /// A link drops a segment on its way to the end `to`.
+    pub(crate) fn dropped(&mut self, now: SimTime, what: What, link: LinkId, to: EndId, segment: &Segment) {
+        let mut cells = self.cells(now, what, &self.names.links[link as usize], (to / 2, segment.subflow));
+        describe(&mut cells, segment);
+        self.row(&cells);
+    }
+
+    /// Writes a line for each sender of an end that has timed out or changed its state since the last look.
+    pub(crate) fn watch(&mut self, now: SimTime, id: EndId, end: &End) {
+        let index = id as usize;
+        for subflow in 0..end.connection.subflow_count() {
+            let Some(gauges) = end.connection.gauges(subflow) else { continue };
+            if self.seen[index].len() <= subflow {
+                self.seen[index].resize(subflow + 1, (SenderState::Closed, 0));
+            }
+            let (state, timeouts) = self.seen[index][subflow];
+            let stats = end.connection.stats(subflow);
+            self.seen[index][subflow] = (gauges.state, stats.timeouts);
+            for (what, changed) in
+                [(What::Timeout, stats.timeouts != timeouts), (What::State, gauges.state != state)]
+            {
+                if changed {
+                    let of = (id / 2, subflow as SubflowId);
+                    let mut cells = self.cells(now, what, &self.names.nodes[end.node], of);
+                    gauge(&mut cells, Some(gauges));
+                    self.row(&cells);
+                }
+            }
+        }
+    }
+
+    fn cells(&self, now: SimTime, what: What, place: &str, (flow, subflow): (u32, SubflowId)) -> Cells {
+        let mut cells = Cells::default();
+        cells[0] = (now.0 / 1_000).to_string();
+        what.name().clone_into(&mut cells[1]);
+        place.clone_into(&mut cells[2]);
+        cells[3] = format!("{}.{subflow}", self.names.flows[flow as usize]);
+        cells
+    }
+
+    fn row(&mut self, cells: &Cells) {
+        for ((cell, &width), (_, _, number)) in cells.iter().zip(&self.widths).zip(COLUMNS) {
+            let cell = if cell.is_empty() { "-" } else { cell };
+            let padded = if number { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
+            self.text.push_str(&padded);
+        }
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+    }
+}
+
+type Cells = [String; COLUMNS.len()];
+
+fn describe(cells: &mut Cells, segment: &Segment) {
+    cells[4] = flags(segment.flags, segment.retransmission);
+    let (option, dss) = option(&segment.mptcp);
+    option.clone_into(&mut cells[5]);
+    cells[6] = format!("{}:{}", segment.seq, segment.end());
+    if segment.flags.ack {
+        cells[7] = segment.ack.to_string();
+    }
+    if let Some(dss) = dss {
+        cells[8] = dss.dsn.map_or_else(String::new, |dsn| dsn.to_string());
+        cells[9] = dss.data_ack.map_or_else(String::new, |ack| ack.to_string());
+    }
+    cells[10] = segment.wire_size.0.to_string();
+    let blocks = segment.sack.as_slice().iter().map(|block| format!("{}:{}", block.start, block.end));
+    cells[13] = blocks.collect::<Vec<_>>().join(",");
+}
+
+fn gauge(cells: &mut Cells, gauges: Option<SubflowGauges>) {
+    if let Some(gauges) = gauges {
+        cells[11] = gauges.cwnd.0.to_string();
+        cells[12] = gauges.state.to_string();
+    }
+}
+
+/// The letters of the flags, with a star for a retransmission.
+fn flags(flags: Flags, retransmission: bool) -> String {
+    let letters =
+        [(flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.ack, 'A'), (retransmission, '*')];
+    letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect()
+}
+
+fn option(option: &MptcpOption) -> (&'static str, Option<Dss>) {
+    match option {
+        MptcpOption::None => ("", None),
+        MptcpOption::CapableSyn | MptcpOption::CapableSynAck(_) => ("capable", None),
+        MptcpOption::CapableAck { dss, .. } => ("capable", *dss),
+        MptcpOption::JoinSyn { .. } | MptcpOption::JoinSynAck { .. } | MptcpOption::JoinAck { .. } => {
+            ("join", None)
+        }
+        MptcpOption::Dss(dss) => ("dss", Some(*dss)),
+        MptcpOption::AddAddr { .. } => ("add-addr", None),
+    }
+}
