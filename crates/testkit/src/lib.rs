@@ -1,1 +1,10 @@
-//! placeholder
+//! Shared parts of the tests: two connections over faulty wires, scripted peers, golden traces. Never in the
+//! product.
+
+mod duo;
+mod faults;
+pub mod golden;
+pub mod setups;
+
+pub use duo::{Duo, Reading, Wire};
+pub use faults::{Fault, Way};

@@ -1,2 +1,20 @@
-//! Transport protocols as state machines without I/O and without a clock.
+//! Transport protocols as state machines without I/O and without a clock: TCP and MPTCP.
+//!
+//! Time is an argument; segments go in (`on_segment`), segments come out (`poll_transmit`), the next deadline is
+//! asked for (`next_deadline`). They speak of ranges of a byte stream, never of bytes, so one implementation
+//! serves the simulator, captures, fuzzing and real endpoints.
+//! May: hold protocol state, ask the congestion control and the scheduler. May not: know links, an event queue,
+//! a socket, the wall clock; draw random numbers.
+
 pub mod config;
+mod connection;
+pub mod mptcp;
+pub mod segment;
+pub mod tcp;
+#[cfg(test)]
+mod testing;
+mod wire_size;
+
+pub use connection::{
+    AddressPair, Connection, NewCongestion, Role, SenderState, Setup, SubflowGauges, SubflowStats,
+};

@@ -2,6 +2,7 @@
 
 use units::{Bytes, SimTime};
 
+use crate::connection::AddressPair;
 use crate::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, Token};
 use crate::tcp::ranges::Range;
 
@@ -91,8 +92,8 @@ pub enum MptcpOption {
         token: Token,
         /// Random number of the initiator.
         nonce: Nonce,
-        /// The new subflow is a backup.
-        backup: bool,
+        /// Source and destination address of the packet.
+        addresses: AddressPair,
     },
     /// MP_JOIN on a SYN/ACK.
     JoinSynAck {

@@ -1,0 +1,302 @@
+//! Two connections joined by wires with delay, rate and faults: the smallest world in which a transport lives.
+
+use std::fmt::Write as _;
+
+use engine::{EventQueue, Stream};
+use transport::segment::Segment;
+use transport::{AddressPair, Connection};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+
+use crate::faults::{Fault, Way, fate};
+
+/// One wire, the same both ways; its queue is endless.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// One-way delay.
+    pub delay: Nanos,
+    /// Rate; `None`: infinite.
+    pub rate: Option<BitsPerSecond>,
+}
+
+/// How the server's application reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// At once.
+    AtOnce,
+    /// This many bytes every so often.
+    Slowly(Bytes, Nanos),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Arrival(Way, usize),
+    Read,
+    Wake,
+}
+
+/// The world. The client sends `total` bytes to the server.
+#[derive(Debug)]
+pub struct Duo {
+    /// Opens and sends.
+    pub client: Connection,
+    /// Accepts and receives.
+    pub server: Connection,
+    wires: Vec<Wire>,
+    faults: Vec<Fault>,
+    noise: Stream,
+    queue: EventQueue<Event>,
+    /// Segments in flight, by event index.
+    flying: Vec<Option<Segment>>,
+    free: Vec<usize>,
+    busy_until: Vec<[SimTime; 2]>,
+    counts: Vec<[u64; 2]>,
+    reading: Reading,
+    total: Bytes,
+    written: Bytes,
+    /// Segments of the client as they left, as they arrived, and ACKs, if asked for.
+    log: Option<String>,
+    /// Payload segments sent per wire by the client.
+    pub data_segments: Vec<u64>,
+    /// When the last byte was delivered.
+    pub delivered_at: SimTime,
+    /// Largest number of out-of-order bytes seen at the server.
+    pub max_out_of_order: Bytes,
+    /// Segments put on the wires, lost ones included, and segments that arrived.
+    pub sent_and_arrived: [u64; 2],
+}
+
+impl Duo {
+    /// A world at time zero; the client opens when `run` is called.
+    pub fn new(client: Connection, server: Connection, wires: Vec<Wire>, total: Bytes) -> Self {
+        let n = wires.len();
+        Self {
+            client,
+            server,
+            wires,
+            faults: Vec::new(),
+            noise: Stream::named(1, "duo", "noise"),
+            queue: EventQueue::new(),
+            flying: Vec::new(),
+            free: Vec::new(),
+            busy_until: vec![[SimTime::ZERO; 2]; n],
+            counts: vec![[0; 2]; n],
+            reading: Reading::AtOnce,
+            total,
+            written: Bytes::ZERO,
+            log: None,
+            data_segments: vec![0; n],
+            delivered_at: SimTime::ZERO,
+            max_out_of_order: Bytes::ZERO,
+            sent_and_arrived: [0; 2],
+        }
+    }
+
+    /// With these faults, and this seed for the noise among them.
+    #[must_use]
+    pub fn with_faults(mut self, faults: Vec<Fault>, seed: u64) -> Self {
+        self.faults = faults;
+        self.noise = Stream::named(seed, "duo", "noise");
+        self
+    }
+
+    /// With an application that reads like this.
+    #[must_use]
+    pub fn with_reading(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    /// Keeps a readable trace of what the client sends and receives.
+    #[must_use]
+    pub fn with_log(mut self) -> Self {
+        let head = "#   t_ms  sub event    seq..end       ack     cwnd ssthresh    pipe state      notes\n";
+        self.log = Some(head.to_owned());
+        self
+    }
+
+    /// The trace so far.
+    pub fn log(&self) -> &str {
+        self.log.as_deref().unwrap_or_default()
+    }
+
+    /// The clock.
+    pub fn now(&self) -> SimTime {
+        self.queue.now()
+    }
+
+    /// Everything sent has been delivered and read.
+    pub fn delivered_all(&self) -> bool {
+        self.server.delivered() == self.total
+    }
+
+    /// Runs until everything is delivered and both ends are closed, until `end`, or until nothing can happen any
+    /// more. Returns true if everything was delivered.
+    pub fn run(&mut self, end: SimTime) -> bool {
+        self.client.open(self.now());
+        if let Reading::Slowly(_, every) = self.reading {
+            self.queue.push(SimTime::ZERO + every, Event::Read);
+        }
+        self.settle();
+        self.resume(end)
+    }
+
+    /// Goes on until `end`.
+    pub fn resume(&mut self, end: SimTime) -> bool {
+        while !(self.delivered_all() && self.client.is_closed() && self.server.is_closed()) {
+            let next = self.queue.next_time().unwrap_or(SimTime::NEVER);
+            let deadline = self.client.next_deadline().min(self.server.next_deadline());
+            if next.min(deadline) > end || next.min(deadline).is_never() {
+                break;
+            }
+            if deadline < next {
+                // Moves the clock.
+                self.queue.push(deadline.max(self.now()), Event::Wake);
+            }
+            let (now, event) = self.queue.pop().expect("an event was found");
+            self.handle(now, event);
+            self.settle();
+        }
+        self.delivered_all()
+    }
+
+    fn handle(&mut self, now: SimTime, event: Event) {
+        match event {
+            Event::Arrival(way, slot) => {
+                let segment = self.flying[slot].take().expect("a segment arrives once");
+                self.free.push(slot);
+                self.sent_and_arrived[1] += 1;
+                match way {
+                    Way::Up => self.server.on_segment(now, &segment),
+                    Way::Down => {
+                        self.client.on_segment(now, &segment);
+                        self.note("recv", &segment);
+                    }
+                }
+            }
+            Event::Read => {
+                if let Reading::Slowly(bytes, every) = self.reading {
+                    let readable = self.server.readable();
+                    self.server.read(now, bytes.min(readable));
+                    self.queue.push(now + every, Event::Read);
+                }
+            }
+            Event::Wake => {
+                if self.client.next_deadline() <= now {
+                    let before: u64 = self.timeouts();
+                    self.client.on_timeout(now);
+                    if self.timeouts() > before {
+                        self.note("timeout", &Segment::default());
+                    }
+                }
+                if self.server.next_deadline() <= now {
+                    self.server.on_timeout(now);
+                }
+            }
+        }
+    }
+
+    fn timeouts(&self) -> u64 {
+        (0..self.client.subflow_count()).map(|i| self.client.stats(i).timeouts).sum()
+    }
+
+    /// Applications act and both ends send until nobody has anything to do at this instant.
+    fn settle(&mut self) {
+        let now = self.now();
+        loop {
+            let mut quiet = true;
+            let left = Bytes(self.total.0 - self.written.0);
+            let write = self.client.send_space().min(left);
+            if write > Bytes::ZERO {
+                self.client.write(now, write);
+                self.written += write;
+                quiet = false;
+            }
+            if self.written == self.total {
+                self.client.close(now);
+            }
+            if self.reading == Reading::AtOnce && self.server.readable() > Bytes::ZERO {
+                self.server.read(now, self.server.readable());
+                self.delivered_at = now;
+            }
+            while let Some(segment) = self.client.poll_transmit(now) {
+                self.send(Way::Up, segment);
+                quiet = false;
+            }
+            while let Some(segment) = self.server.poll_transmit(now) {
+                self.send(Way::Down, segment);
+                quiet = false;
+            }
+            self.max_out_of_order = self.max_out_of_order.max(self.server.out_of_order());
+            if quiet {
+                break;
+            }
+        }
+    }
+
+    fn wire_of(&self, way: Way, segment: &Segment) -> usize {
+        let pair: AddressPair = match way {
+            Way::Up => self.client.address_pair(segment.subflow),
+            Way::Down => self.server.address_pair(segment.subflow),
+        };
+        usize::from(pair.local.unwrap_or(0))
+    }
+
+    fn send(&mut self, way: Way, segment: Segment) {
+        let now = self.now();
+        let wire = self.wire_of(way, &segment);
+        let direction = usize::from(way == Way::Down);
+        let n = self.counts[wire][direction];
+        self.counts[wire][direction] += 1;
+        self.sent_and_arrived[0] += 1;
+        if way == Way::Up {
+            self.data_segments[wire] += u64::from(segment.len > 0);
+            self.note(if segment.retransmission { "resend" } else { "send" }, &segment);
+        }
+        let start = now.max(self.busy_until[wire][direction]);
+        let model = self.wires[wire];
+        let departure = start + model.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(segment.wire_size));
+        self.busy_until[wire][direction] = departure;
+        let draw = self.noise.below(1000) as u32;
+        let fate = fate(&self.faults, wire, way, n, now, draw);
+        if fate.copies == 0 && way == Way::Up {
+            self.note("  lost", &segment);
+        }
+        for copy in 0..fate.copies {
+            let slot = self.free.pop().unwrap_or_else(|| {
+                self.flying.push(None);
+                self.flying.len() - 1
+            });
+            self.flying[slot] = Some(segment);
+            let extra = fate.late + Nanos::from_millis(u64::from(copy));
+            self.queue.push(departure + model.delay + extra, Event::Arrival(way, slot));
+        }
+    }
+
+    fn note(&mut self, event: &str, segment: &Segment) {
+        let Some(log) = self.log.as_mut() else { return };
+        let Some(gauges) = self.client.gauges(usize::from(segment.subflow)) else { return };
+        let mut notes = String::new();
+        for block in segment.sack.as_slice() {
+            let _ = write!(notes, " sack {}..{}", block.start, block.end);
+        }
+        if let transport::segment::MptcpOption::Dss(dss) = segment.mptcp {
+            let _ = write!(notes, " dsn {:?} data_ack {:?}", dss.dsn, dss.data_ack);
+        }
+        let ssthresh = if gauges.ssthresh == Bytes::MAX { "inf".into() } else { gauges.ssthresh.0.to_string() };
+        let _ = writeln!(
+            log,
+            "{:>8}  {:>3} {:<8} {:>6}..{:<6} {:>6} {:>8} {:>8} {:>7} {:<10}{}",
+            self.queue.now().0 / 1_000_000,
+            segment.subflow,
+            event,
+            segment.seq,
+            segment.end(),
+            segment.ack,
+            gauges.cwnd.0,
+            ssthresh,
+            gauges.inflight.0,
+            gauges.state.to_string(),
+            notes.replace("Some(", "").replace(')', ""),
+        );
+    }
+}

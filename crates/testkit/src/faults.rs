@@ -1,0 +1,87 @@
+//! Faults as data: a list of them shrinks well and pastes into a regression test.
+
+use units::{Nanos, SimTime};
+
+/// Direction on a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+}
+
+/// Something that goes wrong on a wire. Segments of one way of one wire are counted from 0.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The n-th segment is lost.
+    Drop {
+        /// Which wire.
+        wire: usize,
+        /// Which way.
+        way: Way,
+        /// Which segment.
+        n: u64,
+    },
+    /// The n-th segment is late, so that others overtake it.
+    Late {
+        /// Which wire.
+        wire: usize,
+        /// Which way.
+        way: Way,
+        /// Which segment.
+        n: u64,
+        /// By how much.
+        by: Nanos,
+    },
+    /// The n-th segment arrives twice.
+    Twice {
+        /// Which wire.
+        wire: usize,
+        /// Which way.
+        way: Way,
+        /// Which segment.
+        n: u64,
+    },
+    /// Both ways are cut in this interval.
+    Cut {
+        /// Which wire.
+        wire: usize,
+        /// From here.
+        from: SimTime,
+        /// To here.
+        until: SimTime,
+    },
+    /// Each segment is lost with this probability.
+    Noise {
+        /// Which wire.
+        wire: usize,
+        /// Per mille.
+        per_mille: u32,
+    },
+}
+
+/// What becomes of one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fate {
+    pub copies: u32,
+    pub late: Nanos,
+}
+
+/// Judges the `n`-th segment of `way` on `wire` at `now`; `draw` is a random number below 1000 for the noise.
+pub(crate) fn fate(faults: &[Fault], wire: usize, way: Way, n: u64, now: SimTime, draw: u32) -> Fate {
+    let mut fate = Fate { copies: 1, late: Nanos::ZERO };
+    for fault in faults {
+        match *fault {
+            Fault::Drop { wire: w, way: y, n: k } if (w, y, k) == (wire, way, n) => fate.copies = 0,
+            Fault::Late { wire: w, way: y, n: k, by } if (w, y, k) == (wire, way, n) => fate.late = by,
+            Fault::Twice { wire: w, way: y, n: k } if (w, y, k) == (wire, way, n) && fate.copies > 0 => {
+                fate.copies = 2;
+            }
+            Fault::Cut { wire: w, from, until } if w == wire && (from..until).contains(&now) => fate.copies = 0,
+            Fault::Noise { wire: w, per_mille } if w == wire && draw < per_mille => fate.copies = 0,
+            _ => {}
+        }
+    }
+    fate
+}

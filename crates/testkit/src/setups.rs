@@ -1,0 +1,113 @@
+//! Ready-made configurations and connections.
+
+use std::sync::Arc;
+
+use congestion::Growth;
+use schedulers::Registry as Schedulers;
+use transport::config::{
+    AckConfig, MptcpConfig, PathManager, RecoveryKind, Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig,
+};
+use transport::mptcp::keys::Key;
+use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
+use units::{Bytes, Nanos, Options};
+
+/// A plain configuration: MSS 1460, SACK, an ACK per segment, buffers that do not bind.
+pub fn tcp() -> TcpConfig {
+    TcpConfig {
+        mss: Bytes(1460),
+        header: Bytes(40),
+        overhead: Bytes(0),
+        initial_window: 10,
+        initial_ssthresh: Bytes::MAX,
+        growth: Growth { slow_start_limit: 1, byte_counting: true },
+        rto: RtoConfig {
+            initial: Nanos::from_secs(1),
+            min: Nanos::from_millis(200),
+            max: Nanos::from_secs(60),
+            granularity: Nanos::from_millis(1),
+            floor: RtoFloor::Total,
+        },
+        syn_retries: 6,
+        retries: 15,
+        ack: AckConfig { every: 1, delay: Nanos::from_millis(40), quick: 0 },
+        sack: true,
+        timestamps: false,
+        recovery: RecoveryKind::Sack,
+        prr: false,
+        dupthresh: 3,
+        limited_transmit: true,
+        nagle: false,
+        idle_restart: true,
+        window_scaling: true,
+        receive_buffer: Bytes(100_000_000),
+        receive_buffer_max: Bytes(100_000_000),
+        send_buffer: SendBuffer::Fixed(Bytes(100_000_000)),
+    }
+}
+
+/// One subflow per path, reinjection at timeouts.
+pub fn mptcp() -> MptcpConfig {
+    MptcpConfig {
+        path_manager: PathManager::PerPath { subflows: 1 },
+        reinjection: Reinjection::Timeout,
+        checksum: false,
+        wide_sequence: true,
+        peer_capable: true,
+    }
+}
+
+/// Makes controllers of the registry's `name` with default options.
+///
+/// # Panics
+/// If there is none of that name.
+pub fn congestion(name: &str) -> NewCongestion {
+    let registry = congestion::Registry::builtin();
+    let row = *registry.get(name).expect("a registered congestion control");
+    Arc::new(move |setup| (row.build)(setup, &Options::defaults(row.options)))
+}
+
+/// Client and server over plain TCP.
+pub fn tcp_pair(config: &TcpConfig, control: &str) -> (Connection, Connection) {
+    let end = |role| {
+        let first = AddressPair { local: Some(0), remote: Some(0) };
+        Connection::new(Setup {
+            tcp: Arc::new(config.clone()),
+            congestion: congestion(control),
+            mptcp: None,
+            role,
+            first,
+            pairs: vec![first],
+            key: Key::default(),
+            nonce_seed: 0,
+        })
+    };
+    (end(Role::Client), end(Role::Server))
+}
+
+/// Client and server over MPTCP with `paths` disjoint paths.
+///
+/// # Panics
+/// If there is no congestion control or scheduler of that name.
+pub fn mptcp_pair(
+    tcp: &TcpConfig,
+    mptcp: &MptcpConfig,
+    control: &str,
+    scheduler: &str,
+    paths: u8,
+) -> (Connection, Connection) {
+    let end = |role, key| {
+        let row = *Schedulers::builtin().get(scheduler).expect("a registered scheduler");
+        let pairs: Vec<_> = (0..paths).map(|i| AddressPair { local: Some(i), remote: Some(i) }).collect();
+        Connection::new(Setup {
+            tcp: Arc::new(tcp.clone()),
+            congestion: congestion(control),
+            mptcp: Some((Arc::new(mptcp.clone()), (row.build)(&Options::defaults(row.options)))),
+            role,
+            first: pairs[0],
+            pairs,
+            key: Key(key),
+            nonce_seed: key ^ 0x5555,
+        })
+    };
+    (end(Role::Client, 0x0102_0304_0506_0708), end(Role::Server, 0x1112_1314_1516_1718))
+}

@@ -1,0 +1,363 @@
+//! A connection as hosts see it: plain TCP or MPTCP behind one face.
+
+use std::fmt;
+use std::sync::Arc;
+
+use congestion::CongestionControl;
+use schedulers::Scheduler;
+use units::{Bytes, Nanos, SimTime};
+
+use crate::config::{MptcpConfig, TcpConfig};
+use crate::mptcp::MptcpConnection;
+use crate::mptcp::keys::Key;
+use crate::segment::{Segment, SubflowId};
+use crate::tcp::connection::TcpConnection;
+use crate::tcp::endpoint::Endpoint;
+pub use crate::tcp::sender::SenderState;
+
+/// Which end opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Opens the connection and, with MPTCP, its subflows.
+    Client,
+    /// Waits for the first SYN.
+    Server,
+}
+
+/// Addresses of a subflow, as indices of the two hosts' interfaces. `None`: the host's own address; routing
+/// decides the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressPair {
+    /// Interface at this end.
+    pub local: Option<u8>,
+    /// Interface at the other end.
+    pub remote: Option<u8>,
+}
+
+impl AddressPair {
+    /// The same pair seen from the other end.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { local: self.remote, remote: self.local }
+    }
+}
+
+/// Makes the congestion control of one path.
+pub type NewCongestion = Arc<dyn Fn(&congestion::Setup) -> Box<dyn CongestionControl> + Send + Sync>;
+
+/// What a connection is made of.
+pub struct Setup {
+    /// TCP parameters, of each subflow too.
+    pub tcp: Arc<TcpConfig>,
+    /// Called once per subflow.
+    pub congestion: NewCongestion,
+    /// MPTCP parameters and the scheduler; `None`: plain TCP.
+    pub mptcp: Option<(Arc<MptcpConfig>, Box<dyn Scheduler>)>,
+    /// Which end this is.
+    pub role: Role,
+    /// Addresses of the first subflow, seen from this end.
+    pub first: AddressPair,
+    /// Every pair that routing can connect, seen from this end.
+    pub pairs: Vec<AddressPair>,
+    /// Random key of this end (MPTCP).
+    pub key: Key,
+    /// Seed of the random numbers in MP_JOIN.
+    pub nonce_seed: u64,
+}
+
+impl Setup {
+    /// The congestion control of a path with this MSS.
+    pub(crate) fn new_congestion(&self, mss: Bytes) -> Box<dyn CongestionControl> {
+        new_congestion(&self.tcp, &self.congestion, mss)
+    }
+}
+
+/// The congestion control of a path with this MSS.
+pub(crate) fn new_congestion(tcp: &TcpConfig, make: &NewCongestion, mss: Bytes) -> Box<dyn CongestionControl> {
+    make(&congestion::Setup {
+        mss,
+        initial_window: mss * u64::from(tcp.initial_window),
+        initial_ssthresh: tcp.initial_ssthresh,
+        growth: tcp.growth,
+    })
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("role", &self.role).field("first", &self.first).finish_non_exhaustive()
+    }
+}
+
+/// What can be read off a subflow at any time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubflowGauges {
+    /// Congestion window, during fast recovery the window that recovery works with.
+    pub cwnd: Bytes,
+    /// Slow-start threshold; `Bytes::MAX` while it is unlimited.
+    pub ssthresh: Bytes,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Nanos>,
+    /// Mean deviation of the round-trip time.
+    pub rttvar: Nanos,
+    /// Retransmission timeout, backed off.
+    pub rto: Nanos,
+    /// Bytes in the network (pipe).
+    pub inflight: Bytes,
+    /// State.
+    pub state: SenderState,
+    /// The peer's receive window.
+    pub send_window: Bytes,
+    /// Bytes held above a gap at this end.
+    pub out_of_order: Bytes,
+}
+
+/// Counters of a subflow at one end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SubflowStats {
+    /// Segments with payload, retransmissions included.
+    pub segments_sent: u64,
+    /// Retransmissions among them.
+    pub segments_retransmitted: u64,
+    /// Payload bytes, retransmissions included.
+    pub bytes_sent: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Payload bytes received for the first time on this subflow.
+    pub bytes_received: u64,
+    /// Segments received that brought nothing new.
+    pub duplicates_received: u64,
+    /// Payload bytes given to this subflow by reinjection.
+    pub reinjected_bytes: u64,
+    /// Mean of the round-trip samples.
+    pub rtt_mean: Option<Nanos>,
+    /// When the handshake was complete.
+    pub established_at: Option<SimTime>,
+}
+
+impl SubflowStats {
+    pub(crate) fn of(endpoint: &Endpoint, reinjected_bytes: u64) -> Self {
+        let sent = endpoint.sender().stats();
+        let receiver = endpoint.receiver();
+        let in_order = receiver.next() - 1 - u64::from(receiver.finished());
+        Self {
+            segments_sent: sent.segments_sent,
+            segments_retransmitted: sent.segments_retransmitted,
+            bytes_sent: sent.bytes_sent,
+            timeouts: sent.timeouts,
+            fast_recoveries: sent.fast_recoveries,
+            bytes_received: in_order + receiver.out_of_order(),
+            duplicates_received: receiver.duplicates(),
+            reinjected_bytes,
+            rtt_mean: endpoint.sender().rtt().mean(),
+            established_at: endpoint.established_at(),
+        }
+    }
+}
+
+impl SubflowGauges {
+    pub(crate) fn of(endpoint: &Endpoint) -> Self {
+        let sender = endpoint.sender();
+        Self {
+            cwnd: sender.cwnd(),
+            ssthresh: sender.ssthresh(),
+            srtt: sender.rtt().srtt(),
+            rttvar: sender.rtt().rttvar(),
+            rto: sender.rtt().rto(sender.backoff()),
+            inflight: Bytes(sender.pipe()),
+            state: endpoint.state(),
+            send_window: sender.send_window(),
+            out_of_order: Bytes(endpoint.receiver().out_of_order()),
+        }
+    }
+}
+
+/// One end of a connection. After every call that changes it, `poll_transmit` is to be called until `None`.
+#[derive(Debug)]
+pub struct Connection(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Tcp(Box<TcpConnection>, AddressPair),
+    Mptcp(Box<MptcpConnection>),
+}
+
+/// Calls the same method of whichever kind it is.
+macro_rules! each {
+    ($self:ident, $connection:ident => $call:expr) => {
+        match &$self.0 {
+            Kind::Tcp($connection, _) => $call,
+            Kind::Mptcp($connection) => $call,
+        }
+    };
+    (mut $self:ident, $connection:ident => $call:expr) => {
+        match &mut $self.0 {
+            Kind::Tcp($connection, _) => $call,
+            Kind::Mptcp($connection) => $call,
+        }
+    };
+}
+
+impl Connection {
+    /// Waits for `open` (client) or a SYN (server).
+    pub fn new(setup: Setup) -> Self {
+        if setup.mptcp.is_some() {
+            return Self(Kind::Mptcp(Box::new(MptcpConnection::new(setup))));
+        }
+        Self(Kind::Tcp(Box::new(TcpConnection::new(&setup)), setup.first))
+    }
+
+    /// Client: the first SYN becomes ready.
+    pub fn open(&mut self, _now: SimTime) {
+        each!(mut self, c => c.open());
+    }
+
+    /// The application appends `bytes` to the stream.
+    pub fn write(&mut self, _now: SimTime, bytes: Bytes) {
+        each!(mut self, c => c.write(bytes.0));
+    }
+
+    /// No more data after what has been written.
+    pub fn close(&mut self, _now: SimTime) {
+        each!(mut self, c => c.close());
+    }
+
+    /// Free bytes of the send buffer; none before the handshake is complete.
+    pub fn send_space(&self) -> Bytes {
+        each!(self, c => c.send_space())
+    }
+
+    /// In-order bytes that the application has not read.
+    pub fn readable(&self) -> Bytes {
+        Bytes(each!(self, c => c.readable()))
+    }
+
+    /// The application reads `bytes`, at most what is readable.
+    pub fn read(&mut self, now: SimTime, bytes: Bytes) {
+        each!(mut self, c => c.read(now, bytes.0));
+    }
+
+    /// Takes in a segment.
+    pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
+        each!(mut self, c => c.on_segment(now, segment));
+    }
+
+    /// Acts on all deadlines that are due.
+    pub fn on_timeout(&mut self, now: SimTime) {
+        each!(mut self, c => c.on_timeout(now));
+    }
+
+    /// The next segment to put on the wire.
+    pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
+        each!(mut self, c => c.poll_transmit(now))
+    }
+
+    /// When `on_timeout` is due, `NEVER` if nothing waits.
+    pub fn next_deadline(&self) -> SimTime {
+        match &self.0 {
+            Kind::Tcp(c, _) => c.endpoint().next_deadline(),
+            Kind::Mptcp(c) => c.next_deadline(),
+        }
+    }
+
+    /// Addresses of a subflow, seen from this end.
+    pub fn address_pair(&self, subflow: SubflowId) -> AddressPair {
+        match &self.0 {
+            Kind::Tcp(_, pair) => *pair,
+            Kind::Mptcp(c) => c.address_pair(subflow),
+        }
+    }
+
+    /// True once the (first) handshake is complete.
+    pub fn is_established(&self) -> bool {
+        match &self.0 {
+            Kind::Tcp(c, _) => c.endpoint().established_at().is_some(),
+            Kind::Mptcp(c) => c.is_established(),
+        }
+    }
+
+    /// Both directions are finished and acknowledged.
+    pub fn is_closed(&self) -> bool {
+        each!(self, c => c.is_closed())
+    }
+
+    /// Why the connection failed, if it did.
+    pub fn failure(&self) -> Option<&'static str> {
+        match &self.0 {
+            Kind::Tcp(c, _) => c.endpoint().death(),
+            Kind::Mptcp(c) => c.failure(),
+        }
+    }
+
+    /// MPTCP was wanted and the connection is plain TCP.
+    pub fn fell_back(&self) -> bool {
+        match &self.0 {
+            Kind::Tcp(..) => false,
+            Kind::Mptcp(c) => c.fell_back(),
+        }
+    }
+
+    /// In-order bytes delivered so far.
+    pub fn delivered(&self) -> Bytes {
+        Bytes(each!(self, c => c.delivered()))
+    }
+
+    /// Bytes of the stream that the peer's connection level has acknowledged.
+    pub fn acked(&self) -> Bytes {
+        match &self.0 {
+            Kind::Tcp(c, _) => Bytes(c.endpoint().sender().una() - 1 - u64::from(c.endpoint().sender().finished())),
+            Kind::Mptcp(c) => Bytes(c.acked()),
+        }
+    }
+
+    /// Bytes held at connection level because of a gap.
+    pub fn out_of_order(&self) -> Bytes {
+        match &self.0 {
+            Kind::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
+            Kind::Mptcp(c) => Bytes(c.out_of_order()),
+        }
+    }
+
+    /// Window that it would advertise now.
+    pub fn receive_window(&self) -> Bytes {
+        each!(self, c => c.receive_window())
+    }
+
+    /// Subflow indices in use are below this.
+    pub fn subflow_count(&self) -> usize {
+        match &self.0 {
+            Kind::Tcp(..) => 1,
+            Kind::Mptcp(c) => c.subflow_count(),
+        }
+    }
+
+    fn endpoint(&self, subflow: usize) -> Option<(&Endpoint, u64)> {
+        match &self.0 {
+            Kind::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
+            Kind::Mptcp(c) => c.endpoint(subflow),
+        }
+    }
+
+    /// State of a subflow; `None` while it does not exist.
+    pub fn gauges(&self, subflow: usize) -> Option<SubflowGauges> {
+        self.endpoint(subflow).map(|(endpoint, _)| SubflowGauges::of(endpoint))
+    }
+
+    /// Counters of a subflow; zeros while it does not exist.
+    pub fn stats(&self, subflow: usize) -> SubflowStats {
+        self.endpoint(subflow).map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected))
+    }
+
+    /// Ports of a subflow `(local, remote)`: they set apart subflows between the same addresses.
+    pub fn ports(&self, subflow: SubflowId) -> (u16, u16) {
+        const SERVER: u16 = 5001;
+        const FIRST_EPHEMERAL: u16 = 49_152;
+        let ephemeral = FIRST_EPHEMERAL + u16::from(subflow);
+        let client = match &self.0 {
+            Kind::Tcp(c, _) => c.is_client(),
+            Kind::Mptcp(c) => c.role() == Role::Client,
+        };
+        if client { (ephemeral, SERVER) } else { (SERVER, ephemeral) }
+    }
+}

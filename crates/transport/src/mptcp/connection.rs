@@ -1,0 +1,324 @@
+//! The state of one end of an MPTCP connection, and what applications see of it.
+
+use std::sync::Arc;
+
+use congestion::{PathView, Paths};
+use schedulers::{Scheduler, SubflowView};
+use units::{Bytes, Nanos, SimTime};
+
+use super::handshake::Announcement;
+use super::keys::{Key, Nonce};
+use super::receive_side::ReceiveSide;
+use super::send_side::{DataFin, SendSide};
+use super::subflow::{Join, Subflow};
+use crate::config::{MptcpConfig, PathManager, TcpConfig};
+use crate::connection::{AddressPair, NewCongestion, Role, Setup, new_congestion};
+use crate::segment::SubflowId;
+use crate::tcp::buffers::{AdvertisedWindow, ReceiveBuffer, send_buffer};
+use crate::tcp::endpoint::Endpoint;
+use crate::wire_size::{mapping_size, sack_room};
+
+/// What the two ends have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The handshake is under way.
+    Negotiating,
+    /// MPTCP.
+    Multipath,
+    /// Plain TCP on the first subflow: sequence numbers are data sequence numbers.
+    Fallback,
+}
+
+/// One end of an MPTCP connection.
+#[derive(Debug)]
+pub struct MptcpConnection {
+    pub(super) tcp: Arc<TcpConfig>,
+    pub(super) config: Arc<MptcpConfig>,
+    pub(super) scheduler: Box<dyn Scheduler>,
+    pub(super) new_congestion: Congestion,
+    pub(super) role: Role,
+    pub(super) mode: Mode,
+    /// The peer has shown that it holds both keys: joins are allowed (RFC 8684 section 3.1).
+    pub(super) fully_established: bool,
+    pub(super) own_key: Key,
+    pub(super) peer_key: Key,
+    pub(super) nonce_seed: u64,
+    pub(super) mss: Bytes,
+    pub(super) sack_blocks: [usize; 2],
+    /// By subflow index; `None` where the peer has used an index that has not reached this end.
+    pub(super) subflows: Vec<Option<Subflow>>,
+    /// The same subflows as the scheduler and as the congestion controls see them, and their deadlines: kept up to
+    /// date by `refresh`, so that asking costs nothing.
+    pub(super) views: Vec<SubflowView>,
+    pub(super) paths: Vec<PathView>,
+    pub(super) deadlines: Vec<SimTime>,
+    /// Bit i: subflow i may have something to send of its own (handshake, repairs, acknowledgements).
+    pub(super) busy: u64,
+    pub(super) pairs: Vec<AddressPair>,
+    /// Addresses of this end to be announced, and those of the peer to be echoed.
+    pub(super) announcements: Vec<Announcement>,
+    pub(super) send: SendSide,
+    pub(super) receive: ReceiveSide,
+    pub(super) buffer: ReceiveBuffer,
+    pub(super) window: AdvertisedWindow,
+    /// All subflows are gone since; after a while the connection is given up (decision D-43).
+    pub(super) alone_since: SimTime,
+    pub(super) failure: Option<&'static str>,
+}
+
+/// Wrapper that can be printed.
+pub(super) struct Congestion(pub NewCongestion);
+
+impl std::fmt::Debug for Congestion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Congestion")
+    }
+}
+
+/// How long a connection survives without any subflow (decision D-43).
+const BREAK_BEFORE_MAKE: Nanos = Nanos::from_secs(60);
+
+impl MptcpConnection {
+    /// A client that waits for `open`, or a server that waits for a SYN.
+    ///
+    /// # Panics
+    /// If `setup` has no MPTCP part.
+    pub fn new(setup: Setup) -> Self {
+        let (config, scheduler) = setup.mptcp.expect("an MPTCP connection needs MPTCP parameters");
+        // The DSS option comes out of the segment, so that packets keep the size they have with TCP (RFC 6691).
+        let mss = Bytes(setup.tcp.mss.0.saturating_sub(mapping_size(&config)).max(1));
+        let needs_address = !matches!(config.path_manager, PathManager::NdiffPorts { .. });
+        let first = match setup.pairs.first() {
+            Some(pair) if needs_address && setup.first.local.is_none() => *pair,
+            _ => setup.first,
+        };
+        let mut connection = Self {
+            sack_blocks: sack_room(&setup.tcp, Some(&config)),
+            buffer: ReceiveBuffer::new(&setup.tcp),
+            tcp: setup.tcp,
+            config,
+            scheduler,
+            new_congestion: Congestion(setup.congestion),
+            role: setup.role,
+            mode: Mode::Negotiating,
+            fully_established: false,
+            own_key: setup.key,
+            peer_key: Key::default(),
+            nonce_seed: setup.nonce_seed,
+            mss,
+            subflows: Vec::new(),
+            views: Vec::new(),
+            paths: Vec::new(),
+            deadlines: Vec::new(),
+            busy: 0,
+            pairs: setup.pairs,
+            announcements: Vec::new(),
+            send: SendSide::new(),
+            receive: ReceiveSide::new(),
+            window: AdvertisedWindow::default(),
+            alone_since: SimTime::NEVER,
+            failure: None,
+        };
+        connection.add_subflow(0, first, Join::First);
+        connection
+    }
+
+    pub(super) fn add_subflow(&mut self, id: SubflowId, pair: AddressPair, join: Join) {
+        let congestion = new_congestion(&self.tcp, &self.new_congestion.0, self.mss);
+        let endpoint = Endpoint::new(Arc::clone(&self.tcp), id, self.mss, congestion, true);
+        let i = usize::from(id);
+        while self.subflows.len() <= i {
+            self.subflows.push(None);
+            self.views.push(Subflow::ABSENT);
+            self.paths.push(PathView { cwnd: 0.0, srtt: 0.0, mss: 0.0, coupled: false });
+            self.deadlines.push(SimTime::NEVER);
+        }
+        self.subflows[i] = Some(Subflow::new(pair, endpoint, join));
+        self.refresh(i);
+    }
+
+    /// Brings the views of subflow `i` up to date after something happened to it.
+    pub(super) fn refresh(&mut self, i: usize) {
+        let Some(subflow) = &self.subflows[i] else { return };
+        self.views[i] = subflow.view(self.send.quantum(self.mss.0));
+        self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
+        self.deadlines[i] = subflow.next_deadline();
+    }
+
+    pub(super) fn subflow(&mut self, i: usize) -> Option<&mut Subflow> {
+        self.subflows.get_mut(i).and_then(Option::as_mut)
+    }
+
+    /// The subflow and what its congestion control may see, borrowed side by side.
+    pub(super) fn subflow_and_paths(&mut self, i: usize) -> Option<(&mut Subflow, Paths<'_>)> {
+        let subflow = self.subflows.get_mut(i).and_then(Option::as_mut)?;
+        Some((subflow, Paths { all: &self.paths, me: i }))
+    }
+
+    /// Deterministic random number for the n-th use by this end.
+    pub(super) fn nonce(&self, n: usize) -> Nonce {
+        // SplitMix64's finaliser: any function that mixes well will do, nobody attacks a simulation.
+        let mut x = self.nonce_seed.wrapping_add((n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Nonce((x >> 32) as u32)
+    }
+
+    /// Active open of the first subflow.
+    pub fn open(&mut self) {
+        if let Some(first) = self.subflow(0) {
+            first.endpoint.open();
+        }
+        self.busy |= 1;
+    }
+
+    /// The application appends to the stream.
+    pub fn write(&mut self, bytes: u64) {
+        self.send.written += bytes;
+    }
+
+    /// No more data.
+    pub fn close(&mut self) {
+        if self.send.fin == DataFin::Open {
+            self.send.fin = DataFin::Wanted;
+        }
+    }
+
+    /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
+    pub fn send_space(&self) -> Bytes {
+        if !self.is_established() {
+            return Bytes::ZERO;
+        }
+        let alive = self.subflows.iter().flatten().filter(|s| s.may_send());
+        let cwnd = alive.map(|s| s.endpoint.sender().congestion().cwnd().0).sum();
+        send_buffer(&self.tcp, cwnd).saturating_sub(Bytes(self.send.written - self.send.una))
+    }
+
+    /// In-order bytes not read.
+    pub fn readable(&self) -> u64 {
+        self.receive.delivered() - self.receive.read
+    }
+
+    /// The application takes bytes out of the receive buffer.
+    pub fn read(&mut self, now: SimTime, bytes: u64) {
+        debug_assert!(bytes <= self.readable());
+        self.receive.read += bytes;
+        let slowest = self.subflows.iter().flatten().filter_map(|s| s.endpoint.receive_rtt()).max();
+        self.buffer.on_read(now, bytes, slowest);
+        if self.window.deserves_update(&self.tcp, self.receive.next, self.free(), self.buffer.size()) {
+            self.acknowledge_everywhere();
+        }
+        self.follow_the_peer();
+    }
+
+    /// The window has opened: every subflow's sender must learn it.
+    fn acknowledge_everywhere(&mut self) {
+        for i in 0..self.subflows.len() {
+            let Some(subflow) = self.subflow(i).filter(|s| s.may_send()) else { continue };
+            subflow.endpoint.acknowledge_now();
+            self.busy |= 1 << i;
+            self.refresh(i);
+        }
+    }
+
+    /// Applications are one-way: when the peer has finished and everything is read, this end finishes too.
+    pub(super) fn follow_the_peer(&mut self) {
+        if self.receive.finished() && self.readable() == 0 {
+            self.close();
+        }
+    }
+
+    /// Free bytes of the receive buffer: connection and subflows together hold the rest (sheet 6.5).
+    pub(super) fn free(&self) -> u64 {
+        let on_subflows: u64 = self.subflows.iter().flatten().map(|s| s.endpoint.receiver().out_of_order()).sum();
+        let held = self.readable() + self.receive.out_of_order() + on_subflows;
+        self.buffer.size().saturating_sub(held)
+    }
+
+    /// Window that it would advertise.
+    pub fn receive_window(&self) -> Bytes {
+        self.window.peek(&self.tcp, self.receive.next, self.free())
+    }
+
+    /// The next deadline.
+    pub fn next_deadline(&self) -> SimTime {
+        if self.failure.is_some() {
+            return SimTime::NEVER;
+        }
+        let fin = match self.send.fin {
+            DataFin::Sent(resend_at) => resend_at,
+            _ => SimTime::NEVER,
+        };
+        let alone = if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE };
+        let announcements = self.announcements.iter().map(|a| a.resend_at);
+        let subflows = self.deadlines.iter().copied();
+        let own = fin.min(self.send.persist_at).min(alone);
+        subflows.chain(announcements).fold(own, SimTime::min)
+    }
+
+    /// When the connection without subflows is given up.
+    pub(super) fn given_up(&self, now: SimTime) -> bool {
+        !self.alone_since.is_never() && self.alone_since + BREAK_BEFORE_MAKE <= now
+    }
+
+    /// True once the first handshake is complete.
+    pub fn is_established(&self) -> bool {
+        self.subflows.iter().flatten().any(|s| s.endpoint.established_at().is_some())
+    }
+
+    /// Both directions are finished and acknowledged.
+    pub fn is_closed(&self) -> bool {
+        let sent = match self.mode {
+            Mode::Fallback => self.subflows[0].as_ref().is_some_and(|s| s.endpoint.sender().finished()),
+            Mode::Negotiating | Mode::Multipath => self.send.finished(),
+        };
+        sent && self.receive.finished()
+    }
+
+    /// Why it failed, if it did.
+    pub fn failure(&self) -> Option<&'static str> {
+        self.failure
+    }
+
+    /// The connection is plain TCP.
+    pub fn fell_back(&self) -> bool {
+        self.mode == Mode::Fallback
+    }
+
+    /// In-order bytes so far.
+    pub fn delivered(&self) -> u64 {
+        self.receive.delivered()
+    }
+
+    /// Bytes acknowledged at connection level.
+    pub fn acked(&self) -> u64 {
+        self.send.una - 1
+    }
+
+    /// Bytes above a gap at connection level.
+    pub fn out_of_order(&self) -> u64 {
+        self.receive.out_of_order()
+    }
+
+    /// Subflow indices in use are below this.
+    pub fn subflow_count(&self) -> usize {
+        self.subflows.len()
+    }
+
+    /// The endpoint of a subflow and the bytes reinjected on it.
+    pub fn endpoint(&self, subflow: usize) -> Option<(&Endpoint, u64)> {
+        let subflow = self.subflows.get(subflow)?.as_ref()?;
+        Some((&subflow.endpoint, subflow.reinjected_bytes))
+    }
+
+    /// Addresses of a subflow.
+    pub fn address_pair(&self, subflow: SubflowId) -> AddressPair {
+        let known = self.subflows.get(usize::from(subflow)).and_then(Option::as_ref);
+        known.or(self.subflows[0].as_ref()).expect("the first subflow exists").pair
+    }
+
+    /// Which end this is.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+}

@@ -1,0 +1,30 @@
+//! Multipath TCP, version 1 (RFC 8684), between hosts whose addresses are interface indices.
+//!
+//! - `connection.rs`: the state and what applications see of it; `subflow.rs`: one subflow;
+//! - `input.rs`: a segment or a deadline arrives; `output.rs`: the next segment, and which subflow carries it;
+//! - `handshake.rs`: MP_CAPABLE, MP_JOIN, ADD_ADDR; `path_manager.rs`: which subflows to open;
+//! - `send_side.rs`, `receive_side.rs`: data sequence space; `reinject.rs`: data to be sent again elsewhere;
+//! - `keys.rs`: keys, tokens, HMACs.
+//!
+//! Data sequence numbers count from 1 for the first byte; the initial data sequence number derived from the key
+//! belongs to the wire.
+//!
+//! Deviations: a server accepts mapped data before it has seen the client's key (the keys come with the third ACK
+//! or with the first data, whichever survives); DATA_FIN travels in a segment of its own; no simultaneous joins
+//! from the server's side.
+
+mod connection;
+mod handshake;
+mod input;
+pub mod keys;
+mod output;
+mod path_manager;
+mod receive_side;
+mod reinject;
+mod send_side;
+mod subflow;
+
+pub use connection::MptcpConnection;
+
+/// Subflows of one connection: the bound of the sets of subflows that are kept as bits.
+pub const MAX_SUBFLOWS: usize = 64;

@@ -1,0 +1,121 @@
+//! Receive-buffer autotuning (dynamic right-sizing as in Linux) and the size of the send buffer.
+
+use units::{Bytes, Nanos, SimTime};
+
+use crate::config::{SendBuffer, TcpConfig};
+
+/// Grows the receive buffer with the rate at which the application reads.
+#[derive(Clone, Debug)]
+pub struct ReceiveBuffer {
+    size: u64,
+    max: u64,
+    mss: u64,
+    /// Bytes read in the best interval so far.
+    space: u64,
+    copied: u64,
+    since: SimTime,
+}
+
+impl ReceiveBuffer {
+    /// As configured; fixed if the maximum equals the initial size.
+    pub fn new(config: &TcpConfig) -> Self {
+        let size = config.receive_buffer.0;
+        Self {
+            size,
+            max: config.receive_buffer_max.0,
+            mss: config.mss.0,
+            space: size.min(10 * config.mss.0),
+            copied: 0,
+            since: SimTime::ZERO,
+        }
+    }
+
+    /// Present size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The application has read `bytes`; once per round-trip time the buffer is reconsidered.
+    pub fn on_read(&mut self, now: SimTime, bytes: u64, rtt: Option<Nanos>) {
+        if self.size >= self.max {
+            return;
+        }
+        self.copied += bytes;
+        let Some(rtt) = rtt else { return };
+        if now.since(self.since) < rtt {
+            return;
+        }
+        if self.copied > self.space {
+            self.size = self.size.max(tuned(self.copied, self.space, self.mss).min(self.max));
+            self.space = self.copied;
+        }
+        self.copied = 0;
+        self.since = now;
+    }
+}
+
+/// Buffer for a sender that delivered `copied` bytes in a round-trip time, after `space` in an earlier one: room
+/// for the next doubling of slow start.
+fn tuned(copied: u64, space: u64, mss: u64) -> u64 {
+    let window = 2 * copied + 16 * mss;
+    window + 2 * (u128::from(window) * u128::from(copied - space) / u128::from(space.max(1))) as u64
+}
+
+/// The receive window as the peer knows it. Its right edge never moves left, and it moves right in steps worth
+/// a segment (RFC 1122 4.2.3.3, receiver-side silly window avoidance).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AdvertisedWindow {
+    right: u64,
+}
+
+/// Largest window without the window scale option.
+const UNSCALED_MAX: u64 = 65_535;
+
+impl AdvertisedWindow {
+    fn wanted(&self, config: &TcpConfig, next: u64, free: u64) -> u64 {
+        let cap = if config.window_scaling { u64::MAX } else { UNSCALED_MAX };
+        next.saturating_add(free.min(cap)).max(self.right)
+    }
+
+    /// Window to advertise from `next`, with `free` bytes of a buffer of `size`.
+    pub fn offer(&mut self, config: &TcpConfig, next: u64, free: u64, size: u64) -> Bytes {
+        let wanted = self.wanted(config, next, free);
+        if wanted - self.right >= config.mss.0.min(size / 2).max(1) {
+            self.right = wanted;
+        }
+        Bytes(self.right.saturating_sub(next))
+    }
+
+    /// What `offer` would answer, without saying it to anyone.
+    pub fn peek(&self, config: &TcpConfig, next: u64, free: u64) -> Bytes {
+        Bytes(self.wanted(config, next, free).saturating_sub(next))
+    }
+
+    /// The window has opened so far since it was last advertised that the peer should hear of it at once: it has
+    /// at least doubled, by a worthwhile amount.
+    pub fn deserves_update(&self, config: &TcpConfig, next: u64, free: u64, size: u64) -> bool {
+        let known = self.right.saturating_sub(next);
+        let now = self.wanted(config, next, free).saturating_sub(next);
+        now >= 2 * known && now - known >= (2 * config.mss.0).min(size / 2).max(1)
+    }
+}
+
+/// The send buffer for congestion windows of together `cwnd` bytes (decision D-32).
+pub fn send_buffer(config: &TcpConfig, cwnd: u64) -> Bytes {
+    match config.send_buffer {
+        SendBuffer::Fixed(size) => size,
+        SendBuffer::Auto { max } => Bytes((2 * cwnd + 16 * 1024).max(87_040).min(max.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Test vector AT-1.
+    #[test]
+    fn at_1() {
+        assert_eq!(2 * 300_000 + 16 * 1460, 623_360);
+        assert_eq!(tuned(300_000, 200_000, 1460), 1_246_720);
+    }
+}

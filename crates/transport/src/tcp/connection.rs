@@ -1,0 +1,157 @@
+//! Plain TCP: an endpoint between two byte streams.
+//!
+//! Applications are one-way here: when the peer has finished and everything is read, this end finishes too.
+
+use std::sync::Arc;
+
+use congestion::{PathView, Paths};
+use units::{Bytes, SimTime};
+
+use super::buffers::{AdvertisedWindow, ReceiveBuffer, send_buffer};
+use super::endpoint::{Endpoint, Offer};
+use super::sender::single_path;
+use crate::config::TcpConfig;
+use crate::connection::{Role, Setup};
+use crate::segment::Segment;
+use crate::wire_size::{sack_room, wire_size};
+
+/// One end of a plain TCP connection.
+#[derive(Debug)]
+pub struct TcpConnection {
+    config: Arc<TcpConfig>,
+    endpoint: Endpoint,
+    buffer: ReceiveBuffer,
+    window: AdvertisedWindow,
+    read: u64,
+    sack_blocks: [usize; 2],
+    role: Role,
+}
+
+impl TcpConnection {
+    /// A client that waits for `open`, or a server that waits for a SYN.
+    pub fn new(setup: &Setup) -> Self {
+        let config = Arc::clone(&setup.tcp);
+        let congestion = setup.new_congestion(config.mss);
+        Self {
+            endpoint: Endpoint::new(Arc::clone(&config), 0, config.mss, congestion, false),
+            buffer: ReceiveBuffer::new(&config),
+            window: AdvertisedWindow::default(),
+            read: 0,
+            sack_blocks: sack_room(&config, None),
+            config,
+            role: setup.role,
+        }
+    }
+
+    /// Active open.
+    pub fn open(&mut self) {
+        self.endpoint.open();
+    }
+
+    /// The application appends to the stream.
+    pub fn write(&mut self, bytes: u64) {
+        self.endpoint.sender_mut().give(0, bytes);
+    }
+
+    /// No more data.
+    pub fn close(&mut self) {
+        self.endpoint.sender_mut().finish();
+    }
+
+    /// Free bytes of the send buffer.
+    pub fn send_space(&self) -> Bytes {
+        if !self.endpoint.is_established() {
+            return Bytes::ZERO;
+        }
+        let sender = self.endpoint.sender();
+        send_buffer(&self.config, sender.congestion().cwnd().0).saturating_sub(Bytes(sender.unacked()))
+    }
+
+    /// In-order bytes so far.
+    pub fn delivered(&self) -> u64 {
+        let receiver = self.endpoint.receiver();
+        receiver.next() - 1 - u64::from(receiver.finished())
+    }
+
+    /// In-order bytes not yet read.
+    pub fn readable(&self) -> u64 {
+        self.delivered() - self.read
+    }
+
+    /// The application takes bytes out of the receive buffer.
+    pub fn read(&mut self, now: SimTime, bytes: u64) {
+        debug_assert!(bytes <= self.readable());
+        self.read += bytes;
+        self.buffer.on_read(now, bytes, self.endpoint.receive_rtt());
+        let next = self.endpoint.receiver().next();
+        if self.window.deserves_update(&self.config, next, self.free(), self.buffer.size()) {
+            self.endpoint.acknowledge_now();
+        }
+        self.follow_the_peer();
+    }
+
+    /// The other direction carries nothing more once the peer has finished.
+    fn follow_the_peer(&mut self) {
+        if self.endpoint.receiver().finished() && self.readable() == 0 {
+            self.endpoint.sender_mut().finish();
+        }
+    }
+
+    fn free(&self) -> u64 {
+        let held = self.readable() + self.endpoint.receiver().out_of_order();
+        self.buffer.size().saturating_sub(held)
+    }
+
+    /// Takes in a segment.
+    pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
+        let view = self.view();
+        self.endpoint.on_segment(now, segment, single_path(&view));
+        self.follow_the_peer();
+    }
+
+    /// Acts on what is due.
+    pub fn on_timeout(&mut self, now: SimTime) {
+        let view = self.view();
+        let paths: Paths<'_> = single_path(&view);
+        self.endpoint.on_timeout(now, paths);
+    }
+
+    fn view(&self) -> PathView {
+        self.endpoint.path_view(true)
+    }
+
+    /// The next segment.
+    pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
+        let next = self.endpoint.receiver().next();
+        let free = self.free();
+        let offer = Offer {
+            window: self.window.peek(&self.config, next, free),
+            sack_blocks: self.sack_blocks,
+            may_send: true,
+        };
+        let mut segment = self.endpoint.poll_transmit(now, &offer)?;
+        segment.window = self.window.offer(&self.config, next, free, self.buffer.size());
+        segment.wire_size = wire_size(&segment, &self.config, None);
+        Some(segment)
+    }
+
+    /// The window it would advertise.
+    pub fn receive_window(&self) -> Bytes {
+        self.window.peek(&self.config, self.endpoint.receiver().next(), self.free())
+    }
+
+    /// The endpoint.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Both directions are finished and acknowledged.
+    pub fn is_closed(&self) -> bool {
+        self.endpoint.receiver().finished() && self.endpoint.sender().finished()
+    }
+
+    /// True at the end that opens.
+    pub fn is_client(&self) -> bool {
+        self.role == Role::Client
+    }
+}

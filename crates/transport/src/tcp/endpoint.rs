@@ -1,0 +1,375 @@
+//! One end of a TCP connection or of an MPTCP subflow: handshake and close around a sender and a receiver
+//! (RFC 9293 section 3.10).
+//!
+//! It does not own a byte stream: its owner (`connection.rs`, or an MPTCP connection) gives it ranges to send,
+//! is told which ranges have become deliverable, and says what window to advertise. MPTCP options and the size
+//! on the wire are the owner's business too.
+//!
+//! Deviation: no simultaneous open, no TIME-WAIT clock (nothing reuses ports); an endpoint whose connection is
+//! finished still answers a retransmitted FIN.
+
+use std::sync::Arc;
+
+use congestion::{CongestionControl, PathView, Paths};
+use units::{Bytes, Nanos, SimTime};
+
+use super::receiver::{Arrival, Receiver};
+use super::sender::{Expired, Sender, SenderState, Transmission};
+use crate::config::TcpConfig;
+use crate::segment::{Flags, Segment, SubflowId, Timestamps};
+
+/// Connection state, as far as it is not told by the sender and the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Passive, nothing received; or active and not opened yet.
+    Idle,
+    SynSent,
+    SynReceived,
+    Established,
+    Dead(&'static str),
+}
+
+/// What the owner lets the endpoint put into its segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// Receive window to advertise, counted from rcv_nxt.
+    pub window: Bytes,
+    /// SACK blocks that fit beside the other options of a segment with data, and without.
+    pub sack_blocks: [usize; 2],
+    /// New or repeated data may leave (false: a joined subflow waits for its fourth ACK).
+    pub may_send: bool,
+}
+
+/// What a segment changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Input {
+    /// The handshake is complete with this segment.
+    pub established: bool,
+    /// Payload or FIN arrived.
+    pub arrival: Option<Arrival>,
+    /// The peer acknowledged new bytes.
+    pub acked: bool,
+    /// The peer reset the connection.
+    pub reset: bool,
+}
+
+/// One end.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: Arc<TcpConfig>,
+    subflow: SubflowId,
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    /// SYN or SYN/ACK retransmission.
+    syn_deadline: SimTime,
+    syn_tries: u32,
+    syn_sent_at: SimTime,
+    send_syn: bool,
+    send_reset: bool,
+    probe_window: bool,
+    established_at: Option<SimTime>,
+    /// Round-trip time as the data receiver sees it, from echoed timestamps.
+    receive_rtt: Option<Nanos>,
+}
+
+impl Endpoint {
+    /// An endpoint that waits for a SYN, or for `open`. `mapped`: its stream is made of chunks of another.
+    pub fn new(
+        config: Arc<TcpConfig>,
+        subflow: SubflowId,
+        mss: Bytes,
+        congestion: Box<dyn CongestionControl>,
+        mapped: bool,
+    ) -> Self {
+        Self {
+            sender: Sender::new(Arc::clone(&config), mss, congestion, mapped),
+            receiver: Receiver::new(config.ack, config.sack),
+            config,
+            subflow,
+            state: State::Idle,
+            syn_deadline: SimTime::NEVER,
+            syn_tries: 0,
+            syn_sent_at: SimTime::ZERO,
+            send_syn: false,
+            send_reset: false,
+            probe_window: false,
+            established_at: None,
+            receive_rtt: None,
+        }
+    }
+
+    /// Active open: a SYN becomes ready.
+    pub fn open(&mut self) {
+        debug_assert_eq!(self.state, State::Idle);
+        self.state = State::SynSent;
+        self.send_syn = true;
+    }
+
+    /// Gives up at once; the peer gets a RST.
+    pub fn abort(&mut self, why: &'static str) {
+        self.send_reset = !matches!(self.state, State::Idle | State::Dead(_));
+        self.state = State::Dead(why);
+    }
+
+    /// Takes in a segment.
+    pub fn on_segment(&mut self, now: SimTime, segment: &Segment, paths: Paths<'_>) -> Input {
+        if segment.flags.rst {
+            self.state = State::Dead("reset by the peer");
+            return Input { reset: true, ..Input::default() };
+        }
+        let mut input = Input::default();
+        match self.state {
+            State::Dead(_) => return input,
+            State::Idle if segment.flags.syn => {
+                self.receiver.note_timestamp(segment);
+                self.state = State::SynReceived;
+                self.send_syn = true;
+                return input;
+            }
+            State::SynReceived if segment.flags.syn => {
+                self.send_syn = true;
+                return input;
+            }
+            State::SynSent if segment.flags.syn && segment.flags.ack => {
+                self.receiver.note_timestamp(segment);
+                self.receiver.acknowledge_now();
+                self.establish(now, segment);
+                input.established = true;
+                return input;
+            }
+            State::Established if segment.flags.syn => {
+                // The third ACK was lost.
+                self.receiver.acknowledge_now();
+                return input;
+            }
+            State::SynReceived if segment.flags.ack => {
+                self.establish(now, segment);
+                input.established = true;
+            }
+            State::Established => {}
+            State::Idle | State::SynSent | State::SynReceived => return input,
+        }
+        self.receiver.note_timestamp(segment);
+        if segment.flags.ack {
+            input.acked = self.sender.on_ack(now, segment, segment.ack + segment.window.0, paths);
+        }
+        let before = self.receiver.next();
+        if segment.len > 0 || segment.flags.fin || segment.seq < before {
+            self.measure_as_receiver(now, segment);
+            input.arrival = Some(self.receiver.on_segment(now, segment));
+        }
+        input
+    }
+
+    fn measure_as_receiver(&mut self, now: SimTime, segment: &Segment) {
+        let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
+        let sample = now.since(echo);
+        self.receive_rtt = Some(self.receive_rtt.map_or(sample, |rtt| Nanos((7 * rtt.0 + sample.0) / 8)));
+    }
+
+    fn establish(&mut self, now: SimTime, segment: &Segment) {
+        self.state = State::Established;
+        self.syn_deadline = SimTime::NEVER;
+        self.send_syn = false;
+        self.established_at = Some(now);
+        let echoed = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never());
+        let clean = (self.syn_tries == 0).then_some(self.syn_sent_at);
+        let rtt = echoed.or(clean).map(|sent_at| now.since(sent_at));
+        self.sender.on_established(now, segment.window, rtt, self.syn_tries > 0);
+    }
+
+    /// The next segment, without MPTCP option and wire size; call until `None`.
+    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
+        if std::mem::take(&mut self.send_reset) {
+            return Some(Segment {
+                flags: Flags { rst: true, ack: true, ..Flags::default() },
+                ..self.header(now, self.sender.nxt(), offer.window)
+            });
+        }
+        match self.state {
+            State::Idle | State::Dead(_) => None,
+            State::SynSent | State::SynReceived => self.syn(now, offer),
+            State::Established => self.established_segment(now, offer),
+        }
+    }
+
+    fn syn(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
+        if !std::mem::take(&mut self.send_syn) {
+            return None;
+        }
+        if self.syn_deadline.is_never() {
+            self.syn_sent_at = now;
+        }
+        let timeout = self.config.rto.initial.saturating_mul(1 << self.syn_tries.min(16));
+        self.syn_deadline = now + timeout.min(self.config.rto.max);
+        let passive = self.state == State::SynReceived;
+        if passive {
+            self.receiver.acknowledge(0);
+        }
+        let mut segment = self.header(now, 0, offer.window);
+        segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
+        segment.ack = u64::from(passive);
+        segment.retransmission = self.syn_tries > 0;
+        Some(segment)
+    }
+
+    fn established_segment(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
+        if offer.may_send
+            && let Some(transmission) = self.sender.next(now)
+        {
+            return Some(self.data(now, transmission, offer));
+        }
+        if std::mem::take(&mut self.probe_window) {
+            // Below snd_una: the peer must answer with its window (RFC 9293 3.8.6.1).
+            return Some(self.bare_ack(now, self.sender.una() - 1, offer));
+        }
+        if self.receiver.ack_is_due(now) {
+            return Some(self.bare_ack(now, self.sender.nxt(), offer));
+        }
+        None
+    }
+
+    fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer) -> Segment {
+        let sack = self.receiver.acknowledge(offer.sack_blocks[0]);
+        let mut segment = self.header(now, transmission.seq, offer.window);
+        segment.flags = Flags { ack: true, fin: transmission.fin, ..Flags::default() };
+        segment.len = transmission.len;
+        segment.sack = sack;
+        segment.retransmission = transmission.retransmission;
+        segment.mptcp = crate::segment::MptcpOption::None;
+        if transmission.dsn > 0 {
+            segment.mptcp = crate::segment::MptcpOption::Dss(crate::segment::Dss {
+                data_ack: None,
+                dsn: Some(transmission.dsn),
+                data_fin: false,
+            });
+        }
+        segment
+    }
+
+    fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer) -> Segment {
+        let sack = self.receiver.acknowledge(offer.sack_blocks[1]);
+        let mut segment = self.header(now, seq, offer.window);
+        segment.flags = Flags { ack: true, ..Flags::default() };
+        segment.sack = sack;
+        segment
+    }
+
+    fn header(&self, now: SimTime, seq: u64, window: Bytes) -> Segment {
+        let echo = self.receiver.ts_recent();
+        Segment {
+            subflow: self.subflow,
+            seq,
+            ack: self.receiver.next(),
+            window,
+            timestamps: self.config.timestamps.then_some(Timestamps { value: now, echo }),
+            ..Segment::default()
+        }
+    }
+
+    /// The next deadline, `NEVER` if none.
+    pub fn next_deadline(&self) -> SimTime {
+        if matches!(self.state, State::Dead(_)) {
+            return SimTime::NEVER;
+        }
+        self.syn_deadline.min(self.sender.next_deadline()).min(self.receiver.ack_deadline())
+    }
+
+    /// Acts on the deadlines that are due; a delayed ACK needs nothing but the following `poll_transmit`.
+    pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        if self.syn_deadline <= now {
+            self.syn_tries += 1;
+            if self.syn_tries > self.config.syn_retries {
+                self.state = State::Dead("no answer to the SYN");
+                self.syn_deadline = SimTime::NEVER;
+                return Expired::GaveUp;
+            }
+            self.send_syn = true;
+            self.syn_deadline = SimTime::NEVER.min(now + self.config.rto.max);
+            return Expired::Quiet;
+        }
+        if self.sender.next_deadline() > now {
+            return Expired::Quiet;
+        }
+        let expired = self.sender.on_timeout(now, paths);
+        match expired {
+            Expired::GaveUp => self.abort("too many timeouts"),
+            Expired::ProbeWindow => self.probe_window = true,
+            Expired::Quiet | Expired::Timeout { .. } => {}
+        }
+        expired
+    }
+
+    /// Asks the peer for its window with the next segment.
+    pub fn probe_window(&mut self) {
+        self.probe_window = true;
+    }
+
+    /// A pure acknowledgement leaves at once.
+    pub fn acknowledge_now(&mut self) {
+        self.receiver.acknowledge_now();
+    }
+
+    /// The sending half.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The sending half, to be given data.
+    pub fn sender_mut(&mut self) -> &mut Sender {
+        &mut self.sender
+    }
+
+    /// The receiving half.
+    pub fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// True after the handshake and before death.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// True while the handshake is under way.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
+    }
+
+    /// Why it died, if it did.
+    pub fn death(&self) -> Option<&'static str> {
+        match self.state {
+            State::Dead(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// When the handshake was complete.
+    pub fn established_at(&self) -> Option<SimTime> {
+        self.established_at
+    }
+
+    /// SYN transmissions that were not answered in time.
+    pub fn syn_tries(&self) -> u32 {
+        self.syn_tries
+    }
+
+    /// Round-trip time for receive-buffer tuning: measured by the receiver, or else by the sender.
+    pub fn receive_rtt(&self) -> Option<Nanos> {
+        self.receive_rtt.or(self.sender.rtt().srtt())
+    }
+
+    /// State of the sender, or of the handshake.
+    pub fn state(&self) -> SenderState {
+        match self.state {
+            State::Idle | State::SynSent | State::SynReceived => SenderState::Handshake,
+            State::Established => self.sender.state(),
+            State::Dead(_) => SenderState::Closed,
+        }
+    }
+
+    /// What the siblings' congestion controls see; `usable` false keeps it out of the coupling.
+    pub fn path_view(&self, usable: bool) -> PathView {
+        self.sender.path_view(usable && self.is_established())
+    }
+}

@@ -1,0 +1,18 @@
+//! TCP: one connection, or one subflow of an MPTCP connection.
+//!
+//! - `endpoint.rs`: handshake and close around a sender and a receiver;
+//! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`: the sending half;
+//! - `receiver.rs`: the receiving half; `ranges.rs`: sets of sequence numbers;
+//! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `connection.rs`: plain TCP with its two
+//!   byte streams.
+
+pub mod buffers;
+pub mod connection;
+pub mod endpoint;
+pub mod prr;
+pub mod rack;
+pub mod ranges;
+pub mod receiver;
+pub mod rtt;
+pub mod scoreboard;
+pub mod sender;

@@ -1,0 +1,197 @@
+//! RACK-TLP (RFC 8985): losses are detected by time instead of counting, and a probe turns tail losses into
+//! fast recovery instead of a timeout.
+//!
+//! Deviation: reordering is recognised from never-retransmitted segments only, as the RFC says, but the
+//! reordering window is measured with this sender's windowed minimum RTT.
+
+use units::{Nanos, SimTime};
+
+use super::scoreboard::{Change, Delivered, Scoreboard};
+
+/// Largest ACK delay that a probe timeout must allow for.
+const MAX_ACK_DELAY: Nanos = Nanos::from_millis(200);
+/// Probe timeout before the first round-trip sample.
+const INITIAL_PTO: Nanos = Nanos::from_secs(1);
+/// Recoveries without DSACK after which the reordering window shrinks again.
+const PERSIST: u32 = 16;
+
+/// State of loss detection.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// Transmission time and end of the most recently sent segment that was delivered.
+    latest: (SimTime, u64),
+    /// Its round-trip time.
+    rtt: Nanos,
+    reordering_seen: bool,
+    /// Highest sequence number delivered.
+    forward_ack: u64,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// snd_nxt when the window was last widened: once per round.
+    dsack_round: Option<u64>,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            latest: (SimTime::ZERO, 0),
+            rtt: Nanos::ZERO,
+            reordering_seen: false,
+            forward_ack: 0,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: PERSIST,
+            dsack_round: None,
+        }
+    }
+}
+
+/// What RACK needs to know besides its own state.
+#[derive(Clone, Copy, Debug)]
+pub struct RackInput {
+    /// When.
+    pub now: SimTime,
+    /// Minimum round-trip time.
+    pub min_rtt: Nanos,
+    /// Smoothed round-trip time.
+    pub srtt: Nanos,
+    /// Recovery is under way, or as many segments as the duplicate threshold are SACKed.
+    pub impatient: bool,
+}
+
+impl Rack {
+    /// Steps 1 to 3 of section 6.2: takes in what an ACK delivered.
+    pub fn on_ack(&mut self, now: SimTime, change: &Change, min_rtt: Nanos) {
+        if change.lowest_clean.is_some_and(|end| end < self.forward_ack) {
+            self.reordering_seen = true;
+        }
+        self.forward_ack = self.forward_ack.max(change.highest);
+        if let Some(delivered) = change.latest {
+            self.advance(now, delivered, min_rtt);
+        }
+    }
+
+    fn advance(&mut self, now: SimTime, delivered: Delivered, min_rtt: Nanos) {
+        let rtt = now.since(delivered.sent_at);
+        if delivered.retransmitted && rtt < min_rtt {
+            // The ACK is of the original: it says nothing about the retransmission.
+            return;
+        }
+        if (delivered.sent_at, delivered.end) > self.latest {
+            self.latest = (delivered.sent_at, delivered.end);
+            self.rtt = rtt;
+        }
+    }
+
+    /// The receiver reported a duplicate: the reordering window was too small, once per round.
+    pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
+        if self.dsack_round.is_none_or(|round| snd_una >= round) {
+            self.dsack_round = Some(snd_nxt);
+            self.reo_wnd_mult += 1;
+            self.reo_wnd_persist = PERSIST;
+        }
+    }
+
+    /// A recovery episode ended.
+    pub fn on_exit_recovery(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// Step 4: how long a segment may be late.
+    pub fn reordering_window(&self, input: &RackInput) -> Nanos {
+        if !self.reordering_seen && input.impatient {
+            return Nanos::ZERO;
+        }
+        (input.min_rtt.saturating_mul(u64::from(self.reo_wnd_mult)) / 4).min(input.srtt)
+    }
+
+    /// Step 5: marks late segments. Returns whether any was marked, and when to look again (`NEVER`: no need).
+    pub fn detect(&self, board: &mut Scoreboard, input: &RackInput) -> (bool, SimTime) {
+        let patience = self.rtt + self.reordering_window(input);
+        let mut latest_deadline = None;
+        let marked = board.mark_lost_where(|segment| {
+            if (segment.sent_at, segment.end()) >= self.latest {
+                // Later originals were sent even later; only retransmissions are out of order in time.
+                return if segment.retransmitted { Some(false) } else { None };
+            }
+            if segment.lost && !segment.in_flight_again {
+                return Some(false);
+            }
+            let deadline = segment.sent_at + patience;
+            if input.now >= deadline {
+                return Some(true);
+            }
+            latest_deadline = latest_deadline.max(Some(deadline));
+            Some(false)
+        });
+        (marked, latest_deadline.unwrap_or(SimTime::NEVER))
+    }
+}
+
+/// Section 7.2: when to probe for a tail loss, counted from the last transmission or ACK.
+pub fn probe_timeout(srtt: Option<Nanos>, one_segment_outstanding: bool) -> Nanos {
+    let Some(srtt) = srtt else { return INITIAL_PTO };
+    let ack_delay = if one_segment_outstanding { MAX_ACK_DELAY } else { Nanos::ZERO };
+    srtt * 2 + ack_delay
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Sent;
+    use super::*;
+
+    fn sent(seq: u64, at: SimTime) -> Sent {
+        Sent {
+            seq,
+            len: 1000,
+            fin: false,
+            dsn: 0,
+            sent_at: at,
+            sacked: false,
+            lost: false,
+            in_flight_again: false,
+            retransmitted: false,
+        }
+    }
+
+    /// Test vector RACK-1: the window, the moment of loss, and the probe timeout.
+    #[test]
+    fn rack_1() {
+        let (min_rtt, ms) = (Nanos::from_millis(560), SimTime::from_millis);
+        let mut rack = Rack::default();
+        let mut board = Scoreboard::default();
+        board.push(sent(1, ms(0)));
+        board.push(sent(1001, ms(0)));
+        let mut change = Change::default();
+        board.sack(super::super::ranges::Range::new(1001, 2001), &mut change);
+        rack.on_ack(ms(600), &change, min_rtt);
+        let input = |now| RackInput { now: ms(now), min_rtt, srtt: Nanos::from_millis(600), impatient: false };
+        assert_eq!(rack.reordering_window(&input(600)), Nanos::from_millis(140));
+        assert_eq!(rack.detect(&mut board, &input(600)), (false, ms(740)));
+        assert_eq!(rack.detect(&mut board, &input(739)), (false, ms(740)));
+        assert_eq!(rack.detect(&mut board, &input(740)), (true, SimTime::NEVER));
+        assert_eq!(probe_timeout(Some(Nanos::from_millis(600)), true), Nanos::from_millis(1400));
+        assert_eq!(probe_timeout(Some(Nanos::from_millis(600)), false), Nanos::from_millis(1200));
+        assert_eq!(probe_timeout(None, true), Nanos::from_secs(1));
+    }
+
+    #[test]
+    fn the_window_widens_once_per_round_and_shrinks_after_sixteen_recoveries() {
+        let mut rack = Rack { reordering_seen: true, ..Rack::default() };
+        let input = RackInput {
+            now: SimTime::ZERO,
+            min_rtt: Nanos::from_millis(400),
+            srtt: Nanos::from_secs(10),
+            impatient: true,
+        };
+        rack.on_dsack(100, 500);
+        rack.on_dsack(200, 600);
+        assert_eq!(rack.reordering_window(&input), Nanos::from_millis(200));
+        rack.on_dsack(500, 900);
+        assert_eq!(rack.reordering_window(&input), Nanos::from_millis(300));
+        (0..16).for_each(|_| rack.on_exit_recovery());
+        assert_eq!(rack.reordering_window(&input), Nanos::from_millis(100));
+    }
+}

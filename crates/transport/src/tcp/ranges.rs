@@ -1,0 +1,197 @@
+//! Sets of sequence-number ranges: what has arrived out of order, what has been SACKed, what must be sent again.
+
+/// Sequence numbers `start..end`, `end` excluded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Range {
+    /// First.
+    pub start: u64,
+    /// After the last.
+    pub end: u64,
+}
+
+impl Range {
+    /// `start..end`.
+    pub const fn new(start: u64, end: u64) -> Self {
+        Self { start, end }
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// True if it holds nothing.
+    pub fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+
+    /// True if every number of `other` is in it.
+    pub fn covers(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// Disjoint, non-touching ranges in ascending order. Few ranges are the rule, so a sorted vector is both the
+/// smallest and the fastest form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RangeSet {
+    ranges: Vec<Range>,
+    bytes: u64,
+}
+
+impl RangeSet {
+    /// Numbers in the set.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// True if it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The ranges, ascending.
+    pub fn as_slice(&self) -> &[Range] {
+        &self.ranges
+    }
+
+    /// Number after the highest one in the set, 0 if empty.
+    pub fn end(&self) -> u64 {
+        self.ranges.last().map_or(0, |r| r.end)
+    }
+
+    /// The range that holds `point`.
+    pub fn find(&self, point: u64) -> Option<Range> {
+        let i = self.ranges.partition_point(|r| r.end <= point);
+        self.ranges.get(i).copied().filter(|r| r.start <= point)
+    }
+
+    /// True if all of `range` is in the set.
+    pub fn covers(&self, range: Range) -> bool {
+        range.is_empty() || self.find(range.start).is_some_and(|r| r.end >= range.end)
+    }
+
+    /// Adds `range`; returns how many numbers were not in the set before.
+    pub fn insert(&mut self, range: Range) -> u64 {
+        if range.is_empty() {
+            return 0;
+        }
+        // All ranges that overlap or touch the new one become one.
+        let first = self.ranges.partition_point(|r| r.end < range.start);
+        let last = first + self.ranges[first..].partition_point(|r| r.start <= range.end);
+        if first == last {
+            self.ranges.insert(first, range);
+            self.bytes += range.len();
+            return range.len();
+        }
+        let merged = Range::new(
+            self.ranges[first].start.min(range.start),
+            self.ranges[last - 1].end.max(range.end),
+        );
+        let before: u64 = self.ranges[first..last].iter().map(|r| r.len()).sum();
+        self.ranges[first] = merged;
+        self.ranges.drain(first + 1..last);
+        self.bytes += merged.len() - before;
+        merged.len() - before
+    }
+
+    /// Removes everything below `point`.
+    pub fn remove_below(&mut self, point: u64) {
+        let gone = self.ranges.partition_point(|r| r.end <= point);
+        if gone > 0 {
+            self.bytes -= self.ranges.drain(..gone).map(Range::len).sum::<u64>();
+        }
+        if let Some(first) = self.ranges.first_mut()
+            && first.start < point
+        {
+            self.bytes -= point - first.start;
+            first.start = point;
+        }
+    }
+
+    /// If the set continues at `point` without a gap, removes that part and returns its end; otherwise `point`.
+    pub fn take_from(&mut self, point: u64) -> u64 {
+        let end = match self.ranges.first() {
+            Some(first) if first.start <= point => first.end.max(point),
+            _ => return point,
+        };
+        self.remove_below(end);
+        end
+    }
+
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+        self.bytes = 0;
+    }
+
+    /// The first part of `range` that is not in the set.
+    pub fn first_gap(&self, range: Range) -> Option<Range> {
+        let mut from = range.start;
+        let first = self.ranges.partition_point(|r| r.end <= range.start);
+        for known in self.ranges[first..].iter().take_while(|r| r.start < range.end) {
+            if known.start > from {
+                return Some(Range::new(from, known.start));
+            }
+            from = known.end;
+        }
+        (from < range.end).then_some(Range::new(from, range.end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against the obvious model: one flag per number.
+        #[test]
+        fn behaves_like_a_set_of_numbers(ops in vec((0u64..120, 1u64..25, 0u8..6), 1..80)) {
+            let (mut set, mut model) = (RangeSet::default(), vec![false; 200]);
+            for (start, len, op) in ops {
+                let range = Range::new(start, start + len);
+                let inside = start as usize..(start + len) as usize;
+                match op {
+                    0 => {
+                        set.remove_below(start);
+                        model[..start as usize].fill(false);
+                    }
+                    1 => {
+                        let end = set.take_from(start);
+                        let lowest = model.iter().position(|x| *x);
+                        if lowest.is_some_and(|l| l as u64 <= start) {
+                            let low = lowest.unwrap();
+                            let run = model[low..].iter().position(|x| !*x).unwrap() + low;
+                            prop_assert_eq!(end, (run as u64).max(start));
+                            model[..end as usize].fill(false);
+                        } else {
+                            prop_assert_eq!(end, start);
+                        }
+                    }
+                    _ => {
+                        let fresh = model[inside.clone()].iter().filter(|x| !**x).count() as u64;
+                        let (mut gaps, mut rest) = (0, range);
+                        while let Some(gap) = set.first_gap(rest) {
+                            gaps += gap.len();
+                            rest.start = gap.end;
+                        }
+                        prop_assert_eq!(gaps, fresh);
+                        prop_assert_eq!(set.insert(range), fresh);
+                        model[inside].fill(true);
+                        prop_assert!(set.covers(range));
+                    }
+                }
+                prop_assert_eq!(set.bytes(), model.iter().filter(|x| **x).count() as u64);
+                for pair in set.as_slice().windows(2) {
+                    prop_assert!(pair[0].end < pair[1].start);
+                }
+                for (n, member) in model.iter().enumerate() {
+                    prop_assert_eq!(set.find(n as u64).is_some(), *member);
+                }
+            }
+        }
+    }
+}

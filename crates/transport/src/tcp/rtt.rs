@@ -1,0 +1,190 @@
+//! Round-trip time estimation and the retransmission timeout (RFC 6298).
+//!
+//! Deviation: samples are exact to the nanosecond; the clock granularity G enters the timeout only.
+
+use units::{Nanos, SimTime};
+
+use crate::config::{RtoConfig, RtoFloor};
+
+/// SRTT, RTTVAR and RTO of one path.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    config: RtoConfig,
+    srtt: Option<Nanos>,
+    rttvar: Nanos,
+    latest: Nanos,
+    /// RTO before back-off.
+    rto: Nanos,
+    min: WindowedMin,
+    samples: u64,
+    sum: u128,
+}
+
+/// How long a minimum stays valid (decision D-39).
+const MIN_WINDOW: Nanos = Nanos::from_secs(10);
+/// RFC 6298 rule 5.7: after a retransmitted SYN data starts with this timeout.
+const AFTER_SYN_LOSS: Nanos = Nanos::from_secs(3);
+
+impl RttEstimator {
+    /// Before the first sample.
+    pub fn new(config: RtoConfig) -> Self {
+        Self {
+            config,
+            srtt: None,
+            rttvar: Nanos::ZERO,
+            latest: Nanos::ZERO,
+            rto: config.initial,
+            min: WindowedMin::default(),
+            samples: 0,
+            sum: 0,
+        }
+    }
+
+    /// Takes in a sample measured at `now`.
+    pub fn sample(&mut self, now: SimTime, r: Nanos) {
+        self.latest = r;
+        self.samples += 1;
+        self.sum += u128::from(r.0);
+        self.min.update(now, r);
+        // Fixed point in u64: round-trip times are far below the 2^61 ns that 7/8 could overflow at.
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = r / 2;
+                r
+            }
+            Some(srtt) => {
+                let deviation = srtt.0.abs_diff(r.0);
+                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
+                Nanos((7 * srtt.0 + r.0) / 8)
+            }
+        };
+        self.srtt = Some(srtt);
+        self.rto = self.timeout(srtt);
+    }
+
+    fn timeout(&self, srtt: Nanos) -> Nanos {
+        let variance = self.config.granularity.max(self.rttvar * 4);
+        let rto = match self.config.floor {
+            RtoFloor::Total => (srtt + variance).max(self.config.min),
+            RtoFloor::Variance => srtt + variance.max(self.config.min),
+        };
+        rto.min(self.config.max)
+    }
+
+    /// The SYN had to be retransmitted and gave no sample (RFC 6298 rule 5.7).
+    pub fn syn_was_lost(&mut self) {
+        if self.srtt.is_none() {
+            self.rto = self.rto.max(AFTER_SYN_LOSS).min(self.config.max);
+        }
+    }
+
+    /// Timeout after `backoff` doublings.
+    pub fn rto(&self, backoff: u32) -> Nanos {
+        let factor = 1u64.checked_shl(backoff).unwrap_or(u64::MAX);
+        self.rto.saturating_mul(factor).min(self.config.max)
+    }
+
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub fn srtt(&self) -> Option<Nanos> {
+        self.srtt
+    }
+
+    /// Mean deviation.
+    pub fn rttvar(&self) -> Nanos {
+        self.rttvar
+    }
+
+    /// Last sample; zero before the first.
+    pub fn latest(&self) -> Nanos {
+        self.latest
+    }
+
+    /// Smallest sample of the last 10 to 20 s; `None` before the first.
+    pub fn min(&self) -> Option<Nanos> {
+        self.min.get()
+    }
+
+    /// Mean of all samples.
+    pub fn mean(&self) -> Option<Nanos> {
+        (self.samples > 0).then(|| Nanos((self.sum / u128::from(self.samples)) as u64))
+    }
+}
+
+/// Minimum over a sliding window, kept as two half-windows: exact enough, constant memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowedMin {
+    older: Option<Nanos>,
+    recent: Option<Nanos>,
+    turned: SimTime,
+}
+
+impl WindowedMin {
+    fn update(&mut self, now: SimTime, value: Nanos) {
+        if now.since(self.turned) >= MIN_WINDOW {
+            self.older = self.recent.take();
+            self.turned = now;
+        }
+        self.recent = Some(self.recent.map_or(value, |m| m.min(value)));
+    }
+
+    fn get(&self) -> Option<Nanos> {
+        match (self.older, self.recent) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(min: Nanos, granularity: Nanos, floor: RtoFloor) -> RtoConfig {
+        RtoConfig { initial: Nanos::from_secs(1), min, max: Nanos::from_secs(60), granularity, floor }
+    }
+
+    /// Test vector RTO-1: G = 1 ms, no minimum.
+    #[test]
+    fn rto_1() {
+        let mut rtt = RttEstimator::new(config(Nanos::ZERO, Nanos::from_millis(1), RtoFloor::Total));
+        let expected = [(600, 600.0, 300.0, 1800.0), (650, 606.25, 237.5, 1556.25), (580, 602.96875, 184.6875, 1341.71875)];
+        for (sample, srtt, rttvar, rto) in expected {
+            rtt.sample(SimTime::ZERO, Nanos::from_millis(sample));
+            let ms = |x: f64| Nanos((x * 1e6) as u64);
+            assert_eq!(rtt.srtt(), Some(ms(srtt)));
+            assert_eq!(rtt.rttvar(), ms(rttvar));
+            assert_eq!(rtt.rto(0), ms(rto));
+        }
+    }
+
+    #[test]
+    fn bounds_and_back_off() {
+        let mut rtt = RttEstimator::new(config(Nanos::from_millis(200), Nanos::from_millis(1), RtoFloor::Variance));
+        assert_eq!(rtt.rto(1), Nanos::from_secs(2), "initial RTO, doubled");
+        for _ in 0..100 {
+            rtt.sample(SimTime::ZERO, Nanos::from_millis(500));
+        }
+        assert_eq!(rtt.rto(0), Nanos::from_millis(700), "Linux floors the variance term");
+        assert_eq!(rtt.rto(40), Nanos::from_secs(60));
+        assert_eq!(rtt.rto(400), Nanos::from_secs(60));
+    }
+
+    #[test]
+    fn a_coarse_clock_floors_the_variance_term() {
+        let mut rtt = RttEstimator::new(config(Nanos::from_secs(1), Nanos::from_millis(500), RtoFloor::Total));
+        for _ in 0..100 {
+            rtt.sample(SimTime::ZERO, Nanos::from_millis(600));
+        }
+        assert_eq!(rtt.rto(0), Nanos::from_millis(1100), "0.6 s + G");
+    }
+
+    #[test]
+    fn minimum_forgets_after_the_window() {
+        let mut rtt = RttEstimator::new(config(Nanos::ZERO, Nanos(1), RtoFloor::Total));
+        rtt.sample(SimTime::from_secs(1), Nanos::from_millis(20));
+        rtt.sample(SimTime::from_secs(12), Nanos::from_millis(40));
+        assert_eq!(rtt.min(), Some(Nanos::from_millis(20)));
+        rtt.sample(SimTime::from_secs(23), Nanos::from_millis(40));
+        assert_eq!(rtt.min(), Some(Nanos::from_millis(40)));
+    }
+}

@@ -1,0 +1,447 @@
+//! The sender's scoreboard: every segment between snd_una and snd_nxt and what is known of it.
+//!
+//! It keeps the sums that RFC 6675 calls pipe up to date, so that asking is free. It decides nothing: recovery
+//! (newreno.rs, sack.rs, rack.rs) marks, this file remembers.
+
+use std::collections::VecDeque;
+
+use units::SimTime;
+
+use super::ranges::{Range, RangeSet};
+
+/// One transmitted segment that is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// First sequence number.
+    pub seq: u64,
+    /// Sequence numbers occupied.
+    pub len: u32,
+    /// It is a FIN (without data).
+    pub fin: bool,
+    /// Data sequence number of its first byte; its mapping never changes.
+    pub dsn: u64,
+    /// Last transmission.
+    pub sent_at: SimTime,
+    /// Selectively acknowledged.
+    pub sacked: bool,
+    /// Deemed lost; a retransmission of it may be on its way.
+    pub lost: bool,
+    /// A retransmission is in the network.
+    pub in_flight_again: bool,
+    /// Was retransmitted at least once: gives no round-trip sample without timestamps (Karn).
+    pub retransmitted: bool,
+}
+
+impl Sent {
+    /// Sequence number after it.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+
+    fn range(&self) -> Range {
+        Range::new(self.seq, self.end())
+    }
+}
+
+/// A segment that an ACK has just delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// Sequence number after it.
+    pub end: u64,
+    /// Its last transmission.
+    pub sent_at: SimTime,
+    /// Was it ever retransmitted?
+    pub retransmitted: bool,
+}
+
+/// What an ACK changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change {
+    /// Bytes newly covered by the cumulative ACK.
+    pub acked: u64,
+    /// Bytes newly delivered, cumulatively or selectively.
+    pub delivered: u64,
+    /// Bytes newly SACKed.
+    pub sacked: u64,
+    /// Transmission time of the oldest segment newly acknowledged, if none of them was retransmitted.
+    pub oldest_clean: Option<SimTime>,
+    /// Of the delivered segments the one sent last.
+    pub latest: Option<Delivered>,
+    /// Smallest end of a delivered segment that was never retransmitted: below the highest end delivered
+    /// before, it shows reordering.
+    pub lowest_clean: Option<u64>,
+    /// Largest end of a delivered segment.
+    pub highest: u64,
+}
+
+impl Change {
+    fn deliver(&mut self, segment: &Sent) {
+        self.delivered += u64::from(segment.len);
+        let candidate =
+            Delivered { end: segment.end(), sent_at: segment.sent_at, retransmitted: segment.retransmitted };
+        self.highest = self.highest.max(candidate.end);
+        if !segment.retransmitted {
+            self.lowest_clean = Some(self.lowest_clean.map_or(candidate.end, |l| l.min(candidate.end)));
+        }
+        let newer = self.latest.is_none_or(|l| (l.sent_at, l.end) < (candidate.sent_at, candidate.end));
+        if newer {
+            self.latest = Some(candidate);
+        }
+    }
+}
+
+/// Segments in sequence order with running sums.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    segments: VecDeque<Sent>,
+    sacked: RangeSet,
+    outstanding: u64,
+    lost: u64,
+    in_flight_again: u64,
+    /// No segment below this needs a retransmission that has not been made.
+    retransmit_hint: u64,
+    /// Everything not SACKed below this has been considered by `mark_lost_below`.
+    lost_hint: u64,
+}
+
+impl Scoreboard {
+    /// Bytes between snd_una and snd_nxt.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// RFC 6675 pipe: bytes believed to be in the network.
+    pub fn pipe(&self) -> u64 {
+        self.outstanding + self.in_flight_again - self.sacked.bytes() - self.lost
+    }
+
+    /// What has been SACKed above snd_una.
+    pub fn sacked(&self) -> &RangeSet {
+        &self.sacked
+    }
+
+    /// Bytes deemed lost and not yet delivered.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// True if nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Segments in sequence order.
+    pub fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.segments.iter()
+    }
+
+    /// The oldest outstanding segment.
+    pub fn front(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    /// The newest outstanding segment.
+    pub fn back(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    /// A new segment was sent.
+    pub fn push(&mut self, segment: Sent) {
+        debug_assert!(self.segments.back().is_none_or(|b| b.end() == segment.seq));
+        self.outstanding += u64::from(segment.len);
+        self.segments.push_back(segment);
+    }
+
+    /// Cumulative acknowledgement up to `una`.
+    pub fn ack(&mut self, una: u64, change: &mut Change) {
+        let mut clean = true;
+        let mut oldest = None;
+        while let Some(front) = self.segments.front_mut() {
+            if front.seq >= una {
+                break;
+            }
+            if front.end() > una {
+                // A middlebox or a probe split the segment: the rest of it stays.
+                let cut = (una - front.seq) as u32;
+                let mut head = *front;
+                head.len = cut;
+                front.seq = una;
+                front.len -= cut;
+                front.dsn += u64::from(cut);
+                self.forget(&head, change);
+                break;
+            }
+            let segment = self.segments.pop_front().expect("front exists");
+            clean &= !segment.retransmitted;
+            oldest = oldest.or(Some(segment.sent_at));
+            self.forget(&segment, change);
+        }
+        self.sacked.remove_below(una);
+        if clean {
+            change.oldest_clean = oldest;
+        }
+    }
+
+    fn forget(&mut self, segment: &Sent, change: &mut Change) {
+        let len = u64::from(segment.len);
+        self.outstanding -= len;
+        change.acked += len;
+        if segment.lost {
+            self.lost -= len;
+        }
+        if segment.in_flight_again {
+            self.in_flight_again -= len;
+        }
+        if !segment.sacked {
+            change.deliver(segment);
+        }
+    }
+
+    /// Selective acknowledgement of `block`, which lies above snd_una.
+    pub fn sack(&mut self, block: Range, change: &mut Change) {
+        let limit = self.segments.back().map_or(0, Sent::end);
+        let block = Range::new(block.start, block.end.min(limit));
+        if block.is_empty() || self.sacked.covers(block) {
+            return;
+        }
+        let mut rest = block;
+        while let Some(gap) = self.sacked.first_gap(rest) {
+            rest.start = gap.end;
+            let mut i = self.index_of(gap.start);
+            while let Some(segment) = self.segments.get_mut(i).filter(|s| s.end() <= gap.end) {
+                i += 1;
+                if segment.seq < gap.start || segment.sacked {
+                    continue;
+                }
+                let len = u64::from(segment.len);
+                segment.sacked = true;
+                self.lost -= if segment.lost { len } else { 0 };
+                self.in_flight_again -= if segment.in_flight_again { len } else { 0 };
+                segment.lost = false;
+                segment.in_flight_again = false;
+                change.sacked += len;
+                change.deliver(segment);
+                self.sacked.insert(segment.range());
+            }
+        }
+    }
+
+    fn index_of(&self, seq: u64) -> usize {
+        self.segments.partition_point(|s| s.end() <= seq)
+    }
+
+    /// The segment that starts at or holds `seq`.
+    pub fn at(&self, seq: u64) -> Option<&Sent> {
+        self.segments.get(self.index_of(seq))
+    }
+
+    /// Marks everything not SACKed below `seq` as lost, once. Returns true if anything was marked.
+    pub fn mark_lost_below(&mut self, seq: u64) -> bool {
+        if seq <= self.lost_hint {
+            return false;
+        }
+        let mut i = self.index_of(self.lost_hint);
+        let mut marked = false;
+        while let Some(segment) = self.segments.get(i).filter(|s| s.end() <= seq) {
+            // A retransmission already made is not judged by sequence numbers.
+            if !segment.retransmitted {
+                marked |= self.mark_lost(i);
+            }
+            i += 1;
+        }
+        self.lost_hint = seq;
+        marked
+    }
+
+    /// Marks the segments for which `is_lost` holds, oldest first, and forgets retransmissions of them; stops
+    /// where it returns `None`. SACKed segments are passed over. Returns true if anything was marked.
+    pub fn mark_lost_where(&mut self, mut is_lost: impl FnMut(&Sent) -> Option<bool>) -> bool {
+        let mut marked = false;
+        let mut i = 0;
+        while let Some(segment) = self.segments.get(i) {
+            if segment.sacked {
+                // Jump over the SACKed range.
+                let after = self.sacked.find(segment.seq).map_or(segment.end(), |r| r.end);
+                i = self.index_of(after);
+                continue;
+            }
+            match is_lost(segment) {
+                None => break,
+                Some(true) => marked |= self.mark_lost(i),
+                Some(false) => {}
+            }
+            i += 1;
+        }
+        marked
+    }
+
+    /// Everything not SACKed is lost, retransmissions too (timeout).
+    pub fn mark_all_lost(&mut self) {
+        for i in 0..self.segments.len() {
+            self.mark_lost(i);
+        }
+    }
+
+    fn mark_lost(&mut self, i: usize) -> bool {
+        let segment = &mut self.segments[i];
+        if segment.sacked || (segment.lost && !segment.in_flight_again) {
+            return false;
+        }
+        let len = u64::from(segment.len);
+        if segment.in_flight_again {
+            segment.in_flight_again = false;
+            self.in_flight_again -= len;
+        }
+        if !segment.lost {
+            segment.lost = true;
+            self.lost += len;
+        }
+        self.retransmit_hint = self.retransmit_hint.min(segment.seq);
+        true
+    }
+
+    /// The oldest segment that is lost and not on its way again.
+    pub fn next_lost(&mut self) -> Option<Sent> {
+        if self.lost == 0 {
+            return None;
+        }
+        let mut i = self.index_of(self.retransmit_hint);
+        while let Some(segment) = self.segments.get(i) {
+            if segment.lost && !segment.in_flight_again {
+                self.retransmit_hint = segment.seq;
+                return Some(*segment);
+            }
+            i += 1;
+        }
+        self.retransmit_hint = self.segments.back().map_or(0, Sent::end);
+        None
+    }
+
+    /// The oldest segment at or above `seq` and below the highest SACKed octet that is neither SACKed nor on its
+    /// way again (RFC 6675 NextSeg rule 3).
+    pub fn next_hole(&self, seq: u64) -> Option<Sent> {
+        let highest = self.sacked.end();
+        let candidates = self.segments.range(self.index_of(seq)..).take_while(|s| s.seq < highest);
+        candidates.copied().find(|s| !s.sacked && !s.in_flight_again)
+    }
+
+    /// The segment that starts at `seq` is retransmitted at `now`.
+    pub fn retransmit(&mut self, seq: u64, now: SimTime) {
+        let i = self.index_of(seq);
+        let segment = &mut self.segments[i];
+        debug_assert_eq!(segment.seq, seq);
+        if !segment.in_flight_again {
+            segment.in_flight_again = true;
+            self.in_flight_again += u64::from(segment.len);
+        }
+        segment.retransmitted = true;
+        segment.sent_at = now;
+    }
+
+    /// RFC 6675 IsLost, for all sequence numbers at once: every number below the result that is not SACKed is
+    /// lost, because at least `dupthresh` discontiguous SACKed ranges or more than `(dupthresh - 1) * mss` SACKed
+    /// bytes lie above it.
+    pub fn lost_threshold(&self, dupthresh: u32, mss: u64) -> u64 {
+        let mut above = 0;
+        for (n, range) in self.sacked.as_slice().iter().rev().enumerate() {
+            above += range.len();
+            if n as u64 + 1 >= u64::from(dupthresh) || above > u64::from(dupthresh - 1) * mss {
+                return range.start;
+            }
+        }
+        0
+    }
+
+    /// Checks the running sums against the segments; for tests.
+    #[cfg(any(test, debug_assertions))]
+    pub fn check(&self) {
+        let sum = |f: &dyn Fn(&Sent) -> bool| -> u64 {
+            self.segments.iter().filter(|s| f(s)).map(|s| u64::from(s.len)).sum()
+        };
+        assert_eq!(self.outstanding, sum(&|_| true));
+        assert_eq!(self.lost, sum(&|s| s.lost));
+        assert_eq!(self.in_flight_again, sum(&|s| s.in_flight_again));
+        assert_eq!(self.sacked.bytes(), sum(&|s| s.sacked));
+        assert!(self.segments.iter().all(|s| !(s.sacked && (s.lost || s.in_flight_again))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1460;
+
+    fn ten_segments() -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for n in 0..10 {
+            board.push(Sent {
+                seq: 1 + n * MSS,
+                len: MSS as u32,
+                fin: false,
+                dsn: 0,
+                sent_at: SimTime(n),
+                sacked: false,
+                lost: false,
+                in_flight_again: false,
+                retransmitted: false,
+            });
+        }
+        board
+    }
+
+    fn segment(n: u64) -> Range {
+        Range::new(1 + n * MSS, 1 + (n + 1) * MSS)
+    }
+
+    fn lost(board: &Scoreboard) -> Vec<u64> {
+        board.iter().filter(|s| s.lost).map(|s| (s.seq - 1) / MSS).collect()
+    }
+
+    /// The scoreboard part of test vector SACK-1: pipe and IsLost while SACKs arrive.
+    #[test]
+    fn sack_1_pipe() {
+        let mut board = ten_segments();
+        let mut change = Change::default();
+        for n in [1, 2, 4] {
+            board.sack(segment(n), &mut change);
+        }
+        board.mark_lost_below(board.lost_threshold(3, MSS));
+        assert_eq!(lost(&board), [0]);
+        assert_eq!(board.pipe(), 8760);
+        board.retransmit(1, SimTime(20));
+        assert_eq!(board.pipe(), 10220);
+        board.sack(segment(5), &mut change);
+        board.mark_lost_below(board.lost_threshold(3, MSS));
+        assert_eq!((lost(&board), board.pipe()), (vec![0], 8760));
+        board.sack(segment(6), &mut change);
+        board.mark_lost_below(board.lost_threshold(3, MSS));
+        assert_eq!((lost(&board), board.pipe()), (vec![0, 3], 5840));
+        assert_eq!(board.next_lost().map(|s| s.seq), Some(segment(3).start));
+        board.check();
+    }
+
+    #[test]
+    fn an_ack_takes_marks_along_and_samples_follow_karn() {
+        let mut board = ten_segments();
+        board.mark_all_lost();
+        board.retransmit(1, SimTime(50));
+        let mut change = Change::default();
+        board.ack(segment(1).end, &mut change);
+        assert_eq!((change.acked, change.delivered, change.oldest_clean), (2 * MSS, 2 * MSS, None));
+        assert_eq!(change.latest.map(|l| l.sent_at), Some(SimTime(50)));
+        assert_eq!(board.pipe(), 0);
+        board.check();
+    }
+
+    #[test]
+    fn repeated_and_partial_blocks_count_once() {
+        let mut board = ten_segments();
+        let mut change = Change::default();
+        board.sack(Range::new(segment(2).start, segment(3).end), &mut change);
+        board.sack(Range::new(segment(2).start, segment(4).end + 10), &mut change);
+        board.sack(Range::new(segment(9).end, segment(9).end + 999), &mut change);
+        assert_eq!(change.sacked, 3 * MSS);
+        board.check();
+    }
+}

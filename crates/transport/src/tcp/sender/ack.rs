@@ -1,0 +1,161 @@
+//! An ACK arrives (RFC 5681, 6298, 6582, 6675, 8985).
+
+use congestion::{Ack, Loss, Paths};
+use units::{Bytes, Nanos, SimTime};
+
+use super::super::ranges::Range;
+use super::super::scoreboard::Change;
+use super::{Phase, Sender};
+use crate::config::RecoveryKind;
+use crate::segment::Segment;
+
+impl Sender {
+    /// Takes in the acknowledgement fields of `segment`. Returns true if it acknowledged new bytes.
+    pub fn on_ack(&mut self, now: SimTime, segment: &Segment, window_right: u64, paths: Paths<'_>) -> bool {
+        if segment.ack > self.nxt {
+            return false;
+        }
+        let flight_before = self.board.outstanding();
+        let mut change = Change::default();
+        let duplicate_report = self.take_sack_blocks(segment, &mut change);
+        let advanced = segment.ack > self.una;
+        if advanced {
+            self.board.ack(segment.ack, &mut change);
+            self.previous_ack = self.una;
+            self.una = segment.ack;
+        }
+        let window_moved = self.offer_window(window_right);
+        self.measure(now, segment, &change);
+        if self.loss_kind() == RecoveryKind::Rack {
+            let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
+            self.rack.on_ack(now, &change, min_rtt);
+            if duplicate_report.is_some() {
+                self.rack.on_dsack(self.una, self.nxt);
+            }
+            self.resolve_probe(now, segment, duplicate_report, advanced, paths);
+        }
+        let duplicate = !advanced && flight_before > 0 && self.is_duplicate(segment, &change, window_moved);
+        if advanced || duplicate || change.sacked > 0 {
+            let ack = self.describe(now, &change, flight_before);
+            match self.phase {
+                Phase::Open => self.ack_in_open(&ack, advanced, duplicate, paths),
+                Phase::Recovery => self.ack_in_recovery(&ack, advanced, duplicate),
+                Phase::Loss => self.ack_in_loss(&ack, advanced, paths),
+            }
+            if self.loss_kind() == RecoveryKind::Rack {
+                self.detect_by_time(now, paths);
+            }
+        }
+        self.restart_timers_after_ack(now, advanced);
+        #[cfg(debug_assertions)]
+        self.check();
+        advanced
+    }
+
+    /// Returns the duplicate reported by DSACK (RFC 2883), if the first block is one.
+    fn take_sack_blocks(&mut self, segment: &Segment, change: &mut Change) -> Option<Range> {
+        let blocks = segment.sack.as_slice();
+        let first = *blocks.first()?;
+        let inside_second = blocks.get(1).is_some_and(|second| second.covers(first));
+        let is_duplicate = first.end <= segment.ack || inside_second;
+        let una = segment.ack.max(self.una);
+        for block in &blocks[usize::from(is_duplicate)..] {
+            self.board.sack(Range::new(block.start.max(una), block.end), change);
+        }
+        is_duplicate.then_some(first)
+    }
+
+    fn measure(&mut self, now: SimTime, segment: &Segment, change: &Change) {
+        let progress = change.acked > 0;
+        let sent_at = match segment.timestamps {
+            // RFC 7323: samples only from ACKs that advance the window.
+            Some(timestamps) if progress && !timestamps.echo.is_never() => timestamps.echo,
+            Some(_) => return,
+            None => match change.oldest_clean {
+                Some(sent_at) => sent_at,
+                None => return,
+            },
+        };
+        self.rtt.sample(now, now.since(sent_at));
+    }
+
+    /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).
+    fn is_duplicate(&self, segment: &Segment, change: &Change, window_moved: bool) -> bool {
+        if self.config.sack {
+            return change.sacked > 0;
+        }
+        // The window of an MPTCP subflow belongs to the connection and moves with the other subflows' data.
+        let window_update = window_moved && !self.mapped;
+        segment.ack == self.una && segment.len == 0 && !segment.flags.fin && !segment.flags.syn && !window_update
+    }
+
+    fn describe(&self, now: SimTime, change: &Change, flight_before: u64) -> Ack {
+        Ack {
+            now,
+            acked: Bytes(change.acked),
+            delivered: Bytes(change.delivered),
+            rtt: (change.acked > 0).then(|| self.rtt.latest()).filter(|r| *r > Nanos::ZERO),
+            srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
+            flight_before: Bytes(flight_before),
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            cwnd_limited: self.is_cwnd_limited(),
+        }
+    }
+
+    fn ack_in_open(&mut self, ack: &Ack, advanced: bool, duplicate: bool, paths: Paths<'_>) {
+        if advanced {
+            self.dupacks = 0;
+            self.limited_sent = 0;
+            self.congestion.on_ack(ack, paths);
+        }
+        if duplicate {
+            self.dupacks += 1;
+            self.congestion.on_dup_ack(ack.now);
+        }
+        let lost = match self.loss_kind() {
+            RecoveryKind::NewReno => duplicate && self.dupacks == self.config.dupthresh && self.is_new_episode(),
+            RecoveryKind::Sack => self.mark_by_sacks(),
+            RecoveryKind::Rack => false,
+        };
+        if lost {
+            self.enter_recovery(ack.now, ack.delivered.0, paths);
+        }
+    }
+
+    /// RFC 6582: the duplicates belong to data sent after the last episode, or look like it by the ACK heuristic.
+    fn is_new_episode(&self) -> bool {
+        let Some(recover) = self.recover else { return true };
+        let by_heuristic = self.congestion.cwnd().0 > self.mss && self.una - self.previous_ack <= 4 * self.mss;
+        self.una > recover + 1 || by_heuristic
+    }
+
+    /// RFC 6675 Update() and the entry condition.
+    fn mark_by_sacks(&mut self) -> bool {
+        let threshold = self.board.lost_threshold(self.config.dupthresh, self.mss);
+        self.board.mark_lost_below(threshold);
+        self.board.lost() > 0 || self.dupacks >= self.config.dupthresh
+    }
+
+    fn ack_in_loss(&mut self, ack: &Ack, advanced: bool, paths: Paths<'_>) {
+        if !advanced {
+            return;
+        }
+        self.dupacks = 0;
+        self.limited_sent = 0;
+        if self.recover.is_none_or(|recover| self.una > recover) {
+            self.phase = Phase::Open;
+        }
+        self.congestion.on_ack(ack, paths);
+    }
+
+    pub(super) fn loss_event(&self, now: SimTime, first_timeout: bool) -> Loss {
+        Loss {
+            now,
+            flight: Bytes(self.board.outstanding().saturating_sub(self.limited_sent)),
+            cwnd_limited: self.is_cwnd_limited(),
+            srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
+            first_timeout,
+        }
+    }
+}

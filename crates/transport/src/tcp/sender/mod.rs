@@ -1,0 +1,385 @@
+//! The sending half of a TCP connection or subflow: what may be sent when, and what ACKs and timers do to it.
+//!
+//! - `mod.rs`: the state and the read-only views of it;
+//! - `ack.rs`: an ACK arrives; `recovery.rs`: a loss episode begins, goes on, ends;
+//! - `transmit.rs`: the next segment; `timers.rs`: RTO, persist, RACK and tail-loss probe.
+//!
+//! It knows neither handshakes nor MPTCP. A subflow feeds it chunks that carry data sequence numbers.
+
+mod ack;
+mod recovery;
+mod timers;
+mod transmit;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use congestion::{CongestionControl, PathView, Paths};
+use units::{Bytes, Nanos, SimTime};
+
+use super::prr::Prr;
+use super::rack::Rack;
+use super::rtt::RttEstimator;
+use super::scoreboard::Scoreboard;
+use crate::config::{RecoveryKind, TcpConfig};
+
+pub use timers::Expired;
+pub use transmit::Transmission;
+
+/// What the sender is doing; also what recorders call its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderState {
+    /// Before the handshake is complete.
+    Handshake,
+    /// cwnd below ssthresh.
+    SlowStart,
+    /// cwnd at or above ssthresh.
+    Avoidance,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout, until everything sent before it is acknowledged.
+    Loss,
+    /// Gone.
+    Closed,
+}
+
+impl fmt::Display for SenderState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Handshake => "handshake",
+            Self::SlowStart => "slow-start",
+            Self::Avoidance => "avoidance",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+            Self::Closed => "closed",
+        })
+    }
+}
+
+/// Phase of loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No loss episode.
+    Open,
+    /// Fast recovery, until `recover` is acknowledged.
+    Recovery,
+    /// After a timeout, until `recover` is acknowledged.
+    Loss,
+}
+
+/// Stream bytes given to the sender and not yet sent. `dsn` is where they lie in the connection's stream.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    dsn: u64,
+    len: u64,
+}
+
+/// Counters of one sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments with payload, retransmissions included.
+    pub segments_sent: u64,
+    /// Retransmissions among them.
+    pub segments_retransmitted: u64,
+    /// Payload bytes, retransmissions included.
+    pub bytes_sent: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub struct Sender {
+    config: Arc<TcpConfig>,
+    /// Payload of a full segment; below `config.mss` where MPTCP options take their share.
+    mss: u64,
+    congestion: Box<dyn CongestionControl>,
+    rtt: RttEstimator,
+    board: Scoreboard,
+    /// First unacknowledged sequence number.
+    una: u64,
+    /// Next sequence number to send.
+    nxt: u64,
+    /// Sequence number after the last byte given by the owner.
+    stream_end: u64,
+    /// Chunks of a mapped stream; empty for plain TCP, whose stream needs no description.
+    unsent: VecDeque<Chunk>,
+    mapped: bool,
+    /// The owner has no more data: a FIN follows the stream.
+    finish: bool,
+    fin_sent: bool,
+    /// Right edge of the peer's receive window, as a sequence number; never moves left.
+    window_right: u64,
+    /// Largest window that the peer ever offered (sender-side silly window avoidance).
+    max_window: u64,
+    phase: Phase,
+    /// Highest sequence number sent when the last loss episode began (RFC 6582); `None` before the first.
+    recover: Option<u64>,
+    /// Window during fast recovery: inflated (NewReno), ssthresh (SACK), pipe + sndcnt (PRR).
+    recovery_window: u64,
+    prr: Prr,
+    rack: Rack,
+    dupacks: u32,
+    /// Bytes sent by Limited Transmit since the last new ACK.
+    limited_sent: u64,
+    /// Highest and second highest cumulative ACK (ACK heuristic of RFC 6582 section 4.1).
+    previous_ack: u64,
+    /// The first partial ACK of this recovery has restarted the timer.
+    partial_seen: bool,
+    /// RFC 6675: highest sequence number retransmitted, and the rescue retransmission made.
+    high_rxt: u64,
+    rescued: bool,
+    /// The oldest segment goes out again whatever the window says.
+    force_retransmit: bool,
+    timers: timers::Timers,
+    last_sent_at: SimTime,
+    usage: WindowUsage,
+    stats: SenderStats,
+}
+
+/// Was the congestion window the limit? (sheet 0.3, as Linux judges it)
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowUsage {
+    limited: bool,
+    max_flight: u64,
+    /// snd_nxt when the judgement was made: it holds until that is acknowledged.
+    until: u64,
+}
+
+impl Sender {
+    /// A sender whose handshake is not complete: nothing can be sent until `on_established`.
+    pub fn new(config: Arc<TcpConfig>, mss: Bytes, congestion: Box<dyn CongestionControl>, mapped: bool) -> Self {
+        Self {
+            rtt: RttEstimator::new(config.rto),
+            mss: mss.0,
+            config,
+            congestion,
+            board: Scoreboard::default(),
+            una: 1,
+            nxt: 1,
+            stream_end: 1,
+            unsent: VecDeque::new(),
+            mapped,
+            finish: false,
+            fin_sent: false,
+            window_right: 1,
+            max_window: 0,
+            phase: Phase::Open,
+            recover: None,
+            recovery_window: 0,
+            prr: Prr::default(),
+            rack: Rack::default(),
+            dupacks: 0,
+            limited_sent: 0,
+            previous_ack: 1,
+            partial_seen: false,
+            high_rxt: 0,
+            rescued: false,
+            force_retransmit: false,
+            timers: timers::Timers::default(),
+            last_sent_at: SimTime::NEVER,
+            usage: WindowUsage::default(),
+            stats: SenderStats::default(),
+        }
+    }
+
+    /// The handshake is complete; `window` is what the peer offers. `rtt` is the handshake's round-trip time
+    /// where it is unambiguous, `syn_lost` whether a SYN had to be sent again.
+    pub fn on_established(&mut self, now: SimTime, window: Bytes, rtt: Option<Nanos>, syn_lost: bool) {
+        if let Some(rtt) = rtt {
+            self.rtt.sample(now, rtt);
+        }
+        if syn_lost {
+            // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+            self.rtt.syn_was_lost();
+            self.congestion.set_cwnd(Bytes(self.mss));
+        }
+        self.congestion.on_established(now, rtt);
+        self.offer_window(self.una + window.0);
+    }
+
+    /// The stream grows by `len` bytes that lie at `dsn` in the connection's stream.
+    pub fn give(&mut self, dsn: u64, len: u64) {
+        self.stream_end += len;
+        if !self.mapped {
+            return;
+        }
+        match self.unsent.back_mut() {
+            // Adjacent chunks that would not fill a segment together may merge; others keep segment boundaries.
+            Some(last) if last.dsn + last.len == dsn && last.len + len <= self.mss => last.len += len,
+            _ => self.unsent.push_back(Chunk { dsn, len }),
+        }
+    }
+
+    /// No more data after what was given.
+    pub fn finish(&mut self) {
+        self.finish = true;
+    }
+
+    /// True once the FIN has been acknowledged.
+    pub fn finished(&self) -> bool {
+        self.fin_sent && self.board.is_empty()
+    }
+
+    fn offer_window(&mut self, right: u64) -> bool {
+        let moved = right > self.window_right;
+        if moved {
+            self.window_right = right;
+            self.timers.window_opened();
+        }
+        self.max_window = self.max_window.max(right.saturating_sub(self.una));
+        moved
+    }
+
+    /// Usable window: the congestion window, or what recovery makes of it.
+    fn window(&self) -> u64 {
+        match self.phase {
+            Phase::Recovery => self.recovery_window,
+            Phase::Open | Phase::Loss => self.congestion.cwnd().0,
+        }
+    }
+
+    /// Bytes that count against the window.
+    fn in_flight(&self) -> u64 {
+        let by_flight_size = match self.config.recovery {
+            // The inflated window of RFC 6582 is measured against FlightSize.
+            RecoveryKind::NewReno => self.phase == Phase::Recovery,
+            // Without Limited Transmit a SACK frees no room before the loss is recognised.
+            RecoveryKind::Sack | RecoveryKind::Rack => {
+                !self.config.limited_transmit && self.phase == Phase::Open
+            }
+        };
+        if by_flight_size { self.board.outstanding() } else { self.board.pipe() }
+    }
+
+    fn is_cwnd_limited(&self) -> bool {
+        let cwnd = self.congestion.cwnd().0;
+        let in_slow_start = cwnd < self.congestion.ssthresh().0;
+        self.usage.limited || (in_slow_start && cwnd < 2 * self.usage.max_flight)
+    }
+
+    fn loss_kind(&self) -> RecoveryKind {
+        self.config.recovery
+    }
+
+    /// First unacknowledged sequence number.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next sequence number.
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Bytes given and not yet acknowledged.
+    pub fn unacked(&self) -> u64 {
+        self.stream_end.saturating_sub(self.una)
+    }
+
+    /// Bytes given and not yet sent.
+    pub fn unsent(&self) -> u64 {
+        self.stream_end.saturating_sub(self.nxt)
+    }
+
+    /// Bytes in the network.
+    pub fn pipe(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// Bytes between snd_una and snd_nxt.
+    pub fn outstanding(&self) -> u64 {
+        self.board.outstanding()
+    }
+
+    /// True if a new segment of `len` bytes could leave now: congestion and receive window have room, nothing
+    /// waits before it, no timeout is being repaired.
+    pub fn has_room_for(&self, len: u64) -> bool {
+        self.phase != Phase::Loss
+            && self.unsent() == 0
+            && self.in_flight() + len <= self.window()
+            && self.nxt + len <= self.window_right
+    }
+
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    /// Round-trip time estimation.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Congestion window; during fast recovery the window that recovery works with.
+    pub fn cwnd(&self) -> Bytes {
+        Bytes(self.window())
+    }
+
+    /// Slow-start threshold.
+    pub fn ssthresh(&self) -> Bytes {
+        self.congestion.ssthresh()
+    }
+
+    /// The congestion control.
+    pub fn congestion(&self) -> &dyn CongestionControl {
+        &*self.congestion
+    }
+
+    /// State, as recorders name it.
+    pub fn state(&self) -> SenderState {
+        match self.phase {
+            Phase::Recovery => SenderState::Recovery,
+            Phase::Loss => SenderState::Loss,
+            Phase::Open if self.congestion.cwnd() < self.congestion.ssthresh() => SenderState::SlowStart,
+            Phase::Open => SenderState::Avoidance,
+        }
+    }
+
+    /// Consecutive timeouts without progress.
+    pub fn backoff(&self) -> u32 {
+        self.timers.backoff()
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> SenderStats {
+        self.stats
+    }
+
+    /// Peer's window as seen from snd_una.
+    pub fn send_window(&self) -> Bytes {
+        Bytes(self.window_right.saturating_sub(self.una))
+    }
+
+    /// The connection-level ranges `(dsn, len)` that are sent or queued here and not acknowledged, in order.
+    pub fn unacked_mappings(&self) -> impl Iterator<Item = (u64, u64)> {
+        let sent = self.board.iter().filter(|s| !s.fin).map(|s| (s.dsn, u64::from(s.len)));
+        sent.chain(self.unsent.iter().map(|c| (c.dsn, c.len)))
+    }
+
+    /// What the siblings' controllers see of this path.
+    pub fn path_view(&self, coupled: bool) -> PathView {
+        // In recovery the inflated window would mislead the others (sheet 3).
+        let cwnd = if self.phase == Phase::Recovery { self.ssthresh() } else { self.congestion.cwnd() };
+        PathView {
+            cwnd: cwnd.as_f64(),
+            srtt: self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64),
+            mss: self.mss as f64,
+            coupled: coupled && self.rtt.srtt().is_some(),
+        }
+    }
+
+    #[cfg(any(test, debug_assertions))]
+    fn check(&self) {
+        debug_assert_eq!(self.board.outstanding(), self.nxt - self.una);
+        debug_assert!(self.congestion.cwnd().0 >= self.mss, "cwnd below one MSS");
+    }
+}
+
+/// The view of a connection with one path.
+pub fn single_path(view: &PathView) -> Paths<'_> {
+    Paths { all: std::slice::from_ref(view), me: 0 }
+}

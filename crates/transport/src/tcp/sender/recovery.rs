@@ -1,0 +1,157 @@
+//! Fast recovery: NewReno (RFC 6582), SACK (RFC 6675), PRR (RFC 6937), RACK (RFC 8985).
+
+use congestion::{Ack, Paths};
+use units::{Bytes, Nanos, SimTime};
+
+use super::super::prr::Prr;
+use super::super::rack::RackInput;
+use super::super::ranges::Range;
+use super::{Phase, Sender};
+use crate::config::RecoveryKind;
+use crate::segment::Segment;
+
+impl Sender {
+    /// A loss episode begins; `delivered` is what the ACK at hand delivered.
+    pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: u64, paths: Paths<'_>) {
+        let flight = self.board.outstanding().saturating_sub(self.limited_sent);
+        self.congestion.on_enter_recovery(&self.loss_event(now, true), paths);
+        self.phase = Phase::Recovery;
+        self.recover = Some(self.nxt - 1);
+        self.stats.fast_recoveries += 1;
+        self.partial_seen = false;
+        self.rescued = false;
+        self.high_rxt = self.una;
+        self.force_retransmit = true;
+        self.timers.stop_probe();
+        match self.loss_kind() {
+            RecoveryKind::NewReno => {
+                // The segments that caused the duplicate ACKs have left the network.
+                self.recovery_window = self.congestion.cwnd().0 + u64::from(self.config.dupthresh) * self.mss;
+            }
+            RecoveryKind::Sack | RecoveryKind::Rack => {
+                if self.loss_kind() == RecoveryKind::Sack {
+                    let first = self.board.front().map_or(self.una, |s| s.end());
+                    self.board.mark_lost_below(first);
+                }
+                self.recovery_window = self.congestion.cwnd().0;
+                self.prr = Prr::new(flight);
+                self.spread_reduction(delivered);
+            }
+        }
+        self.limited_sent = 0;
+    }
+
+    /// PRR: what may be sent now is proportional to what was delivered.
+    fn spread_reduction(&mut self, delivered: u64) {
+        if !self.config.prr {
+            return;
+        }
+        let pipe = self.board.pipe();
+        let ssthresh = self.congestion.cwnd().0;
+        self.recovery_window = pipe + self.prr.on_ack(delivered, pipe, ssthresh, self.mss);
+    }
+
+    pub(super) fn ack_in_recovery(&mut self, ack: &Ack, advanced: bool, duplicate: bool) {
+        if advanced && self.recover.is_some_and(|recover| self.una > recover) {
+            self.exit_recovery(ack.now);
+            return;
+        }
+        if advanced {
+            self.congestion.on_recovery_ack(ack);
+        }
+        match self.loss_kind() {
+            RecoveryKind::NewReno if advanced => self.partial_ack(ack.acked.0),
+            RecoveryKind::NewReno => self.recovery_window += if duplicate { self.mss } else { 0 },
+            RecoveryKind::Sack => {
+                self.mark_by_sacks_in_recovery();
+                self.spread_reduction(ack.delivered.0);
+            }
+            // Losses are detected before the reduction is spread: pipe must know them.
+            RecoveryKind::Rack => {
+                self.mark_late(ack.now);
+                self.spread_reduction(ack.delivered.0);
+            }
+        }
+    }
+
+    /// RFC 6582 section 3.2 step 5, partial acknowledgement.
+    fn partial_ack(&mut self, acked: u64) {
+        self.recovery_window = self.recovery_window.saturating_sub(acked);
+        if acked >= self.mss {
+            self.recovery_window += self.mss;
+        }
+        self.force_retransmit = true;
+    }
+
+    fn mark_by_sacks_in_recovery(&mut self) {
+        let threshold = self.board.lost_threshold(self.config.dupthresh, self.mss);
+        self.board.mark_lost_below(threshold);
+    }
+
+    fn exit_recovery(&mut self, now: SimTime) {
+        self.phase = Phase::Open;
+        self.dupacks = 0;
+        self.force_retransmit = false;
+        if self.loss_kind() == RecoveryKind::NewReno {
+            // RFC 6582 full acknowledgement, option 1: no burst of what the full ACK has freed.
+            let flight = self.board.outstanding().max(self.mss) + self.mss;
+            let window = self.congestion.cwnd().0.min(flight);
+            self.congestion.set_cwnd(Bytes(window));
+        }
+        self.rack.on_exit_recovery();
+        self.congestion.on_exit_recovery(now);
+    }
+
+    fn rack_input(&self, now: SimTime) -> RackInput {
+        let sacked_segments = self.board.sacked().bytes() / self.mss;
+        RackInput {
+            now,
+            min_rtt: self.rtt.min().unwrap_or(Nanos::ZERO),
+            srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
+            impatient: self.phase != Phase::Open || sacked_segments >= u64::from(self.config.dupthresh),
+        }
+    }
+
+    fn mark_late(&mut self, now: SimTime) {
+        let input = self.rack_input(now);
+        let (_, deadline) = self.rack.detect(&mut self.board, &input);
+        self.timers.set_reordering(deadline);
+    }
+
+    /// RACK detection after an ACK or when its timer fires; the first loss starts an episode.
+    pub(super) fn detect_by_time(&mut self, now: SimTime, paths: Paths<'_>) {
+        self.mark_late(now);
+        // Losses above the recovery point, found before the last episode ended, belong to a new one.
+        if self.phase == Phase::Open && self.board.lost() > 0 {
+            self.enter_recovery(now, 0, paths);
+        }
+    }
+
+    /// RFC 8985 section 7.4: an ACK after a tail-loss probe. If the probe repaired a loss nobody else noticed,
+    /// the window is still reduced, once.
+    pub(super) fn resolve_probe(
+        &mut self,
+        now: SimTime,
+        segment: &Segment,
+        duplicate: Option<Range>,
+        advanced: bool,
+        paths: Paths<'_>,
+    ) {
+        let Some(probe) = self.timers.probe() else { return };
+        if segment.ack < probe.end {
+            return;
+        }
+        let original_arrived = duplicate.is_some_and(|d| d.end == probe.end);
+        if !probe.retransmission || original_arrived {
+            self.timers.forget_probe();
+        } else if segment.ack > probe.end {
+            self.timers.forget_probe();
+            if self.phase == Phase::Open {
+                self.congestion.on_enter_recovery(&self.loss_event(now, true), paths);
+                self.congestion.on_exit_recovery(now);
+            }
+        } else if !advanced {
+            self.timers.forget_probe();
+        }
+    }
+}

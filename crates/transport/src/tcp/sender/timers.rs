@@ -1,0 +1,217 @@
+//! The sender's timers: retransmission, persist, RACK reordering, tail-loss probe.
+
+use congestion::Paths;
+use units::{Nanos, SimTime};
+
+use super::super::rack::probe_timeout;
+use super::{Phase, Sender};
+use crate::config::RecoveryKind;
+
+/// What fired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// Nothing that the owner must know.
+    Quiet,
+    /// The retransmission timer: the first timeout of this data, or a repeated one.
+    Timeout {
+        /// First timeout since the last progress.
+        first: bool,
+    },
+    /// The receive window is closed and it is time to ask: the owner sends a window probe.
+    ProbeWindow,
+    /// Too many timeouts in a row: the path is dead.
+    GaveUp,
+}
+
+/// A tail-loss probe in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    pub end: u64,
+    pub retransmission: bool,
+}
+
+/// Deadlines; `NEVER` while not set. Retransmission and persist exclude each other and share one deadline.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timers {
+    retransmit: SimTime,
+    persist: SimTime,
+    reordering: SimTime,
+    probe_at: SimTime,
+    probe: Option<Probe>,
+    /// A probe is to be sent now.
+    probe_due: bool,
+    /// Consecutive retransmission timeouts.
+    timeouts: u32,
+    /// Consecutive window probes.
+    persists: u32,
+    /// The persist timer has fired: a small segment may go.
+    override_window: bool,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            retransmit: SimTime::NEVER,
+            persist: SimTime::NEVER,
+            reordering: SimTime::NEVER,
+            probe_at: SimTime::NEVER,
+            probe: None,
+            probe_due: false,
+            timeouts: 0,
+            persists: 0,
+            override_window: false,
+        }
+    }
+}
+
+impl Timers {
+    pub(super) fn backoff(&self) -> u32 {
+        self.timeouts
+    }
+
+    pub(super) fn set_reordering(&mut self, deadline: SimTime) {
+        self.reordering = deadline;
+    }
+
+    pub(super) fn stop_probe(&mut self) {
+        self.probe_at = SimTime::NEVER;
+        self.probe_due = false;
+    }
+
+    pub(super) fn probe(&self) -> Option<Probe> {
+        self.probe
+    }
+
+    pub(super) fn forget_probe(&mut self) {
+        self.probe = None;
+    }
+
+    pub(super) fn window_opened(&mut self) {
+        self.persist = SimTime::NEVER;
+        self.persists = 0;
+    }
+
+    pub(super) fn take_override(&mut self) -> bool {
+        std::mem::take(&mut self.override_window)
+    }
+
+    pub(super) fn take_probe_due(&mut self) -> bool {
+        std::mem::take(&mut self.probe_due)
+    }
+}
+
+impl Sender {
+    /// The next deadline, `NEVER` if none.
+    pub fn next_deadline(&self) -> SimTime {
+        let t = &self.timers;
+        t.retransmit.min(t.persist).min(t.reordering).min(t.probe_at)
+    }
+
+    /// Acts on the deadlines that are due at `now`.
+    pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        if self.timers.retransmit <= now {
+            return self.retransmission_timeout(now, paths);
+        }
+        if self.timers.reordering <= now {
+            self.timers.reordering = SimTime::NEVER;
+            self.detect_by_time(now, paths);
+        }
+        if self.timers.probe_at <= now {
+            self.timers.probe_at = SimTime::NEVER;
+            self.timers.probe_due = true;
+            // Section 7.3: the retransmission timer starts anew, behind the probe.
+            self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+        }
+        if self.timers.persist <= now {
+            self.timers.persists += 1;
+            self.timers.persist = now + self.rtt.rto(self.timers.persists);
+            self.timers.override_window = self.window_right > self.nxt;
+            return Expired::ProbeWindow;
+        }
+        Expired::Quiet
+    }
+
+    /// RFC 6298 section 5, RFC 5681 section 3.1 (loss window).
+    fn retransmission_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        debug_assert!(!self.board.is_empty(), "timer runs with nothing outstanding");
+        let first = self.timers.timeouts == 0;
+        if self.timers.timeouts >= self.config.retries {
+            self.timers = Timers::default();
+            return Expired::GaveUp;
+        }
+        // ssthresh has already been reduced for data that was sent before the present fast recovery.
+        let reduced = self.phase == Phase::Recovery;
+        let event = self.loss_event(now, first && !reduced);
+        self.congestion.on_rto(&event, paths);
+        self.timers.timeouts += 1;
+        self.stats.timeouts += 1;
+        self.phase = Phase::Loss;
+        self.recover = Some(self.nxt - 1);
+        self.dupacks = 0;
+        self.limited_sent = 0;
+        self.board.mark_all_lost();
+        self.force_retransmit = true;
+        self.timers.stop_probe();
+        self.timers.forget_probe();
+        self.timers.reordering = SimTime::NEVER;
+        self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+        Expired::Timeout { first }
+    }
+
+    /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (only the first partial ACK restarts the timer), RFC 8985 7.2.
+    pub(super) fn restart_timers_after_ack(&mut self, now: SimTime, advanced: bool) {
+        if !advanced {
+            return;
+        }
+        self.timers.timeouts = 0;
+        if self.board.is_empty() {
+            self.timers.retransmit = SimTime::NEVER;
+            self.timers.reordering = SimTime::NEVER;
+            self.timers.stop_probe();
+            return;
+        }
+        let newreno_partial = self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::NewReno;
+        if !(newreno_partial && self.partial_seen) {
+            self.timers.retransmit = now + self.rtt.rto(0);
+        }
+        self.partial_seen = newreno_partial;
+        self.schedule_probe(now);
+    }
+
+    /// A segment was sent: the retransmission timer runs if it did not.
+    pub(super) fn start_timers_after_send(&mut self, now: SimTime, new_data: bool) {
+        self.timers.persist = SimTime::NEVER;
+        if self.timers.retransmit.is_never() {
+            self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+        }
+        if new_data {
+            self.schedule_probe(now);
+        }
+    }
+
+    fn schedule_probe(&mut self, now: SimTime) {
+        let wanted = self.config.recovery == RecoveryKind::Rack
+            && self.phase == Phase::Open
+            && self.timers.probe.is_none()
+            && self.timers.timeouts == 0
+            && self.board.sacked().is_empty();
+        if !wanted {
+            self.timers.probe_at = SimTime::NEVER;
+            return;
+        }
+        let one_segment = self.board.outstanding() <= self.mss;
+        let at = now + probe_timeout(self.rtt.srtt(), one_segment);
+        self.timers.probe_at = if at < self.timers.retransmit { at } else { SimTime::NEVER };
+    }
+
+    pub(super) fn probe_was_sent(&mut self, end: u64, retransmission: bool) {
+        self.timers.probe = Some(Probe { end, retransmission });
+    }
+
+    /// The receive window forbids sending and nothing is outstanding whose ACK could open it.
+    pub(super) fn start_persist(&mut self, now: SimTime) {
+        if self.timers.persist.is_never() && self.board.is_empty() {
+            self.timers.persist = now + self.rtt.rto(self.timers.persists).max(Nanos::from_millis(1));
+        }
+    }
+}

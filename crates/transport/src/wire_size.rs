@@ -1,0 +1,117 @@
+//! How large a segment is on the wire, and how many SACK blocks fit into it: option space is 40 bytes.
+
+use units::Bytes;
+
+use crate::config::{MptcpConfig, TcpConfig};
+use crate::segment::{Dss, MptcpOption, Segment};
+
+/// TCP option space in bytes (RFC 9293 section 3.1).
+const OPTION_SPACE: u64 = 40;
+/// Timestamps with two NOPs.
+const TIMESTAMPS: u64 = 12;
+/// A SACK option of n blocks takes 2 + 8 n bytes and two NOPs.
+const SACK_HEAD: u64 = 4;
+const SACK_BLOCK: u64 = 8;
+
+/// Options are padded to 32-bit words.
+fn padded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(4)
+}
+
+/// Bytes of a DSS option (RFC 8684 section 3.3), padded.
+fn dss_size(dss: &Dss, config: &MptcpConfig) -> u64 {
+    let number = if config.wide_sequence { 8 } else { 4 };
+    let mut size = 4;
+    if dss.data_ack.is_some() {
+        size += number;
+    }
+    if dss.dsn.is_some() {
+        // DSN, subflow sequence number, length, checksum.
+        size += number + 4 + 2 + if config.checksum { 2 } else { 0 };
+    }
+    padded(size)
+}
+
+/// Bytes of an MPTCP option, padded.
+fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
+    match option {
+        MptcpOption::None => 0,
+        MptcpOption::CapableSyn => 4,
+        MptcpOption::CapableSynAck(_) => 12,
+        MptcpOption::CapableAck { dss: None, .. } => 20,
+        MptcpOption::CapableAck { dss: Some(_), .. } => padded(22 + if config.checksum { 2 } else { 0 }),
+        MptcpOption::JoinSyn { .. } => 12,
+        MptcpOption::JoinSynAck { .. } => 16,
+        MptcpOption::JoinAck { .. } => 24,
+        MptcpOption::Dss(dss) => dss_size(dss, config),
+        MptcpOption::AddAddr { echo, .. } => {
+            let data_ack = Dss { data_ack: Some(0), dsn: None, data_fin: false };
+            (if *echo { 8 } else { 16 }) + dss_size(&data_ack, config)
+        }
+    }
+}
+
+/// Size on the wire: headers, options, payload, overhead.
+pub(crate) fn wire_size(segment: &Segment, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> Bytes {
+    let mut options = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
+    if segment.flags.syn {
+        options += syn_options(tcp);
+    }
+    let blocks = segment.sack.as_slice().len() as u64;
+    if blocks > 0 {
+        options += SACK_HEAD + SACK_BLOCK * blocks;
+    }
+    if let Some(mptcp) = mptcp {
+        options += mptcp_size(&segment.mptcp, mptcp);
+    }
+    debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
+    tcp.header + tcp.overhead + Bytes(options + u64::from(segment.len))
+}
+
+/// MSS 4, window scale 3, SACK-permitted 2 (shares the padding of the timestamps where there are any).
+fn syn_options(tcp: &TcpConfig) -> u64 {
+    let sack = if tcp.sack && !tcp.timestamps { 4 } else { 0 };
+    4 + if tcp.window_scaling { 4 } else { 0 } + sack
+}
+
+/// SACK blocks that fit into `[segments with data, pure ACKs]` (decision D-40).
+pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize; 2] {
+    let with = |dss: u64| {
+        let used = dss + if tcp.timestamps { TIMESTAMPS } else { 0 };
+        let free = OPTION_SPACE.saturating_sub(used + SACK_HEAD) / SACK_BLOCK;
+        free.min(4) as usize
+    };
+    match mptcp {
+        None => [with(0); 2],
+        Some(mptcp) => {
+            let ack = Dss { data_ack: Some(0), dsn: None, data_fin: false };
+            [with(mapping_size(mptcp)), with(dss_size(&ack, mptcp))]
+        }
+    }
+}
+
+/// Option bytes that a data segment of an MPTCP subflow spends on its DSS.
+pub(crate) fn mapping_size(mptcp: &MptcpConfig) -> u64 {
+    dss_size(&Dss { data_ack: Some(0), dsn: Some(0), data_fin: false }, mptcp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{mptcp_config, tcp_config};
+
+    /// Section 6.1 of the sheet: which SACK blocks fit where.
+    #[test]
+    fn sack_blocks_in_the_option_space() {
+        let mut tcp = tcp_config();
+        tcp.timestamps = true;
+        assert_eq!(sack_room(&tcp, None), [3, 3]);
+        let mut mptcp = mptcp_config();
+        mptcp.wide_sequence = true;
+        assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (28, [0, 1]));
+        mptcp.wide_sequence = false;
+        assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (20, [0, 2]));
+        tcp.timestamps = false;
+        assert_eq!(sack_room(&tcp, None), [4, 4]);
+    }
+}
