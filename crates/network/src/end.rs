@@ -8,6 +8,7 @@ use units::Bytes;
 
 use crate::ecmp;
 use crate::fabric::{EndId, Exit, Fabric, Route};
+use crate::packets::Label;
 use crate::routing::{Routes, Target};
 use crate::topology::{LinkId, NodeId, Topology};
 
@@ -89,5 +90,6 @@ pub(crate) fn way(
         }
         None => fabric.fixed_hop(target, node, hash).map_or(Exit::Any, Exit::Over),
     };
-    Way { route: Route { to, home, node, target, exit, hash }, wire: Bytes::ZERO }
+    let label = Label { to, home, target, hash };
+    Way { route: Route { label, node, exit }, wire: Bytes::ZERO }
 }

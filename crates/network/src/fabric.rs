@@ -10,9 +10,9 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::ecmp::Chooser;
 use crate::end::End;
+use crate::packets::{Label, Packets};
 use crate::record::LinkRecord;
 use crate::routing::{Routes, TargetId};
-use crate::slab::Slab;
 use crate::topology::{LinkId, NodeId};
 use crate::tracer::{Tracer, What};
 
@@ -37,18 +37,12 @@ pub(crate) enum Event {
 /// How packets of one subflow leave one of its ends, and where they go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
-    /// The end that receives them.
-    pub(crate) to: EndId,
-    /// The node of that end.
-    pub(crate) home: NodeId,
-    /// The node of this end.
+    /// Where they go.
+    pub(crate) label: Label,
+    /// The node that they leave.
     pub(crate) node: NodeId,
-    /// Where they are routed.
-    pub(crate) target: TargetId,
     /// Over which link they leave.
     pub(crate) exit: Exit,
-    /// Hash for the choice among equal next hops.
-    pub(crate) hash: u64,
 }
 
 /// The first link of a route.
@@ -60,16 +54,6 @@ pub(crate) enum Exit {
     Any,
     /// There is no way: packets vanish.
     Nowhere,
-}
-
-/// A segment on its way.
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    segment: Segment,
-    to: EndId,
-    home: NodeId,
-    target: TargetId,
-    hash: u64,
 }
 
 /// A link with the one queue entry that it may have.
@@ -107,7 +91,7 @@ pub(crate) struct Fabric {
     lanes: Vec<Lane>,
     /// By node.
     choosers: Vec<Chooser>,
-    packets: Slab<Packet>,
+    packets: Packets,
 }
 
 impl Fabric {
@@ -119,22 +103,22 @@ impl Fabric {
         tracer: Option<Box<Tracer>>,
     ) -> Self {
         let lanes = links.into_iter().map(|link| Lane { link, timer: LazyTimer::default() }).collect();
-        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets: Slab::new() }
+        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets: Packets::default() }
     }
 
     /// Sends `segment` on its way.
-    pub(crate) fn send(&mut self, now: SimTime, route: &Route, segment: Segment) {
+    pub(crate) fn send(&mut self, now: SimTime, route: &Route, segment: &Segment) {
+        let Label { target, hash, .. } = route.label;
         let link = match route.exit {
             Exit::Over(link) => link,
-            Exit::Any => match self.next_hop(route.target, route.node, route.hash) {
+            Exit::Any => match self.next_hop(target, route.node, hash) {
                 Some(link) => link,
                 None => return,
             },
             Exit::Nowhere => return,
         };
-        let Route { to, home, target, hash, .. } = *route;
-        let packet = self.packets.insert(Packet { segment, to, home, target, hash });
-        self.offer(now, link, packet);
+        let packet = self.packets.insert(route.label, segment);
+        self.offer(now, link, packet, segment.wire_size);
     }
 
     /// The link over which packets with this hash leave `node`; `None` if it differs from packet to packet or
@@ -155,12 +139,12 @@ impl Fabric {
     pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
         while let Some(packet) = self.lanes[link as usize].link.take_arrival(now) {
             let node = self.routes.topology().head(link);
-            let Packet { to, home, target, hash, .. } = *self.packets.get(packet);
+            let Label { to, home, target, hash } = *self.packets.label(packet);
             if node == home {
                 return Some(Delivery { to, packet });
             }
             match self.next_hop(target, node, hash) {
-                Some(next) => self.offer(now, next, packet),
+                Some(next) => self.offer(now, next, packet, self.packets.segment(packet).wire_size),
                 None => self.packets.release(packet),
             }
         }
@@ -171,13 +155,13 @@ impl Fabric {
     /// The delivered segment; its place is free again with the next call that sends.
     pub(crate) fn open(&mut self, delivery: Delivery) -> &Segment {
         self.packets.release(delivery.packet);
-        &self.packets.get(delivery.packet).segment
+        self.packets.segment(delivery.packet)
     }
 
     /// Writes a line for a segment that `end` has taken in.
     pub(crate) fn trace_delivery(&mut self, now: SimTime, delivery: Delivery, end: &End) {
         if let Some(tracer) = &mut self.tracer {
-            let segment = &self.packets.get(delivery.packet).segment;
+            let segment = self.packets.segment(delivery.packet);
             let gauges = end.connection.gauges(segment.subflow.into());
             tracer.packet(now, (What::Recv, end.node), delivery.to, segment, gauges);
         }
@@ -252,8 +236,7 @@ impl Fabric {
         }
     }
 
-    fn offer(&mut self, now: SimTime, link: LinkId, packet: u32) {
-        let size = self.packets.get(packet).segment.wire_size;
+    fn offer(&mut self, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
         match self.lanes[link as usize].link.offer(now, size, packet) {
             Offered::Accepted => self.arm(link),
             Offered::QueueFull => self.lose(now, What::DropQueue, link, packet),
@@ -263,8 +246,7 @@ impl Fabric {
 
     fn lose(&mut self, now: SimTime, what: What, link: LinkId, packet: u32) {
         if let Some(tracer) = &mut self.tracer {
-            let Packet { to, segment, .. } = self.packets.get(packet);
-            tracer.dropped(now, what, link, *to, segment);
+            tracer.dropped(now, what, link, self.packets.label(packet).to, self.packets.segment(packet));
         }
         self.packets.release(packet);
     }

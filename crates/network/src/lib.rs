@@ -4,7 +4,7 @@
 //! transport or an application does.
 //!
 //! - `topology.rs`, `routing.rs`, `ecmp.rs`: who is connected with whom, and over which cable a packet leaves;
-//! - `fabric.rs`, `slab.rs`: links, packets on their way, and the event queue;
+//! - `fabric.rs`, `packets.rs`: links, packets on their way, and the event queue;
 //! - `end.rs`, `flow.rs`: the two ends of a connection, the two applications that use it;
 //! - `build.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
 //! - `recorder.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs.
@@ -15,11 +15,11 @@ mod end;
 mod fabric;
 mod flow;
 mod outcome;
+mod packets;
 pub mod record;
 mod recorder;
 mod routing;
 mod sampler;
-mod slab;
 mod topology;
 mod tracer;
 mod world;

@@ -217,9 +217,9 @@ impl World {
             let route = way.route;
             if let Some(tracer) = &mut self.fabric.tracer {
                 let gauges = self.ends[index].connection.gauges(subflow);
-                tracer.packet(now, (What::Send, route.node), route.to, &segment, gauges);
+                tracer.packet(now, (What::Send, route.node), route.label.to, &segment, gauges);
             }
-            self.fabric.send(now, &route, segment);
+            self.fabric.send(now, &route, &segment);
         }
     }
 

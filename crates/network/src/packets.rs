@@ -1,0 +1,86 @@
+//! Packets on their way: numbered, and numbers reused last in, first out, so that the warm ones come first.
+//!
+//! May: hold them. May not: look into a segment. What routers need is kept apart from the segment, which only the
+//! ends read.
+
+use transport::segment::Segment;
+
+use crate::fabric::EndId;
+use crate::routing::TargetId;
+use crate::topology::NodeId;
+
+/// What routing needs to know of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Label {
+    /// The end that receives it.
+    pub(crate) to: EndId,
+    /// The node of that end.
+    pub(crate) home: NodeId,
+    /// Where it is routed.
+    pub(crate) target: TargetId,
+    /// Hash for the choice among equal next hops.
+    pub(crate) hash: u64,
+}
+
+/// Packets by number. Memory grows to the largest number of packets held at once and stays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Packets {
+    labels: Vec<Label>,
+    segments: Vec<Segment>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    /// Stores a packet and returns its number.
+    pub(crate) fn insert(&mut self, label: Label, segment: &Segment) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.labels[number as usize] = label;
+            self.segments[number as usize] = *segment;
+            return number;
+        }
+        self.labels.push(label);
+        self.segments.push(*segment);
+        (self.labels.len() - 1) as u32
+    }
+
+    /// The label of a packet.
+    pub(crate) fn label(&self, number: u32) -> &Label {
+        &self.labels[number as usize]
+    }
+
+    /// The segment of a packet, which stays readable until the number is used again.
+    pub(crate) fn segment(&self, number: u32) -> &Segment {
+        &self.segments[number as usize]
+    }
+
+    /// Gives `number` back.
+    pub(crate) fn release(&mut self, number: u32) {
+        debug_assert!(self.free.len() < self.labels.len(), "packet {number} released twice");
+        self.free.push(number);
+    }
+
+    /// Packets held.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.labels.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_reused_last_in_first_out() {
+        let mut packets = Packets::default();
+        let mut insert = |packets: &mut Packets, seq| {
+            let label = Label { to: 1, home: 0, target: 0, hash: seq };
+            packets.insert(label, &Segment { seq, ..Segment::default() })
+        };
+        assert_eq!([10, 11, 12].map(|seq| insert(&mut packets, seq)), [0, 1, 2]);
+        packets.release(0);
+        packets.release(2);
+        assert_eq!([13, 14, 15].map(|seq| insert(&mut packets, seq)), [2, 0, 3]);
+        assert_eq!((packets.segment(0).seq, packets.label(1).hash, packets.len()), (14, 11, 4));
+    }
+}
