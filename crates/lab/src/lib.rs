@@ -1,1 +1,171 @@
-//! placeholder
+//! The door of the Rust side: a checked scenario goes in, tables come out.
+//!
+//! Replications are spread over threads; one replication never is. With every multipath flow that asks for it
+//! come its baselines: the same flow as plain TCP over each of its paths alone, under the same seeds.
+//! May: choose which runs to make, turn records into columns. May not: simulate, aggregate over replications,
+//! know Python or files.
+
+mod baseline;
+mod catalogue;
+mod marks;
+mod pool;
+mod replication;
+mod seconds;
+mod tables;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use scenario::Registries;
+use scenario::model::Scenario;
+use trace::Table;
+
+pub use catalogue::catalogue;
+pub use marks::{Mark, marks};
+pub use seconds::Seconds;
+
+use replication::{Replication, Variant};
+
+/// Raised whenever any result may change; part of every stored result.
+pub const MODEL_VERSION: u32 = 1;
+
+/// Which replications to run, and what to record in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Seeds, one replication each; the results are in this order.
+    pub seeds: Vec<u64>,
+    /// Worker threads; the results do not depend on their number.
+    pub jobs: NonZeroUsize,
+    /// Record time series.
+    pub series: bool,
+    /// Record a readable trace of each replication.
+    pub trace: bool,
+}
+
+/// What a set of replications leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// `runs`, `flows`, `subflows`, `links`, `messages`, `delays`, `series`, in this order; each sorted by seed.
+    pub tables: Vec<Table>,
+    /// Sums over all replications, baselines included.
+    pub totals: Totals,
+    /// Readable traces by seed; empty unless asked for. Baselines leave none.
+    pub traces: Vec<Trace>,
+}
+
+/// What the work amounted to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Events taken out of the queues.
+    pub events: u64,
+    /// Packets crossing a link, data or ACK, one count per link.
+    pub packet_hops: u64,
+    /// CPU time of the worker threads inside the engine.
+    pub cpu: Duration,
+}
+
+/// The readable trace of one replication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Its seed.
+    pub seed: u64,
+    /// Its lines.
+    pub text: String,
+}
+
+/// Why there are no results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The caller set the cancel flag.
+    Cancelled,
+    /// A replication broke an assertion: a bug in the simulator, never a mistake in the scenario.
+    Failed {
+        /// Name of the scenario.
+        scenario: String,
+        /// Seed of the replication.
+        seed: u64,
+        /// `upload@beam1` if it was a baseline.
+        baseline: Option<String>,
+        /// What the assertion said.
+        message: String,
+    },
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Failed { scenario, seed, baseline, message } => {
+                write!(f, "scenario \"{scenario}\", seed {seed}")?;
+                if let Some(name) = baseline {
+                    write!(f, ", baseline {name}")?;
+                }
+                write!(
+                    f,
+                    ": {message}\nThis is a bug in the simulator; repeat it with the same scenario and --seed {seed}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs `scenario` once per seed, and its baselines with it.
+///
+/// `progress` is called with `(done, total)` after each simulation, from any thread. Setting `cancel` ends the
+/// call within milliseconds; it is also set here when a replication fails, so that the others stop.
+///
+/// # Errors
+/// Cancelled, or a replication failed; with several failures the first in the order of the seeds that was met.
+pub fn run(
+    scenario: &Scenario,
+    registries: &Registries,
+    options: &RunOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    cancel: &AtomicBool,
+) -> Result<Output, RunError> {
+    let variants = Variant::all(scenario);
+    let total = options.seeds.len() * variants.len();
+    let done = AtomicUsize::new(0);
+    let outcomes = pool::run_all(total, options.jobs, cancel, |job| {
+        let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);
+        let outcome = replication::simulate(variant, registries, seed, options, cancel);
+        if matches!(outcome, Err(RunError::Failed { .. })) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        outcome
+    });
+    let replications = settle(outcomes)?;
+    Ok(output(scenario, &variants, replications))
+}
+
+/// All results, or the error that matters most: a failure explains the cancellations that it caused.
+fn settle(outcomes: Vec<Option<Result<Replication, RunError>>>) -> Result<Vec<Replication>, RunError> {
+    let failure = outcomes.iter().flatten().find_map(|o| match o {
+        Err(error @ RunError::Failed { .. }) => Some(error.clone()),
+        _ => None,
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => outcomes.into_iter().map(|o| o.unwrap_or(Err(RunError::Cancelled))).collect(),
+    }
+}
+
+fn output(scenario: &Scenario, variants: &[Variant<'_>], mut replications: Vec<Replication>) -> Output {
+    let mut totals = Totals::default();
+    let mut traces = Vec::new();
+    for (index, replication) in replications.iter_mut().enumerate() {
+        totals.events += replication.record.events;
+        totals.packet_hops += replication.record.packet_hops;
+        totals.cpu += replication.cpu;
+        let text = std::mem::take(&mut replication.record.trace);
+        if index % variants.len() == 0 && !text.is_empty() {
+            traces.push(Trace { seed: replication.record.seed, text });
+        }
+    }
+    Output { tables: tables::all(scenario, variants, &replications), totals, traces }
+}

@@ -1,0 +1,71 @@
+# Everything that a newcomer or a machine needs. A fresh machine needs Python 3.11+, a Rust toolchain and a C compiler.
+#
+#   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
+#   make test     set up, run every test and lint
+#   make bench    set up, measure the simulator's speed
+#   make clean    remove everything that was built
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# The extension is built again when one of these is newer than its stamp.
+SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := demo
+.PHONY: demo test bench clean build format check-rust test-rust check-python test-python
+
+demo: build
+	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
+
+build: $(VENV)/.extension
+
+$(VENV)/.requirements: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "$(PYTHON) is older than Python 3.11; name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	@touch $@
+
+$(VENV)/.extension: $(VENV)/.requirements $(SOURCES)
+	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }
+	@echo "building the simulator (a minute or two the first time)"
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+test: check-rust test-rust check-python test-python
+	@echo "all checks passed"
+
+check-rust:
+	@cargo fmt --version >/dev/null 2>&1 \
+	  || { echo "rustfmt not found: rustup component add rustfmt" >&2; exit 1; }
+	@cargo clippy --version >/dev/null 2>&1 \
+	  || { echo "clippy not found: rustup component add clippy" >&2; exit 1; }
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+test-rust:
+	cargo test --workspace --locked --quiet
+
+check-python: $(VENV)/.requirements
+	$(BIN)/ruff check --quiet python tests tools
+	$(BIN)/ruff format --quiet --check python tests tools
+	$(BIN)/mypy
+	$(BIN)/python tools/lengths.py
+
+test-python: build
+	$(BIN)/pytest --quiet
+
+bench: build
+	@$(BIN)/python tools/bench.py
+
+format: $(VENV)/.requirements
+	cargo fmt --all
+	$(BIN)/ruff check --quiet --fix python tests tools
+	$(BIN)/ruff format --quiet python tests tools
+
+clean:
+	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so
+	find python tests tools -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,60 @@
+//! Baselines: a flow as plain TCP over one of its paths alone, everything else as it was.
+
+use scenario::model::{Flow, Scenario};
+
+/// Which flow of the scenario runs alone, over which cable, and what its rows are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Baseline {
+    pub(crate) flow: usize,
+    pub(crate) name: String,
+}
+
+/// All baselines that the scenario asks for, by flow and then by cable, each with its scenario.
+pub(crate) fn all(scenario: &Scenario) -> Vec<(Baseline, Scenario)> {
+    let compared = scenario.flows.iter().enumerate().filter(|(_, flow)| flow.compare_paths);
+    compared
+        .flat_map(|(index, flow)| {
+            usable_cables(scenario, flow).into_iter().map(move |cable| {
+                let name = format!("{}@{}", flow.name, scenario.cables[cable].name);
+                (Baseline { flow: index, name }, alone_over(scenario, index, cable))
+            })
+        })
+        .collect()
+}
+
+fn alone_over(scenario: &Scenario, flow: usize, cable: usize) -> Scenario {
+    let mut alone = scenario.clone();
+    alone.flows[flow].transport.mptcp = None;
+    alone.flows[flow].via = Some(cable);
+    alone
+}
+
+/// Cables at the sender over which the receiver can be reached, in order of appearance.
+fn usable_cables(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
+    let at_sender = scenario.cables.iter().enumerate().filter(|(_, cable)| cable.ends.contains(&flow.from));
+    at_sender
+        .filter(|(_, cable)| {
+            let neighbour = if cable.ends[0] == flow.from { cable.ends[1] } else { cable.ends[0] };
+            reaches(scenario, neighbour, flow)
+        })
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// True if packets get from `start` to the flow's receiver without passing its sender again.
+fn reaches(scenario: &Scenario, start: usize, flow: &Flow) -> bool {
+    let mut seen = vec![false; scenario.nodes.len()];
+    seen[flow.from] = true;
+    let mut open = vec![start];
+    while let Some(node) = open.pop() {
+        if node == flow.to {
+            return true;
+        }
+        if std::mem::replace(&mut seen[node], true) || !scenario.nodes[node].forward {
+            continue;
+        }
+        let cables = scenario.cables.iter().filter(|cable| cable.ends.contains(&node));
+        open.extend(cables.map(|cable| if cable.ends[0] == node { cable.ends[1] } else { cable.ends[0] }));
+    }
+    false
+}

@@ -1,0 +1,49 @@
+//! Changes of links as words, for the margins of plots.
+
+use scenario::model::{Change, Scenario};
+use units::SimTime;
+
+/// Something that happens to links at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When.
+    pub at: SimTime,
+    /// Names, separated by commas; the name of the cable where both of its directions change.
+    pub links: String,
+    /// What, as in `down` or `rate 2Mbit/s, delay 30ms`.
+    pub what: String,
+}
+
+/// The changes of `scenario`, in the order of time.
+pub fn marks(scenario: &Scenario) -> Vec<Mark> {
+    let mark = |change: &Change| Mark { at: change.at, links: links(scenario, change), what: what(change) };
+    scenario.events.iter().map(mark).collect()
+}
+
+fn links(scenario: &Scenario, change: &Change) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for &(cable, direction) in &change.links {
+        let cable_at = &scenario.cables[cable];
+        if !change.links.contains(&(cable, 1 - direction)) {
+            names.push(&cable_at.directions[direction].name);
+        } else if direction == 0 {
+            names.push(&cable_at.name);
+        }
+    }
+    names.join(", ")
+}
+
+fn what(change: &Change) -> String {
+    let loss = change.loss.as_ref().map(|loss| match loss {
+        Some(model) => format!("loss {}", model.kind),
+        None => "no loss".to_owned(),
+    });
+    let parts = [
+        change.up.map(|up| if up { "up" } else { "down" }.to_owned()),
+        change.rate.map(|rate| format!("rate {rate}")),
+        change.delay.map(|delay| format!("delay {delay}")),
+        change.queue.map(|queue| format!("queue {queue}")),
+        loss,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

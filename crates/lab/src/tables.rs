@@ -1,0 +1,46 @@
+//! From records to tidy tables. Column names carry units; a measurement that does not exist is `None`.
+
+mod column;
+mod flows;
+mod runs;
+mod series;
+
+use scenario::model::Scenario;
+use trace::Table;
+
+use crate::replication::{Replication, Variant};
+use flows::FlowRow;
+
+/// All tables. `replications` holds, seed after seed, one replication per variant in the order of `variants`.
+pub(crate) fn all(scenario: &Scenario, variants: &[Variant<'_>], replications: &[Replication]) -> Vec<Table> {
+    let studies: Vec<Study<'_>> =
+        replications.chunks(variants.len()).map(|of_seed| Study { variants, of_seed }).collect();
+    let rows: Vec<FlowRow<'_>> = studies.iter().flat_map(flows::rows).collect();
+    vec![
+        runs::runs(&studies),
+        flows::flows(&rows),
+        flows::subflows(&rows),
+        runs::links(scenario, &studies),
+        flows::messages(&rows),
+        flows::delays(&rows),
+        series::series(scenario, &studies),
+    ]
+}
+
+/// Everything that was run under one seed: the scenario itself, then its baselines.
+struct Study<'a> {
+    variants: &'a [Variant<'a>],
+    of_seed: &'a [Replication],
+}
+
+impl<'a> Study<'a> {
+    fn seed(&self) -> u64 {
+        self.of_seed[0].record.seed
+    }
+
+    /// The baselines of one flow, with what became of them.
+    fn baselines(&self, flow: usize) -> impl Iterator<Item = (&'a Variant<'a>, &'a Replication)> + use<'a> {
+        let pairs = self.variants.iter().zip(self.of_seed);
+        pairs.filter(move |(variant, _)| variant.baseline.as_ref().is_some_and(|b| b.flow == flow))
+    }
+}

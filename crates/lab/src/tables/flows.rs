@@ -1,0 +1,206 @@
+//! Tables of flows and of what belongs to them: subflows, messages, delays.
+
+use network::record::{FlowRecord, MessageRecord, SubflowRecord};
+use scenario::model::{Cable, Flow};
+use trace::Table;
+use units::{Bytes, Nanos, SimTime};
+
+use super::Study;
+use super::column::{flag, integer, real, word};
+use crate::Seconds;
+use crate::replication::{Replication, Variant};
+
+/// One row of `flows`.
+pub(super) struct FlowRow<'a> {
+    run: u64,
+    name: &'a str,
+    flow: &'a Flow,
+    cables: &'a [Cable],
+    record: &'a FlowRecord,
+    benefit: Option<Benefit>,
+}
+
+/// Goodput of a flow over that of its baselines under the same seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Benefit {
+    vs_best: f64,
+    vs_sum: f64,
+}
+
+/// The flows of one seed, each followed by its baselines.
+pub(super) fn rows<'a>(study: &Study<'a>) -> Vec<FlowRow<'a>> {
+    let (variant, replication) = (&study.variants[0], &study.of_seed[0]);
+    let flows = 0..variant.scenario.flows.len();
+    flows
+        .flat_map(|index| {
+            let baselines: Vec<_> = study.baselines(index).map(|(v, r)| row(v, r, index)).collect();
+            let mut itself = row(variant, replication, index);
+            itself.benefit = benefit(&itself, &baselines);
+            std::iter::once(itself).chain(baselines)
+        })
+        .collect()
+}
+
+fn row<'a>(variant: &'a Variant<'a>, replication: &'a Replication, index: usize) -> FlowRow<'a> {
+    let flow = &variant.scenario.flows[index];
+    FlowRow {
+        run: replication.record.seed,
+        name: variant.baseline.as_ref().map_or(&flow.name, |b| &b.name),
+        flow,
+        cables: &variant.scenario.cables,
+        record: &replication.record.flows[index],
+        benefit: None,
+    }
+}
+
+fn benefit(row: &FlowRow<'_>, baselines: &[FlowRow<'_>]) -> Option<Benefit> {
+    let alone: Vec<f64> = baselines.iter().filter_map(FlowRow::goodput).collect();
+    let best = alone.iter().copied().fold(0.0, f64::max);
+    let goodput = row.goodput()?;
+    (best > 0.0).then(|| Benefit { vs_best: goodput / best, vs_sum: goodput / alone.iter().sum::<f64>() })
+}
+
+impl FlowRow<'_> {
+    fn lasted(&self) -> Nanos {
+        self.record.end.since(self.record.start)
+    }
+
+    /// Rate of `bytes` over the flow's life in bit/s; `None` if it had none.
+    fn rate(&self, bytes: Bytes) -> Option<f64> {
+        let seconds = self.lasted().seconds();
+        (seconds > 0.0).then(|| bytes.as_f64() * 8.0 / seconds)
+    }
+
+    fn goodput(&self) -> Option<f64> {
+        self.rate(self.record.delivered)
+    }
+
+    fn sum(&self, value: impl Fn(&SubflowRecord) -> u64) -> u64 {
+        self.record.subflows.iter().map(value).sum()
+    }
+
+    fn delay_quantile(&self, q: f64) -> Option<f64> {
+        self.record.delay.quantile(q).map(Nanos::seconds)
+    }
+
+    fn transport(&self) -> &'static str {
+        if self.flow.transport.mptcp.is_some() { "mptcp" } else { "tcp" }
+    }
+
+    fn scheduler(&self) -> Option<&str> {
+        self.flow.transport.mptcp.as_ref().map(|m| m.scheduler.kind.as_str())
+    }
+}
+
+pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
+    let columns = vec![
+        integer("run", rows, |r| r.run),
+        word("flow", rows, |r| Some(r.name)),
+        word("transport", rows, |r| Some(r.transport())),
+        word("congestion", rows, |r| Some(&r.flow.transport.congestion.kind)),
+        word("scheduler", rows, |r| r.scheduler()),
+        real("start_s", rows, |r| Some(r.record.start.seconds())),
+        real("end_s", rows, |r| Some(r.record.end.seconds())),
+        flag("completed", rows, |r| r.record.completed),
+        word("failure", rows, |r| r.record.failure),
+        flag("fell_back", rows, |r| r.record.fell_back),
+        integer("delivered_bytes", rows, |r| r.record.delivered.0),
+        real("goodput_bit_s", rows, FlowRow::goodput),
+        real("completion_s", rows, |r| r.record.completed.then(|| r.lasted().seconds())),
+        integer("segments_sent", rows, |r| r.sum(|s| s.segments_sent)),
+        integer("retransmitted_segments", rows, |r| r.sum(|s| s.segments_retransmitted)),
+        integer("timeouts", rows, |r| r.sum(|s| s.timeouts)),
+        integer("fast_recoveries", rows, |r| r.sum(|s| s.fast_recoveries)),
+        integer("reinjected_bytes", rows, |r| r.sum(|s| s.reinjected.0)),
+        real("delay_mean_s", rows, |r| r.record.delay.mean()),
+        real("delay_p50_s", rows, |r| r.delay_quantile(0.50)),
+        real("delay_p95_s", rows, |r| r.delay_quantile(0.95)),
+        real("delay_p99_s", rows, |r| r.delay_quantile(0.99)),
+        real("ofo_mean_bytes", rows, |r| Some(r.record.ofo_mean)),
+        integer("ofo_max_bytes", rows, |r| r.record.ofo_max.0),
+        real("benefit_vs_best", rows, |r| r.benefit.map(|b| b.vs_best)),
+        real("benefit_vs_sum", rows, |r| r.benefit.map(|b| b.vs_sum)),
+    ];
+    Table { name: "flows", columns }
+}
+
+struct SubflowRow<'a> {
+    of: &'a FlowRow<'a>,
+    index: u64,
+    record: &'a SubflowRecord,
+}
+
+impl SubflowRow<'_> {
+    fn path(&self) -> Option<&str> {
+        self.record.cable.map(|cable| self.of.cables[cable].name.as_str())
+    }
+
+    /// Part of the payload that this subflow brought to the receiver; `None` if none brought any.
+    fn share(&self) -> Option<f64> {
+        let all = self.of.sum(|s| s.received.0);
+        (all > 0).then(|| self.record.received.as_f64() / all as f64)
+    }
+}
+
+pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
+    let rows: Vec<SubflowRow<'_>> = flows
+        .iter()
+        .flat_map(|of| {
+            (0..).zip(&of.record.subflows).map(move |(index, record)| SubflowRow { of, index, record })
+        })
+        .collect();
+    let rows = rows.as_slice();
+    let columns = vec![
+        integer("run", rows, |r| r.of.run),
+        word("flow", rows, |r| Some(r.of.name)),
+        integer("subflow", rows, |r| r.index),
+        word("path", rows, SubflowRow::path),
+        real("established_s", rows, |r| r.record.established.map(SimTime::seconds)),
+        real("goodput_bit_s", rows, |r| r.of.rate(r.record.received)),
+        real("share", rows, SubflowRow::share),
+        real("srtt_mean_s", rows, |r| r.record.srtt_mean.map(Nanos::seconds)),
+        real("cwnd_mean_bytes", rows, |r| r.record.established.map(|_| r.record.cwnd_mean)),
+        integer("bytes_sent", rows, |r| r.record.sent.0),
+        integer("wire_bytes", rows, |r| r.record.wire.0),
+        integer("segments_sent", rows, |r| r.record.segments_sent),
+        integer("retransmitted_segments", rows, |r| r.record.segments_retransmitted),
+        integer("timeouts", rows, |r| r.record.timeouts),
+        integer("fast_recoveries", rows, |r| r.record.fast_recoveries),
+        integer("reinjected_bytes", rows, |r| r.record.reinjected.0),
+    ];
+    Table { name: "subflows", columns }
+}
+
+pub(super) fn messages(flows: &[FlowRow<'_>]) -> Table {
+    let rows: Vec<(&FlowRow<'_>, u64, &MessageRecord)> = flows
+        .iter()
+        .flat_map(|flow| (0..).zip(&flow.record.messages).map(move |(index, message)| (flow, index, message)))
+        .collect();
+    let rows = rows.as_slice();
+    let columns = vec![
+        integer("run", rows, |r| r.0.run),
+        word("flow", rows, |r| Some(r.0.name)),
+        integer("message", rows, |r| r.1),
+        integer("size_bytes", rows, |r| r.2.size.0),
+        real("start_s", rows, |r| Some(r.2.start.seconds())),
+        real("end_s", rows, |r| Some(r.2.end.seconds())),
+        real("delay_s", rows, |r| Some(r.2.end.since(r.2.start).seconds())),
+    ];
+    Table { name: "messages", columns }
+}
+
+/// Histograms of the delay from application write to in-order delivery: bytes per bucket that is not empty.
+pub(super) fn delays(flows: &[FlowRow<'_>]) -> Table {
+    let rows: Vec<(&FlowRow<'_>, Nanos, u64)> = flows
+        .iter()
+        .flat_map(|flow| flow.record.delay.buckets().map(move |(delay, bytes)| (flow, delay, bytes)))
+        .collect();
+    let rows = rows.as_slice();
+    let columns = vec![
+        integer("run", rows, |r| r.0.run),
+        word("flow", rows, |r| Some(r.0.name)),
+        real("delay_s", rows, |r| Some(r.1.seconds())),
+        integer("bytes", rows, |r| r.2),
+    ];
+    Table { name: "delays", columns }
+}

@@ -1,0 +1,63 @@
+//! Tables of replications and of links.
+
+use network::record::LinkRecord;
+use scenario::model::Scenario;
+use trace::Table;
+use units::Nanos;
+
+use super::Study;
+use super::column::{integer, real, word};
+use crate::Seconds;
+
+/// One row per seed; the work of its baselines is counted in.
+pub(super) fn runs(studies: &[Study<'_>]) -> Table {
+    let columns = vec![
+        integer("run", studies, Study::seed),
+        integer("events", studies, |s| s.of_seed.iter().map(|r| r.record.events).sum()),
+        integer("packet_hops", studies, |s| s.of_seed.iter().map(|r| r.record.packet_hops).sum()),
+        real("end_s", studies, |s| Some(s.of_seed[0].record.end.seconds())),
+    ];
+    Table { name: "runs", columns }
+}
+
+struct LinkRow<'a> {
+    run: u64,
+    name: &'a str,
+    record: &'a LinkRecord,
+}
+
+/// One row per link direction and seed, of the scenario itself.
+pub(super) fn links(scenario: &Scenario, studies: &[Study<'_>]) -> Table {
+    let names = || scenario.cables.iter().flat_map(|cable| &cable.directions).map(|d| d.name.as_str());
+    let rows: Vec<LinkRow<'_>> = studies
+        .iter()
+        .flat_map(|study| {
+            let run = study.seed();
+            names().zip(&study.of_seed[0].record.links).map(move |(name, record)| LinkRow {
+                run,
+                name,
+                record,
+            })
+        })
+        .collect();
+    let rows = rows.as_slice();
+    let columns = vec![
+        integer("run", rows, |r| r.run),
+        word("link", rows, |r| Some(r.name)),
+        integer("packets", rows, |r| r.record.packets),
+        integer("bytes", rows, |r| r.record.bytes.0),
+        real("utilisation", rows, |r| Some(r.record.utilisation)),
+        integer("drops_queue", rows, |r| r.record.drops_queue),
+        integer("drops_error", rows, |r| r.record.drops_error),
+        integer("drops_down", rows, |r| r.record.drops_down),
+        real("queue_delay_mean_s", rows, |r| waiting(r, r.record.queue_delay_mean)),
+        real("queue_delay_max_s", rows, |r| waiting(r, r.record.queue_delay_max)),
+        integer("queue_max_packets", rows, |r| r.record.queue_max),
+    ];
+    Table { name: "links", columns }
+}
+
+/// Waiting time in seconds; `None` on a link that no packet used.
+fn waiting(row: &LinkRow<'_>, delay: Nanos) -> Option<f64> {
+    (row.record.packets > 0).then(|| delay.seconds())
+}

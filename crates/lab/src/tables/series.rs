@@ -1,0 +1,94 @@
+//! The table of time series: one row per sample, in the order of seeds, baselines and instants.
+
+use std::collections::BTreeMap;
+
+use scenario::model::Scenario;
+use trace::{Column, Data, Metric, SeriesKey, Table};
+
+use super::Study;
+use crate::Seconds;
+use crate::replication::{Replication, Variant};
+
+/// Of a baseline only the samples of its flow are kept, under the name of the baseline.
+pub(super) fn series(scenario: &Scenario, studies: &[Study<'_>]) -> Table {
+    let mut rows = Rows::default();
+    for study in studies {
+        for (variant, replication) in study.variants.iter().zip(study.of_seed) {
+            rows.add(study.seed(), variant, replication);
+        }
+    }
+    let links = scenario.cables.iter().flat_map(|cable| &cable.directions).map(|d| d.name.clone()).collect();
+    Table { name: "series", columns: rows.columns(links) }
+}
+
+/// Columns under way. Words are indices already: a long run has millions of samples.
+#[derive(Default)]
+struct Rows {
+    run: Vec<u64>,
+    flow: Vec<Option<u32>>,
+    flow_words: Vec<String>,
+    subflow: Vec<Option<f64>>,
+    link: Vec<Option<u32>>,
+    at: Vec<Option<f64>>,
+    metric: Vec<Option<u32>>,
+    metric_words: BTreeMap<Metric, u32>,
+    value: Vec<Option<f64>>,
+}
+
+impl Rows {
+    fn add(&mut self, run: u64, variant: &Variant<'_>, replication: &Replication) {
+        let only = variant.baseline.as_ref().map(|b| b.flow as u32);
+        let names: Vec<u32> = variant
+            .scenario
+            .flows
+            .iter()
+            .map(|flow| self.flow_word(variant.baseline.as_ref().map_or(&flow.name, |b| &b.name)))
+            .collect();
+        let series = &replication.record.series;
+        for (((at, key), metric), value) in
+            series.at.iter().zip(&series.key).zip(&series.metric).zip(&series.value)
+        {
+            let (flow, subflow, link) = match *key {
+                SeriesKey::Flow(flow) => (Some(flow), None, None),
+                SeriesKey::Subflow(flow, subflow) => (Some(flow), Some(f64::from(subflow)), None),
+                SeriesKey::Link(link) => (None, None, Some(link)),
+            };
+            if only.is_some() && only != flow {
+                continue;
+            }
+            self.run.push(run);
+            self.flow.push(flow.map(|f| names[f as usize]));
+            self.subflow.push(subflow);
+            self.link.push(link);
+            self.at.push(Some(at.seconds()));
+            self.value.push(Some(*value));
+            let next = self.metric_words.len() as u32;
+            self.metric.push(Some(*self.metric_words.entry(metric).or_insert(next)));
+        }
+    }
+
+    fn flow_word(&mut self, name: &str) -> u32 {
+        let known = self.flow_words.iter().position(|word| word == name);
+        let index = known.unwrap_or_else(|| {
+            self.flow_words.push(name.to_owned());
+            self.flow_words.len() - 1
+        });
+        index as u32
+    }
+
+    fn columns(self, links: Vec<String>) -> Vec<Column> {
+        let mut metrics = vec![String::new(); self.metric_words.len()];
+        for (name, index) in self.metric_words {
+            name.clone_into(&mut metrics[index as usize]);
+        }
+        vec![
+            Column { name: "run", data: Data::Integer(self.run) },
+            Column { name: "flow", data: Data::Word { words: self.flow_words, rows: self.flow } },
+            Column { name: "subflow", data: Data::Real(self.subflow) },
+            Column { name: "link", data: Data::Word { words: links, rows: self.link } },
+            Column { name: "t_s", data: Data::Real(self.at) },
+            Column { name: "metric", data: Data::Word { words: metrics, rows: self.metric } },
+            Column { name: "value", data: Data::Real(self.value) },
+        ]
+    }
+}

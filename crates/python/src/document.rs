@@ -1,0 +1,156 @@
+//! A scenario file as Python sees it, and running it.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use lab::{RunError, RunOptions, Seconds};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use scenario::Registries;
+
+use crate::_core::{InvalidScenario, RunFailed};
+use crate::output::Output;
+
+/// How often a run looks at signals and reports its progress.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A checked scenario.
+#[pyclass(frozen, module = "ropewalk._core")]
+pub struct Document {
+    inner: scenario::Document,
+    registries: Registries,
+}
+
+#[pymethods]
+impl Document {
+    /// Parses `text`; `file` is the name used in messages, `sets` overrides keys by dotted path.
+    ///
+    /// Raises `InvalidScenario` with all mistakes at once.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn parse(text: &str, file: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        let registries = Registries::builtin();
+        match scenario::Document::parse(text, file, &sets, &registries) {
+            Ok(inner) => Ok(Self { inner, registries }),
+            Err(mistakes) => {
+                Err(InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string())))
+            }
+        }
+    }
+
+    /// The scenario with every default filled in.
+    fn to_toml(&self) -> String {
+        self.inner.to_toml()
+    }
+
+    /// Title.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.scenario.name
+    }
+
+    /// Simulated time in seconds.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.inner.scenario.duration.seconds()
+    }
+
+    /// Seeds of the replications.
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.inner.scenario.seeds.clone()
+    }
+
+    /// Changes of links while the run goes on: `(instant in seconds, links, what happens)`.
+    fn events(&self) -> Vec<(f64, String, String)> {
+        let marks = lab::marks(&self.inner.scenario);
+        marks.into_iter().map(|mark| (mark.at.seconds(), mark.links, mark.what)).collect()
+    }
+
+    /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with
+    /// `(done, total)` about every 50 ms, and a last time at the end.
+    ///
+    /// Raises `RunFailed`, `KeyboardInterrupt`, or whatever a signal handler or `progress` raises; all of these
+    /// end the run at once.
+    #[pyo3(signature = (seeds, jobs, series, trace, progress = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn run(
+        &self,
+        py: Python<'_>,
+        seeds: Vec<u64>,
+        jobs: NonZeroUsize,
+        series: bool,
+        trace: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Output> {
+        let options = RunOptions { seeds, jobs, series, trace };
+        let watch = Watch { progress, done: AtomicUsize::new(0), total: AtomicUsize::new(0) };
+        let output = py.detach(|| self.run_watched(&options, &watch))?;
+        watch.report(py)?;
+        Output::new(py, output)
+    }
+}
+
+impl Document {
+    /// The work is done on threads of its own; this one watches.
+    fn run_watched(&self, options: &RunOptions, watch: &Watch) -> PyResult<lab::Output> {
+        let cancel = AtomicBool::new(false);
+        let mut interruption = None;
+        let outcome = thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel::<()>();
+            let work = scope.spawn(|| {
+                let note = |done, total| watch.note(done, total);
+                let outcome = lab::run(&self.inner.scenario, &self.registries, options, &note, &cancel);
+                drop(sender);
+                outcome
+            });
+            while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(POLL) {
+                if let Err(error) = Python::attach(|py| watch.poll(py)) {
+                    cancel.store(true, Ordering::Relaxed);
+                    interruption.get_or_insert(error);
+                }
+            }
+            work.join()
+        });
+        let outcome: Result<lab::Output, RunError> =
+            outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match interruption {
+            Some(error) => Err(error),
+            None => outcome.map_err(|error| match error {
+                RunError::Cancelled => PyKeyboardInterrupt::new_err(()),
+                failure @ RunError::Failed { .. } => RunFailed::new_err(failure.to_string()),
+            }),
+        }
+    }
+}
+
+/// How far the run is, and whom to tell.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    done: AtomicUsize,
+    total: AtomicUsize,
+}
+
+impl Watch {
+    /// Calls come from many threads and may overtake each other.
+    fn note(&self, done: usize, total: usize) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.fetch_max(done, Ordering::Relaxed);
+    }
+
+    fn poll(&self, py: Python<'_>) -> PyResult<()> {
+        py.check_signals()?;
+        self.report(py)
+    }
+
+    fn report(&self, py: Python<'_>) -> PyResult<()> {
+        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        match &self.progress {
+            Some(progress) if total > 0 => progress.call1(py, (done, total)).map(drop),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The Python module `ropewalk._core`: text in, whole columns out.
+//!
+//! May: convert values, release the interpreter lock, pass on signals. May not: decide anything. The typed face
+//! of it is `python/ropewalk/_core.pyi`, which a test compares with this module.
+
+mod columns;
+mod document;
+mod output;
+
+use pyo3::prelude::*;
+
+/// What `import ropewalk._core` sees.
+#[pymodule]
+mod _core {
+    use pyo3::exceptions::{PyRuntimeError, PyValueError};
+    use pyo3::prelude::*;
+    use scenario::Registries;
+
+    #[pymodule_export]
+    use crate::columns::Columns;
+    #[pymodule_export]
+    use crate::document::Document;
+    #[pymodule_export]
+    use crate::output::Output;
+
+    /// Version of the program.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    /// Raised whenever any result may change.
+    #[pymodule_export]
+    const MODEL_VERSION: u32 = lab::MODEL_VERSION;
+
+    pyo3::create_exception!(
+        ropewalk._core,
+        InvalidScenario,
+        PyValueError,
+        "A scenario with mistakes. Arguments: all of them as text, and the same as JSON."
+    );
+    pyo3::create_exception!(
+        ropewalk._core,
+        RunFailed,
+        PyRuntimeError,
+        "A replication broke an assertion; the text names its seed."
+    );
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("InvalidScenario", module.py().get_type::<InvalidScenario>())?;
+        module.add("RunFailed", module.py().get_type::<RunFailed>())
+    }
+
+    /// JSON Schema of scenario files, as text.
+    #[pyfunction]
+    fn schema() -> String {
+        scenario::schema(&Registries::builtin()).to_string()
+    }
+
+    /// Reference of the scenario keys in Markdown.
+    #[pyfunction]
+    fn reference() -> String {
+        scenario::reference_markdown(&Registries::builtin())
+    }
+
+    /// Every algorithm by name, with its options: a JSON object with one list per kind.
+    #[pyfunction]
+    fn catalogue() -> String {
+        lab::catalogue(&Registries::builtin()).to_string()
+    }
+}

@@ -1,0 +1,35 @@
+"""Ropewalk: a packet-level laboratory for multipath transport over satellite links.
+
+>>> import ropewalk as rw
+>>> results = rw.Scenario.load("scenarios/two-geo-beams.toml").run(seeds=20)
+>>> results.flows
+"""
+
+from typing import TYPE_CHECKING
+
+from ropewalk._core import MODEL_VERSION, RunFailed
+from ropewalk._core import VERSION as __version__  # noqa: N811
+from ropewalk.errors import Diagnostic, ScenarioError
+from ropewalk.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ropewalk.results import Results
+
+__all__ = [
+    "MODEL_VERSION",
+    "Diagnostic",
+    "Results",
+    "RunFailed",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Results bring polars with them, which a command such as `ropewalk show` does not need.
+    if name == "Results":
+        from ropewalk.results import Results
+
+        return Results
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,23 @@
+"""The command `ropewalk`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Runs the command line and exits: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted."""
+    try:
+        from ropewalk.cli.app import app
+
+        app(prog_name="ropewalk")
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has gone, as in `ropewalk show FILE | head`; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,170 @@
+"""Commands, options and help."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ropewalk import _core
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
+from ropewalk.errors import ScenarioError
+from ropewalk.scenario import Scenario
+
+app = typer.Typer(
+    help="A packet-level laboratory for multipath transport over satellite links.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
+
+
+class Kind(enum.StrEnum):
+    """What `list` can list."""
+
+    CONGESTION = "congestion"
+    SCHEDULERS = "schedulers"
+    PATH_MANAGERS = "path-managers"
+    LOSS = "loss"
+    APPS = "apps"
+    PROFILES = "profiles"
+
+
+def load(file: Path, overrides: list[str] | None) -> Scenario:
+    """Reads a scenario; every mistake ends the command with exit code 2."""
+    pairs = []
+    for text in overrides or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ScenarioError(f"--set {text}: no `=`\n  fix: write KEY=VALUE, as in --set duration=10s")
+        pairs.append((key.strip(), value.strip()))
+    try:
+        return Scenario.load(file, pairs)
+    except OSError as error:
+        fail(describe(error), WRONG_INPUT)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"ropewalk {_core.VERSION}, model version {_core.MODEL_VERSION}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    file: File,
+    *,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Replications; without it as many as the scenario says.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="First seed; alone: just this replication.", show_default=False),
+    ] = None,
+    overrides: Overrides = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j", "--jobs", min=1, help="Threads; one per processor by default.", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write tables (Parquet), summary, plots.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    trace: Annotated[
+        bool,
+        typer.Option("--trace", help="Readable event traces, in DIR/trace/ or on stdout without --out."),
+    ] = False,
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Write no plots.")] = False,
+) -> None:
+    """Simulate a scenario and print what happened.
+
+    Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
+    """
+    from ropewalk.cli.run import Order, execute
+
+    with reported():
+        if trace and as_json and out is None:
+            fail("--trace and --json both want stdout: add --out DIR", WRONG_INPUT)
+        scenario = load(file, overrides)
+        order = Order(_seeds(scenario, seeds, seed), jobs, out, as_json, trace, plots=not no_plots)
+        execute(scenario, order)
+
+
+def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int]:
+    if count is None and first is None:
+        return scenario.seeds
+    start = 1 if first is None else first
+    return list(range(start, start + (1 if count is None else count)))
+
+
+@app.command()
+def show(file: File, *, overrides: Overrides = None) -> None:
+    """Print a scenario with every default filled in.
+
+    The output is itself a scenario and gives the same results.
+    """
+    with reported():
+        sys.stdout.write(load(file, overrides).show())
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    with reported():
+        sys.stdout.write(json.dumps(json.loads(_core.schema()), indent=2, ensure_ascii=False) + "\n")
+
+
+@app.command(name="list")
+def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], *, as_json: AsJson = False) -> None:
+    """List what a scenario can name, with options."""
+    with reported():
+        entries = json.loads(_core.catalogue())[kind.value]
+        if as_json:
+            sys.stdout.write(json.dumps(entries, ensure_ascii=False) + "\n")
+        else:
+            from ropewalk.cli.tables import show_catalogue
+
+            show_catalogue(entries)
+
+
+@app.command()
+def doctor() -> None:
+    """Check that everything works on this machine."""
+    from ropewalk.cli.doctor import examine
+
+    with reported():
+        examine()

@@ -1,0 +1,101 @@
+"""`ropewalk doctor`: does everything work on this machine?"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ropewalk import _core, store
+from ropewalk.cli.reporting import RUN_FAILED, fail
+from ropewalk.scenario import Scenario, available_processors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "typer", "rich")
+
+SCENARIO = """
+name = "doctor"
+duration = "2s"
+[[path]]
+name = "a"
+both = { rate = "10Mbit/s", delay = "10ms", queue = "100p" }
+[[flow]]
+name = "upload"
+from = "terminal"
+to = "server"
+app = { kind = "bulk" }
+transport = { kind = "tcp", profile = "linux" }
+"""
+
+
+def examine() -> None:
+    """Prints one line per check; exit code 1 if one fails."""
+    failed = [name for name, check in CHECKS.items() if not _passes(name, check)]
+    if failed:
+        fail(f"not working: {', '.join(failed)}", RUN_FAILED)
+
+
+def _passes(name: str, check: Callable[[], str]) -> bool:
+    try:
+        found, ok = check(), True
+    except Exception as error:  # whatever is broken is to be reported
+        found, ok = f"{type(error).__name__}: {error}", False
+    sys.stdout.write(f"{'ok  ' if ok else 'FAIL'} {name}: {found}\n")
+    return ok
+
+
+def _versions() -> str:
+    return f"{_core.VERSION}, model version {_core.MODEL_VERSION}, {available_processors()} processors"
+
+
+def _python() -> str:
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def _libraries() -> str:
+    missing = []
+    found = []
+    for name in LIBRARIES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        raise ModuleNotFoundError(", ".join(missing))
+    return ", ".join(found)
+
+
+def _engine() -> str:
+    results = Scenario.parse(SCENARIO, "doctor").run(seeds=1, jobs=1)
+    goodput = results.flows["goodput_bit_s"][0]
+    if not goodput:
+        raise RuntimeError("a transfer over an idle link delivered nothing")
+    return f"{goodput / 1e6:.2f} Mbit/s over a 10 Mbit/s link, {results.totals.events} events"
+
+
+def _plots() -> str:
+    results = Scenario.parse(SCENARIO, "doctor").run(seeds=1, jobs=1)
+    with tempfile.TemporaryDirectory() as directory:
+        return f"{len(results.plot.write(directory))} plots drawn"
+
+
+def _directories() -> str:
+    places = [Path(tempfile.gettempdir()), Path.cwd()]
+    for place in places:
+        store.check_writable(place)
+    return ", ".join(str(place) for place in places) + " are writable"
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "ropewalk": _versions,
+    "python": _python,
+    "libraries": _libraries,
+    "engine": _engine,
+    "plots": _plots,
+    "directories": _directories,
+}

@@ -1,0 +1,54 @@
+"""How commands end: messages without tracebacks, and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from ropewalk._core import RunFailed
+from ropewalk.cli import INTERRUPTED
+from ropewalk.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NoReturn
+
+RUN_FAILED = 1
+WRONG_INPUT = 2
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Ends the command with a message on stderr."""
+    sys.stderr.write(f"{message}\n")
+    raise typer.Exit(code)
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turns what can go wrong in a command into a message and an exit code. Anything else is a bug."""
+    try:
+        yield
+    except ScenarioError as error:
+        fail(f"{error}\n{_count(error)}", WRONG_INPUT)
+    except RunFailed as error:
+        fail(f"the run failed: {error}", RUN_FAILED)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        fail(describe(error), RUN_FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted: nothing was written", INTERRUPTED)
+
+
+def _count(error: ScenarioError) -> str:
+    number = max(1, len(error.diagnostics))
+    return "1 mistake" if number == 1 else f"{number} mistakes"
+
+
+def describe(error: OSError) -> str:
+    """The reason in words, with the file."""
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

@@ -1,0 +1,74 @@
+"""`ropewalk run`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ropewalk import store
+from ropewalk.cli.progress import Progress
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.results import Results
+    from ropewalk.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the user asked for."""
+
+    seeds: list[int]
+    jobs: int | None
+    out: Path | None
+    as_json: bool
+    trace: bool
+    plots: bool
+
+
+def execute(scenario: Scenario, order: Order) -> None:
+    """Runs, prints, writes."""
+    if order.out is not None:
+        try:
+            store.check_writable(order.out)
+        except OSError as error:
+            fail(f"--out {order.out}: cannot write there: {describe(error)}", WRONG_INPUT)
+    with Progress(scenario.name) as progress:
+        results = scenario.run(
+            order.seeds,
+            jobs=order.jobs,
+            progress=progress.update,
+            # Series are large and only end up in files.
+            series=order.out is not None,
+            trace=order.trace,
+        )
+    _print(results, order)
+    sys.stdout.flush()
+    if order.out is not None:
+        _write(results, order, order.out)
+
+
+def _print(results: Results, order: Order) -> None:
+    if order.as_json:
+        sys.stdout.write(store.to_json(results))
+        return
+    from ropewalk.cli.tables import show_results
+
+    if order.out is None:
+        for text in results.traces.values():
+            sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    show_results(results)
+
+
+def _write(results: Results, order: Order, out: Path) -> None:
+    results.write(out)
+    written = f"tables, {store.SUMMARY} and {store.SCENARIO} in {out}/"
+    if results.traces:
+        written += f", traces in {out / store.TRACES}/"
+    if order.plots:
+        results.plot.write(out / store.PLOTS)
+        written += f", plots in {out / store.PLOTS}/"
+    (sys.stderr if order.as_json else sys.stdout).write(f"{written}\n")

@@ -1,0 +1,245 @@
+"""Plots over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from matplotlib.ticker import LogLocator, ScalarFormatter
+
+from ropewalk.plots.style import (
+    BLACK,
+    LOG_FROM,
+    MAX_PANELS,
+    PALETTE,
+    colours,
+    legend,
+    mark_events,
+    panels,
+    say_empty,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from ropewalk.plots.style import Figure
+    from ropewalk.results import Results
+
+    Reals = NDArray[np.float64]
+
+BINS = 60
+"""Throughput is averaged over about one sixtieth of the run: about a round trip over a satellite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subflow:
+    """One subflow of the flow in a panel."""
+
+    index: int
+    path: str | None
+
+    @property
+    def label(self) -> str:
+        """For the legend."""
+        return f"{self.index}: {self.path}" if self.path else f"subflow {self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The flows to show, one panel each, and the run."""
+
+    flows: list[str]
+    run: int
+    note: str
+    """What was left out, for the title."""
+
+    @classmethod
+    def make(cls, results: Results, flow: str | None, run: int | None) -> Choice:
+        """Checks names; without a name all flows are shown, baselines only by name."""
+        if results.series.is_empty():
+            raise ValueError("no time series were recorded: use run(series=True)")
+        if run is not None and run not in results.study.seeds:
+            raise ValueError(f"there is no run {run}; seeds: {results.study.seeds}")
+        shown, note = choose_flows(results, flow)
+        return cls(shown, results.study.seeds[0] if run is None else run, note)
+
+    def title(self, what: str, results: Results) -> str:
+        """What is shown, of which scenario, of which run."""
+        return f"{what}: {results.study.scenario.name}, seed {self.run}{self.note}"
+
+
+def choose_flows(results: Results, flow: str | None) -> tuple[list[str], str]:
+    """The flows to show and a note on what was left out."""
+    names: list[str] = results.flows["flow"].unique(maintain_order=True).to_list()
+    if flow is not None:
+        if flow not in names:
+            raise ValueError(f"there is no flow {flow!r}; flows: {', '.join(names)}")
+        return [flow], ""
+    own = [name for name in names if "@" not in name]
+    note = f" (first {MAX_PANELS} of {len(own)} flows)" if len(own) > MAX_PANELS else ""
+    return own[:MAX_PANELS], note
+
+
+def describe(results: Results, flow: str) -> str:
+    """Name and transport of a flow, over its panel."""
+    row = results.flows.filter(pl.col("flow") == flow).row(0, named=True)
+    parts = [{"mptcp": "MPTCP", "tcp": "TCP"}.get(row["transport"], row["transport"]), row["congestion"]]
+    return f"{flow} ({', '.join([*parts, *filter(None, [row['scheduler']])])})"
+
+
+def _subflows(results: Results, flow: str, run: int) -> list[Subflow]:
+    rows = results.subflows.filter((pl.col("flow") == flow) & (pl.col("run") == run))
+    return [Subflow(*row) for row in rows.select("subflow", "path").iter_rows()]
+
+
+def _samples(results: Results, flow: str, metric: str, run: int | None = None) -> pl.DataFrame:
+    wanted = (pl.col("flow") == flow) & (pl.col("metric") == metric)
+    if run is not None:
+        wanted &= pl.col("run") == run
+    return results.series.filter(wanted).select("run", "subflow", "t_s", "value")
+
+
+def _lines(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
+    own = samples.filter(pl.col("subflow") == subflow.index)
+    return own["t_s"].to_numpy(), own["value"].to_numpy()
+
+
+def _finish(axes: list[Axes], results: Results, ylabel: str) -> None:
+    for panel in axes:
+        panel.set_ylabel(ylabel)
+        legend(panel)
+    axes[-1].set_xlabel("time (s)")
+    axes[0].set_xlim(0, results.study.scenario.duration_s)
+    mark_events(axes, results.study.scenario.events())
+
+
+@styled
+def throughput(results: Results, flow: str | None, run: int | None) -> Figure:
+    """See `Plots.throughput`."""
+    choice = Choice.make(results, flow, run)
+    figure, axes = panels(len(choice.flows), choice.title("Throughput per subflow", results))
+    width = 0.0
+    for panel, name in zip(axes, choice.flows, strict=True):
+        panel.set_title(describe(results, name))
+        samples = _samples(results, name, "throughput_bit_s", choice.run)
+        if samples.is_empty():
+            say_empty(panel, "no subflow was established")
+            continue
+        subflows = _subflows(results, name, choice.run)
+        width, edges, stack = _stack(samples, subflows, results.study.scenario.duration_s)
+        shades = colours(len(subflows))
+        labels = [subflow.label for subflow in subflows]
+        panel.stackplot(edges, stack, step="post", labels=labels, colors=shades, linewidth=0)
+    axes[0].set_ylim(bottom=0)
+    _finish(axes, results, f"Mbit/s, means over {width:g} s" if width else "Mbit/s")
+    return figure
+
+
+def _stack(samples: pl.DataFrame, subflows: list[Subflow], duration_s: float) -> tuple[float, Reals, Reals]:
+    """Width of a bin, edges, and Mbit/s by subflow and bin; the last bin is repeated at the end."""
+    instants = samples["t_s"].unique().sort().to_numpy()
+    interval = float(np.min(np.diff(instants))) if len(instants) > 1 else duration_s
+    per_bin = max(1, round(duration_s / BINS / interval))
+    width = float(f"{per_bin * interval:.6g}")
+    edges = np.arange(0.0, duration_s + width / 2, width)
+    rows = []
+    for subflow in subflows:
+        at, value = _lines(samples, subflow)
+        # A sample tells of the interval before it: a sample on an edge belongs to the bin that ends there.
+        inside = np.clip(np.ceil(at / width - 1e-9).astype(int) - 1, 0, len(edges) - 2)
+        summed = np.bincount(inside, weights=value, minlength=len(edges) - 1)
+        mean = summed / per_bin / 1e6
+        rows.append(np.append(mean, mean[-1]))
+    return width, edges, np.array(rows)
+
+
+@styled
+def cwnd(results: Results, flow: str | None, run: int | None) -> Figure:
+    """See `Plots.cwnd`."""
+    choice = Choice.make(results, flow, run)
+    figure, axes = panels(len(choice.flows), choice.title("Congestion window per subflow", results))
+    for panel, name in zip(axes, choice.flows, strict=True):
+        panel.set_title(describe(results, name))
+        windows = _samples(results, name, "cwnd_bytes", choice.run)
+        thresholds = _samples(results, name, "ssthresh_bytes", choice.run)
+        subflows = _subflows(results, name, choice.run)
+        for subflow, colour in zip(subflows, colours(len(subflows)), strict=True):
+            at, value = _lines(windows, subflow)
+            panel.plot(at, value / 1e3, color=colour, label=subflow.label)
+            at, value = _lines(thresholds, subflow)
+            panel.plot(at, value / 1e3, color=colour, linestyle=":", linewidth=0.9, alpha=0.8)
+        panel.plot([], [], color="0.3", linestyle=":", linewidth=0.9, label="ssthresh")
+        if windows.is_empty():
+            say_empty(panel, "no subflow was established")
+    axes[0].set_ylim(bottom=0)
+    _finish(axes, results, "kB")
+    return figure
+
+
+@styled
+def srtt(results: Results, flow: str | None, run: int | None) -> Figure:
+    """See `Plots.srtt`."""
+    choice = Choice.make(results, flow, run)
+    figure, axes = panels(len(choice.flows), choice.title("Smoothed round-trip time per subflow", results))
+    low, high = np.inf, 0.0
+    for panel, name in zip(axes, choice.flows, strict=True):
+        panel.set_title(describe(results, name))
+        samples = _samples(results, name, "srtt_s", choice.run)
+        subflows = _subflows(results, name, choice.run)
+        for subflow, colour in zip(subflows, colours(len(subflows)), strict=True):
+            at, value = _lines(samples, subflow)
+            panel.plot(at, value * 1e3, color=colour, label=subflow.label)
+            low, high = min(low, *value, np.inf), max(high, *value, 0.0)
+        if samples.is_empty():
+            say_empty(panel, "no round trip was measured")
+    if high > LOG_FROM * low:
+        axes[0].set_yscale("log")
+        axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes[0].yaxis.set_major_formatter(ScalarFormatter())
+        axes[0].yaxis.set_minor_formatter("")
+    else:
+        axes[0].set_ylim(bottom=0)
+    _finish(axes, results, "ms")
+    return figure
+
+
+@styled
+def out_of_order(results: Results, flow: str | None, run: int | None) -> Figure:
+    """See `Plots.out_of_order`."""
+    choice = Choice.make(results, flow, run)
+    figure, axes = panels(len(choice.flows), choice.title("Out-of-order queue at the receiver", results))
+    for panel, name in zip(axes, choice.flows, strict=True):
+        panel.set_title(describe(results, name))
+        samples = _samples(results, name, "ofo_bytes")
+        one = samples.filter(pl.col("run") == choice.run)
+        panel.plot(
+            one["t_s"], one["value"] / 1e3, color=PALETTE[0], linewidth=1.0, label=f"seed {choice.run}"
+        )
+        replications = samples["run"].n_unique()
+        if replications > 1:
+            over = samples.group_by("t_s").agg(
+                pl.col("value").quantile(0.05, "linear").alias("low"),
+                pl.col("value").median().alias("median"),
+                pl.col("value").quantile(0.95, "linear").alias("high"),
+            )
+            over = over.sort("t_s")
+            label = f"5 to 95 % of {replications} runs"
+            panel.fill_between(
+                over["t_s"],
+                over["low"] / 1e3,
+                over["high"] / 1e3,
+                color="0.8",
+                linewidth=0,
+                label=label,
+                zorder=0,
+            )
+            panel.plot(over["t_s"], over["median"] / 1e3, color=BLACK, linewidth=1.0, label="median")
+        if samples.is_empty():
+            say_empty(panel, "the flow never started")
+    axes[0].set_ylim(bottom=0)
+    _finish(axes, results, "kB")
+    return figure

@@ -1,0 +1,119 @@
+"""What all plots have in common: size, colours, legends, marks of link events."""
+
+from __future__ import annotations
+
+import functools
+import io
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import matplotlib as mpl
+from matplotlib import figure
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Okabe and Ito 2008: told apart with any colour vision, and in print.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
+BLACK = "#1A1A1A"
+WIDTH = 7.2
+PANEL_HEIGHT = 2.7
+MAX_PANELS = 6
+MAX_EVENT_LABELS = 8
+LEGEND_ROWS = 12
+LOG_FROM = 8.0
+"""Values that differ by more than this factor are shown on a logarithmic scale."""
+
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "figure.titlesize": 10,
+    "figure.titleweight": "bold",
+    "font.size": 9,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "pdf.fonttype": 42,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+class Figure(figure.Figure):
+    """A matplotlib figure that a notebook shows without pyplot, which takes long to load."""
+
+    def _repr_png_(self) -> bytes:
+        data = io.BytesIO()
+        self.savefig(data, format="png")
+        return data.getvalue()
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Draws in our style and leaves the user's settings alone."""
+
+    @functools.wraps(draw)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        with mpl.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return wrapped
+
+
+def panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` axes above each other that share both scales."""
+    made = Figure(figsize=(WIDTH, 0.7 + PANEL_HEIGHT * count), dpi=150, layout="constrained")
+    FigureCanvasAgg(made)
+    made.suptitle(title, x=0.01, ha="left")
+    axes = made.subplots(count, 1, sharex=True, sharey=True, squeeze=False)
+    return made, list(axes[:, 0])
+
+
+def colours(count: int) -> Sequence[str | tuple[float, float, float, float]]:
+    """As many colours as there are things to tell apart."""
+    if count <= len(PALETTE):
+        return PALETTE[:count]
+    return [mpl.colormaps["cividis"](index / (count - 1)) for index in range(count)]
+
+
+def legend(axes: Axes) -> None:
+    """Beside the data, never on it."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        columns = -(-len(handles) // LEGEND_ROWS)
+        axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.02), ncols=columns)
+
+
+def mark_events(axes: list[Axes], events: list[tuple[float, str, str]]) -> None:
+    """A line through all panels at each change of a link, and what it is above the first."""
+    for panel in axes:
+        for at_s, _, _ in events:
+            panel.axvline(at_s, color="0.45", linestyle=":", linewidth=0.9, zorder=1)
+    if 0 < len(events) <= MAX_EVENT_LABELS:
+        labels = axes[0].secondary_xaxis("top")
+        labels.set_xticks(
+            [at_s for at_s, _, _ in events],
+            [f"{links} {what}" for _, links, what in events],
+            rotation=20,
+            ha="left",
+            fontsize=7,
+            color="0.35",
+        )
+        labels.tick_params(length=0, pad=1)
+        labels.spines["top"].set_visible(False)
+
+
+def say_empty(axes: Axes, text: str) -> None:
+    """Instead of an empty panel."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="0.4")

@@ -1,0 +1,150 @@
+"""Results: tidy tables, figures over replications, plots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ropewalk import _core, store
+from ropewalk.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from ropewalk.plots import Plots
+    from ropewalk.scenario import Scenario
+
+TABLES = ("runs", "flows", "subflows", "links", "messages", "delays", "series")
+"""Names of the tables, as attributes of `Results` and as Parquet files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the work amounted to, baselines included."""
+
+    events: int
+    packet_hops: int
+    """Packets crossing a link, data or ACK, one count per link."""
+    cpu_s: float
+    """CPU seconds inside the engine, over all threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What was run."""
+
+    scenario: Scenario
+    seeds: list[int]
+    model_version: int
+    totals: Totals
+
+
+class Results:
+    """What a set of replications left behind.
+
+    Every table has a column `run` with the seed. Times are in seconds since the start of the run. The flow
+    `upload@beam1` is a baseline: the flow `upload` as plain TCP over the path `beam1` alone.
+    """
+
+    def __init__(self, study: Study, tables: dict[str, pl.DataFrame], traces: dict[int, str]) -> None:
+        self.study = study
+        self.tables = tables
+        self.traces = traces
+        """Readable traces by seed; empty unless asked for."""
+
+    @classmethod
+    def from_output(cls, scenario: Scenario, seeds: list[int], output: _core.Output) -> Results:
+        """Takes over what the Rust side hands out."""
+        totals = Totals(output.events, output.packet_hops, output.cpu_s)
+        tables = {name: pl.DataFrame(columns) for name, columns in output.tables}
+        tables["series"] = tables["series"].with_columns(pl.col("subflow").cast(pl.Int64))
+        study = Study(scenario, seeds, _core.MODEL_VERSION, totals)
+        return cls(study, tables, dict(output.traces))
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row per seed: events, packet hops (baselines included), end."""
+        return self.tables["runs"]
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per seed and flow or baseline."""
+        return self.tables["flows"]
+
+    @property
+    def subflows(self) -> pl.DataFrame:
+        """One row per seed, flow and subflow; plain TCP has one subflow."""
+        return self.tables["subflows"]
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per seed and link direction."""
+        return self.tables["links"]
+
+    @property
+    def messages(self) -> pl.DataFrame:
+        """One row per application message."""
+        return self.tables["messages"]
+
+    @property
+    def delays(self) -> pl.DataFrame:
+        """Histograms of the delay from application write to in-order delivery: bytes per bucket."""
+        return self.tables["delays"]
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """Time series in long form: one row per sample."""
+        return self.tables["series"]
+
+    @property
+    def totals(self) -> Totals:
+        """What the work amounted to."""
+        return self.study.totals
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summarise(self)
+
+    def summary(self) -> Summary:
+        """Figures over replications: the object that `ropewalk run --json` prints."""
+        return self._summary
+
+    @cached_property
+    def plot(self) -> Plots:
+        """The plots, as matplotlib figures."""
+        from ropewalk.plots import Plots
+
+        return Plots(self)
+
+    def write(self, directory: str | os.PathLike[str]) -> list[Path]:
+        """Writes the tables (Parquet), `summary.json`, `scenario.toml` and the traces into `directory`.
+
+        What an earlier call wrote there is replaced, plots included; `summary.json` comes last.
+
+        Returns:
+            the files.
+
+        Raises:
+            OSError: the directory cannot be written to.
+        """
+        return store.write(self, directory)
+
+    @classmethod
+    def read(cls, directory: str | os.PathLike[str]) -> Results:
+        """Reads what `write` wrote.
+
+        Raises:
+            OSError: a file is missing or cannot be read.
+            ValueError: a file is not what `write` writes.
+        """
+        return store.read(directory)
+
+    def __repr__(self) -> str:
+        flows = self.flows["flow"].n_unique()
+        return (
+            f"<Results of {self.study.scenario.name!r}: {len(self.study.seeds)} replications, {flows} flows>"
+        )

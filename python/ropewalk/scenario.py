@@ -1,0 +1,160 @@
+"""Scenarios: what to simulate."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from ropewalk import _core
+from ropewalk.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ropewalk.results import Results
+
+Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
+"""What a key of a scenario can hold."""
+
+MAX_SEED = 2**63 - 1
+
+
+class Scenario:
+    """A checked scenario. It does not change: `set` returns another one.
+
+    Raises:
+        ScenarioError: the text has mistakes; all of them are listed.
+    """
+
+    def __init__(self, text: str, name: str = "<text>", overrides: Sequence[tuple[str, str]] = ()) -> None:
+        self._text = text
+        self._name = name
+        self._overrides = tuple(overrides)
+        try:
+            self._document = _core.Document.parse(text, name, list(overrides))
+        except _core.InvalidScenario as error:
+            raise ScenarioError.from_core(error) from None
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
+        """Reads the scenario file `path`.
+
+        Args:
+            path: a TOML file.
+            overrides: `(key, value)` pairs as after `--set`: values are TOML, or bare text.
+
+        Raises:
+            OSError: the file cannot be read.
+            ScenarioError: it has mistakes.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        return cls(text, str(path), overrides)
+
+    @classmethod
+    def parse(cls, text: str, name: str = "<text>") -> Scenario:
+        """Takes the TOML text itself; `name` stands for the file in messages."""
+        return cls(text, name)
+
+    def set(self, key: str, value: Value) -> Scenario:
+        """The same scenario with one key changed, as in `set("flow.upload.transport.congestion", "cubic")`.
+
+        Raises:
+            ScenarioError: there is no such key, or it does not take this value.
+        """
+        return Scenario(self._text, self._name, [*self._overrides, (key, toml_value(value))])
+
+    @property
+    def name(self) -> str:
+        """Title."""
+        return self._document.name
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time in seconds."""
+        return self._document.duration_s
+
+    @property
+    def seeds(self) -> list[int]:
+        """Seeds of the replications that the file asks for."""
+        return self._document.seeds
+
+    def events(self) -> list[tuple[float, str, str]]:
+        """Changes of links while the run goes on: (time in seconds, links, what happens)."""
+        return self._document.events()
+
+    def show(self) -> str:
+        """The scenario with every default filled in: TOML that gives the same results."""
+        return self._document.to_toml()
+
+    def run(
+        self,
+        seeds: int | Iterable[int] | None = None,
+        *,
+        jobs: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        series: bool = True,
+        trace: bool = False,
+    ) -> Results:
+        """Simulates one replication per seed, and the baselines of flows that ask for them.
+
+        Args:
+            seeds: that many replications from seed 1 on, or the seeds themselves; None: as the scenario says.
+            jobs: threads; None: one per processor. The results do not depend on it.
+            progress: called with (done, total) about every 50 ms.
+            series: record time series.
+            trace: record a readable trace of every replication.
+
+        Raises:
+            ValueError: no seed, or a seed twice.
+            RunFailed: a replication broke an assertion of the simulator.
+            KeyboardInterrupt: Ctrl-C; the run ends at once.
+        """
+        from ropewalk.results import Results
+
+        chosen = choose_seeds(self.seeds if seeds is None else seeds)
+        jobs = available_processors() if jobs is None else jobs
+        if jobs < 1:
+            raise ValueError(f"jobs is {jobs}: at least 1 is needed")
+        output = self._document.run(chosen, jobs, series, trace, progress)
+        return Results.from_output(self, chosen, output)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}, {self.duration_s:g} s, {len(self.seeds)} replications>"
+
+
+def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
+    """A count as the seeds 1 to n; anything else as it is, checked."""
+    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    if not chosen:
+        raise ValueError("at least one seed is needed")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError("a seed occurs twice: replications with the same seed are the same run")
+    if min(chosen) < 0 or max(chosen) > MAX_SEED:
+        raise ValueError(f"seeds lie between 0 and {MAX_SEED}")
+    return chosen
+
+
+def available_processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def toml_value(value: Value) -> str:
+    """`value` written as TOML."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            escaped = (f"\\u{ord(c):04x}" if c < " " or c in '"\\\x7f' else c for c in value)
+            return f'"{"".join(escaped)}"'
+        case int() | float():
+            return repr(value)
+    if hasattr(value, "items"):
+        return "{" + ", ".join(f"{toml_value(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
+    return "[" + ", ".join(map(toml_value, value)) + "]"

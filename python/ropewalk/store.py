@@ -1,0 +1,92 @@
+"""Results on disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    import os
+
+    from ropewalk.results import Results
+
+SUMMARY = "summary.json"
+SCENARIO = "scenario.toml"
+TRACES = "trace"
+PLOTS = "plots"
+
+
+def check_writable(directory: str | os.PathLike[str]) -> None:
+    """Makes `directory` and tries to write into it.
+
+    Raises:
+        OSError: with the reason.
+    """
+    path = Path(directory)
+    path.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=path):
+        pass
+
+
+def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
+    """See `Results.write`."""
+    target = Path(directory)
+    check_writable(target)
+    # Files are moved in whole: a reader never sees half of one.
+    with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as name:
+        staging = Path(name)
+        for table, rows in results.tables.items():
+            rows.write_parquet(staging / f"{table}.parquet")
+        (staging / SCENARIO).write_text(results.study.scenario.show(), encoding="utf-8")
+        (staging / TRACES).mkdir()
+        for seed, text in results.traces.items():
+            (staging / TRACES / f"seed-{seed}.txt").write_text(text, encoding="utf-8")
+        (staging / SUMMARY).write_text(to_json(results), encoding="utf-8")
+        _forget_earlier(target)
+        return _move_in(staging, target)
+
+
+def _forget_earlier(target: Path) -> None:
+    """Removes what another study left: its summary first, so that the rest does not pass for whole."""
+    (target / SUMMARY).unlink(missing_ok=True)
+    for old in [*target.glob(f"{TRACES}/seed-*.txt"), *target.glob(f"{PLOTS}/*.png")]:
+        old.unlink()
+
+
+def _move_in(staging: Path, target: Path) -> list[Path]:
+    files = sorted(file for file in staging.rglob("*") if file.is_file() and file.name != SUMMARY)
+    written = []
+    for file in [*files, staging / SUMMARY]:
+        place = target / file.relative_to(staging)
+        place.parent.mkdir(exist_ok=True)
+        shutil.move(file, place)
+        written.append(place)
+    return written
+
+
+def to_json(results: Results) -> str:
+    """The summary as one line of JSON."""
+    return json.dumps(results.summary(), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read(directory: str | os.PathLike[str]) -> Results:
+    """See `Results.read`."""
+    from ropewalk.results import TABLES, Results, Study, Totals
+    from ropewalk.scenario import Scenario
+
+    source = Path(directory)
+    summary = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
+    totals = Totals(summary["events"], summary["packet_hops"], summary["cpu_s"])
+    scenario = Scenario.load(source / SCENARIO)
+    study = Study(scenario, summary["seeds"], summary["model_version"], totals)
+    tables = {name: pl.read_parquet(source / f"{name}.parquet") for name in TABLES}
+    traces = {
+        int(file.stem.removeprefix("seed-")): file.read_text(encoding="utf-8")
+        for file in (source / TRACES).glob("seed-*.txt")
+    }
+    return Results(study, tables, dict(sorted(traces.items())))

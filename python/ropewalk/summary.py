@@ -1,0 +1,164 @@
+"""The figures over replications: what `ropewalk run --json` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from ropewalk.statistics import EstimateDict, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from ropewalk.results import Results
+
+
+class Delay(TypedDict):
+    """Delay from application write to in-order delivery, per byte; seconds, means over replications."""
+
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class OutOfOrder(TypedDict):
+    """Bytes held back at the receiver: mean of the time averages, largest value of all replications."""
+
+    mean: float | None
+    max: float | None
+
+
+class Benefit(TypedDict):
+    """Goodput over that of the baselines under the same seed."""
+
+    vs_best: EstimateDict
+    vs_sum: EstimateDict
+
+
+class FlowSummary(TypedDict):
+    """One flow or baseline."""
+
+    flow: str
+    transport: str
+    goodput_bit_s: EstimateDict | None
+    completion_s: EstimateDict | None
+    retransmitted_segments: EstimateDict | None
+    timeouts: EstimateDict | None
+    delay_s: Delay
+    ofo_bytes: OutOfOrder
+    aggregation_benefit: Benefit | None
+
+
+class SubflowSummary(TypedDict):
+    """One subflow."""
+
+    flow: str
+    subflow: int
+    path: str | None
+    goodput_bit_s: EstimateDict | None
+    share: EstimateDict | None
+    srtt_s: EstimateDict | None
+    cwnd_bytes: EstimateDict | None
+
+
+class LinkSummary(TypedDict):
+    """One link direction."""
+
+    link: str
+    utilisation: EstimateDict | None
+    drops_queue: EstimateDict | None
+    drops_error: EstimateDict | None
+    queue_delay_s: EstimateDict | None
+
+
+class Summary(TypedDict):
+    """All of it."""
+
+    scenario: str
+    model_version: int
+    seeds: list[int]
+    duration_s: float
+    events: int
+    packet_hops: int
+    cpu_s: float
+    flows: list[FlowSummary]
+    subflows: list[SubflowSummary]
+    links: list[LinkSummary]
+
+
+def summarise(results: Results) -> Summary:
+    """Aggregates the tables of `results` over replications."""
+    study = results.study
+    return Summary(
+        scenario=study.scenario.name,
+        model_version=study.model_version,
+        seeds=study.seeds,
+        duration_s=study.scenario.duration_s,
+        events=study.totals.events,
+        packet_hops=study.totals.packet_hops,
+        cpu_s=study.totals.cpu_s,
+        flows=[_flow(group) for group in _groups(results.flows, "flow")],
+        subflows=[_subflow(group) for group in _groups(results.subflows, "flow", "subflow")],
+        links=[_link(group) for group in _groups(results.links, "link")],
+    )
+
+
+def _groups(table: pl.DataFrame, *keys: str) -> Iterator[pl.DataFrame]:
+    """The rows of each key, in the order in which the keys first appear."""
+    return iter(table.partition_by(*keys, maintain_order=True)) if table.height else iter(())
+
+
+def _estimate(group: pl.DataFrame, column: str) -> EstimateDict | None:
+    found = estimate(group[column].to_list())
+    return None if found is None else found.to_dict()
+
+
+def _mean(group: pl.DataFrame, column: str) -> float | None:
+    found = estimate(group[column].to_list())
+    return None if found is None else found.mean
+
+
+def _flow(group: pl.DataFrame) -> FlowSummary:
+    vs_best, vs_sum = _estimate(group, "benefit_vs_best"), _estimate(group, "benefit_vs_sum")
+    ofo_max = estimate(group["ofo_max_bytes"].to_list())
+    return FlowSummary(
+        flow=group["flow"][0],
+        transport=group["transport"][0],
+        goodput_bit_s=_estimate(group, "goodput_bit_s"),
+        completion_s=_estimate(group, "completion_s"),
+        retransmitted_segments=_estimate(group, "retransmitted_segments"),
+        timeouts=_estimate(group, "timeouts"),
+        delay_s=Delay(
+            mean=_mean(group, "delay_mean_s"),
+            p50=_mean(group, "delay_p50_s"),
+            p95=_mean(group, "delay_p95_s"),
+            p99=_mean(group, "delay_p99_s"),
+        ),
+        ofo_bytes=OutOfOrder(mean=_mean(group, "ofo_mean_bytes"), max=ofo_max.max if ofo_max else None),
+        aggregation_benefit=Benefit(vs_best=vs_best, vs_sum=vs_sum) if vs_best and vs_sum else None,
+    )
+
+
+def _subflow(group: pl.DataFrame) -> SubflowSummary:
+    paths = group["path"].unique().to_list()
+    return SubflowSummary(
+        flow=group["flow"][0],
+        subflow=group["subflow"][0],
+        path=paths[0] if len(paths) == 1 else None,
+        goodput_bit_s=_estimate(group, "goodput_bit_s"),
+        share=_estimate(group, "share"),
+        srtt_s=_estimate(group, "srtt_mean_s"),
+        cwnd_bytes=_estimate(group, "cwnd_mean_bytes"),
+    )
+
+
+def _link(group: pl.DataFrame) -> LinkSummary:
+    return LinkSummary(
+        link=group["link"][0],
+        utilisation=_estimate(group, "utilisation"),
+        drops_queue=_estimate(group, "drops_queue"),
+        drops_error=_estimate(group, "drops_error"),
+        queue_delay_s=_estimate(group, "queue_delay_mean_s"),
+    )
