@@ -28,9 +28,14 @@ impl Checker<'_, '_, '_> {
     /// All keys of a table.
     pub fn table(&mut self, section: &'static Section, table: &mut Table, path: &str) {
         let names: Vec<String> = table.entries.iter().map(|e| e.key.clone()).collect();
+        let readable =
+            |node: &&Node| section.key("kind").is_some_and(|key| scalar(key.kind, &node.value).is_ok());
+        let kind = table.get("kind").filter(readable).and_then(Node::as_text).map(str::to_owned);
         for name in names {
             match section.key(&name) {
                 None => self.unknown(section, table, &name, path),
+                // A key that does not apply is reported as such, whatever its value.
+                Some(key) if key.only.is_some() && kind.is_some() && key.only != kind.as_deref() => {}
                 Some(key) => {
                     if let Some(node) = table.get_mut(&name) {
                         self.value(key.kind, node, &join(path, &name));
@@ -64,9 +69,12 @@ impl Checker<'_, '_, '_> {
     }
 
     fn fault(&mut self, node: &mut Node, path: &str, fault: Fault) {
-        let key = path.to_owned();
-        self.report.add(node.at, fault.code, &key, fault.message, fault.help);
-        node.value = Value::Broken;
+        // A bad name is still what the rest of the file refers to.
+        let usable = fault.code == Code::BadName;
+        self.report.add(node.at, fault.code, path, fault.message, fault.help);
+        if !usable {
+            node.value = Value::Broken;
+        }
     }
 
     /// An algorithm by bare name or as a table. Without `kind` its options are checked once the kind is known.

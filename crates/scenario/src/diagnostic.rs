@@ -49,9 +49,8 @@ codes! {
     BadVia "E016" "`via` is not a way from the sender to the receiver"
     NeverHappens "E017" "a time at or after the end of the run"
     StopBeforeStart "E018" "a flow that stops before it starts"
-    NoPath "E019" "something that needs a path of its own between the two nodes"
-    TooMany "E020" "more of something than can be simulated sensibly"
-    BadOverride "E021" "an override that does not address a key"
+    TooMany "E019" "more of something than can be simulated sensibly"
+    BadOverride "E020" "an override that does not address a key"
     Internal "E099" "a fault of Ropewalk and not of the scenario"
 }
 
@@ -232,7 +231,11 @@ impl Place {
 /// The candidate that was most likely meant by `word`.
 pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
-    let limit = (word.chars().count() / 3).max(1);
+    // One wrong letter in three or four, two in six; a single letter is like any other.
+    let limit = match word.chars().count() {
+        0 | 1 => 0,
+        n => (n / 3).max(1),
+    };
     candidates
         .into_iter()
         .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate))
@@ -253,7 +256,7 @@ pub(crate) fn suggest<'c>(word: &str, what: &str, candidates: impl IntoIterator<
         nearest(word, all.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
     let more = if all.len() > SHOWN { format!(", and {} more", all.len() - SHOWN) } else { String::new() };
     match all.len() {
-        0 => format!("{guess}there is no {what}"),
+        0 => "there is none to choose from".into(),
         n => format!("{guess}{what}: {}{more}", all[..n.min(SHOWN)].join(", ")),
     }
 }

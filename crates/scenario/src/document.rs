@@ -35,7 +35,7 @@ impl Document {
     ) -> Result<Self, Diagnostics> {
         let mut report = Report::new(file, text, sets);
         let (tree, errors) = DeTable::parse_recoverable(text);
-        let Some(bad) = syntax::check(text, tree.get_ref(), &errors, &mut report) else {
+        let Some(bad) = syntax::check(text, &errors, &mut report) else {
             return Err(report.finish());
         };
         let mut root = Table::from_toml(tree.get_ref(), &bad);

@@ -112,13 +112,8 @@ fn merge_choice(base: &Node, own: &mut Node, layers: bool) {
         (Some((a, _)), Some((b, _))) => a == b,
         _ => true,
     };
-    let Some(own_table) = own.as_table_mut().filter(|_| same) else {
-        // A bare name of the same algorithm asks for nothing else.
-        if same && mine.is_some() && base.as_table().is_some() {
-            *own = base.clone();
-        }
-        return;
-    };
+    // A bare name asks for the defaults of its options.
+    let Some(own_table) = own.as_table_mut().filter(|_| same) else { return };
     match &base.value {
         Value::Text(_) => {
             if !own_table.has("kind") {
@@ -189,7 +184,7 @@ impl Likes<'_, '_, '_> {
             if names.iter().all(Option::is_some) {
                 let others = names.iter().enumerate().filter(|(i, _)| *i != index);
                 let others = others.filter_map(|(_, n)| n.as_deref());
-                let help = suggest(&name, &format!("each other {}", self.section.name), others);
+                let help = suggest(&name, &format!("other {}s", self.section.name), others);
                 let message = format!("there is no {} \"{name}\"", self.section.name);
                 self.report.add(at, Code::UnknownName, &format!("{}.like", self.path(index)), message, help);
             }

@@ -139,7 +139,7 @@ impl Writer<'_, '_, '_> {
         let names: Vec<String> =
             items.iter().enumerate().map(|(i, item)| address(section, i, item)).collect();
         let Some(index) = names.iter().position(|name| name == which.0) else {
-            let help = suggest(which.0, &format!("each {}", section.name), names.iter().map(String::as_str));
+            let help = suggest(which.0, "known", names.iter().map(String::as_str));
             let message = format!("there is no {} \"{}\"", section.name, which.0);
             return self.report.add(self.at(*which), Code::UnknownName, self.key, message, help);
         };

@@ -7,6 +7,9 @@ use crate::keys::AUTO;
 use crate::topology::{Topology, duplicate};
 use crate::tree::{Node, Origin, Table, Value};
 
+/// Addresses of one host.
+const MAX_ADDRESSES: usize = 256;
+
 /// A scenario needs something to run and something to run it over.
 pub(crate) fn something_to_run(root: &Table, report: &mut Report<'_>) {
     let missing = |list: &str| root.get(list).is_none_or(|node| !node.is_broken() && node.items().is_empty());
@@ -76,7 +79,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         {
             let wires = topology.wires.iter();
             let known = wires.flat_map(|w| std::iter::once(&w.name).chain(&w.directions)).map(String::as_str);
-            let help = suggest(name, "links", known);
+            let help = suggest(name, "paths and links", known);
             let message = format!("there is no path or link \"{name}\"");
             report.add(node.at, Code::UnknownName, &format!("{path}.link"), message, help);
         }
@@ -169,8 +172,14 @@ impl Rules<'_, '_, '_> {
             let message = format!("\"{name}\" does not lead to \"{to}\"");
             self.add(via_at, Code::BadVia, "via", message, leaving(topology, from));
         }
-        if !topology.wires.iter().any(direct) {
-            self.needs_path(flow, topology, from, to);
+        for (key, node) in [("from", from), ("to", to)] {
+            if topology.degree(node) > MAX_ADDRESSES {
+                let at = flow.get(key).map_or(Origin::Default, |node| node.at);
+                let message =
+                    format!("{} links end at \"{}\"", topology.degree(node), topology.hosts[node].name);
+                let help = format!("an end of a flow has an address on each, at most {MAX_ADDRESSES}");
+                self.add(at, Code::TooMany, key, message, help);
+            }
         }
         let first = topology.wires.iter().find(|wire| wire.source.0 == "path" && direct(wire));
         if let (Some(wire), false) = (first, flow.has("via")) {
@@ -194,7 +203,7 @@ impl Rules<'_, '_, '_> {
         let name = node.as_text()?;
         let Some(wire) = topology.wire(name) else {
             if !topology.wires_partial {
-                let help = suggest(name, "links", topology.wires.iter().map(|w| w.name.as_str()));
+                let help = suggest(name, "paths and links", topology.wires.iter().map(|w| w.name.as_str()));
                 let message = format!("there is no path or link \"{name}\"");
                 self.add(node.at, Code::UnknownName, "via", message, help);
             }
@@ -207,28 +216,6 @@ impl Rules<'_, '_, '_> {
             return None;
         }
         Some((wire, node.at))
-    }
-
-    /// Paths of their own exist only between nodes that a cable joins.
-    fn needs_path(&mut self, flow: &Table, topology: &Topology, from: usize, to: usize) {
-        let [from, to] = [from, to].map(|node| &topology.hosts[node].name);
-        let message =
-            |what: &str| format!("{what}, but no path or link joins \"{from}\" and \"{to}\" directly");
-        if let Some(transport) = flow.get("transport")
-            && let Some(table) = transport.as_table()
-            && let Some(manager) = table.table("path_manager")
-            && manager.text("kind") == Some("per-path")
-        {
-            let (at, _) = blame(table, &["path_manager"], transport.at);
-            let help = "choose path_manager = \"fullmesh\" or \"ndiffports\"".into();
-            let message = message("path manager per-path opens a subflow on each path");
-            self.add(at, Code::NoPath, "transport.path_manager", message, help);
-        }
-        if flow.flag("compare_paths") == Some(true) {
-            let (at, _) = blame(flow, &["compare_paths"], Origin::Default);
-            let message = message("there are no single paths to compare with");
-            self.add(at, Code::NoPath, "compare_paths", message, "remove `compare_paths`".into());
-        }
     }
 
     /// Recovery by SACK needs SACK.

@@ -122,6 +122,8 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
 
 fn unit_example(kind: Kind) -> Option<&'static str> {
     match kind {
+        // Times of the run are seconds, those of a protocol or a link milliseconds.
+        Kind::Duration { max, .. } if max > Nanos::from_secs(86_400) => Some("s"),
         Kind::Duration { .. } | Kind::Plain(OptionKind::Duration) => Some("ms"),
         Kind::Size { .. } | Kind::Buffer { .. } | Kind::Plain(OptionKind::Size) => Some("B"),
         Kind::Rate { .. } | Kind::Plain(OptionKind::Rate) => Some("Mbit/s"),
@@ -259,7 +261,7 @@ fn unit_fault(text: &str, error: &UnitError, units: &[&'static str]) -> Fault {
         .or_else(|| if units.contains(&unit) { None } else { nearest(unit, units.iter().copied()) });
     let help = match better {
         Some(better) if !number.is_empty() && !number.starts_with('-') && !unit.is_empty() => {
-            format!("did you mean \"{number}{better}\"? {}", units.join(", "))
+            format!("did you mean \"{number}{better}\"? units: {}", units.join(", "))
         }
         _ => allowed.into(),
     };

@@ -1,56 +1,45 @@
 //! Mistakes in the TOML itself: each reported once, and how far the rest of the file can still be checked.
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue, Error};
+use toml::de::Error;
 
 use crate::diagnostic::{Code, Report};
 use crate::tree::Origin;
 
 /// Reports all syntax errors. Returns the offsets of unreadable values if the rest of the tree is as it was meant,
 /// and nothing if a bracket or a key is broken: then what follows would be reported wrongly.
-pub(crate) fn check(
-    text: &str,
-    tree: &DeTable<'_>,
-    errors: &[Error],
-    report: &mut Report<'_>,
-) -> Option<Vec<usize>> {
-    let start = |error: &Error| error.span().map_or(0, |span| span.start);
-    let swallowed: Vec<std::ops::Range<usize>> = errors
-        .iter()
-        .filter(|e| {
-            e.message().starts_with("unclosed inline table") || e.message().starts_with("unclosed array,")
-        })
-        .filter_map(|e| opening(tree, start(e)).map(|open| open..start(e)))
-        .collect();
-    let mut seen = Vec::new();
-    let mut add = |at: usize, end: usize, message: String, help: String| {
-        let line = text.get(..at).map_or(0, |before| before.matches('\n').count());
-        if !seen.contains(&line) {
-            seen.push(line);
-            report.add(Origin::File { start: at, end }, Code::Syntax, "", message, help);
-        }
-    };
-    for region in &swallowed {
-        let bracket = text[region.start..].chars().next().unwrap_or('[');
-        let close = if bracket == '{' { '}' } else { ']' };
-        let message = format!("`{bracket}` is never closed");
-        add(region.start, region.start + 1, message, format!("add `{close}`"));
-    }
-    let mut sound = swallowed.is_empty();
+pub(crate) fn check(text: &str, errors: &[Error], report: &mut Report<'_>) -> Option<Vec<usize>> {
+    let mut errors: Vec<(usize, &Error)> =
+        errors.iter().map(|error| (error.span().map_or(0, |span| span.start), error)).collect();
+    errors.sort_by_key(|(start, _)| *start);
+    let unclosed =
+        |message: &str| ["unclosed inline table", "unclosed array,"].iter().any(|m| message.starts_with(m));
+    // An open bracket swallows everything after it, and every line of that looks wrong.
+    let open = errors.iter().any(|(_, e)| unclosed(e.message())).then(|| open_bracket(text)).flatten();
+    let mut sound = open.is_none();
     let mut bad = Vec::new();
-    let mut sorted: Vec<&Error> = errors.iter().collect();
-    sorted.sort_by_key(|error| start(error));
-    for error in sorted {
-        let span = error.span().unwrap_or(0..0);
-        if swallowed.iter().any(|region| region.contains(&span.start) || region.end == span.start) {
-            continue;
+    let mut last_line = None;
+    for (start, error) in errors {
+        if open.is_some_and(|open| start > open) {
+            break;
         }
-        let line_start = text.get(..span.start).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
+        let before = text.get(..start).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         let in_header = text.get(line_start..).is_some_and(|line| line.trim_start().starts_with('['));
         sound &= !in_header && is_local(error.message());
         // The place after an unclosed quote belongs to the value before it.
-        bad.extend([span.start, span.start.saturating_sub(1)]);
-        add(span.start, span.end, error.message().into(), cure(text, error));
+        bad.extend([start, start.saturating_sub(1)]);
+        if last_line != Some(line_start) {
+            let end = error.span().map_or(start, |span| span.end);
+            let message = error.message().to_owned();
+            report.add(Origin::File { start, end }, Code::Syntax, "", message, cure(text, error));
+        }
+        last_line = Some(line_start);
+    }
+    if let Some(open) = open {
+        let bracket = if text[open..].starts_with('{') { ('{', '}') } else { ('[', ']') };
+        let at = Origin::File { start: open, end: open + 1 };
+        let message = format!("`{}` is never closed", bracket.0);
+        report.add(at, Code::Syntax, "", message, format!("add `{}`", bracket.1));
     }
     sound.then_some(bad)
 }
@@ -80,15 +69,44 @@ fn cure(text: &str, error: &Error) -> String {
     "see https://toml.io for the syntax of TOML".into()
 }
 
-/// Where the innermost list or inline table begins that ends at `end`.
-fn opening(table: &DeTable<'_>, end: usize) -> Option<usize> {
-    fn inside(value: &Spanned<DeValue<'_>>, end: usize) -> Option<usize> {
-        let inner = match value.get_ref() {
-            DeValue::Array(items) => items.iter().find_map(|item| inside(item, end)),
-            DeValue::Table(table) => opening(table, end),
-            _ => return None,
-        };
-        inner.or((value.span().end == end && value.span().start < end).then_some(value.span().start))
+/// The first bracket that no other closes. Strings and comments are skipped.
+fn open_bracket(text: &str) -> Option<usize> {
+    let mut open: Vec<(usize, char)> = Vec::new();
+    let mut rest = text.char_indices();
+    while let Some((at, c)) = rest.next() {
+        match c {
+            '#' => skip_to(&mut rest, '\n', false),
+            '"' | '\'' => {
+                let triple: String = std::iter::repeat_n(c, 3).collect();
+                if text[at..].starts_with(&triple) {
+                    let body = at + triple.len();
+                    let end = text[body..].find(&triple).map_or(text.len(), |i| body + i + triple.len());
+                    while rest.clone().next().is_some_and(|(i, _)| i < end) {
+                        rest.next();
+                    }
+                } else {
+                    skip_to(&mut rest, c, c == '"');
+                }
+            }
+            '{' => open.push((at, '}')),
+            '[' => open.push((at, ']')),
+            '}' | ']' if open.last().is_some_and(|(_, close)| *close == c) => {
+                open.pop();
+            }
+            _ => {}
+        }
     }
-    table.iter().find_map(|(_, value)| inside(value, end))
+    open.first().map(|(at, _)| *at)
+}
+
+/// To the end of a string or of the line.
+fn skip_to(rest: &mut std::str::CharIndices<'_>, end: char, escapes: bool) {
+    while let Some((_, c)) = rest.next() {
+        if c == end || c == '\n' {
+            return;
+        }
+        if escapes && c == '\\' {
+            rest.next();
+        }
+    }
 }

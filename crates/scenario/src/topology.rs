@@ -116,6 +116,8 @@ impl Topology {
                 let index = self.hosts.len();
                 if self.nodes.insert(name.clone(), index..index + 1).is_some() {
                     duplicate(report, at, &path, "node", &name);
+                    // It may have been meant to have a name that others refer to.
+                    self.nodes_partial = true;
                 }
                 self.hosts.push(Host { name, forward });
             }
@@ -130,7 +132,8 @@ impl Topology {
     /// The ends of a path exist without being declared.
     fn implied_nodes(&mut self, root: &mut Table, report: &mut Report<'_>) {
         let mut added = Vec::new();
-        let (paths, _) = named(root, "path");
+        let (paths, partial) = named(root, "path");
+        self.nodes_partial |= partial;
         for (_, path, name, _) in paths {
             for end in ["from", "to"] {
                 let Some(node) = path.get(end) else { continue };
@@ -205,6 +208,7 @@ impl Topology {
             let taken = self.wires.iter().any(|w| w.name == name || w.name.starts_with(&format!("{name}.")));
             if taken {
                 duplicate(report, at, &format!("{path}.name"), "path, link or mesh", name);
+                self.wires_partial = true;
                 continue;
             }
             let pairs = match list {
@@ -217,6 +221,8 @@ impl Topology {
             };
             let Some(pairs) = pairs else {
                 self.wires_partial = true;
+                // Its ends may have been meant to be other nodes.
+                self.nodes_partial |= list == "path";
                 continue;
             };
             if self.wires.len() + pairs.len() > MAX_CABLES {
@@ -352,6 +358,11 @@ impl Topology {
         let other = if a == from { b } else { a };
         let forwards = |node: usize| self.hosts[node].forward;
         other == to || (forwards(other) && self.reached(other, Some(from), forwards)[to])
+    }
+
+    /// How many cables end at `node`.
+    pub fn degree(&self, node: usize) -> usize {
+        self.neighbours[node].len()
     }
 
     pub fn is_isolated(&self, node: usize) -> bool {

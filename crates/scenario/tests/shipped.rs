@@ -1,28 +1,189 @@
-//! The scenario files that come with Ropewalk.
+//! The scenario files that come with Ropewalk, the schema and the reference page.
 
-use std::path::{Path, PathBuf};
+mod common;
 
-use scenario::{Document, Registries};
+use common::{BASE, ROUTED, assert_round_trip, good, root, shipped};
+use scenario::model::{Ecmp, Scenario};
+use scenario::{Registries, reference_markdown, schema};
+use serde_json::Value as Json;
+use transport::config::PathManager;
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-fn shipped() -> Vec<(PathBuf, String)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|ext| ext == "toml"));
-    files.sort();
-    assert!(files.len() >= 3, "{files:?}");
-    files.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+fn scenario(name: &str) -> Scenario {
+    let (_, text) = shipped().into_iter().find(|(n, _)| n == name).unwrap_or_default();
+    good(&text, &[]).scenario
 }
 
 #[test]
 fn each_parses_and_survives_its_own_expansion() {
-    let registries = Registries::builtin();
-    for (path, text) in shipped() {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let document = Document::parse(&text, &name, &[], &registries).unwrap_or_else(|e| panic!("{e}"));
-        let expanded = document.to_toml();
-        let again =
-            Document::parse(&expanded, &name, &[], &registries).unwrap_or_else(|e| panic!("{e}\n{expanded}"));
-        assert_eq!(document.scenario, again.scenario, "{name}");
-        assert_eq!(expanded, again.to_toml(), "{name}");
+    for (_, text) in shipped() {
+        assert_round_trip(&good(&text, &[]));
     }
+}
+
+#[test]
+fn two_geo_beams_is_m_def() {
+    let s = scenario("two-geo-beams.toml");
+    assert_eq!((s.duration, s.seeds.len(), s.cables.len()), (Nanos::from_secs(30), 20, 2));
+    for cable in &s.cables {
+        let [up, down] = &cable.directions;
+        assert_eq!((up.rate, down.rate), (BitsPerSecond(3_000_000), BitsPerSecond(10_000_000)));
+        for direction in [up, down] {
+            assert_eq!(direction.delay, Nanos::from_millis(250));
+            assert_eq!(direction.queue.to_string(), "1000p");
+            let loss = direction
+                .loss
+                .as_ref()
+                .map(|l| (l.kind.as_str(), l.options.probability("probability").get()));
+            assert_eq!(loss, Some(("packet", 0.01)));
+        }
+    }
+    let flow = &s.flows[0];
+    assert!(flow.compare_paths && !flow.opened_by_receiver);
+    assert_eq!((flow.via, flow.stop), (Some(0), SimTime::from_secs(30)));
+    let mptcp = flow.transport.mptcp.as_ref().map(|m| (m.scheduler.kind.as_str(), m.config.path_manager));
+    assert_eq!(mptcp, Some(("minrtt", PathManager::PerPath { subflows: 1 })));
+    assert_eq!((flow.transport.congestion.kind.as_str(), flow.transport.tcp.mss), ("cubic", Bytes(1448)));
+}
+
+#[test]
+fn layered_graph_has_its_layers() {
+    let s = scenario("layered-graph.toml");
+    assert_eq!((s.ecmp, s.nodes.len()), (Ecmp::Flow, 30));
+    assert_eq!(s.cables.len(), 15 + 12 + 24 + 24 + 12 + 15);
+    let names: Vec<(&str, &str)> =
+        s.flows.iter().map(|f| (s.nodes[f.from].name.as_str(), s.nodes[f.to].name.as_str())).collect();
+    let pairs = [
+        ("left1", "right5"),
+        ("left2", "right4"),
+        ("left3", "right3"),
+        ("left4", "right2"),
+        ("left5", "right1"),
+    ];
+    assert_eq!(names, pairs);
+    for flow in &s.flows {
+        assert_eq!((flow.transport.congestion.kind.as_str(), flow.via), ("lia", None));
+        assert_eq!(flow.transport.mptcp.as_ref().map(|m| m.scheduler.kind.as_str()), Some("roundrobin"));
+    }
+    assert!(s.cables.iter().any(|c| c.name == "space-left.left-dish4-sat6"));
+}
+
+/// Enough of JSON Schema for our own; patterns are left out.
+fn violations(schema: &Json, root: &Json, value: &Json, path: &str) -> Vec<String> {
+    if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
+        let target = root.pointer(reference.trim_start_matches('#'));
+        return target.map_or(vec![format!("{path}: no {reference}")], |t| violations(t, root, value, path));
+    }
+    let mut found = Vec::new();
+    if *schema == Json::Bool(false) {
+        found.push(format!("{path}: refused"));
+    }
+    let kind = match value {
+        Json::Object(_) => "object",
+        Json::Array(_) => "array",
+        Json::String(_) => "string",
+        Json::Bool(_) => "boolean",
+        Json::Number(n) if n.is_i64() => "integer",
+        _ => "number",
+    };
+    if let Some(wanted) = schema.get("type").and_then(Json::as_str)
+        && wanted != kind
+        && !(wanted == "number" && kind == "integer")
+    {
+        found.push(format!("{path}: {kind} is not {wanted}"));
+    }
+    let limit = |name: &str| schema.get(name).and_then(Json::as_f64);
+    if let Some(n) = value.as_f64()
+        && (limit("minimum").is_some_and(|min| n < min) || limit("maximum").is_some_and(|max| n > max))
+    {
+        found.push(format!("{path}: {n} is out of bounds"));
+    }
+    if schema.get("const").is_some_and(|c| c != value) {
+        found.push(format!("{path}: not the constant"));
+    }
+    if schema.get("enum").and_then(Json::as_array).is_some_and(|all| !all.contains(value)) {
+        found.push(format!("{path}: {value} is none of the words"));
+    }
+    if let Some(any) = schema.get("anyOf").and_then(Json::as_array)
+        && !any.iter().any(|s| violations(s, root, value, path).is_empty())
+    {
+        found.push(format!("{path}: {value} fits no alternative"));
+    }
+    for rule in schema.get("allOf").and_then(Json::as_array).into_iter().flatten() {
+        if violations(&rule["if"], root, value, path).is_empty() {
+            found.extend(violations(&rule["then"], root, value, path));
+        }
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        if let Some(items) = schema.get("items") {
+            found.extend(violations(items, root, item, &format!("{path}.{index}")));
+        }
+    }
+    let Some(object) = value.as_object() else { return found };
+    for name in schema.get("required").and_then(Json::as_array).into_iter().flatten() {
+        if !object.contains_key(name.as_str().unwrap_or_default()) {
+            found.push(format!("{path}: {name} is missing"));
+        }
+    }
+    for (key, value) in object {
+        match schema.get("properties").and_then(|p| p.get(key)) {
+            Some(property) => found.extend(violations(property, root, value, &format!("{path}.{key}"))),
+            None if schema.get("additionalProperties") == Some(&Json::Bool(false)) => {
+                found.push(format!("{path}.{key}: unknown"));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+fn to_json(value: &toml::Value) -> Json {
+    match value {
+        toml::Value::String(s) => s.as_str().into(),
+        toml::Value::Integer(n) => (*n).into(),
+        toml::Value::Float(x) => (*x).into(),
+        toml::Value::Boolean(b) => (*b).into(),
+        toml::Value::Array(items) => items.iter().map(to_json).collect(),
+        toml::Value::Table(table) => table.iter().map(|(k, v)| (k.clone(), to_json(v))).collect(),
+        toml::Value::Datetime(_) => Json::Null,
+    }
+}
+
+#[test]
+fn the_schema_accepts_files_and_their_expansions_and_refuses_others() {
+    let schema = schema(&Registries::builtin());
+    let check = |text: &str| {
+        let table: toml::Table = text.parse().unwrap_or_else(|e| panic!("{e}"));
+        violations(&schema, &schema, &to_json(&toml::Value::Table(table)), "")
+    };
+    let own = [("base".to_owned(), BASE.to_owned()), ("routed".to_owned(), ROUTED.to_owned())];
+    for (name, text) in shipped().into_iter().chain(own) {
+        assert_eq!(check(&text), Vec::<String>::new(), "{name}");
+        assert_eq!(check(&good(&text, &[]).to_toml()), Vec::<String>::new(), "expanded {name}");
+    }
+    for (from, to) in [
+        ("rate = ", "rte = "),
+        ("\"mptcp\"", "\"tcp\", scheduler = \"minrtt\""),
+        ("\"mptcp\"", "\"sctp\""),
+        ("duration = \"30s\"", ""),
+        ("up = false", "up = 3"),
+        ("\"mptcp\"", "\"mptcp\", congestion = \"nosuch\""),
+        ("delay = \"250ms\"", "delay = \"250ms\", loss = { kind = \"packet\", probability = 2 }"),
+    ] {
+        assert!(!check(&BASE.replace(from, to)).is_empty(), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let file = root().join("docs/reference/scenario.md");
+    let page = reference_markdown(&Registries::builtin());
+    if std::env::var_os("ROPEWALK_BLESS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        committed == page,
+        "docs/reference/scenario.md is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p scenario --test shipped"
+    );
 }

@@ -23,6 +23,8 @@ pub(crate) struct Section {
     pub keys: &'static [Key],
     /// Written on one line inside its parent.
     pub inline: bool,
+    /// Its compulsory keys may come from elsewhere (`like`, `both`), but for `name`.
+    pub inherits: bool,
 }
 
 /// One key.

@@ -45,6 +45,7 @@ pub(crate) static ROOT: Section = Section {
     what: "a scenario",
     doc: "The top level of the file.",
     inline: false,
+    inherits: false,
     keys: &[
         key(
             "name",
@@ -74,8 +75,9 @@ pub(crate) static ROOT: Section = Section {
 static ROUTING: Section = Section {
     name: "routing",
     what: "`routing`",
-    doc: "Packets take a way with the fewest hops; the nodes of a `[[path]]` are one hop apart.",
+    doc: "Packets take a way with the fewest links.",
     inline: false,
+    inherits: false,
     keys: &[key(
         "ecmp",
         words(&["flow", "packet"]),
@@ -89,6 +91,7 @@ static RECORD: Section = Section {
     what: "`record`",
     doc: "What is written down while the run goes on.",
     inline: false,
+    inherits: false,
     keys: &[key(
         "interval",
         Kind::Duration { min: Nanos::from_millis(1), max: YEAR },
@@ -102,6 +105,7 @@ static NODE: Section = Section {
     what: "a node",
     doc: "A host or a router. The ends of a `[[path]]` exist without being declared.",
     inline: false,
+    inherits: false,
     keys: &[
         key("name", Kind::Name, Default::Compulsory, "its name; with `count` above 1 the stem of the names"),
         key("count", integer(1, 1000), Default::Text("1"), "this many nodes: \"r\" with 3 means r1, r2, r3"),
@@ -114,6 +118,7 @@ pub(crate) static DIRECTION: Section = Section {
     what: "a link direction",
     doc: "One direction of a link: a transmitter with a drop-tail queue, then a delay, then loss.",
     inline: true,
+    inherits: true,
     keys: &[
         key("rate", RATE, Default::Compulsory, "serialisation rate"),
         key("delay", DELAY, Default::Compulsory, "propagation delay, one way"),
@@ -138,6 +143,7 @@ static PATH: Section = Section {
     what: "a path",
     doc: "A link of its own between a client and a server, with an address at each end.",
     inline: false,
+    inherits: true,
     keys: &[
         key("name", Kind::Name, Default::Compulsory, "its name; its directions are NAME.up and NAME.down"),
         key(
@@ -159,6 +165,7 @@ static LINK: Section = Section {
     what: "a link",
     doc: "A link between two declared nodes.",
     inline: false,
+    inherits: true,
     keys: &[
         key(
             "name",
@@ -185,6 +192,7 @@ static MESH: Section = Section {
     doc: "A link from each node on the left to each on the right, named NAME.LEFT-RIGHT. The name of a counted node \
           stands for all of its nodes.",
     inline: false,
+    inherits: false,
     keys: &[
         key("name", Kind::Name, Default::Compulsory, "its name, the first part of the names of its links"),
         key("left", Kind::Nodes { exactly: None }, Default::Compulsory, "nodes on the one side"),
@@ -200,6 +208,7 @@ static FLOW: Section = Section {
     what: "a flow",
     doc: "An application over a transport between two nodes.",
     inline: false,
+    inherits: true,
     keys: &[
         key("name", Kind::Name, Default::Compulsory, "its name"),
         key(
@@ -245,6 +254,7 @@ pub(crate) static TRANSPORT: Section = Section {
     what: "a transport",
     doc: "TCP or MPTCP with all its settings; those of TCP hold for each subflow.",
     inline: false,
+    inherits: true,
     keys: &[
         key("kind", words(&["tcp", "mptcp"]), Default::Compulsory, "one path or several"),
         key("profile", Kind::Profile, Default::Text("linux"), "where the other defaults come from"),
@@ -346,6 +356,7 @@ static EVENT: Section = Section {
     what: "an event",
     doc: "A change of a link while the run goes on.",
     inline: false,
+    inherits: false,
     keys: &[
         key("at", INSTANT, Default::Compulsory, "when"),
         key(
@@ -363,6 +374,7 @@ static SET: Section = Section {
     what: "`set`",
     doc: "New values of a link direction; at least one.",
     inline: true,
+    inherits: false,
     keys: &[
         key("rate", RATE, Default::Absent, "serialisation rate"),
         key("delay", DELAY, Default::Absent, "propagation delay, one way"),

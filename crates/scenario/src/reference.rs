@@ -1,0 +1,166 @@
+//! The reference page of scenario files, made of the key tables.
+
+use std::fmt::Write;
+
+use units::OptionKind;
+
+use crate::diagnostic::Code;
+use crate::keys::{Default, Kind, ROOT, Section};
+use crate::profiles::profiles;
+use crate::registries::{Catalogue, Registries};
+
+const INTRODUCTION: &str = "\
+# Scenario files
+
+<!-- Generated from the key tables of `crates/scenario`; a test says how to make it anew. -->
+
+A scenario is a TOML file: links, flows, and what changes while the run goes on. Everything that a run depends on is
+in it and in the seed. Unknown keys are errors.
+
+* **Quantities** have their unit: `\"275ms\"`, `\"20Mbit/s\"`, `\"64KiB\"`, `\"100p\"` (packets). A bare number is an error.
+  Units are ns, us, ms, s, min; bit/s, kbit/s, Mbit/s, Gbit/s; B, kB, MB, GB, KiB, MiB, GiB.
+  Probabilities are numbers between 0 and 1, or text such as `\"1%\"`.
+* **Names** consist of letters, digits, `-` and `_`.
+* **Algorithms** are chosen by name, `congestion = \"cubic\"`, or by a table with options,
+  `loss = { kind = \"packet\", probability = 0.01 }`. Options that are not given have their defaults; so has `kind`
+  itself where the key has a default.
+* **`like`** takes every key that is not given from another path, link or flow; tables inside are merged key by key,
+  the options of an algorithm as long as its name is the same.
+* **`both`** gives keys to both directions of a link; what a direction says itself comes first, and both come before
+  `like`.
+* **Overrides** (`--set KEY=VALUE`) act as if they stood in the file, before `like`. Keys are dotted, tables are
+  addressed by name and events by their position from 0: `duration=10s`, `path.beam1.up.rate=5Mbit/s`,
+  `flow.upload.transport.congestion.hystart=true`, `event.0.at=3s`. An override of `both` holds for both directions
+  whatever the file says of one. Values need no quotes.
+";
+
+/// The page in Markdown, with the algorithms of `registries`.
+pub fn reference_markdown(registries: &Registries) -> String {
+    let mut out = INTRODUCTION.to_owned();
+    let mut sections = Vec::new();
+    collect(&ROOT, String::from("Top level"), &mut sections);
+    for (section, title) in sections {
+        keys(&mut out, section, &title);
+    }
+    transport_profiles(&mut out);
+    for catalogue in
+        [Catalogue::Congestion, Catalogue::Scheduler, Catalogue::PathManager, Catalogue::Loss, Catalogue::App]
+    {
+        algorithms(&mut out, catalogue, registries);
+    }
+    codes(&mut out);
+    out
+}
+
+/// Each section once, in the order of the tables.
+fn collect(section: &'static Section, title: String, found: &mut Vec<(&'static Section, String)>) {
+    if found.iter().any(|(known, _)| known.name == section.name) {
+        return;
+    }
+    found.push((section, title));
+    for key in section.keys {
+        match key.kind {
+            Kind::Tables(inner) => collect(inner, format!("`[[{}]]`", inner.name), found),
+            Kind::Table(inner) if section.name == ROOT.name => {
+                collect(inner, format!("`[{}]`", inner.name), found)
+            }
+            Kind::Table(inner) => collect(inner, format!("The keys of {}", inner.what), found),
+            _ => {}
+        }
+    }
+}
+
+// Writing to a string cannot fail.
+fn put(out: &mut String, line: &str) {
+    let _ = writeln!(out, "{line}");
+}
+
+fn table(out: &mut String, head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    put(out, &format!("| {} |", head.join(" | ")));
+    put(out, &format!("|{}", "---|".repeat(head.len())));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        put(out, &format!("| {} |", cells.join(" | ")));
+    }
+}
+
+fn keys(out: &mut String, section: &Section, title: &str) {
+    put(out, &format!("\n## {title}\n\n{}\n", section.doc));
+    let rows = section.keys.iter().map(|key| {
+        let only = key.only.map_or(String::new(), |only| format!(" (only {only})"));
+        let default = match key.default {
+            Default::Compulsory => "**compulsory**".into(),
+            Default::Absent => "–".into(),
+            Default::Text("") => "empty".into(),
+            Default::Text(text) => format!("`{text}`"),
+            Default::Profile => "of the profile".into(),
+            Default::Derived(what) => what.into(),
+            Default::Keys => "of its keys".into(),
+        };
+        vec![format!("`{}`{only}", key.name), sentence(key.doc), key.kind.what(), default]
+    });
+    table(out, &["Key", "Meaning", "Value", "Default"], rows);
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn transport_profiles(out: &mut String) {
+    put(out, "\n## Profiles\n\nComplete sets of transport settings; each key can be overridden.\n");
+    let all = profiles();
+    table(
+        out,
+        &["Profile", "What it is"],
+        all.iter().map(|p| vec![format!("`{}`", p.name), sentence(&p.summary)]),
+    );
+    put(out, "");
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in all.iter().flat_map(|p| &p.values) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let head: Vec<&str> = std::iter::once("Key").chain(all.iter().map(|p| p.name)).collect();
+    let rows = names.into_iter().map(|name| {
+        let value = |p: &crate::Profile| {
+            let found = p.values.iter().find(|(key, _)| key == name);
+            found.map_or_else(|| "–".to_owned(), |(_, value)| format!("`{}`", value.replace('"', "")))
+        };
+        std::iter::once(format!("`{name}`")).chain(all.iter().map(value)).collect()
+    });
+    table(out, &head, rows);
+    put(
+        out,
+        "\n`mptcp.` stands before what holds only for `kind = \"mptcp\"`. Without `receive_buffer_max` the receive",
+    );
+    put(out, "buffer is fixed.");
+}
+
+fn algorithms(out: &mut String, catalogue: Catalogue, registries: &Registries) {
+    put(out, &format!("\n## {}s\n", sentence(catalogue.what())));
+    let rows = registries.all(catalogue).into_iter().flat_map(|algorithm| {
+        let first =
+            vec![format!("`{}`", algorithm.name), sentence(algorithm.summary), String::new(), String::new()];
+        let options = algorithm.options.iter().map(|option| {
+            let default = option.default.map_or("**compulsory**".into(), |text| format!("`{text}`"));
+            let what = match option.kind {
+                OptionKind::Integer { min, max: u64::MAX } => format!("a whole number from {min} on"),
+                kind => Kind::Plain(kind).what(),
+            };
+            vec![format!("– `{}`", option.name), sentence(option.doc), what, default]
+        });
+        std::iter::once(first).chain(options).collect::<Vec<_>>()
+    });
+    table(out, &["Name, options", "Meaning", "Value", "Default"], rows);
+}
+
+fn codes(out: &mut String) {
+    put(
+        out,
+        "\n## Error codes\n\nAll mistakes of a file are reported at once, each with its place and its cure.\n",
+    );
+    let rows = Code::ALL.iter().map(|code| vec![code.as_str().to_owned(), sentence(code.meaning().trim())]);
+    table(out, &["Code", "Meaning"], rows);
+}

@@ -1,0 +1,278 @@
+//! Wrong files: the place, the code and the cure of each mistake, each reported once and all at the same time.
+
+mod common;
+
+use common::{BASE, ROUTED, good, parse};
+
+/// `(what to replace, by what, [(line, column, code, part of the cure)])`.
+type Row = (&'static str, &'static str, &'static [(usize, usize, &'static str, &'static str)]);
+
+fn check(base: &str, rows: &[Row]) {
+    let mut wrong = Vec::new();
+    for (from, to, expected) in rows {
+        assert!(base.contains(from), "{from}");
+        let text = base.replacen(from, to, 1);
+        let found = match parse(&text, &[]) {
+            Ok(_) => panic!("accepted: {from} -> {to}"),
+            Err(found) => found,
+        };
+        let places: Vec<_> = found.iter().map(|d| (d.line, d.column, d.code.as_str())).collect();
+        let wanted: Vec<_> = expected.iter().map(|(line, column, code, _)| (*line, *column, *code)).collect();
+        let cured =
+            found.iter().zip(*expected).all(|(d, (.., cure))| d.help.contains(cure) && d.file == "test.toml");
+        if places != wanted || !cured {
+            wrong.push(format!("{from} -> {to}\nwanted {expected:?}, found\n{found}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn single_values() {
+    check(
+        BASE,
+        &[
+            ("\"30s\"", "30", &[(1, 12, "E004", "\"30s\"")]),
+            ("\"30s\"", "\"30\"", &[(1, 12, "E005", "275ms")]),
+            ("\"30s\"", "\"30 sec\"", &[(1, 12, "E005", "\"30s\"")]),
+            ("\"30s\"", "\"0s\"", &[(1, 12, "E005", "at least")]),
+            ("\"30s\"", "\"unlimited\"", &[(1, 12, "E005", "at most")]),
+            ("\"30s\"", "1979-05-27", &[(1, 12, "E004", "a duration")]),
+            ("\"3Mbit/s\"", "\"3Mbps\"", &[(5, 17, "E005", "\"3Mbit/s\"")]),
+            ("\"3Mbit/s\"", "\"0Mbit/s\"", &[(5, 17, "E005", "at least \"1bit/s\"")]),
+            ("\"3Mbit/s\"", "3", &[(5, 17, "E004", "\"3Mbit/s\"")]),
+            ("rate = \"3Mbit/s\"", "rte = \"3Mbit/s\"", &[(5, 10, "E002", "did you mean `rate`?")]),
+            ("\"250ms\" }", "\"250ms\", queue = 100 }", &[(5, 53, "E004", "\"100p\"")]),
+            ("\"250ms\" }", "\"250ms\", loss = \"packet\" }", &[(5, 52, "E003", "probability = ")]),
+            (
+                "\"250ms\" }",
+                "\"250ms\", loss = { kind = \"packet\", probability = 2 } }",
+                &[(5, 85, "E005", "between 0 and 1")],
+            ),
+            (
+                "\"250ms\" }",
+                "\"250ms\", loss = { kind = \"packet\", probablity = 0.1 } }",
+                &[(5, 71, "E002", "`probability`")],
+            ),
+            (
+                "\"250ms\" }",
+                "\"250ms\", loss = { probability = 0.1 } }",
+                &[(5, 52, "E003", "none, packet, ber")],
+            ),
+            ("\"250ms\" }", "\"250ms\", loss = \"packets\" }", &[(5, 52, "E006", "did you mean `packet`?")]),
+            ("\"beam1\"", "\"beam 1\"", &[(4, 8, "E007", "\"beam-1\""), (16, 8, "E009", "beam 1")]),
+            ("\"upload\"", "\"\"", &[(9, 8, "E007", "letters, digits")]),
+            ("name = \"upload\"", "", &[(8, 1, "E003", "`name`")]),
+            ("duration = \"30s\"", "duration = \"30s\"\nseeds = [1, 2, 1]", &[(2, 9, "E005", "once")]),
+            ("duration = \"30s\"", "duration = \"30s\"\nseeds = []", &[(2, 9, "E005", "list of seeds")]),
+            (
+                "duration = \"30s\"",
+                "duration = \"30s\"\nseeds = 99999999999999999999",
+                &[(2, 9, "E004", "1000000")],
+            ),
+            ("up = false", "up = \"false\"", &[(17, 14, "E004", "leave out the quotes: false")]),
+        ],
+    );
+}
+
+#[test]
+fn transports() {
+    check(
+        BASE,
+        &[
+            ("\"mptcp\"", "\"mptpc\"", &[(12, 22, "E006", "did you mean `mptcp`?")]),
+            ("\"mptcp\"", "\"tcp\", scheduler = \"minrtt\"", &[(12, 29, "E011", "kind = \"mptcp\"")]),
+            ("kind = \"mptcp\"", "profile = \"linux\"", &[(12, 13, "E003", "`kind`")]),
+            ("\"mptcp\"", "\"tcp\", profile = \"linus\"", &[(12, 39, "E006", "did you mean `linux`?")]),
+            ("\"mptcp\"", "\"tcp\", congestion = \"cubik\"", &[(12, 42, "E006", "did you mean `cubic`?")]),
+            ("\"mptcp\"", "\"tcp\", congestion = { hystrat = true }", &[(12, 44, "E002", "`hystart`")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", sack = false",
+                &[(12, 36, "E012", "recovery = \"newreno\" and prr = false")],
+            ),
+            (
+                "\"mptcp\"",
+                "\"tcp\", profile = \"ns3\", recovery = \"rack\"",
+                &[(12, 57, "E012", "set sack = true, or recovery = \"newreno\"")],
+            ),
+            ("\"mptcp\"", "\"tcp\", profile = \"ns3\", prr = true", &[(12, 52, "E012", "prr = false")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", receive_buffer = \"16MB\"",
+                &[(12, 46, "E012", "receive_buffer_max = \"16MB\"")],
+            ),
+            ("\"mptcp\"", "\"tcp\", rto_min = \"3min\"", &[(12, 39, "E012", "rto_max = \"180s\"")]),
+            ("\"mptcp\"", "\"tcp\", rto_initial = \"3min\"", &[(12, 43, "E012", "rto_max = \"180s\"")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", send_buffer = \"1MB\", send_buffer_max = \"2MB\"",
+                &[(12, 68, "E012", "send_buffer = \"auto\"")],
+            ),
+            ("\"mptcp\"", "\"tcp\", mss = \"0B\"", &[(12, 35, "E005", "at least \"1B\"")]),
+            ("\"mptcp\"", "\"tcp\", dupthresh = 0", &[(12, 41, "E005", "from 1 to")]),
+            ("\"mptcp\"", "\"tcp\", ack_every = 0", &[(12, 41, "E005", "from 1 to")]),
+            ("\"mptcp\"", "\"tcp\", initial_window = 0", &[(12, 46, "E005", "from 1 to")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", slow_start_limit = \"2\"",
+                &[(12, 48, "E004", "leave out the quotes: 2")],
+            ),
+            ("\"mptcp\"", "\"mptcp\", path_manager = \"full-mesh\"", &[(12, 46, "E006", "`fullmesh`")]),
+            (
+                "\"mptcp\"",
+                "\"mptcp\", path_manager = { kind = \"ndiffports\", subflows = 0 }",
+                &[(12, 80, "E005", "from 1 to 255")],
+            ),
+            ("\"mptcp\" }", "\"mptcp\", reinjection = \"never\" }", &[(12, 45, "E006", "timeout, death")]),
+        ],
+    );
+}
+
+#[test]
+fn references_and_times() {
+    check(
+        BASE,
+        &[
+            ("\"terminal\"", "\"terminl\"", &[(10, 8, "E009", "did you mean `terminal`?")]),
+            ("to = \"server\"", "to = \"terminal\"", &[(11, 6, "E015", "another node")]),
+            ("link = \"beam1\"", "link = \"beam1.upp\"", &[(16, 8, "E009", "did you mean `beam1.up`?")]),
+            ("\"12s\"", "\"30s\"", &[(15, 6, "E017", "earlier")]),
+            ("set = { up = false }", "set = {}", &[(17, 7, "E003", "at least one of")]),
+            ("\"upload\"", "\"upload\"\nvia = \"beam2\"", &[(10, 7, "E009", "did you mean `beam1`?")]),
+            ("\"upload\"", "\"upload\"\nstart = \"9s\"\nstop = \"9s\"", &[(11, 8, "E018", "later")]),
+            ("\"upload\"", "\"upload\"\nstart = \"30s\"", &[(10, 9, "E017", "earlier")]),
+            ("\"upload\"", "\"upload\"\nlike = \"upload\"", &[(10, 8, "E010", "remove its `like`")]),
+            ("\"upload\"", "\"upload\"\nlike = \"uplaod\"", &[(10, 8, "E009", "none to choose from")]),
+            ("down = { rate = \"10Mbit/s\", delay = \"250ms\" }", "", &[(3, 1, "E003", "`down`")]),
+            ("name = \"beam1\"", "name = \"beam1\"\nto = \"terminal\"", &[(5, 6, "E015", "different nodes")]),
+            ("[[path]]", "[path]", &[(3, 1, "E004", "[[path]]")]),
+            ("[[path]]", "[[paht]]", &[(3, 3, "E002", "did you mean `path`?")]),
+            (
+                "[[path]]\nname = \"beam1\"",
+                "[[path]]\nname = \"beam1\"\nrate = \"3Mbit/s\"",
+                &[(5, 1, "E002", "`both = { rate = ... }`")],
+            ),
+            (
+                "[[flow]]",
+                "[[path]]\nname = \"beam1\"\nboth = { rate = \"1Mbit/s\", delay = \"5ms\" }\n\n[[flow]]",
+                &[(9, 8, "E008", "another name")],
+            ),
+            // One mistake in `both` is one mistake, and an heir repeats none.
+            (
+                "[[flow]]",
+                "[[path]]\nname = \"b\"\nboth = { rate = \"1Mbit\", delay = \"5ms\" }\n\n[[path]]\nname = \"c\"\nlike = \"b\"\n\n[[flow]]",
+                &[(10, 17, "E005", "\"1Mbit/s\"")],
+            ),
+            (
+                "[[flow]]",
+                "[[path]]\nname = \"b\"\nboth = { delay = \"5ms\" }\n\n[[flow]]",
+                &[(10, 8, "E003", "`rate`")],
+            ),
+            ("[[flow]]", "[[path]]\nname = \"b\"\n\n[[flow]]", &[(8, 1, "E003", "both = {")]),
+            (
+                "[[flow]]",
+                "[[path]]\nname = \"b\"\nlike = \"c\"\n\n[[path]]\nname = \"c\"\nlike = \"b\"\n\n[[flow]]",
+                &[(10, 8, "E010", "remove its `like`")],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn topologies() {
+    check(
+        ROUTED,
+        &[
+            ("count = 2", "count = 2\nforward = false", &[(34, 6, "E014", "let r1, r2 pass packets on")]),
+            ("\"r1\", \"b\"", "\"r1\", \"c\"", &[(22, 15, "E009", "nodes: a, r1, r2, b")]),
+            ("\"r1\", \"b\"", "\"r\", \"b\"", &[(22, 9, "E009", "r1, r2")]),
+            ("\"r1\", \"b\"", "\"r1\", \"r1\"", &[(22, 15, "E015", "different nodes")]),
+            ("\"r1\", \"b\"", "\"r1\"", &[(22, 8, "E005", "2 node names")]),
+            ("right = [\"r\"]", "right = [\"r\", \"r2\"]", &[(17, 15, "E008", "once")]),
+            ("right = [\"r\"]", "right = [\"r\", \"a\"]", &[(17, 9, "E015", "one side")]),
+            ("right = [\"r\"]", "right = \"r\"", &[(17, 9, "E004", "[\"r\"]")]),
+            ("name = \"b\"", "name = \"r1\"", &[(12, 8, "E008", "another name")]),
+            ("name = \"b\"", "name = \"b\"\n[[node]]\nname = \"x\"", &[(14, 8, "E014", "join it")]),
+            ("to = \"b\"", "to = \"b\"\nvia = \"one\"", &[(34, 7, "E016", "left.a-r1, left.a-r2")]),
+            ("count = 2", "count = 1001", &[(9, 9, "E005", "from 1 to 1000")]),
+        ],
+    );
+}
+
+#[test]
+fn syntax() {
+    check(
+        BASE,
+        &[
+            ("\"30s\"", "30s", &[(1, 12, "E001", "write \"30s\"")]),
+            ("\"30s\"", "\"30s", &[(1, 16, "E001", "close the quotes")]),
+            ("\"30s\"", "", &[(1, 12, "E001", "")]),
+            ("duration = \"30s\"", "duration = \"30s\"\nduration = \"9s\"", &[(2, 1, "E001", "given twice")]),
+            ("[[path]]", "[[path]", &[(3, 8, "E001", "")]),
+            ("delay = \"250ms\" }\ndown", "delay = \"250ms\"\ndown", &[(5, 8, "E001", "add `}`")]),
+            // After a bad value the rest is checked all the same.
+            (
+                "\"3Mbit/s\", delay = \"250ms\"",
+                "3Mbit/s, dely = \"250ms\"",
+                &[(5, 17, "E001", "write \"3Mbit/s\""), (5, 26, "E002", "`delay`")],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn nothing_to_run() {
+    for (text, wanted) in [
+        ("", vec!["E013"]),
+        ("# only a comment\n", vec!["E013"]),
+        ("name = \"x\"\n", vec!["E003", "E013", "E013"]),
+        (
+            "duration = \"3s\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = { kind = \"tcp\" }\n",
+            vec!["E013", "E009", "E009"],
+        ),
+    ] {
+        let found = parse(text, &[]).unwrap_err();
+        assert_eq!(found.iter().map(|d| d.code.as_str()).collect::<Vec<_>>(), wanted, "{found}");
+    }
+}
+
+#[test]
+fn all_at_once_in_the_order_of_the_file() {
+    let text = BASE
+        .replace("\"30s\"", "30")
+        .replace("rate = \"3Mbit/s\"", "rte = \"3Mbit/s\"")
+        .replace("\"terminal\"", "\"terminl\"")
+        .replace("\"mptcp\"", "\"tcp\", checksum = true")
+        .replace("{ up = false }", "{ up = 3, delay = \"5\" }");
+    let found = parse(&text, &[]).unwrap_err();
+    let places: Vec<_> = found.iter().map(|d| (d.line, d.code.as_str())).collect();
+    assert_eq!(
+        places,
+        [(1, "E004"), (5, "E002"), (10, "E009"), (12, "E011"), (17, "E004"), (17, "E005")],
+        "{found}"
+    );
+    let json = found.to_json();
+    assert_eq!(json[1]["key"], "path.beam1.up.rte");
+    assert_eq!(json[1]["code"], "E002");
+    assert_eq!(json[1]["source"], "up   = { rte = \"3Mbit/s\", delay = \"250ms\" }");
+    assert_eq!(found.len(), 6);
+}
+
+#[test]
+fn printed_with_the_line_and_a_caret() {
+    let text = BASE.replace("rate = \"3Mbit/s\"", "rte = \"3Mbit/s\"");
+    let printed = parse(&text, &[]).unwrap_err().to_string();
+    let wanted = "\
+test.toml:5:10: path.beam1.up.rte: `rte` is not a key of a link direction [E002]
+  5 | up   = { rte = \"3Mbit/s\", delay = \"250ms\" }
+    |          ^^^
+  fix: did you mean `rate`? keys of a link direction: rate, delay, queue, loss";
+    assert_eq!(printed, wanted);
+}
+
+#[test]
+fn the_bases_are_good() {
+    good(BASE, &[]);
+    good(ROUTED, &[]);
+}

@@ -1,0 +1,188 @@
+//! The profiles hold the numbers of the sheet's table 12.1, and of the notes beside it.
+
+mod common;
+
+use common::{BASE, assert_round_trip, good};
+use congestion::Growth;
+use scenario::model::Transport;
+use scenario::profiles;
+use transport::config::{AckConfig, RecoveryKind, RtoConfig, RtoFloor, SendBuffer, TcpConfig};
+use units::{Bytes, Nanos};
+
+fn transport(profile: &str, kind: &str) -> Transport {
+    let transport = [("flow.upload.transport.kind", kind), ("flow.upload.transport.profile", profile)];
+    let document = good(BASE, &transport);
+    assert_round_trip(&document);
+    document.scenario.flows[0].transport.clone()
+}
+
+const fn rto(initial: u64, min: u64, max: u64, granularity: u64, floor: RtoFloor) -> RtoConfig {
+    RtoConfig {
+        initial: Nanos::from_millis(initial),
+        min: Nanos::from_millis(min),
+        max: Nanos::from_millis(max),
+        granularity: Nanos::from_millis(granularity),
+        floor,
+    }
+}
+
+const fn ack(every: u32, delay: u64, quick: u32) -> AckConfig {
+    AckConfig { every, delay: Nanos::from_millis(delay), quick }
+}
+
+const fn growth(slow_start_limit: u32, byte_counting: bool) -> Growth {
+    Growth { slow_start_limit, byte_counting }
+}
+
+#[test]
+fn linux() {
+    let transport = transport("linux", "tcp");
+    assert_eq!(transport.congestion.kind, "cubic");
+    let wanted = TcpConfig {
+        mss: Bytes(1448),
+        header: Bytes(40),
+        overhead: Bytes(0),
+        initial_window: 10,
+        initial_ssthresh: Bytes::MAX,
+        growth: growth(u32::MAX, true),
+        rto: rto(1000, 200, 120_000, 1, RtoFloor::Variance),
+        syn_retries: 6,
+        retries: 15,
+        ack: ack(2, 40, 16),
+        sack: true,
+        timestamps: true,
+        recovery: RecoveryKind::Rack,
+        prr: true,
+        dupthresh: 3,
+        limited_transmit: true,
+        nagle: true,
+        idle_restart: true,
+        window_scaling: true,
+        receive_buffer: Bytes(131_072),
+        receive_buffer_max: Bytes(6 << 20),
+        send_buffer: SendBuffer::Auto { max: Bytes(4 << 20) },
+    };
+    assert_eq!(transport.tcp, wanted);
+}
+
+#[test]
+fn ns3() {
+    let transport = transport("ns3", "tcp");
+    assert_eq!(transport.congestion.kind, "newreno");
+    let wanted = TcpConfig {
+        mss: Bytes(1000),
+        header: Bytes(40),
+        overhead: Bytes(0),
+        initial_window: 1,
+        initial_ssthresh: Bytes(655_350),
+        growth: growth(1, false),
+        rto: rto(3000, 200, 120_000, 1, RtoFloor::Total),
+        syn_retries: 6,
+        retries: 15,
+        ack: ack(2, 200, 0),
+        sack: false,
+        timestamps: false,
+        recovery: RecoveryKind::NewReno,
+        prr: false,
+        dupthresh: 3,
+        limited_transmit: false,
+        nagle: false,
+        idle_restart: false,
+        window_scaling: true,
+        receive_buffer: Bytes(5_000_000),
+        receive_buffer_max: Bytes(5_000_000),
+        send_buffer: SendBuffer::Fixed(Bytes(5_000_000)),
+    };
+    assert_eq!(transport.tcp, wanted);
+}
+
+#[test]
+fn opnet2007() {
+    let transport = transport("opnet2007", "tcp");
+    assert_eq!(transport.congestion.kind, "newreno");
+    let wanted = TcpConfig {
+        mss: Bytes(1460),
+        header: Bytes(40),
+        overhead: Bytes(0),
+        initial_window: 2,
+        initial_ssthresh: Bytes(65_535),
+        growth: growth(1, false),
+        rto: rto(3000, 1000, 64_000, 500, RtoFloor::Total),
+        syn_retries: 6,
+        retries: 6,
+        ack: ack(2, 200, 0),
+        sack: true,
+        timestamps: false,
+        recovery: RecoveryKind::Sack,
+        prr: false,
+        dupthresh: 3,
+        limited_transmit: false,
+        nagle: false,
+        idle_restart: true,
+        window_scaling: false,
+        receive_buffer: Bytes(65_535),
+        receive_buffer_max: Bytes(65_535),
+        send_buffer: SendBuffer::Fixed(Bytes(128 << 10)),
+    };
+    assert_eq!(transport.tcp, wanted);
+}
+
+#[test]
+fn rfc() {
+    let transport = transport("rfc", "tcp");
+    assert_eq!(transport.congestion.kind, "newreno");
+    let wanted = TcpConfig {
+        mss: Bytes(1460),
+        header: Bytes(40),
+        overhead: Bytes(0),
+        initial_window: 10,
+        initial_ssthresh: Bytes::MAX,
+        growth: growth(1, true),
+        rto: rto(1000, 1000, 60_000, 100, RtoFloor::Total),
+        syn_retries: 7,
+        retries: 15,
+        ack: ack(2, 200, 0),
+        sack: true,
+        timestamps: true,
+        recovery: RecoveryKind::Sack,
+        prr: true,
+        dupthresh: 3,
+        limited_transmit: true,
+        nagle: true,
+        idle_restart: true,
+        window_scaling: true,
+        receive_buffer: Bytes(4_000_000),
+        receive_buffer_max: Bytes(4_000_000),
+        send_buffer: SendBuffer::Fixed(Bytes(4_000_000)),
+    };
+    assert_eq!(transport.tcp, wanted);
+}
+
+#[test]
+fn subflows_differ_where_the_profile_says_so() {
+    let names = |profile| {
+        let transport = transport(profile, "mptcp");
+        (transport.congestion.kind, transport.mptcp.map(|m| m.scheduler.kind).unwrap_or_default())
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(names("linux"), pair("cubic", "minrtt"));
+    assert_eq!(names("ns3"), pair("lia", "roundrobin"));
+    assert_eq!(names("opnet2007"), pair("newreno", "minrtt"));
+    assert_eq!(names("rfc"), pair("newreno", "minrtt"));
+}
+
+#[test]
+fn each_is_complete_and_listed() {
+    let all = profiles();
+    let names: Vec<&str> = all.iter().map(|p| p.name).collect();
+    assert_eq!(names, ["linux", "ns3", "opnet2007", "rfc"]);
+    for profile in &all {
+        assert!(!profile.summary.is_empty(), "{}", profile.name);
+        // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.
+        let plain = profile.values.iter().filter(|(key, _)| !key.starts_with("mptcp.")).count();
+        assert!((30..=31).contains(&plain), "{}: {plain}", profile.name);
+        assert!(profile.values.iter().any(|(key, _)| key == "mptcp.scheduler"), "{}", profile.name);
+    }
+    let get = |key: &str| all[1].values.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
+    assert_eq!((get("mss"), get("mptcp.congestion")), (Some("\"1000B\""), Some("\"lia\"")));
+}
