@@ -8,12 +8,13 @@ use engine::{LazyTimer, Stream};
 use links::{Link, LossModel, Parameters};
 use scenario::Registries;
 use scenario::model::{Change, Choice, Ecmp, Flow as FlowModel, Scenario};
+use transport::config::PathManager;
 use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::SimTime;
 
 use crate::ecmp::{Chooser, name_hash};
-use crate::end::{End, connected_pairs, pair_over};
+use crate::end::{End, connected_pairs, hops, pair_over};
 use crate::fabric::{Event, Fabric, LinkChange};
 use crate::flow::Flow;
 use crate::routing::Routes;
@@ -130,8 +131,8 @@ fn make_ends(flow: &FlowModel, registries: &Registries, seed: u64, routes: &mut 
         let connection = Connection::new(setup);
         End { connection, timer: LazyTimer::default(), node, client, ways: Vec::new() }
     };
-    let first = first_pair(flow, routes);
     let pairs = connected_pairs(routes, flow.from, flow.to);
+    let first = first_pair(flow, routes, &pairs);
     let back = pairs.iter().map(|pair| pair.reversed()).collect();
     let sender = end(flow.from, !flow.opened_by_receiver, first, pairs);
     let receiver = end(flow.to, flow.opened_by_receiver, first.reversed(), back);
@@ -139,12 +140,22 @@ fn make_ends(flow: &FlowModel, registries: &Registries, seed: u64, routes: &mut 
 }
 
 /// Addresses of the first subflow, seen from the data sender. `via` may be a cable at either host.
-fn first_pair(flow: &FlowModel, routes: &mut Routes) -> AddressPair {
-    let Some(cable) = flow.via else { return AddressPair { local: None, remote: None } };
-    if routes.topology().address_on(flow.from, cable).is_some() {
-        return pair_over(routes, flow.from, flow.to, cable);
+fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[AddressPair]) -> AddressPair {
+    if let Some(cable) = flow.via {
+        if routes.topology().address_on(flow.from, cable).is_some() {
+            return pair_over(routes, flow.from, flow.to, cable);
+        }
+        return pair_over(routes, flow.to, flow.from, cable).reversed();
     }
-    pair_over(routes, flow.to, flow.from, cable).reversed()
+    let manager = flow.transport.mptcp.as_ref().map(|multipath| multipath.config.path_manager);
+    let nearest = match manager {
+        // These set paths apart by their addresses, so the first subflow must have some: the nearest.
+        Some(PathManager::PerPath { .. } | PathManager::FullMesh { .. }) => {
+            pairs.iter().min_by_key(|pair| hops(routes, flow.from, flow.to, **pair))
+        }
+        Some(PathManager::NdiffPorts { .. }) | None => None,
+    };
+    nearest.copied().unwrap_or(AddressPair { local: None, remote: None })
 }
 
 /// One change per link, the last one first.

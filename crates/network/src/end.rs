@@ -59,7 +59,7 @@ pub(crate) fn pair_over(routes: &mut Routes, from: NodeId, to: NodeId, cable: us
 }
 
 /// Cables between two addresses, the local one given; `None` if routing does not connect them.
-fn hops(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> Option<u32> {
+pub(crate) fn hops(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> Option<u32> {
     let link = leaving(routes.topology(), from, pair.local?);
     let target = routes.target(Target { node: to, interface: pair.remote });
     routes.hops_over(target, link)

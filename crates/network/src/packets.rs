@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn numbers_are_reused_last_in_first_out() {
         let mut packets = Packets::default();
-        let mut insert = |packets: &mut Packets, seq| {
+        let insert = |packets: &mut Packets, seq| {
             let label = Label { to: 1, home: 0, target: 0, hash: seq };
             packets.insert(label, &Segment { seq, ..Segment::default() })
         };

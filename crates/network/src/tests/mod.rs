@@ -1,6 +1,7 @@
 //! Worlds that run: what must hold whatever the scenario is.
 
 mod faults;
+mod multipath;
 mod tcp;
 mod ways;
 
