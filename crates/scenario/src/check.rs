@@ -91,7 +91,7 @@ impl Checker<'_, '_, '_> {
                 let fault = match &kind.value {
                     Value::Text(name) => self.known(catalogue, name).err(),
                     Value::Broken => return,
-                    other => Some(wrong_type(Kind::Reference(catalogue.what()), other)),
+                    other => Some(wrong_type(Kind::Reference(catalogue.one()), other)),
                 };
                 if let Some(fault) = fault {
                     return self.fault(kind, &join(path, "kind"), fault);
@@ -111,7 +111,7 @@ impl Checker<'_, '_, '_> {
         }
         let all = self.registries.all(catalogue);
         let help = suggest(name, "known", all.iter().map(|a| a.name));
-        let message = format!("found \"{name}\", which is not a {}", catalogue.what());
+        let message = format!("found \"{name}\", which is not {}", catalogue.one());
         Err(Fault { code: Code::UnknownWord, message, help })
     }
 

@@ -240,9 +240,9 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
         .into_iter()
         .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| {
-            let shorter = word.len().min(candidate.len());
-            *distance <= limit
-                || (shorter >= 3 && (candidate.starts_with(&word) || word.starts_with(candidate)))
+            let part =
+                candidate.starts_with(&word) || candidate.ends_with(&word) || word.starts_with(candidate);
+            *distance <= limit || (part && word.len().min(candidate.len()) >= 3)
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Report};
 use crate::keys::{Default, Key, Kind, ROOT, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
-use crate::scalar::{from_default, scalar};
+use crate::scalar::{from_default, scalar, sketch};
 use crate::tree::{Entry, Node, Origin, Table, Value};
 
 /// What the defaults of a table depend on.
@@ -104,7 +104,11 @@ impl Filler<'_, '_, '_> {
             Default::Compulsory => {
                 if !partial {
                     let message = format!("`{}` is missing", key.name);
-                    let help = format!("add `{}`: {}; {}", key.name, key.kind.what(), key.doc);
+                    let what = match key.kind {
+                        Kind::Table(section) => sketch(section),
+                        kind => kind.what(),
+                    };
+                    let help = format!("add `{}` ({}): {what}", key.name, key.doc);
                     self.checker.report.add(at, Code::MissingKey, &join(path, key.name), message, help);
                 }
                 return Some(Node::broken(at));
@@ -139,8 +143,7 @@ impl Filler<'_, '_, '_> {
                 None => {
                     let names = self.checker.registries.all(catalogue);
                     let names: Vec<&str> = names.iter().map(|a| a.name).collect();
-                    let help =
-                        format!("add `kind`: the name of a {} ({})", catalogue.what(), names.join(", "));
+                    let help = format!("add `kind`: the name of {} ({})", catalogue.one(), names.join(", "));
                     let key = join(path, "kind");
                     self.checker.report.add(at, Code::MissingKey, &key, "`kind` is missing".into(), help);
                     return Node::broken(at);

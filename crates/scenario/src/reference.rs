@@ -113,7 +113,7 @@ fn transport_profiles(out: &mut String) {
     table(
         out,
         &["Profile", "What it is"],
-        all.iter().map(|p| vec![format!("`{}`", p.name), sentence(&p.summary)]),
+        all.iter().map(|p| vec![format!("`{}`", p.name), p.summary.clone()]),
     );
     put(out, "");
     let mut names: Vec<&String> = Vec::new();

@@ -77,6 +77,17 @@ impl Catalogue {
             Self::PathManager => "path manager",
         }
     }
+
+    /// The same with its article.
+    pub fn one(self) -> &'static str {
+        match self {
+            Self::Congestion => "a congestion control",
+            Self::Scheduler => "a scheduler",
+            Self::Loss => "a loss model",
+            Self::App => "an application",
+            Self::PathManager => "a path manager",
+        }
+    }
 }
 
 impl Registries {

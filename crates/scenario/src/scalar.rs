@@ -7,7 +7,7 @@ use links::QueueLimit;
 use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionValue, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
-use crate::keys::{AUTO, Kind, MAX_SEEDS, UNLIMITED};
+use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, Section, UNLIMITED};
 use crate::profiles;
 use crate::tree::{Node, Value};
 
@@ -97,6 +97,7 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
         (Kind::Tables(section), Value::Table(_)) => {
             format!("write [[{0}]] with two brackets: there may be several", section.name)
         }
+        (Kind::Table(section), _) => format!("write {}", sketch(section)),
         (_, Value::Integer(n)) => match unit_example(kind) {
             Some(unit) => format!("add the unit, in quotes: \"{n}{unit}\""),
             None => format!("give {}", kind.what()),
@@ -118,6 +119,16 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
         message: format!("found {}; expected {}", value.found(), kind.what()),
         help,
     }
+}
+
+/// `{ rate = ..., delay = ... }`: the compulsory keys, or all where none is.
+pub(crate) fn sketch(section: &Section) -> String {
+    let compulsory = section.keys.iter().filter(|key| matches!(key.default, Default::Compulsory));
+    let mut names: Vec<&str> = compulsory.map(|key| key.name).collect();
+    if names.is_empty() {
+        names = section.names().collect();
+    }
+    format!("{{ {} = ... }}", names.join(" = ..., "))
 }
 
 fn unit_example(kind: Kind) -> Option<&'static str> {

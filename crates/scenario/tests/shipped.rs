@@ -187,3 +187,16 @@ fn the_reference_page_is_up_to_date() {
         "docs/reference/scenario.md is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p scenario --test shipped"
     );
 }
+
+#[test]
+fn another_crate_can_register_its_own() {
+    let mut registries = Registries::builtin();
+    let own = congestion::Algorithm { name: "mine", ..*registries.congestion.get("newreno").unwrap() };
+    registries.congestion.register(own);
+    let sets = [("flow.upload.transport.congestion".to_owned(), "mine".to_owned())];
+    let document = scenario::Document::parse(BASE, "test.toml", &sets, &registries).unwrap();
+    assert_eq!(document.scenario.flows[0].transport.congestion.kind, "mine");
+    assert!(schema(&registries).to_string().contains("\"mine\""));
+    assert!(reference_markdown(&registries).contains("`mine`"));
+    assert_eq!(document.source(), BASE);
+}

@@ -149,7 +149,7 @@ impl Kind {
             Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
             Self::Profile => format!("one of {}", quoted(crate::profiles::names())),
             Self::Choice(catalogue) => {
-                format!("the name of a {0}, or a table with its `kind`", catalogue.what())
+                format!("the name of {}, or a table with its `kind`", catalogue.one())
             }
             Self::Table(_) => "a table".into(),
             Self::Tables(_) => "an array of tables".into(),

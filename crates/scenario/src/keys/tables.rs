@@ -320,8 +320,16 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("syn_retries", integer(0, 255), "SYN retransmissions before the attempt is given up"),
         tcp("retries", integer(1, 255), "timeouts of one segment in a row before the path is given up"),
         tcp("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),
-        tcp("ack_delay", Kind::Duration { min: Nanos::ZERO, max: HOUR }, "and the others after this long"),
-        tcp("quick_acks", integer(0, 1_000_000), "and each of the first n segments at once"),
+        tcp(
+            "ack_delay",
+            Kind::Duration { min: Nanos::ZERO, max: HOUR },
+            "the receiver holds an acknowledgement back for at most this long",
+        ),
+        tcp(
+            "quick_acks",
+            integer(0, 1_000_000),
+            "the receiver acknowledges each of the first n segments at once",
+        ),
         tcp("sack", FLAG, "selective acknowledgements"),
         tcp("timestamps", FLAG, "timestamps: 12 bytes in every segment, a round-trip sample from every ACK"),
         tcp(
