@@ -131,7 +131,8 @@ fn make_ends(flow: &FlowModel, registries: &Registries, seed: u64, routes: &mut 
         let connection = Connection::new(setup);
         End { connection, timer: LazyTimer::default(), node, client, ways: Vec::new() }
     };
-    let pairs = connected_pairs(routes, flow.from, flow.to);
+    // Plain TCP has one way and asks for no others.
+    let pairs = if mptcp.is_some() { connected_pairs(routes, flow.from, flow.to) } else { Vec::new() };
     let first = first_pair(flow, routes, &pairs);
     let back = pairs.iter().map(|pair| pair.reversed()).collect();
     let sender = end(flow.from, !flow.opened_by_receiver, first, pairs);

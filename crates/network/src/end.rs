@@ -58,8 +58,14 @@ pub(crate) fn pair_over(routes: &mut Routes, from: NodeId, to: NodeId, cable: us
     AddressPair { local, remote: nearest.map(|(_, remote)| remote) }
 }
 
-/// Cables between two addresses, the local one given; `None` if routing does not connect them.
+/// Cables from one address to the other, both given; `None` if routing does not connect them in both directions.
 pub(crate) fn hops(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> Option<u32> {
+    // A host that forwards could send a packet round and back through itself; the answer would not come that way.
+    one_way(routes, to, from, pair.reversed())?;
+    one_way(routes, from, to, pair)
+}
+
+fn one_way(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> Option<u32> {
     let link = leaving(routes.topology(), from, pair.local?);
     let target = routes.target(Target { node: to, interface: pair.remote });
     routes.hops_over(target, link)

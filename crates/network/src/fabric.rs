@@ -75,6 +75,16 @@ pub(crate) struct LinkChange {
     pub(crate) up: Option<bool>,
 }
 
+impl LinkChange {
+    fn what(&self) -> What {
+        match self.up {
+            Some(true) => What::Up,
+            Some(false) => What::Down,
+            None => What::Change,
+        }
+    }
+}
+
 /// A packet that has reached the end it was sent to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -169,6 +179,9 @@ impl Fabric {
 
     /// Applies a change of a link.
     pub(crate) fn change(&mut self, now: SimTime, change: LinkChange) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.link(now, change.what(), change.link);
+        }
         let link = &mut self.lanes[change.link as usize].link;
         if let Some(rate) = change.rate {
             link.set_rate(now, rate);

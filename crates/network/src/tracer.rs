@@ -27,6 +27,12 @@ pub(crate) enum What {
     Timeout,
     /// A sender changed its state.
     State,
+    /// A link goes down.
+    Down,
+    /// A link comes up again.
+    Up,
+    /// Another parameter of a link changes.
+    Change,
 }
 
 impl What {
@@ -39,6 +45,9 @@ impl What {
             Self::DropDown => "drop-down",
             Self::Timeout => "timeout",
             Self::State => "state",
+            Self::Down => "down",
+            Self::Up => "up",
+            Self::Change => "change",
         }
     }
 }
@@ -123,13 +132,20 @@ impl Tracer {
         self.row(&cells);
     }
 
+    /// A parameter of a link changes.
+    pub(crate) fn link(&mut self, now: SimTime, what: What, link: LinkId) {
+        let mut cells = Cells::default();
+        start(&mut cells, now, what, &self.names.links[link as usize]);
+        self.row(&cells);
+    }
+
     /// Writes a line for each sender of an end that has timed out or changed its state since the last look.
     pub(crate) fn watch(&mut self, now: SimTime, id: EndId, end: &End) {
         let index = id as usize;
         for subflow in 0..end.connection.subflow_count() {
             let Some(gauges) = end.connection.gauges(subflow) else { continue };
             if self.seen[index].len() <= subflow {
-                self.seen[index].resize(subflow + 1, (SenderState::Closed, 0));
+                self.seen[index].resize(subflow + 1, (SenderState::Handshake, 0));
             }
             let (state, timeouts) = self.seen[index][subflow];
             let stats = end.connection.stats(subflow);
@@ -149,9 +165,7 @@ impl Tracer {
 
     fn cells(&self, now: SimTime, what: What, place: &str, (flow, subflow): (u32, SubflowId)) -> Cells {
         let mut cells = Cells::default();
-        cells[0] = (now.0 / 1_000).to_string();
-        what.name().clone_into(&mut cells[1]);
-        place.clone_into(&mut cells[2]);
+        start(&mut cells, now, what, place);
         cells[3] = format!("{}.{subflow}", self.names.flows[flow as usize]);
         cells
     }
@@ -168,6 +182,12 @@ impl Tracer {
 }
 
 type Cells = [String; COLUMNS.len()];
+
+fn start(cells: &mut Cells, now: SimTime, what: What, place: &str) {
+    cells[0] = (now.0 / 1_000).to_string();
+    what.name().clone_into(&mut cells[1]);
+    place.clone_into(&mut cells[2]);
+}
 
 fn describe(cells: &mut Cells, segment: &Segment) {
     cells[4] = flags(segment.flags, segment.retransmission);

@@ -23,6 +23,7 @@ fn an_outage_stops_everything_and_ends() {
     assert!(times("recv").iter().any(|t| (8_100_000..9_000_000).contains(t)), "what waited arrives");
     assert_eq!(times("drop-down"), [5_000_000], "the packet on the transmitter");
     assert!(!times("timeout").is_empty());
+    assert_eq!((times("down"), times("up")), (vec![5_000_000; 2], vec![8_000_000; 2]), "both directions");
     assert_eq!(record.links[0].drops_down, 1);
     assert!(record.flows[0].failure.is_none());
     let after = times("recv").iter().filter(|t| **t > 12_000_000).count();

@@ -1,8 +1,11 @@
 //! Packets that cross several links, and flows that share them.
 
+use transport::AddressPair;
 use units::Bytes;
 
 use super::*;
+use crate::end::connected_pairs;
+use crate::{Routes, Topology};
 
 /// Two terminals and two servers with a router at each side and three equal links between the routers.
 fn dumbbell(ecmp: &str) -> String {
@@ -90,4 +93,13 @@ fn via_chooses_the_first_cable() {
     assert!(record.links[3].bytes > Bytes(10_000), "and back, to the same address");
     assert_eq!((record.links[0].packets, record.links[1].packets), (0, 0));
     assert_eq!(record.flows[0].subflows[0].cable, Some(1));
+}
+
+/// A dead end at one host is no path, even if that host would pass packets on.
+#[test]
+fn a_cable_that_leads_back_connects_nothing() {
+    let topology = Topology::new([true, true, false], [[0, 1], [0, 2], [0, 2]]);
+    let pairs = connected_pairs(&mut Routes::new(topology), 0, 2);
+    let expected = [(1, 0), (2, 1)];
+    assert_eq!(pairs, expected.map(|(l, r)| AddressPair { local: Some(l), remote: Some(r) }));
 }
