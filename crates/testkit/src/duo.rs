@@ -141,7 +141,11 @@ impl Duo {
     }
 
     /// Goes on until `end`.
+    ///
+    /// # Panics
+    /// If the two ends keep each other busy without end.
     pub fn resume(&mut self, end: SimTime) -> bool {
+        let mut steps = 0u64;
         while !(self.delivered_all() && self.client.is_closed() && self.server.is_closed()) {
             let next = self.queue.next_time().unwrap_or(SimTime::NEVER);
             let deadline = self.client.next_deadline().min(self.server.next_deadline());
@@ -152,6 +156,8 @@ impl Duo {
                 // Moves the clock.
                 self.queue.push(deadline.max(self.now()), Event::Wake);
             }
+            steps += 1;
+            assert!(steps < 300_000, "live-lock at {}: {:?} {:?}", self.now(), self.client.gauges(0), self.server);
             let (now, event) = self.queue.pop().expect("an event was found");
             self.handle(now, event);
             self.settle();
@@ -202,7 +208,8 @@ impl Duo {
     /// Applications act and both ends send until nobody has anything to do at this instant.
     fn settle(&mut self) {
         let now = self.now();
-        loop {
+        for round in 0.. {
+            assert!(round < 100_000, "live-lock at {now}: {:?}", self.client.gauges(0));
             let mut quiet = true;
             let left = Bytes(self.total.0 - self.written.0);
             let write = self.client.send_space().min(left);

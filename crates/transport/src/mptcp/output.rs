@@ -164,12 +164,24 @@ impl MptcpConnection {
             return Some(i);
         }
         let len = self.send.next_len(self.mss.0)?;
+        self.judge_room(len);
         let Decision::Send(i) = self.ask_scheduler(now) else { return None };
         let dsn = self.send.next;
         self.send.next += len;
         self.send.override_window = false;
         self.give(i, dsn, len);
         Some(i)
+    }
+
+    /// A segment smaller than usual needs less room than `refresh` asked for.
+    fn judge_room(&mut self, len: u64) {
+        if len >= self.send.quantum(self.mss.0) {
+            return;
+        }
+        for (view, subflow) in self.views.iter_mut().zip(&self.subflows) {
+            let room = subflow.as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len));
+            view.available = view.usable && room;
+        }
     }
 
     fn give(&mut self, i: usize, dsn: u64, len: u64) {
@@ -180,7 +192,9 @@ impl MptcpConnection {
     }
 
     fn place_reinjection(&mut self, now: SimTime) -> Option<usize> {
-        let carried = self.send.reinject.front()?.carried;
+        let front = *self.send.reinject.front()?;
+        let carried = front.carried;
+        self.judge_room(front.end - front.start);
         let usable_without = |(i, v): (usize, &schedulers::SubflowView)| v.usable && carried & (1 << i) == 0;
         // When all have carried it, it may go anywhere again.
         let matters = self.views.iter().enumerate().any(usable_without);

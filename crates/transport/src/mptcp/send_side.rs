@@ -77,7 +77,7 @@ impl SendSide {
             self.persist_at = SimTime::NEVER;
             self.persists = 0;
         }
-        self.max_window = self.max_window.max(right.saturating_sub(self.una));
+        self.max_window = self.max_window.max(window);
         let fin_number = u64::from(matches!(self.fin, DataFin::Sent(_)));
         if data_ack <= self.una || data_ack > self.next + fin_number {
             return false;

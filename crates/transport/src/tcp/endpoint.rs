@@ -270,10 +270,11 @@ impl Endpoint {
 
     /// The next deadline, `NEVER` if none.
     pub fn next_deadline(&self) -> SimTime {
-        if matches!(self.state, State::Dead(_)) {
-            return SimTime::NEVER;
+        match self.state {
+            State::Idle | State::Dead(_) => SimTime::NEVER,
+            State::SynSent | State::SynReceived => self.syn_deadline,
+            State::Established => self.sender.next_deadline().min(self.receiver.ack_deadline()),
         }
-        self.syn_deadline.min(self.sender.next_deadline()).min(self.receiver.ack_deadline())
     }
 
     /// Acts on the deadlines that are due; a delayed ACK needs nothing but the following `poll_transmit`.
