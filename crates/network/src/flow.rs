@@ -123,10 +123,11 @@ impl Flow {
                 self.closed = true;
                 self.wake = SimTime::NEVER;
             }
-            if write == Bytes::ZERO && !wish.close {
+            acted |= write > Bytes::ZERO || wish.close;
+            // Nothing more is wanted, or nothing more fits.
+            if write == Bytes::ZERO || write == space {
                 break;
             }
-            acted = true;
         }
         // A wish in the past would stop the clock.
         Pumped { acted, wake: self.timer.set(self.wake.max(now)) }
