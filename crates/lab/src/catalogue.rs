@@ -13,6 +13,10 @@ pub fn catalogue(registries: &Registries) -> Value {
     let schedulers = registries.schedulers.iter().map(
         |a| json!({ "name": a.name, "summary": a.summary, "source": a.source, "options": options(a.options) }),
     );
+    let managers = registries
+        .path_managers()
+        .iter()
+        .map(|a| json!({ "name": a.name, "summary": a.summary, "options": options(a.options) }));
     let loss = registries.loss.iter().map(
         |a| json!({ "name": a.name, "summary": a.summary, "source": a.source, "options": options(a.options) }),
     );
@@ -27,6 +31,7 @@ pub fn catalogue(registries: &Registries) -> Value {
     json!({
         "congestion": congestion.collect::<Vec<_>>(),
         "schedulers": schedulers.collect::<Vec<_>>(),
+        "path-managers": managers.collect::<Vec<_>>(),
         "loss": loss.collect::<Vec<_>>(),
         "apps": apps.collect::<Vec<_>>(),
         "profiles": profiles.collect::<Vec<_>>(),

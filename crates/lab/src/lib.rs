@@ -169,3 +169,6 @@ fn output(scenario: &Scenario, variants: &[Variant<'_>], mut replications: Vec<R
     }
     Output { tables: tables::all(scenario, variants, &replications), totals, traces }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,9 +27,12 @@ pub(crate) enum Catalogue {
 
 /// What all registries have in common.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Algorithm {
+pub struct Algorithm {
+    /// Name in scenario files.
     pub name: &'static str,
+    /// One line for lists.
     pub summary: &'static str,
+    /// Its own options.
     pub options: &'static [OptionSpec],
 }
 
@@ -99,6 +102,11 @@ impl Registries {
             loss: links::loss::Registry::builtin(),
             apps: apps::Registry::builtin(),
         }
+    }
+
+    /// The path managers; they are the same with any registries.
+    pub fn path_managers(&self) -> &'static [Algorithm] {
+        PATH_MANAGERS
     }
 
     /// All entries of one catalogue, in the order of entry.

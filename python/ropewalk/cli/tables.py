@@ -21,6 +21,8 @@ NONE = "-"
 MAX_ROWS = 24
 """Longer tables are cut: the files have all rows."""
 PIPE_WIDTH = 120
+ROOMY = 100
+"""Terminals narrower than this get the columns closer together."""
 
 
 def console() -> Console:
@@ -44,10 +46,10 @@ def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
     if value["ci95"] is None:
         return figure(mean)
     if half_width == 0.0:
-        return f"{figure(mean)} ± 0"
+        return f"{figure(mean)}±0"
     # Two significant digits of the half width, and as many decimals for the mean.
-    places = min(max(1 - math.floor(math.log10(half_width)), 0), 3)
-    return f"{mean:.{places}f} ± {half_width:.{places}f}"
+    places = min(max(1 - math.floor(math.log10(half_width)), 0), 2)
+    return f"{mean:.{places}f}±{half_width:.{places}f}"
 
 
 def number(value: float | None, scale: float = 1.0) -> str:
@@ -55,10 +57,19 @@ def number(value: float | None, scale: float = 1.0) -> str:
     return NONE if value is None else figure(value / scale)
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style="bold")
+def _table(out: Console, title: str | None, *columns: str) -> Table:
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1) if out.width >= ROOMY else 0,
+        pad_edge=False,
+    )
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right", overflow="fold")
+        table.add_column(
+            column, justify="left" if index == 0 else "right", vertical="bottom", overflow="fold"
+        )
     return table
 
 
@@ -77,28 +88,29 @@ def show_results(results: Results) -> None:
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
     out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold", markup=False)
-    out.print(_flows(summary["flows"]))
-    out.print(_subflows(summary["subflows"]))
-    out.print(_links(summary["links"]))
+    out.print(_flows(out, summary["flows"]))
+    out.print(_subflows(out, summary["subflows"]))
+    out.print(_links(out, summary["links"]))
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
     out.print(
-        f"{summary['packet_hops']:,} packet hops, {summary['events']:,} events in "
-        f"{summary['cpu_s']:.2f} CPU seconds ({rate:.1f} million hops per second)"
+        f"{summary['packet_hops']:,} packet hops, {summary['events']:,} events, "
+        f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
     )
 
 
-def _flows(flows: list[FlowSummary]) -> Table:
+def _flows(out: Console, flows: list[FlowSummary]) -> Table:
     table = _table(
+        out,
         "Flows",
         "flow",
         "goodput\nMbit/s",
-        "benefit\nvs best path",
-        "benefit\nvs sum of paths",
-        "retransmitted\nsegments",
-        "delay ms\nmean",
-        "\np95",
-        "out of order kB\nmean",
-        "\nmax",
+        "benefit\nvs best\npath",
+        "benefit\nvs sum\nof paths",
+        "retrans-\nmitted\nsegments",
+        "delay\nmean\nms",
+        "delay\np95\nms",
+        "out of\norder\nmean kB",
+        "out of\norder\nmax kB",
     )
     rows = []
     for flow in flows:
@@ -120,9 +132,9 @@ def _flows(flows: list[FlowSummary]) -> Table:
     return table
 
 
-def _subflows(subflows: list[SubflowSummary]) -> Table:
+def _subflows(out: Console, subflows: list[SubflowSummary]) -> Table:
     table = _table(
-        "Subflows", "flow", "subflow", "path", "goodput\nMbit/s", "share\n%", "srtt\nms", "cwnd\nkB"
+        out, "Subflows", "flow", "subflow", "path", "goodput\nMbit/s", "share\n%", "srtt\nms", "cwnd\nkB"
     )
     rows = [
         [
@@ -140,8 +152,8 @@ def _subflows(subflows: list[SubflowSummary]) -> Table:
     return table
 
 
-def _links(links: list[LinkSummary]) -> Table:
-    table = _table("Links", "link", "utilisation\n%", "drops\nqueue", "\nerrors", "queueing\nms")
+def _links(out: Console, links: list[LinkSummary]) -> Table:
+    table = _table(out, "Links", "link", "utilisation\n%", "drops:\nqueue", "drops:\nerrors", "queueing\nms")
     rows = [
         [
             row["link"],
@@ -159,14 +171,17 @@ def _links(links: list[LinkSummary]) -> Table:
 def show_catalogue(entries: list[dict[str, Any]]) -> None:
     """Names, what they are, and their options."""
     out = console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("name", "summary", "source"):
-        table.add_column(column, overflow="fold")
+    columns = [column for column in ("name", "summary", "source") if column in entries[0]]
+    table = _table(out, None, *columns)
+    for column in table.columns:
+        column.justify = "left"
     for entry in entries:
-        table.add_row(entry["name"], entry["summary"], entry.get("source", ""))
+        table.add_row(*(entry[column] for column in columns))
     out.print(table)
     for entry in entries:
         for option in entry.get("options", []):
             default = "compulsory" if option["default"] is None else f"default {option['default']}"
             text = f"{entry['name']}.{option['name']}: {option['doc']} ({option['values']}; {default})"
             out.print(text, markup=False)
+        for key, value in entry.get("values", {}).items():
+            out.print(f"{entry['name']}.{key} = {value}", markup=False)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Reals = NDArray[np.float64]
 
+SUBFLOWS = "subflow: path"
+
 BINS = 60
 """Throughput is averaged over about one sixtieth of the run: about a round trip over a satellite."""
 
@@ -67,9 +69,11 @@ class Choice:
         shown, note = choose_flows(results, flow)
         return cls(shown, results.study.seeds[0] if run is None else run, note)
 
-    def title(self, what: str, results: Results) -> str:
-        """What is shown, of which scenario, of which run."""
-        return f"{what}: {results.study.scenario.name}, seed {self.run}{self.note}"
+    def title(self, what: str, results: Results, *, spread: bool = False) -> str:
+        """What is shown, of which scenario, of which run, and whether the others are there, too."""
+        count = len(results.study.seeds)
+        others = f" and spread of {count} runs" if spread and count > 1 else ""
+        return f"{what}: {results.study.scenario.name}, seed {self.run}{others}{self.note}"
 
 
 def choose_flows(results: Results, flow: str | None) -> tuple[list[str], str]:
@@ -108,10 +112,10 @@ def _lines(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
     return own["t_s"].to_numpy(), own["value"].to_numpy()
 
 
-def _finish(axes: list[Axes], results: Results, ylabel: str) -> None:
+def _finish(axes: list[Axes], results: Results, ylabel: str, legend_title: str | None) -> None:
     for panel in axes:
         panel.set_ylabel(ylabel)
-        legend(panel)
+        legend(panel, legend_title)
     axes[-1].set_xlabel("time (s)")
     axes[0].set_xlim(0, results.study.scenario.duration_s)
     mark_events(axes, results.study.scenario.events())
@@ -135,7 +139,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Figure:
         labels = [subflow.label for subflow in subflows]
         panel.stackplot(edges, stack, step="post", labels=labels, colors=shades, linewidth=0)
     axes[0].set_ylim(bottom=0)
-    _finish(axes, results, f"Mbit/s, means over {width:g} s" if width else "Mbit/s")
+    _finish(axes, results, "throughput (Mbit/s)" + (f", {width:g} s means" if width else ""), SUBFLOWS)
     return figure
 
 
@@ -176,7 +180,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Figure:
         if windows.is_empty():
             say_empty(panel, "no subflow was established")
     axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "kB")
+    _finish(axes, results, "congestion window (kB)", SUBFLOWS)
     return figure
 
 
@@ -203,7 +207,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Figure:
         axes[0].yaxis.set_minor_formatter("")
     else:
         axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "ms")
+    _finish(axes, results, "smoothed RTT (ms)", SUBFLOWS)
     return figure
 
 
@@ -211,7 +215,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Figure:
 def out_of_order(results: Results, flow: str | None, run: int | None) -> Figure:
     """See `Plots.out_of_order`."""
     choice = Choice.make(results, flow, run)
-    figure, axes = panels(len(choice.flows), choice.title("Out-of-order queue at the receiver", results))
+    figure, axes = panels(len(choice.flows), choice.title("Out-of-order queue", results, spread=True))
     for panel, name in zip(axes, choice.flows, strict=True):
         panel.set_title(describe(results, name))
         samples = _samples(results, name, "ofo_bytes")
@@ -241,5 +245,5 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Figure:
         if samples.is_empty():
             say_empty(panel, "the flow never started")
     axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "kB")
+    _finish(axes, results, "held back (kB)", None)
     return figure

@@ -44,6 +44,7 @@ STYLE: Any = {
     "grid.linewidth": 0.6,
     "legend.fontsize": 8,
     "legend.frameon": False,
+    "legend.title_fontsize": 8,
     "lines.linewidth": 1.3,
     "pdf.fonttype": 42,
     "xtick.labelsize": 8,
@@ -87,12 +88,20 @@ def colours(count: int) -> Sequence[str | tuple[float, float, float, float]]:
     return [mpl.colormaps["cividis"](index / (count - 1)) for index in range(count)]
 
 
-def legend(axes: Axes) -> None:
+def legend(axes: Axes, title: str | None = None) -> None:
     """Beside the data, never on it."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         columns = -(-len(handles) // LEGEND_ROWS)
-        axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.02), ncols=columns)
+        axes.legend(
+            handles,
+            labels,
+            title=title,
+            alignment="left",
+            loc="upper left",
+            bbox_to_anchor=(1.005, 1.02),
+            ncols=columns,
+        )
 
 
 def mark_events(axes: list[Axes], events: list[tuple[float, str, str]]) -> None:

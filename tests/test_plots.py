@@ -1,0 +1,89 @@
+"""Plots: that they are there, and show what the tables say."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.image import imread
+
+import ropewalk as rw
+
+NAMES = ["throughput", "cwnd", "srtt", "out-of-order", "delay-cdf"]
+
+
+def test_files_are_pictures_of_sane_size(results: rw.Results, tmp_path: Path) -> None:
+    files = results.plot.write(tmp_path / "plots")
+    assert [file.stem for file in files] == NAMES
+    for file in files:
+        assert file.read_bytes().startswith(b"\x89PNG")
+        assert 5_000 < file.stat().st_size < 500_000, file.name
+        pixels = imread(file)
+        height, width = pixels.shape[:2]
+        assert 800 < width < 2000
+        assert 300 < height < 2000
+        # White paper with something on it, and a margin: nothing runs over the edge.
+        paper = pixels[..., :3].min(axis=-1)
+        assert 0.01 < (paper < 0.9).mean() < 0.6, file.name
+        border = np.concatenate([paper[0], paper[-1], paper[:, 0], paper[:, -1]])
+        assert (border > 0.99).all(), file.name
+
+
+def test_titles_axes_and_units(results: rw.Results) -> None:
+    for figure in (results.plot.throughput(), results.plot.cwnd(), results.plot.srtt()):
+        assert "small, seed 1" in figure.get_suptitle()
+        assert figure.axes[0].get_xlabel() == "time (s)"
+        assert "(" in figure.axes[0].get_ylabel()
+        legend = figure.axes[0].get_legend()
+        assert legend is not None
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert labels[:2] == ["0: a", "1: b"]
+    assert "seed 2 and spread of 3 runs" in results.plot.out_of_order(run=2).get_suptitle()
+    assert "3 runs" in results.plot.delay_cdf().get_suptitle()
+
+
+def test_events_are_marked(results: rw.Results) -> None:
+    axes = results.plot.cwnd().axes[0]
+    lines = [np.unique(line.get_xdata()) for line in axes.lines]
+    assert {2.0, 3.0} <= {float(x[0]) for x in lines if len(x) == 1}
+    above = [tick.get_text() for child in axes.child_axes for tick in child.get_xticklabels()]
+    assert above == ["b down", "b up"]
+
+
+def test_stacked_throughput_holds_all_bytes(results: rw.Results) -> None:
+    axes = results.plot.throughput(run=1).axes[0]
+    carried = 0.0
+    for area in axes.collections:
+        # Shoelace formula; Mbit/s times seconds.
+        x, y = np.asarray(area.get_paths()[0].vertices).T
+        carried += abs(float(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1)))) / 2
+    rows = results.subflows.filter((pl.col("run") == 1) & (pl.col("flow") == "upload"))
+    received = float(np.sum(rows["goodput_bit_s"].to_numpy()))
+    assert carried == pytest.approx(received * 4 / 1e6, rel=0.01)
+
+
+def test_delay_distributions_end_at_one_and_include_baselines(results: rw.Results) -> None:
+    lines = results.plot.delay_cdf().axes[0].lines
+    assert [line.get_label() for line in lines] == ["upload", "upload@a", "upload@b"]
+    for line in lines:
+        y = np.asarray(line.get_ydata())
+        assert (np.diff(y) >= 0).all()
+        assert y[-1] == pytest.approx(1.0)
+
+
+def test_a_baseline_can_be_plotted_by_name(results: rw.Results) -> None:
+    figure = results.plot.cwnd(flow="upload@b", run=3)
+    assert "seed 3" in figure.get_suptitle()
+    assert figure.axes[0].get_title(loc="left").startswith("upload@b (TCP, lia")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"), [({"flow": "uplaod"}, "flows: upload"), ({"run": 99}, "no run 99")]
+)
+def test_wrong_names_are_refused(results: rw.Results, options: dict[str, str], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        results.plot.throughput(**options)  # type: ignore[arg-type]
+
+
+def test_notebooks_show_figures(results: rw.Results) -> None:
+    assert results.plot.srtt()._repr_png_().startswith(b"\x89PNG")

@@ -1,0 +1,134 @@
+"""Scenario and Results from Python."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ropewalk as rw
+from conftest import SMALL
+from ropewalk.scenario import Value, toml_value
+
+SMALL_SCENARIO = rw.Scenario.parse(SMALL, "small.toml")
+
+
+def test_tables_have_units_in_their_names_and_one_row_per_thing(results: rw.Results) -> None:
+    assert results.flows.height == 3 * 3
+    assert results.subflows.height == 3 * 4
+    assert results.links.height == 3 * 4
+    assert results.runs["run"].to_list() == [1, 2, 3]
+    assert {"goodput_bit_s", "delay_p95_s", "ofo_max_bytes", "benefit_vs_best"} <= set(results.flows.columns)
+    assert results.series.columns == ["run", "flow", "subflow", "link", "t_s", "metric", "value"]
+    assert list(results.traces) == [1, 2, 3]
+
+
+def test_goodput_is_bytes_over_time(results: rw.Results) -> None:
+    expected = results.flows["delivered_bytes"] * 8 / (results.flows["end_s"] - results.flows["start_s"])
+    assert results.flows["goodput_bit_s"].to_list() == pytest.approx(expected.to_list())
+
+
+def test_goodput_is_below_the_capacity(results: rw.Results) -> None:
+    multi = results.flows.filter(pl.col("flow") == "upload")["goodput_bit_s"]
+    assert all(0 < goodput < 2 * 4e6 for goodput in multi)
+    alone = results.flows.filter(pl.col("flow") != "upload")["goodput_bit_s"]
+    assert all(0 < goodput < 4e6 for goodput in alone)
+
+
+def test_shares_add_up(results: rw.Results) -> None:
+    sums = results.subflows.group_by("run", "flow").agg(pl.col("share").sum())["share"]
+    assert sums.to_list() == pytest.approx([1.0] * 9)
+
+
+def test_delay_histogram_agrees_with_the_table(results: rw.Results) -> None:
+    delays = results.delays.filter((pl.col("run") == 1) & (pl.col("flow") == "upload"))
+    flow = results.flows.filter((pl.col("run") == 1) & (pl.col("flow") == "upload"))
+    assert delays["bytes"].sum() == flow["delivered_bytes"][0]
+    mean = np.average(delays["delay_s"], weights=delays["bytes"])
+    assert mean == pytest.approx(flow["delay_mean_s"][0], rel=0.01)
+
+
+def test_set_returns_another_scenario_checked_at_once() -> None:
+    changed = SMALL_SCENARIO.set("flow.upload.transport.congestion", "cubic").set("duration", "3.5s")
+    assert changed.duration_s == 3.5
+    assert SMALL_SCENARIO.duration_s == 4.0
+    assert set(changed.run(seeds=1, series=False).flows["congestion"]) == {"cubic"}
+    with pytest.raises(rw.ScenarioError) as caught:
+        SMALL_SCENARIO.set("flow.upload.transport.congestion", "cubik")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.file == "--set"
+    assert diagnostic.key == "flow.upload.transport.congestion"
+    assert "cubic" in diagnostic.help
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (3, "3"),
+        (0.5, "0.5"),
+        ('say "hi"\n', '"say \\u0022hi\\u0022\\u000a"'),
+        ([1, "a"], '[1, "a"]'),
+        ({"kind": "packet", "probability": 0.01}, '{"kind" = "packet", "probability" = 0.01}'),
+    ],
+)
+def test_values_as_toml(value: Value, text: str) -> None:
+    assert toml_value(value) == text
+
+
+def test_a_table_can_be_set() -> None:
+    lossless = SMALL_SCENARIO.set("path.a.up.loss", {"kind": "packet", "probability": 0})
+    assert lossless.show() != SMALL_SCENARIO.show()
+
+
+@pytest.mark.parametrize("seeds", [0, [], [1, 1], [-1], [2**63]])
+def test_seeds_that_make_no_sense(seeds: int | list[int]) -> None:
+    with pytest.raises(ValueError, match="seed"):
+        SMALL_SCENARIO.run(seeds=seeds)
+
+
+def test_chosen_seeds_are_run_in_their_order() -> None:
+    results = SMALL_SCENARIO.run(seeds=[9, 4], series=False)
+    assert results.runs["run"].to_list() == [9, 4]
+    assert results.series.is_empty()
+    with pytest.raises(ValueError, match="no time series"):
+        results.plot.cwnd()
+
+
+def test_progress_may_stop_a_run() -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise StopError(f"{done} of {total}")
+
+    with pytest.raises(StopError):
+        SMALL_SCENARIO.run(progress=stop)
+
+
+def test_written_results_read_back(results: rw.Results, tmp_path: Path) -> None:
+    files = results.write(tmp_path / "r")
+    assert files[-1].name == "summary.json"
+    back = rw.Results.read(tmp_path / "r")
+    for name, table in results.tables.items():
+        assert back.tables[name].schema == table.schema, name
+        assert back.tables[name].equals(table), name
+    assert back.summary() == results.summary()
+    assert back.traces == results.traces
+    assert back.study.scenario.show() == results.study.scenario.show()
+
+
+def test_unwritable_directory(results: rw.Results, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        results.write(tmp_path / "file" / "r")
+
+
+def test_summary_can_be_json(results: rw.Results) -> None:
+    assert json.loads(json.dumps(results.summary(), allow_nan=False)) == results.summary()
+
+
+def test_events_are_told() -> None:
+    assert SMALL_SCENARIO.events() == [(2.0, "b", "down"), (3.0, "b", "up")]

@@ -1,0 +1,169 @@
+"""`ropewalk run`: what it prints and what it writes."""
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import COMMAND, Ropewalk
+from ropewalk.results import TABLES
+
+ESTIMATE = {"mean", "ci95", "min", "max", "n"}
+
+
+def is_estimate(value: object) -> bool:
+    return isinstance(value, dict) and set(value) == ESTIMATE
+
+
+def test_tables_name_flows_baselines_subflows_and_links(ropewalk: Ropewalk, small: Path) -> None:
+    done = ropewalk("run", small)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    for word in [
+        "small",
+        "95 % interval of 3 replications",
+        "upload@a",
+        "upload@b",
+        "benefit",
+        "a.up",
+        "b.down",
+    ]:
+        assert word in done.stdout, word
+
+
+def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Path) -> None:
+    done = ropewalk("run", small, "--json")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    summary: dict[str, Any] = json.loads(done.stdout)
+    assert list(summary) == [
+        *("scenario", "model_version", "seeds", "duration_s", "events", "packet_hops", "cpu_s"),
+        *("flows", "subflows", "links"),
+    ]
+    assert summary["scenario"] == "small"
+    assert summary["seeds"] == [1, 2, 3]
+    assert summary["duration_s"] == 4.0
+    assert summary["packet_hops"] > 0
+    assert summary["events"] > 0
+    assert 0 < summary["cpu_s"] < 10
+    assert [flow["flow"] for flow in summary["flows"]] == ["upload", "upload@a", "upload@b"]
+    for flow in summary["flows"]:
+        assert list(flow) == [
+            *("flow", "transport", "goodput_bit_s", "completion_s", "retransmitted_segments", "timeouts"),
+            *("delay_s", "ofo_bytes", "aggregation_benefit"),
+        ]
+        assert all(is_estimate(flow[key]) for key in ("goodput_bit_s", "retransmitted_segments", "timeouts"))
+        assert flow["goodput_bit_s"]["n"] == 3
+        assert flow["completion_s"] is None
+        assert list(flow["delay_s"]) == ["mean", "p50", "p95", "p99"]
+        assert 0.04 < flow["delay_s"]["p50"] <= flow["delay_s"]["p95"] <= flow["delay_s"]["p99"]
+        assert list(flow["ofo_bytes"]) == ["mean", "max"]
+    benefit = summary["flows"][0]["aggregation_benefit"]
+    assert list(benefit) == ["vs_best", "vs_sum"]
+    assert all(map(is_estimate, benefit.values()))
+    assert summary["flows"][1]["aggregation_benefit"] is None
+    for subflow in summary["subflows"]:
+        assert list(subflow) == ["flow", "subflow", "path", "goodput_bit_s", "share", "srtt_s", "cwnd_bytes"]
+        assert all(is_estimate(subflow[key]) for key in list(subflow)[3:])
+    assert [(s["flow"], s["subflow"], s["path"]) for s in summary["subflows"][:2]] == [
+        ("upload", 0, "a"),
+        ("upload", 1, "b"),
+    ]
+    for link in summary["links"]:
+        assert list(link) == ["link", "utilisation", "drops_queue", "drops_error", "queue_delay_s"]
+    assert [link["link"] for link in summary["links"]] == ["a.up", "a.down", "b.up", "b.down"]
+
+
+def test_one_replication_has_no_interval(ropewalk: Ropewalk, small: Path) -> None:
+    summary = json.loads(ropewalk("run", small, "--json", "--seeds", "1").stdout)
+    goodput = summary["flows"][0]["goodput_bit_s"]
+    assert goodput["n"] == 1
+    assert goodput["ci95"] is None
+    assert goodput["mean"] == goodput["min"] == goodput["max"]
+
+
+@pytest.mark.parametrize(
+    ("options", "seeds"),
+    [
+        ([], [1, 2, 3]),
+        (["--seeds", "2"], [1, 2]),
+        (["--seed", "7"], [7]),
+        (["--seed", "7", "--seeds", "3"], [7, 8, 9]),
+    ],
+)
+def test_seeds(ropewalk: Ropewalk, small: Path, options: list[str], seeds: list[int]) -> None:
+    assert json.loads(ropewalk("run", small, "--json", *options).stdout)["seeds"] == seeds
+
+
+def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "results"
+    done = ropewalk("run", small, "--out", out, "--trace")
+    assert done.returncode == 0
+    assert f"plots in {out}/plots/" in done.stdout
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    plots = {f"plots/{name}.png" for name in ("throughput", "cwnd", "srtt", "out-of-order", "delay-cdf")}
+    traces = {f"trace/seed-{seed}.txt" for seed in (1, 2, 3)}
+    always = {f"{name}.parquet" for name in TABLES} | {"summary.json", "scenario.toml"}
+    assert files == always | plots | traces
+    # A later study leaves nothing of an earlier one behind.
+    assert ropewalk("run", small, "--out", out, "--no-plots").returncode == 0
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert files == always
+
+
+def test_summary_on_disk_is_the_json_on_stdout(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
+    done = ropewalk("run", small, "--json", "--no-plots", "--out", tmp_path / "r")
+    assert (tmp_path / "r" / "summary.json").read_text(encoding="utf-8") == done.stdout
+    assert "tables" in done.stderr
+
+
+def test_recording_series_changes_no_figure(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
+    with_series = json.loads(ropewalk("run", small, "--json", "--no-plots", "--out", tmp_path / "r").stdout)
+    without = json.loads(ropewalk("run", small, "--json").stdout)
+    for key in ("flows", "subflows", "links", "packet_hops"):
+        assert with_series[key] == without[key], key
+
+
+def test_files_are_the_same_for_any_number_of_threads(
+    ropewalk: Ropewalk, small: Path, tmp_path: Path
+) -> None:
+    for jobs in ("1", "2"):
+        assert ropewalk("run", small, "--no-plots", "-j", jobs, "--out", tmp_path / jobs).returncode == 0
+    for name in TABLES:
+        one, two = ((tmp_path / jobs / f"{name}.parquet").read_bytes() for jobs in ("1", "2"))
+        assert one == two, name
+
+
+def test_trace_goes_to_stdout_without_out(ropewalk: Ropewalk, small: Path) -> None:
+    done = ropewalk("run", small, "--seed", "1", "--trace")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) > 100
+    refused = ropewalk("run", small, "--trace", "--json")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--out" in refused.stderr
+
+
+def test_a_terminal_gets_a_bar_on_stderr_only(small: Path) -> None:
+    terminal, side = pty.openpty()
+    command = [str(COMMAND), "run", str(small), "--json"]
+    environment = os.environ | {"TERM": "xterm"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=side, text=True, env=environment
+    ) as process:
+        os.close(side)
+        stdout = process.communicate(timeout=60)[0]
+    shown = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert "small" in shown
+    assert json.loads(stdout)["scenario"] == "small"
+
+
+def test_a_closed_pipe_is_no_error(small: Path) -> None:
+    command = f"{COMMAND} show {small} | head -n 1"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.stdout != ""

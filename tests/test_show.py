@@ -1,0 +1,77 @@
+"""`ropewalk show`, `schema`, `list`, `doctor`, `--version`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ropewalk as rw
+from conftest import Ropewalk, scenario_files
+from ropewalk.results import TABLES
+
+
+def test_shown_scenario_gives_the_same_bytes(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
+    shown = ropewalk("show", small, "--set", "flow.upload.transport.congestion=newreno")
+    assert shown.returncode == 0
+    expanded = tmp_path / "expanded.toml"
+    expanded.write_text(shown.stdout, encoding="utf-8")
+    override = ("--set", "flow.upload.transport.congestion=newreno")
+    assert ropewalk("run", small, *override, "--no-plots", "--out", tmp_path / "1").returncode == 0
+    assert ropewalk("run", expanded, "--no-plots", "--out", tmp_path / "2").returncode == 0
+    for name in [*(f"{table}.parquet" for table in TABLES), "scenario.toml"]:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("path", scenario_files(), ids=lambda path: path.stem)
+def test_shown_scenarios_show_themselves(path: Path) -> None:
+    shown = rw.Scenario.load(path).show()
+    assert rw.Scenario.parse(shown, "shown.toml").show() == shown
+
+
+def test_schema_is_a_json_schema(ropewalk: Ropewalk) -> None:
+    done = ropewalk("schema")
+    assert done.returncode == 0
+    schema = json.loads(done.stdout)
+    assert "json-schema.org" in schema["$schema"]
+    assert {"duration", "path", "flow", "event"} <= set(schema["properties"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "member"),
+    [
+        ("congestion", "lia"),
+        ("schedulers", "minrtt"),
+        ("path-managers", "fullmesh"),
+        ("loss", "packet"),
+        ("apps", "bulk"),
+        ("profiles", "opnet2007"),
+    ],
+)
+def test_lists(ropewalk: Ropewalk, kind: str, member: str) -> None:
+    done = ropewalk("list", kind)
+    assert done.returncode == 0
+    assert member in done.stdout
+    entries = json.loads(ropewalk("list", kind, "--json").stdout)
+    assert member in [entry["name"] for entry in entries]
+    assert all(entry["summary"] for entry in entries)
+
+
+def test_version(ropewalk: Ropewalk) -> None:
+    done = ropewalk("--version")
+    assert done.stdout == f"ropewalk {rw.__version__}, model version {rw.MODEL_VERSION}\n"
+
+
+def test_doctor_is_content(ropewalk: Ropewalk) -> None:
+    done = ropewalk("doctor")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("ok ") == 6
+    assert "FAIL" not in done.stdout
+
+
+def test_help_is_quick_because_it_loads_nothing_heavy() -> None:
+    heavy = ("polars", "numpy", "scipy", "matplotlib")
+    program = f"import sys, ropewalk.cli.app; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

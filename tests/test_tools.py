@@ -1,0 +1,35 @@
+"""The tools that guard the sources."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+import lengths
+
+
+def test_long_files_and_functions_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "python"
+    folder.mkdir()
+    body = "\n".join(f"    x = {i}" for i in range(70))
+    (folder / "long.py").write_text("import os\n" + f"\n\ndef much():\n{body}\n" * 9, encoding="utf-8")
+    (folder / "short.py").write_text("def little():\n    pass\n", encoding="utf-8")
+    (folder / "long.rs").write_text("// line\n" * 601, encoding="utf-8")
+    monkeypatch.setattr(lengths, "ROOT", tmp_path)
+    found = list(lengths.complaints())
+    assert "python/long.py:601: the file has 658 lines, at most 600 are allowed" in found
+    assert "python/long.py:4: function much has 71 lines, at most 70 are allowed" in found
+    assert "python/long.rs:601: the file has 601 lines, at most 600 are allowed" in found
+    assert not any("short" in line for line in found)
+
+
+def test_this_project_keeps_the_limits() -> None:
+    tool = ROOT / "tools" / "lengths.py"
+    done = subprocess.run([sys.executable, str(tool)], capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+    assert done.returncode == 0
