@@ -71,6 +71,12 @@ fn wires(n: usize) -> impl Strategy<Value = Vec<Wire>> {
     vec(wire, n)
 }
 
+/// Runs are short, so many are cheap; PROPTEST_CASES asks for more.
+fn cases() -> ProptestConfig {
+    let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
+    ProptestConfig { cases: wanted.unwrap_or(2_000), ..ProptestConfig::default() }
+}
+
 /// Simulated time in which any of these transfers must be over.
 const LONG: SimTime = SimTime::from_secs(3_000);
 
@@ -84,7 +90,7 @@ fn windows_are_sane(duo: &Duo, mss: u64) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn tcp_delivers_everything(
@@ -115,7 +121,7 @@ fn path_manager() -> impl Strategy<Value = PathManager> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn mptcp_delivers_everything(

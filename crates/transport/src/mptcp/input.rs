@@ -86,7 +86,8 @@ impl MptcpConnection {
             // Handshake segments carry no Data ACK, but they do carry the first window.
             Mode::Negotiating | Mode::Multipath => dss_of(segment).and_then(|d| d.data_ack).unwrap_or(1),
         };
-        if let Some(fin) = dss_of(segment).filter(|d| d.data_fin).and_then(|d| d.dsn) {
+        let multipath = self.mode != Mode::Fallback;
+        if let Some(fin) = dss_of(segment).filter(|d| d.data_fin && multipath).and_then(|d| d.dsn) {
             self.receive.on_fin(fin);
             let i = usize::from(segment.subflow);
             if let Some(subflow) = self.subflow(i) {
