@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ropewalk.results import Results
     from ropewalk.statistics import EstimateDict
     from ropewalk.summary import FlowSummary, LinkSummary, SubflowSummary
 
+T = TypeVar("T")
+
 NONE = "-"
-MAX_ROWS = 24
-"""Longer tables are cut: the files have all rows."""
+MAX_ROWS = 30
+SHOWN_ROWS = 20
+"""Longer tables than `MAX_ROWS` are cut to this: the files have all rows."""
 PIPE_WIDTH = 120
 ROOMY = 100
 """Terminals narrower than this get the columns closer together."""
@@ -57,7 +61,47 @@ def number(value: float | None, scale: float = 1.0) -> str:
     return NONE if value is None else figure(value / scale)
 
 
-def _table(out: Console, title: str | None, *columns: str) -> Table:
+Columns = dict[str, Callable[[T], str]]
+
+FLOWS: Columns[FlowSummary] = {
+    "flow": lambda row: row["flow"],
+    "goodput\nMbit/s": lambda row: interval(row["goodput_bit_s"], 1e6),
+    "completed\nafter\ns": lambda row: interval(row["completion_s"]),
+    "benefit\nvs best\npath": lambda row: _benefit(row, "vs_best"),
+    "benefit\nvs sum\nof paths": lambda row: _benefit(row, "vs_sum"),
+    "retrans-\nmitted\nsegments": lambda row: interval(row["retransmitted_segments"]),
+    "delay\nmean\nms": lambda row: number(row["delay_s"]["mean"], 1e-3),
+    "delay\np95\nms": lambda row: number(row["delay_s"]["p95"], 1e-3),
+    "out of\norder\nmean kB": lambda row: number(row["ofo_bytes"]["mean"], 1e3),
+    "out of\norder\nmax kB": lambda row: number(row["ofo_bytes"]["max"], 1e3),
+}
+
+SUBFLOWS: Columns[SubflowSummary] = {
+    "flow": lambda row: row["flow"],
+    "subflow": lambda row: str(row["subflow"]),
+    "path": lambda row: row["path"] or NONE,
+    "goodput\nMbit/s": lambda row: interval(row["goodput_bit_s"], 1e6),
+    "share\n%": lambda row: interval(row["share"], 1e-2),
+    "srtt\nms": lambda row: interval(row["srtt_s"], 1e-3),
+    "cwnd\nkB": lambda row: interval(row["cwnd_bytes"], 1e3),
+}
+
+LINKS: Columns[LinkSummary] = {
+    "link": lambda row: row["link"],
+    "utilisation\n%": lambda row: interval(row["utilisation"], 1e-2),
+    "drops:\nqueue": lambda row: interval(row["drops_queue"]),
+    "drops:\nerrors": lambda row: interval(row["drops_error"]),
+    "queueing\nms": lambda row: interval(row["queue_delay_s"], 1e-3),
+}
+
+
+def _benefit(row: FlowSummary, which: Literal["vs_best", "vs_sum"]) -> str:
+    benefit = row["aggregation_benefit"]
+    return interval(benefit[which]) if benefit else NONE
+
+
+def _table(out: Console, title: str, columns: Columns[T], rows: Sequence[T]) -> Table:
+    """A column in which nothing would stand is left out."""
     table = Table(
         title=title,
         title_justify="left",
@@ -66,19 +110,23 @@ def _table(out: Console, title: str | None, *columns: str) -> Table:
         padding=(0, 1) if out.width >= ROOMY else 0,
         pad_edge=False,
     )
-    for index, column in enumerate(columns):
+    cells = {header: [cell(row) for row in rows] for header, cell in columns.items()}
+    cells = {header: column for header, column in cells.items() if set(column) != {NONE}}
+    for index, header in enumerate(cells):
         table.add_column(
-            column, justify="left" if index == 0 else "right", vertical="bottom", overflow="fold"
+            header, justify="left" if index == 0 else "right", vertical="bottom", overflow="fold"
         )
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
     return table
 
 
-def _add(table: Table, rows: Sequence[Iterable[str]], where: str) -> None:
-    for row in rows[:MAX_ROWS]:
-        table.add_row(*row)
-    if len(rows) > MAX_ROWS:
-        table.caption = f"{len(rows) - MAX_ROWS} more rows in {where}"
-        table.caption_justify = "left"
+def _busiest(links: list[LinkSummary]) -> list[LinkSummary]:
+    """All links of a small network, the most utilised ones of a large one."""
+    if len(links) <= MAX_ROWS:
+        return links
+    by_load = sorted(links, key=lambda link: -(link["utilisation"] or {"mean": 0.0})["mean"])
+    return by_load[:SHOWN_ROWS]
 
 
 def show_results(results: Results) -> None:
@@ -88,9 +136,14 @@ def show_results(results: Results) -> None:
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
     out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold", markup=False)
-    out.print(_flows(out, summary["flows"]))
-    out.print(_subflows(out, summary["subflows"]))
-    out.print(_links(out, summary["links"]))
+    out.print(_table(out, "Flows", FLOWS, summary["flows"]))
+    for line in problems(results):
+        out.print(f"{line}\n", style="bold red", markup=False)
+    subflows, links = summary["subflows"], summary["links"]
+    few = subflows if len(subflows) <= MAX_ROWS else subflows[:SHOWN_ROWS]
+    out.print(_table(out, _title("Subflows", "first", len(few), len(subflows)), SUBFLOWS, few))
+    busiest = _busiest(links)
+    out.print(_table(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest))
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
     out.print(
         f"{summary['packet_hops']:,} packet hops, {summary['events']:,} events, "
@@ -98,83 +151,31 @@ def show_results(results: Results) -> None:
     )
 
 
-def _flows(out: Console, flows: list[FlowSummary]) -> Table:
-    table = _table(
-        out,
-        "Flows",
-        "flow",
-        "goodput\nMbit/s",
-        "benefit\nvs best\npath",
-        "benefit\nvs sum\nof paths",
-        "retrans-\nmitted\nsegments",
-        "delay\nmean\nms",
-        "delay\np95\nms",
-        "out of\norder\nmean kB",
-        "out of\norder\nmax kB",
-    )
-    rows = []
-    for flow in flows:
-        benefit = flow["aggregation_benefit"]
-        rows.append(
-            [
-                flow["flow"],
-                interval(flow["goodput_bit_s"], 1e6),
-                interval(benefit["vs_best"]) if benefit else NONE,
-                interval(benefit["vs_sum"]) if benefit else NONE,
-                interval(flow["retransmitted_segments"]),
-                number(flow["delay_s"]["mean"], 1e-3),
-                number(flow["delay_s"]["p95"], 1e-3),
-                number(flow["ofo_bytes"]["mean"], 1e3),
-                number(flow["ofo_bytes"]["max"], 1e3),
-            ]
-        )
-    _add(table, rows, "flows.parquet")
-    return table
+def _title(name: str, which: str, shown: int, total: int) -> str:
+    return name if shown == total else f"{name}: the {which} {shown} of {total}"
 
 
-def _subflows(out: Console, subflows: list[SubflowSummary]) -> Table:
-    table = _table(
-        out, "Subflows", "flow", "subflow", "path", "goodput\nMbit/s", "share\n%", "srtt\nms", "cwnd\nkB"
-    )
-    rows = [
-        [
-            row["flow"],
-            str(row["subflow"]),
-            row["path"] or NONE,
-            interval(row["goodput_bit_s"], 1e6),
-            interval(row["share"], 1e-2),
-            interval(row["srtt_s"], 1e-3),
-            interval(row["cwnd_bytes"], 1e3),
-        ]
-        for row in subflows
-    ]
-    _add(table, rows, "subflows.parquet")
-    return table
-
-
-def _links(out: Console, links: list[LinkSummary]) -> Table:
-    table = _table(out, "Links", "link", "utilisation\n%", "drops:\nqueue", "drops:\nerrors", "queueing\nms")
-    rows = [
-        [
-            row["link"],
-            interval(row["utilisation"], 1e-2),
-            interval(row["drops_queue"]),
-            interval(row["drops_error"]),
-            interval(row["queue_delay_s"], 1e-3),
-        ]
-        for row in links
-    ]
-    _add(table, rows, "links.parquet")
-    return table
+def problems(results: Results) -> list[str]:
+    """What a reader must know before believing the averages."""
+    found = []
+    for group in results.flows.partition_by("flow", maintain_order=True):
+        name, n = group["flow"][0], group.height
+        failures = group["failure"].drop_nulls()
+        if len(failures):
+            reasons = ", ".join(failures.unique(maintain_order=True).to_list())
+            found.append(f"{name}: failed in {len(failures)} of {n} replications: {reasons}")
+        if group["fell_back"].any():
+            found.append(f"{name}: fell back to TCP in {group['fell_back'].sum()} of {n} replications")
+    return found
 
 
 def show_catalogue(entries: list[dict[str, Any]]) -> None:
     """Names, what they are, and their options."""
     out = console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     columns = [column for column in ("name", "summary", "source") if column in entries[0]]
-    table = _table(out, None, *columns)
-    for column in table.columns:
-        column.justify = "left"
+    for column in columns:
+        table.add_column(column, overflow="fold")
     for entry in entries:
         table.add_row(*(entry[column] for column in columns))
     out.print(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 SUBFLOWS = "subflow: path"
 
 BINS = 60
-"""Throughput is averaged over about one sixtieth of the run: about a round trip over a satellite."""
+"""Throughput is averaged over at least one sixtieth of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,43 @@ def _finish(axes: list[Axes], results: Results, ylabel: str, legend_title: str |
     mark_events(axes, results.study.scenario.events())
 
 
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Equal spans of time; the last one may be shorter."""
+
+    width: float
+    edges: Reals
+    instants: Reals
+    """When samples were taken; a sample tells of the time since the one before."""
+
+    @classmethod
+    def make(cls, results: Results, run: int) -> Bins:
+        """At least a round trip wide: a window sent in a burst each round trip would look like gaps."""
+        duration_s = results.study.scenario.duration_s
+        instants = results.series.filter(pl.col("run") == run)["t_s"].unique().sort().to_numpy()
+        interval = float(np.max(np.diff(instants, prepend=0.0)))
+        round_trip = results.subflows.filter(pl.col("run") == run)["srtt_mean_s"].to_numpy()
+        wanted = max(duration_s / BINS, float(np.nanmax(round_trip, initial=0.0)))
+        width = float(f"{math.ceil(wanted / interval - 0.01) * interval:.6g}")
+        edges = np.arange(0.0, duration_s, width)
+        return cls(width, np.append(edges, duration_s), instants)
+
+    def means(self, at: Reals, rate: Reals) -> Reals:
+        """Mean rate per bin of rates sampled at `at`; the last one twice, to end a line with steps."""
+        spans = np.diff(self.instants, prepend=0.0)[np.searchsorted(self.instants, at)]
+        # A sample on an edge belongs to the bin that ends there.
+        inside = np.clip(np.searchsorted(self.edges, at - 1e-9) - 1, 0, len(self.edges) - 2)
+        amounts = np.bincount(inside, weights=rate * spans, minlength=len(self.edges) - 1)
+        found = amounts / np.diff(self.edges)
+        return np.append(found, found[-1])
+
+
 @styled
 def throughput(results: Results, flow: str | None, run: int | None) -> Figure:
     """See `Plots.throughput`."""
     choice = Choice.make(results, flow, run)
+    bins = Bins.make(results, choice.run)
     figure, axes = panels(len(choice.flows), choice.title("Throughput per subflow", results))
-    width = 0.0
     for panel, name in zip(axes, choice.flows, strict=True):
         panel.set_title(describe(results, name))
         samples = _samples(results, name, "throughput_bit_s", choice.run)
@@ -134,31 +166,13 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Figure:
             say_empty(panel, "no subflow was established")
             continue
         subflows = _subflows(results, name, choice.run)
-        width, edges, stack = _stack(samples, subflows, results.study.scenario.duration_s)
-        shades = colours(len(subflows))
+        stack = [bins.means(*_lines(samples, subflow)) / 1e6 for subflow in subflows]
         labels = [subflow.label for subflow in subflows]
-        panel.stackplot(edges, stack, step="post", labels=labels, colors=shades, linewidth=0)
+        shades = colours(len(subflows))
+        panel.stackplot(bins.edges, stack, step="post", labels=labels, colors=shades, linewidth=0)
     axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "throughput (Mbit/s)" + (f", {width:g} s means" if width else ""), SUBFLOWS)
+    _finish(axes, results, f"throughput (Mbit/s), {bins.width:g} s means", SUBFLOWS)
     return figure
-
-
-def _stack(samples: pl.DataFrame, subflows: list[Subflow], duration_s: float) -> tuple[float, Reals, Reals]:
-    """Width of a bin, edges, and Mbit/s by subflow and bin; the last bin is repeated at the end."""
-    instants = samples["t_s"].unique().sort().to_numpy()
-    interval = float(np.min(np.diff(instants))) if len(instants) > 1 else duration_s
-    per_bin = max(1, round(duration_s / BINS / interval))
-    width = float(f"{per_bin * interval:.6g}")
-    edges = np.arange(0.0, duration_s + width / 2, width)
-    rows = []
-    for subflow in subflows:
-        at, value = _lines(samples, subflow)
-        # A sample tells of the interval before it: a sample on an edge belongs to the bin that ends there.
-        inside = np.clip(np.ceil(at / width - 1e-9).astype(int) - 1, 0, len(edges) - 2)
-        summed = np.bincount(inside, weights=value, minlength=len(edges) - 1)
-        mean = summed / per_bin / 1e6
-        rows.append(np.append(mean, mean[-1]))
-    return width, edges, np.array(rows)
 
 
 @styled

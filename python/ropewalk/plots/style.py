@@ -89,9 +89,9 @@ def colours(count: int) -> Sequence[str | tuple[float, float, float, float]]:
 
 
 def legend(axes: Axes, title: str | None = None) -> None:
-    """Beside the data, never on it."""
+    """Beside the data, never on it; one thing alone is named by the title of its panel."""
     handles, labels = axes.get_legend_handles_labels()
-    if handles:
+    if len(handles) > 1 or title:
         columns = -(-len(handles) // LEGEND_ROWS)
         axes.legend(
             handles,
