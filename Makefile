@@ -2,7 +2,7 @@
 #
 #   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
 #   make test     set up, run every test and lint
-#   make bench    set up, measure the simulator's speed
+#   make bench    measure the simulator's speed
 #   make clean    remove everything that was built
 
 PYTHON ?= python3
@@ -57,8 +57,9 @@ check-python: $(VENV)/.requirements
 test-python: build
 	$(BIN)/pytest --quiet
 
-bench: build
-	@$(BIN)/python tools/bench.py
+bench:
+	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }
+	cargo bench --package lab --locked --quiet
 
 format: $(VENV)/.requirements
 	cargo fmt --all
