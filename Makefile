@@ -59,7 +59,7 @@ test-python: build
 
 bench:
 	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }
-	cargo bench --package lab --locked --quiet
+	cargo bench --package lab --bench packet_hops --locked --quiet
 
 format: $(VENV)/.requirements
 	cargo fmt --all
