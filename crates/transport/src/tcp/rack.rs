@@ -1,8 +1,8 @@
 //! RACK-TLP (RFC 8985): losses are detected by time instead of counting, and a probe turns tail losses into
 //! fast recovery instead of a timeout.
 //!
-//! Deviation: reordering is recognised from never-retransmitted segments only, as the RFC says, but the
-//! reordering window is measured with this sender's windowed minimum RTT.
+//! Deviations: the minimum RTT is this sender's windowed one; the reordering timer fires when the first segment is
+//! due, not the last.
 
 use units::{Nanos, SimTime};
 
@@ -109,24 +109,14 @@ impl Rack {
 
     /// Step 5: marks late segments. Returns whether any was marked, and when to look again (`NEVER`: no need).
     pub fn detect(&self, board: &mut Scoreboard, input: &RackInput) -> (bool, SimTime) {
+        board.mark_late(self.latest, self.rtt + self.reordering_window(input), input.now)
+    }
+
+    /// Section 6.3: at a timeout only the oldest segment and those that are overdue are lost; what was sent a
+    /// moment ago is still on its way.
+    pub fn mark_on_timeout(&self, board: &mut Scoreboard, input: &RackInput) {
         let patience = self.rtt + self.reordering_window(input);
-        let mut latest_deadline = None;
-        let marked = board.mark_lost_where(|segment| {
-            if (segment.sent_at, segment.end()) >= self.latest {
-                // Later originals were sent even later; only retransmissions are out of order in time.
-                return if segment.retransmitted { Some(false) } else { None };
-            }
-            if segment.lost && !segment.in_flight_again {
-                return Some(false);
-            }
-            let deadline = segment.sent_at + patience;
-            if input.now >= deadline {
-                return Some(true);
-            }
-            latest_deadline = latest_deadline.max(Some(deadline));
-            Some(false)
-        });
-        (marked, latest_deadline.unwrap_or(SimTime::NEVER))
+        board.mark_lost_on_timeout(|segment| segment.sent_at + patience <= input.now);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use units::SimTime;
+use units::{Nanos, SimTime};
 
 use super::ranges::{Range, RangeSet};
 
@@ -102,6 +102,10 @@ pub struct Scoreboard {
     retransmit_hint: u64,
     /// Everything not SACKed below this has been considered by `mark_lost_below`.
     lost_hint: u64,
+    /// No original below this waits for a judgement by `mark_late`.
+    late_hint: u64,
+    /// Retransmissions in the order in which they were made; entries that no longer hold are passed over.
+    again: VecDeque<(SimTime, u64)>,
 }
 
 impl Scoreboard {
@@ -177,6 +181,9 @@ impl Scoreboard {
             self.forget(&segment, change);
         }
         self.sacked.remove_below(una);
+        if self.in_flight_again == 0 {
+            self.again.clear();
+        }
         if clean {
             change.oldest_clean = oldest;
         }
@@ -227,6 +234,9 @@ impl Scoreboard {
     }
 
     fn index_of(&self, seq: u64) -> usize {
+        if self.segments.front().is_none_or(|front| seq <= front.seq) {
+            return 0;
+        }
         self.segments.partition_point(|s| s.end() <= seq)
     }
 
@@ -253,32 +263,71 @@ impl Scoreboard {
         marked
     }
 
-    /// Marks the segments for which `is_lost` holds, oldest first, and forgets retransmissions of them; stops
-    /// where it returns `None`. SACKed segments are passed over. Returns true if anything was marked.
-    pub fn mark_lost_where(&mut self, mut is_lost: impl FnMut(&Sent) -> Option<bool>) -> bool {
+    /// RACK (RFC 8985 section 6.2 step 5): marks what was sent before `latest` (transmission time and end of a
+    /// delivered segment) and more than `patience` ago. Returns whether anything was marked, and when the next
+    /// segment is due (`NEVER`: none waits).
+    ///
+    /// Originals are in time order because they are in sequence order, retransmissions because they are queued;
+    /// so each is looked at once, and the first that is not due ends the search.
+    pub fn mark_late(&mut self, latest: (SimTime, u64), patience: Nanos, now: SimTime) -> (bool, SimTime) {
+        let (originals, first) = self.mark_late_originals(latest, patience, now);
+        let (repairs, second) = self.mark_late_retransmissions(latest, patience, now);
+        (originals || repairs, first.min(second))
+    }
+
+    fn mark_late_originals(&mut self, latest: (SimTime, u64), patience: Nanos, now: SimTime) -> (bool, SimTime) {
         let mut marked = false;
-        let mut i = 0;
+        let mut i = self.index_of(self.late_hint);
         while let Some(segment) = self.segments.get(i) {
             if segment.sacked {
-                // Jump over the SACKed range.
                 let after = self.sacked.find(segment.seq).map_or(segment.end(), |r| r.end);
+                self.late_hint = after;
                 i = self.index_of(after);
                 continue;
             }
-            match is_lost(segment) {
-                None => break,
-                Some(true) => marked |= self.mark_lost(i),
-                Some(false) => {}
+            self.late_hint = segment.seq;
+            if !segment.retransmitted && !segment.lost {
+                if (segment.sent_at, segment.end()) >= latest {
+                    break;
+                }
+                let due = segment.sent_at + patience;
+                if now < due {
+                    return (marked, due);
+                }
+                marked |= self.mark_lost(i);
             }
             i += 1;
         }
-        marked
+        (marked, SimTime::NEVER)
     }
 
-    /// Everything not SACKed is lost, retransmissions too (timeout).
-    pub fn mark_all_lost(&mut self) {
+    fn mark_late_retransmissions(&mut self, latest: (SimTime, u64), patience: Nanos, now: SimTime) -> (bool, SimTime) {
+        let mut marked = false;
+        while let Some(&(sent_at, seq)) = self.again.front() {
+            let i = self.index_of(seq);
+            let holds = |s: &&Sent| s.seq == seq && s.in_flight_again && s.sent_at == sent_at;
+            if let Some(segment) = self.segments.get(i).filter(holds) {
+                if (sent_at, segment.end()) >= latest {
+                    break;
+                }
+                let due = sent_at + patience;
+                if now < due {
+                    return (marked, due);
+                }
+                marked |= self.mark_lost(i);
+            }
+            self.again.pop_front();
+        }
+        (marked, SimTime::NEVER)
+    }
+
+    /// A timeout: the oldest segment is lost, and of the others those for which `is_lost` holds; retransmissions
+    /// of them too.
+    pub fn mark_lost_on_timeout(&mut self, is_lost: impl Fn(&Sent) -> bool) {
         for i in 0..self.segments.len() {
-            self.mark_lost(i);
+            if i == 0 || is_lost(&self.segments[i]) {
+                self.mark_lost(i);
+            }
         }
     }
 
@@ -336,6 +385,7 @@ impl Scoreboard {
         }
         segment.retransmitted = true;
         segment.sent_at = now;
+        self.again.push_back((now, seq));
     }
 
     /// RFC 6675 IsLost, for all sequence numbers at once: every number below the result that is not SACKed is
@@ -424,7 +474,7 @@ mod tests {
     #[test]
     fn an_ack_takes_marks_along_and_samples_follow_karn() {
         let mut board = ten_segments();
-        board.mark_all_lost();
+        board.mark_lost_on_timeout(|_| true);
         board.retransmit(1, SimTime(50));
         let mut change = Change::default();
         board.ack(segment(1).end, &mut change);

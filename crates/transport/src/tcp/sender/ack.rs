@@ -25,7 +25,7 @@ impl Sender {
             self.una = segment.ack;
         }
         let window_moved = self.offer_window(window_right);
-        self.measure(now, segment, &change);
+        let sample = self.measure(now, segment, &change);
         if self.loss_kind() == RecoveryKind::Rack {
             let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
             self.rack.on_ack(now, &change, min_rtt);
@@ -36,7 +36,7 @@ impl Sender {
         }
         let duplicate = !advanced && flight_before > 0 && self.is_duplicate(segment, &change, window_moved);
         if advanced || duplicate || change.sacked > 0 {
-            let ack = self.describe(now, &change, flight_before);
+            let ack = self.describe(now, &change, flight_before, sample);
             match self.phase {
                 Phase::Open => self.ack_in_open(&ack, advanced, duplicate, paths),
                 Phase::Recovery => self.ack_in_recovery(&ack, advanced, duplicate),
@@ -65,18 +65,20 @@ impl Sender {
         is_duplicate.then_some(first)
     }
 
-    fn measure(&mut self, now: SimTime, segment: &Segment, change: &Change) {
-        let progress = change.acked > 0;
-        let sent_at = match segment.timestamps {
-            // RFC 7323: samples only from ACKs that advance the window.
-            Some(timestamps) if progress && !timestamps.echo.is_never() => timestamps.echo,
-            Some(_) => return,
-            None => match change.oldest_clean {
-                Some(sent_at) => sent_at,
-                None => return,
-            },
+    /// A round-trip sample: from the echoed timestamp of an ACK that advances (RFC 7323), or by Karn's rule.
+    /// A SACK of a segment that was sent once is as good, and keeps the timeout honest while a long recovery does
+    /// not advance (as Linux does).
+    fn measure(&mut self, now: SimTime, segment: &Segment, change: &Change) -> Option<Nanos> {
+        let echoed = segment.timestamps.map(|t| t.echo).filter(|echo| !echo.is_never());
+        let sacked = change.latest.filter(|l| !l.retransmitted).map(|l| l.sent_at);
+        let sent_at = match (change.acked > 0, echoed) {
+            (true, Some(echo)) => Some(echo),
+            (true, None) => change.oldest_clean,
+            (false, _) => sacked,
         };
-        self.rtt.sample(now, now.since(sent_at));
+        let sample = now.since(sent_at?);
+        self.rtt.sample(now, sample);
+        Some(sample)
     }
 
     /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).
@@ -89,12 +91,12 @@ impl Sender {
         segment.ack == self.una && segment.len == 0 && !segment.flags.fin && !segment.flags.syn && !window_update
     }
 
-    fn describe(&self, now: SimTime, change: &Change, flight_before: u64) -> Ack {
+    fn describe(&self, now: SimTime, change: &Change, flight_before: u64, sample: Option<Nanos>) -> Ack {
         Ack {
             now,
             acked: Bytes(change.acked),
             delivered: Bytes(change.delivered),
-            rtt: (change.acked > 0).then(|| self.rtt.latest()).filter(|r| *r > Nanos::ZERO),
+            rtt: sample,
             srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
             flight_before: Bytes(flight_before),
             snd_una: self.una,

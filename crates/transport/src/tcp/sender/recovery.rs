@@ -112,6 +112,16 @@ impl Sender {
         }
     }
 
+    /// Without RACK everything outstanding is deemed lost (RFC 6675 section 5.1, go-back-N of RFC 5681).
+    pub(super) fn mark_lost_on_timeout(&mut self, now: SimTime) {
+        if self.loss_kind() == RecoveryKind::Rack {
+            let input = self.rack_input(now);
+            self.rack.mark_on_timeout(&mut self.board, &input);
+        } else {
+            self.board.mark_lost_on_timeout(|_| true);
+        }
+    }
+
     fn mark_late(&mut self, now: SimTime) {
         let input = self.rack_input(now);
         let (_, deadline) = self.rack.detect(&mut self.board, &input);

@@ -149,7 +149,7 @@ impl Sender {
         self.recover = Some(self.nxt - 1);
         self.dupacks = 0;
         self.limited_sent = 0;
-        self.board.mark_all_lost();
+        self.mark_lost_on_timeout(now);
         self.force_retransmit = true;
         self.timers.stop_probe();
         self.timers.forget_probe();
@@ -187,6 +187,15 @@ impl Sender {
         if new_data {
             self.schedule_probe(now);
         }
+    }
+
+    /// A retransmission was sent. During a SACK-based recovery it restarts the timer: such a recovery can outlast the
+    /// RTO without being stuck (RFC 6675 section 6, the careful variant).
+    pub(super) fn restart_timer_after_resend(&mut self, now: SimTime) {
+        if self.phase == Phase::Recovery && self.config.recovery != RecoveryKind::NewReno {
+            self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+        }
+        self.start_timers_after_send(now, false);
     }
 
     fn schedule_probe(&mut self, now: SimTime) {

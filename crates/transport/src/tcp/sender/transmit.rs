@@ -164,7 +164,7 @@ impl Sender {
             self.stats.bytes_sent += u64::from(len);
             self.prr.on_send(u64::from(len));
         }
-        self.start_timers_after_send(now, false);
+        self.restart_timer_after_resend(now);
         Transmission { seq: segment.seq, len, dsn: segment.dsn, fin: segment.fin, retransmission: true }
     }
 

@@ -1,0 +1,44 @@
+//! Packet-hops per CPU second of the benchmark scenarios, recording off.
+//!
+//! `cargo bench -p lab` runs them all; a word on the command line selects those whose file name contains it.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use lab::{RunOptions, run};
+use scenario::{Document, Registries};
+
+fn scenarios() -> Vec<PathBuf> {
+    let wanted = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches");
+    let entries = std::fs::read_dir(folder).expect("the folder of benchmark scenarios");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("readable").path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "toml") && f.to_string_lossy().contains(&wanted));
+    files.sort();
+    files
+}
+
+fn main() {
+    let registries = Registries::builtin();
+    println!("{:<24} {:>10} {:>12} {:>8} {:>14} {:>14}", "scenario", "events", "packet-hops", "cpu s", "hops / cpu s", "cpu s / sim s");
+    for file in scenarios() {
+        let text = std::fs::read_to_string(&file).expect("readable");
+        let name = file.file_stem().expect("a file").to_string_lossy().into_owned();
+        let document = Document::parse(&text, &name, &[], &registries).unwrap_or_else(|e| panic!("{e}"));
+        let options = RunOptions { seeds: document.scenario.seeds.clone(), jobs: NonZeroUsize::MIN, series: false, trace: false };
+        let output = run(&document.scenario, &registries, &options, &|_, _| {}, &AtomicBool::new(false))
+            .unwrap_or_else(|e| panic!("{e}"));
+        let totals = output.totals;
+        let cpu = totals.cpu.as_secs_f64();
+        let simulated = document.scenario.duration.as_secs_f64() * document.scenario.seeds.len() as f64;
+        println!(
+            "{name:<24} {:>10} {:>12} {:>8.3} {:>14.0} {:>14.6}",
+            totals.events,
+            totals.packet_hops,
+            cpu,
+            totals.packet_hops as f64 / cpu,
+            cpu / simulated,
+        );
+    }
+}
