@@ -47,10 +47,12 @@ pub struct MptcpConnection {
     pub(super) sack_blocks: [usize; 2],
     /// By subflow index; `None` where the peer has used an index that has not reached this end.
     pub(super) subflows: Vec<Option<Subflow>>,
-    /// The same subflows as the scheduler and as the congestion controls see them, and their deadlines: kept up to
-    /// date by `refresh`, so that asking costs nothing.
+    /// The same subflows as the scheduler and as the congestion controls see them; `freshen` brings those in `stale`
+    /// (bit i: subflow i) up to date before anyone looks.
     pub(super) views: Vec<SubflowView>,
     pub(super) paths: Vec<PathView>,
+    pub(super) stale: u64,
+    /// Deadlines of the subflows, always up to date.
     pub(super) deadlines: Vec<SimTime>,
     /// Bit i: subflow i may have something to send of its own (handshake, repairs, acknowledgements).
     pub(super) busy: u64,
@@ -109,6 +111,7 @@ impl MptcpConnection {
             subflows: Vec::new(),
             views: Vec::new(),
             paths: Vec::new(),
+            stale: 0,
             deadlines: Vec::new(),
             busy: 0,
             pairs: setup.pairs,
@@ -134,15 +137,25 @@ impl MptcpConnection {
             self.deadlines.push(SimTime::NEVER);
         }
         self.subflows[i] = Some(Subflow::new(pair, endpoint, join));
-        self.refresh(i);
+        self.touch(i);
     }
 
-    /// Brings the views of subflow `i` up to date after something happened to it.
-    pub(super) fn refresh(&mut self, i: usize) {
+    /// Something happened to subflow `i`: its views are out of date, its deadline may have moved.
+    pub(super) fn touch(&mut self, i: usize) {
         let Some(subflow) = &self.subflows[i] else { return };
-        self.views[i] = subflow.view(self.send.quantum(self.mss.0));
-        self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
         self.deadlines[i] = subflow.next_deadline();
+        self.stale |= 1 << i;
+    }
+
+    /// Brings the views up to date.
+    pub(super) fn freshen(&mut self) {
+        while self.stale != 0 {
+            let i = self.stale.trailing_zeros() as usize;
+            self.stale &= self.stale - 1;
+            let Some(subflow) = &self.subflows[i] else { continue };
+            self.views[i] = subflow.view(self.send.quantum(self.mss.0));
+            self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
+        }
     }
 
     pub(super) fn subflow(&mut self, i: usize) -> Option<&mut Subflow> {
@@ -190,7 +203,7 @@ impl MptcpConnection {
             return Bytes::ZERO;
         }
         let alive = self.subflows.iter().flatten().filter(|s| s.may_send());
-        let cwnd = alive.map(|s| s.endpoint.sender().congestion().cwnd().0).sum();
+        let cwnd = alive.map(|s| s.endpoint.sender().controlled_cwnd()).sum();
         send_buffer(&self.tcp, cwnd).saturating_sub(Bytes(self.send.written - self.send.una))
     }
 
@@ -217,7 +230,7 @@ impl MptcpConnection {
             let Some(subflow) = self.subflow(i).filter(|s| s.may_send()) else { continue };
             subflow.endpoint.acknowledge_now();
             self.busy |= 1 << i;
-            self.refresh(i);
+            self.touch(i);
         }
     }
 

@@ -82,7 +82,7 @@ impl MptcpConnection {
             subflow.endpoint.open();
         }
         self.busy |= 1 << index;
-        self.refresh(index);
+        self.touch(index);
     }
 
     /// The MPTCP option of a segment that `endpoint` has taken in on subflow `i`.

@@ -29,6 +29,10 @@ impl MptcpConnection {
         if i == 0 && segment.flags.syn {
             self.negotiate(segment);
         }
+        // Only a sender with data in flight has a congestion control that may look at its siblings.
+        if self.send.next > self.send.una {
+            self.freshen();
+        }
         let Some((subflow, paths)) = self.subflow_and_paths(i) else { return };
         let input = subflow.endpoint.on_segment(now, segment, paths);
         if input.acked {
@@ -44,7 +48,7 @@ impl MptcpConnection {
         if input.reset {
             self.subflow_died(now, i);
         }
-        self.refresh(i);
+        self.touch(i);
         self.follow_the_peer();
     }
 
@@ -111,6 +115,7 @@ impl MptcpConnection {
 
     /// Acts on all deadlines that are due.
     pub fn on_timeout(&mut self, now: SimTime) {
+        self.freshen();
         for i in 0..self.subflows.len() {
             if self.deadlines[i] <= now {
                 self.subflow_timeout(now, i);
@@ -143,7 +148,7 @@ impl MptcpConnection {
             Expired::GaveUp => self.subflow_died(now, i),
             Expired::Quiet | Expired::ProbeWindow => {}
         }
-        self.refresh(i);
+        self.touch(i);
     }
 
     /// Sheet 6.7: after a timeout the other subflows carry the data, and this one gets no more until it is well.
@@ -175,7 +180,7 @@ impl MptcpConnection {
     /// Subflow `i` has joined: it can help those that are stuck.
     pub(super) fn became_usable(&mut self, i: usize) {
         self.alone_since = SimTime::NEVER;
-        self.refresh(i);
+        self.touch(i);
         for j in 0..self.subflows.len() {
             let stuck = |s: &super::subflow::Subflow| s.potentially_failed && !s.reinjected_since;
             if j != i && self.subflows[j].as_ref().is_some_and(stuck) {
@@ -206,6 +211,7 @@ impl MptcpConnection {
         let rto = self.longest_rto(self.send.persists);
         self.send.persist_at = now + rto;
         let fastest = |s: &super::subflow::Subflow| s.endpoint.sender().rtt().srtt();
+        self.freshen();
         let usable = (0..self.subflows.len()).filter(|i| self.views[*i].usable);
         let best = usable.min_by_key(|i| self.subflows[*i].as_ref().and_then(fastest));
         if let Some(i) = best.or_else(|| self.any_that_may_send()) {
@@ -213,7 +219,7 @@ impl MptcpConnection {
             if let Some(subflow) = self.subflow(i) {
                 subflow.endpoint.probe_window();
             }
-            self.refresh(i);
+            self.touch(i);
         }
     }
 }

@@ -44,9 +44,8 @@ impl MptcpConnection {
         let subflow = self.subflow(i)?;
         let offer = Offer { may_send: subflow.may_send(), ..offer };
         let segment = subflow.endpoint.poll_transmit(now, &offer);
-        let dressed = segment.map(|segment| self.dress(i, segment));
-        self.refresh(i);
-        dressed
+        self.touch(i);
+        segment.map(|segment| self.dress(i, segment))
     }
 
     /// Adds the MPTCP option, the window and the size on the wire.
@@ -132,12 +131,13 @@ impl MptcpConnection {
         segment.mptcp = option;
         segment.sack = SackBlocks::default();
         let segment = self.finish_segment(segment);
-        self.refresh(i);
+        self.touch(i);
         Some(segment)
     }
 
     /// A subflow for a signal: usable ones in turn, `turn` saying whose.
-    fn best_for_signals(&self, turn: usize) -> Option<usize> {
+    fn best_for_signals(&mut self, turn: usize) -> Option<usize> {
+        self.freshen();
         let usable: usize = self.views.iter().filter(|v| v.usable).count();
         if usable == 0 {
             return self.any_that_may_send();
@@ -158,6 +158,10 @@ impl MptcpConnection {
 
     /// Gives the next stretch of data to a subflow: reinjections first. Returns the subflow.
     fn schedule(&mut self, now: SimTime) -> Option<usize> {
+        if self.send.reinject.is_empty() && self.send.unassigned() == 0 {
+            return None;
+        }
+        self.freshen();
         if !self.send.reinject.is_empty()
             && let Some(i) = self.place_reinjection(now)
         {
@@ -173,12 +177,13 @@ impl MptcpConnection {
         Some(i)
     }
 
-    /// A segment smaller than usual needs less room than `refresh` asked for.
+    /// A segment smaller than usual needs less room than the views were made for.
     fn judge_room(&mut self, len: u64) {
         if len >= self.send.quantum(self.mss.0) {
             return;
         }
-        for (view, subflow) in self.views.iter_mut().zip(&self.subflows) {
+        for (i, (view, subflow)) in self.views.iter_mut().zip(&self.subflows).enumerate() {
+            self.stale |= 1 << i;
             let room = subflow.as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len));
             view.available = view.usable && room;
         }

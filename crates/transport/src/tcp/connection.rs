@@ -64,7 +64,7 @@ impl TcpConnection {
             return Bytes::ZERO;
         }
         let sender = self.endpoint.sender();
-        send_buffer(&self.config, sender.congestion().cwnd().0).saturating_sub(Bytes(sender.unacked()))
+        send_buffer(&self.config, sender.controlled_cwnd()).saturating_sub(Bytes(sender.unacked()))
     }
 
     /// In-order bytes so far.

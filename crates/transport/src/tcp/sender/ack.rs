@@ -128,7 +128,7 @@ impl Sender {
     /// RFC 6582: the duplicates belong to data sent after the last episode, or look like it by the ACK heuristic.
     fn is_new_episode(&self) -> bool {
         let Some(recover) = self.recover else { return true };
-        let by_heuristic = self.congestion.cwnd().0 > self.mss && self.una - self.previous_ack <= 4 * self.mss;
+        let by_heuristic = self.congestion.cwnd() > self.mss && self.una - self.previous_ack <= 4 * self.mss;
         self.una > recover + 1 || by_heuristic
     }
 

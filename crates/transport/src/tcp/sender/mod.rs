@@ -2,11 +2,13 @@
 //!
 //! - `mod.rs`: the state and the read-only views of it;
 //! - `ack.rs`: an ACK arrives; `recovery.rs`: a loss episode begins, goes on, ends;
+//! - `controller.rs`: the congestion control at hand;
 //! - `transmit.rs`: the next segment; `timers.rs`: RTO, persist, RACK and tail-loss probe.
 //!
 //! It knows neither handshakes nor MPTCP. A subflow feeds it chunks that carry data sequence numbers.
 
 mod ack;
+mod controller;
 mod recovery;
 mod timers;
 mod transmit;
@@ -24,6 +26,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::config::{RecoveryKind, TcpConfig};
 
+use controller::Controller;
 pub use timers::Expired;
 pub use transmit::Transmission;
 
@@ -96,7 +99,7 @@ pub struct Sender {
     config: Arc<TcpConfig>,
     /// Payload of a full segment; below `config.mss` where MPTCP options take their share.
     mss: u64,
-    congestion: Box<dyn CongestionControl>,
+    congestion: Controller,
     rtt: RttEstimator,
     board: Scoreboard,
     /// First unacknowledged sequence number.
@@ -156,7 +159,7 @@ impl Sender {
             rtt: RttEstimator::new(config.rto),
             mss: mss.0,
             config,
-            congestion,
+            congestion: Controller::new(congestion),
             board: Scoreboard::default(),
             una: 1,
             nxt: 1,
@@ -238,7 +241,7 @@ impl Sender {
     fn window(&self) -> u64 {
         match self.phase {
             Phase::Recovery => self.recovery_window,
-            Phase::Open | Phase::Loss => self.congestion.cwnd().0,
+            Phase::Open | Phase::Loss => self.congestion.cwnd(),
         }
     }
 
@@ -256,8 +259,8 @@ impl Sender {
     }
 
     fn is_cwnd_limited(&self) -> bool {
-        let cwnd = self.congestion.cwnd().0;
-        let in_slow_start = cwnd < self.congestion.ssthresh().0;
+        let cwnd = self.congestion.cwnd();
+        let in_slow_start = cwnd < self.congestion.ssthresh();
         self.usage.limited || (in_slow_start && cwnd < 2 * self.usage.max_flight)
     }
 
@@ -321,12 +324,12 @@ impl Sender {
 
     /// Slow-start threshold.
     pub fn ssthresh(&self) -> Bytes {
-        self.congestion.ssthresh()
+        Bytes(self.congestion.ssthresh())
     }
 
-    /// The congestion control.
-    pub fn congestion(&self) -> &dyn CongestionControl {
-        &*self.congestion
+    /// The controller's window, whatever recovery makes of it.
+    pub fn controlled_cwnd(&self) -> u64 {
+        self.congestion.cwnd()
     }
 
     /// State, as recorders name it.
@@ -363,9 +366,9 @@ impl Sender {
     /// What the siblings' controllers see of this path.
     pub fn path_view(&self, coupled: bool) -> PathView {
         // In recovery the inflated window would mislead the others (sheet 3).
-        let cwnd = if self.phase == Phase::Recovery { self.ssthresh() } else { self.congestion.cwnd() };
+        let cwnd = if self.phase == Phase::Recovery { self.congestion.ssthresh() } else { self.congestion.cwnd() };
         PathView {
-            cwnd: cwnd.as_f64(),
+            cwnd: cwnd as f64,
             srtt: self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64),
             mss: self.mss as f64,
             coupled: coupled && self.rtt.srtt().is_some(),
@@ -375,7 +378,7 @@ impl Sender {
     #[cfg(any(test, debug_assertions))]
     fn check(&self) {
         debug_assert_eq!(self.board.outstanding(), self.nxt - self.una);
-        debug_assert!(self.congestion.cwnd().0 >= self.mss, "cwnd below one MSS");
+        debug_assert!(self.congestion.cwnd() >= self.mss, "cwnd below one MSS");
     }
 }
 

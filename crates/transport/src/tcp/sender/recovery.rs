@@ -26,14 +26,14 @@ impl Sender {
         match self.loss_kind() {
             RecoveryKind::NewReno => {
                 // The segments that caused the duplicate ACKs have left the network.
-                self.recovery_window = self.congestion.cwnd().0 + u64::from(self.config.dupthresh) * self.mss;
+                self.recovery_window = self.congestion.cwnd() + u64::from(self.config.dupthresh) * self.mss;
             }
             RecoveryKind::Sack | RecoveryKind::Rack => {
                 if self.loss_kind() == RecoveryKind::Sack {
                     let first = self.board.front().map_or(self.una, |s| s.end());
                     self.board.mark_lost_below(first);
                 }
-                self.recovery_window = self.congestion.cwnd().0;
+                self.recovery_window = self.congestion.cwnd();
                 self.prr = Prr::new(flight);
                 self.spread_reduction(delivered);
             }
@@ -47,7 +47,7 @@ impl Sender {
             return;
         }
         let pipe = self.board.pipe();
-        let ssthresh = self.congestion.cwnd().0;
+        let ssthresh = self.congestion.cwnd();
         self.recovery_window = pipe + self.prr.on_ack(delivered, pipe, ssthresh, self.mss);
     }
 
@@ -95,7 +95,7 @@ impl Sender {
         if self.loss_kind() == RecoveryKind::NewReno {
             // RFC 6582 full acknowledgement, option 1: no burst of what the full ACK has freed.
             let flight = self.board.outstanding().max(self.mss) + self.mss;
-            let window = self.congestion.cwnd().0.min(flight);
+            let window = self.congestion.cwnd().min(flight);
             self.congestion.set_cwnd(Bytes(window));
         }
         self.rack.on_exit_recovery();

@@ -140,7 +140,7 @@ impl Sender {
         let idle = self.board.is_empty() && !self.last_sent_at.is_never();
         if idle && self.config.idle_restart && now.since(self.last_sent_at) >= self.rtt.rto(0) {
             let initial = units::Bytes(u64::from(self.config.initial_window) * self.mss);
-            let restart_window = initial.min(self.congestion.cwnd());
+            let restart_window = initial.min(units::Bytes(self.congestion.cwnd()));
             self.congestion.on_idle_restart(now, restart_window);
         }
     }
