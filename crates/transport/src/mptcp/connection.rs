@@ -61,6 +61,8 @@ pub struct MptcpConnection {
     pub(super) announcements: Vec<Announcement>,
     pub(super) send: SendSide,
     pub(super) receive: ReceiveSide,
+    /// Bytes out of order on the subflows, all together.
+    pub(super) held_by_subflows: u64,
     pub(super) buffer: ReceiveBuffer,
     pub(super) window: AdvertisedWindow,
     /// All subflows are gone since; after a while the connection is given up (decision D-43).
@@ -118,6 +120,7 @@ impl MptcpConnection {
             announcements: Vec::new(),
             send: SendSide::new(),
             receive: ReceiveSide::new(),
+            held_by_subflows: 0,
             window: AdvertisedWindow::default(),
             alone_since: SimTime::NEVER,
             failure: None,
@@ -243,8 +246,7 @@ impl MptcpConnection {
 
     /// Free bytes of the receive buffer: connection and subflows together hold the rest (sheet 6.5).
     pub(super) fn free(&self) -> u64 {
-        let on_subflows: u64 = self.subflows.iter().flatten().map(|s| s.endpoint.receiver().out_of_order()).sum();
-        let held = self.readable() + self.receive.out_of_order() + on_subflows;
+        let held = self.readable() + self.receive.out_of_order() + self.held_by_subflows;
         self.buffer.size().saturating_sub(held)
     }
 

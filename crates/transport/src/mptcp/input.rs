@@ -34,11 +34,14 @@ impl MptcpConnection {
             self.freshen();
         }
         let Some((subflow, paths)) = self.subflow_and_paths(i) else { return };
+        let held = subflow.endpoint.receiver().out_of_order();
         let input = subflow.endpoint.on_segment(now, segment, paths);
+        let holds = subflow.endpoint.receiver().out_of_order();
         if input.acked {
             subflow.potentially_failed = false;
             subflow.reinjected_since = false;
         }
+        self.held_by_subflows = self.held_by_subflows + holds - held;
         self.busy |= 1 << i;
         self.on_option(now, i, segment, &input);
         if let Some(arrival) = input.arrival {

@@ -40,29 +40,30 @@ impl MptcpConnection {
     }
 
     fn poll_subflow(&mut self, now: SimTime, i: usize) -> Option<Segment> {
-        let offer = Offer { window: self.receive_window(), sack_blocks: self.sack_blocks, may_send: false };
+        let sack_blocks = self.sack_blocks;
         let subflow = self.subflow(i)?;
-        let offer = Offer { may_send: subflow.may_send(), ..offer };
+        let offer = Offer { sack_blocks, may_send: subflow.may_send() };
         let segment = subflow.endpoint.poll_transmit(now, &offer);
         self.touch(i);
-        segment.map(|segment| self.dress(i, segment))
+        let mut segment = segment?;
+        self.dress(i, &mut segment);
+        Some(segment)
     }
 
     /// Adds the MPTCP option, the window and the size on the wire.
-    fn dress(&mut self, i: usize, mut segment: Segment) -> Segment {
+    fn dress(&mut self, i: usize, segment: &mut Segment) {
         if self.mode == Mode::Fallback {
             segment.mptcp = MptcpOption::None;
         } else if !segment.flags.rst {
-            segment.mptcp = if segment.flags.syn { self.syn_option(i) } else { self.option(i, &segment) };
+            segment.mptcp = if segment.flags.syn { self.syn_option(i) } else { self.option(i, segment) };
         }
-        self.finish_segment(segment)
+        self.finish_segment(segment);
     }
 
-    fn finish_segment(&mut self, mut segment: Segment) -> Segment {
+    fn finish_segment(&mut self, segment: &mut Segment) {
         let free = self.free();
         segment.window = self.window.offer(&self.tcp, self.receive.next, free, self.buffer.size());
-        segment.wire_size = wire_size(&segment, &self.tcp, Some(&self.config));
-        segment
+        segment.wire_size = wire_size(segment, &self.tcp, Some(&self.config));
     }
 
     fn syn_option(&self, i: usize) -> MptcpOption {
@@ -123,14 +124,14 @@ impl MptcpConnection {
     }
 
     fn bare_ack(&mut self, now: SimTime, i: usize, option: MptcpOption) -> Option<Segment> {
-        let offer = Offer { window: self.receive_window(), sack_blocks: [0; 2], may_send: false };
+        let offer = Offer { sack_blocks: [0; 2], may_send: false };
         let subflow = self.subflow(i)?;
         subflow.endpoint.acknowledge_now();
         let mut segment = subflow.endpoint.poll_transmit(now, &offer)?;
         self.busy |= 1 << i;
         segment.mptcp = option;
         segment.sack = SackBlocks::default();
-        let segment = self.finish_segment(segment);
+        self.finish_segment(&mut segment);
         self.touch(i);
         Some(segment)
     }

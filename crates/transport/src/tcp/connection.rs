@@ -122,15 +122,10 @@ impl TcpConnection {
 
     /// The next segment.
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
-        let next = self.endpoint.receiver().next();
-        let free = self.free();
-        let offer = Offer {
-            window: self.window.peek(&self.config, next, free),
-            sack_blocks: self.sack_blocks,
-            may_send: true,
-        };
+        let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         let mut segment = self.endpoint.poll_transmit(now, &offer)?;
-        segment.window = self.window.offer(&self.config, next, free, self.buffer.size());
+        let next = self.endpoint.receiver().next();
+        segment.window = self.window.offer(&self.config, next, self.free(), self.buffer.size());
         segment.wire_size = wire_size(&segment, &self.config, None);
         Some(segment)
     }

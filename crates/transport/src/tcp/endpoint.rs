@@ -2,8 +2,8 @@
 //! (RFC 9293 section 3.10).
 //!
 //! It does not own a byte stream: its owner (`connection.rs`, or an MPTCP connection) gives it ranges to send,
-//! is told which ranges have become deliverable, and says what window to advertise. MPTCP options and the size
-//! on the wire are the owner's business too.
+//! is told which ranges have become deliverable. The window to advertise, MPTCP options and the size on the wire
+//! are the owner's business too.
 //!
 //! Deviation: no simultaneous open, no TIME-WAIT clock (nothing reuses ports); an endpoint whose connection is
 //! finished still answers a retransmitted FIN.
@@ -32,8 +32,6 @@ enum State {
 /// What the owner lets the endpoint put into its segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// Receive window to advertise, counted from rcv_nxt.
-    pub window: Bytes,
     /// SACK blocks that fit beside the other options of a segment with data, and without.
     pub sack_blocks: [usize; 2],
     /// New or repeated data may leave (false: a joined subflow waits for its fourth ACK).
@@ -179,22 +177,22 @@ impl Endpoint {
         self.sender.on_established(now, segment.window, rtt, self.syn_tries > 0);
     }
 
-    /// The next segment, without MPTCP option and wire size; call until `None`.
+    /// The next segment, without MPTCP option, window and wire size; call until `None`.
     pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
         if std::mem::take(&mut self.send_reset) {
             return Some(Segment {
                 flags: Flags { rst: true, ack: true, ..Flags::default() },
-                ..self.header(now, self.sender.nxt(), offer.window)
+                ..self.header(now, self.sender.nxt())
             });
         }
         match self.state {
             State::Idle | State::Dead(_) => None,
-            State::SynSent | State::SynReceived => self.syn(now, offer),
+            State::SynSent | State::SynReceived => self.syn(now),
             State::Established => self.established_segment(now, offer),
         }
     }
 
-    fn syn(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
+    fn syn(&mut self, now: SimTime) -> Option<Segment> {
         if !std::mem::take(&mut self.send_syn) {
             return None;
         }
@@ -207,7 +205,7 @@ impl Endpoint {
         if passive {
             self.receiver.acknowledge(0);
         }
-        let mut segment = self.header(now, 0, offer.window);
+        let mut segment = self.header(now, 0);
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
         segment.ack = u64::from(passive);
         segment.retransmission = self.syn_tries > 0;
@@ -232,7 +230,7 @@ impl Endpoint {
 
     fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer) -> Segment {
         let sack = self.receiver.acknowledge(offer.sack_blocks[0]);
-        let mut segment = self.header(now, transmission.seq, offer.window);
+        let mut segment = self.header(now, transmission.seq);
         segment.flags = Flags { ack: true, fin: transmission.fin, ..Flags::default() };
         segment.len = transmission.len;
         segment.sack = sack;
@@ -250,19 +248,18 @@ impl Endpoint {
 
     fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer) -> Segment {
         let sack = self.receiver.acknowledge(offer.sack_blocks[1]);
-        let mut segment = self.header(now, seq, offer.window);
+        let mut segment = self.header(now, seq);
         segment.flags = Flags { ack: true, ..Flags::default() };
         segment.sack = sack;
         segment
     }
 
-    fn header(&self, now: SimTime, seq: u64, window: Bytes) -> Segment {
+    fn header(&self, now: SimTime, seq: u64) -> Segment {
         let echo = self.receiver.ts_recent();
         Segment {
             subflow: self.subflow,
             seq,
             ack: self.receiver.next(),
-            window,
             timestamps: self.config.timestamps.then_some(Timestamps { value: now, echo }),
             ..Segment::default()
         }
