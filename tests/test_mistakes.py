@@ -62,6 +62,8 @@ def test_json_keeps_stdout_empty_on_mistakes(ropewalk: Ropewalk, small: Path) ->
         (["run", "."], "Is a directory"),
         (["run"], "Missing argument"),
         (["run", "{small}", "--seeds", "0"], "greater than or equal to 1"),
+        (["run", "{small}", "--seeds", "1000001"], "less than or equal to 1000000"),
+        (["run", "{small}", "--seed", "9223372036854775808"], "seeds lie between 0 and"),
         (["run", "{small}", "-j", "0"], "greater than or equal to 1"),
         (["run", "{small}", "--sets", "a=b"], "No such option"),
         (["simulate", "{small}"], "No such command"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -18,6 +19,7 @@ Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Va
 """What a key of a scenario can hold."""
 
 MAX_SEED = 2**63 - 1
+MAX_REPLICATIONS = 1_000_000
 
 
 class Scenario:
@@ -128,9 +130,10 @@ class Scenario:
 
 def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
     """A count as the seeds 1 to n; anything else as it is, checked."""
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
-    if not chosen:
-        raise ValueError("at least one seed is needed")
+    wanted = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+    chosen = list(itertools.islice(wanted, MAX_REPLICATIONS + 1))
+    if not 1 <= len(chosen) <= MAX_REPLICATIONS:
+        raise ValueError(f"the number of seeds lies between 1 and {MAX_REPLICATIONS}")
     if len(set(chosen)) < len(chosen):
         raise ValueError("a seed occurs twice: replications with the same seed are the same run")
     if min(chosen) < 0 or max(chosen) > MAX_SEED:

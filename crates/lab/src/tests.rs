@@ -198,6 +198,17 @@ fn a_set_cancel_flag_ends_the_run() {
 }
 
 #[test]
+fn a_panic_names_its_seed() {
+    let mut scenario = parse(TWO_PATHS).scenario;
+    scenario.flows[1].from = 99;
+    let options = RunOptions { seeds: vec![5], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let outcome = run(&scenario, &Registries::builtin(), &options, &|_, _| (), &AtomicBool::new(false));
+    let Err(RunError::Failed { scenario, seed, baseline, message }) = outcome else { panic!("it cannot run") };
+    assert_eq!((scenario.as_str(), seed, baseline), ("two paths", 5, None));
+    assert!(message.contains("99"), "{message}");
+}
+
+#[test]
 fn a_failure_outweighs_the_cancellations_it_caused() {
     let failed = RunError::Failed {
         scenario: "two paths".into(),

@@ -13,7 +13,7 @@ import typer
 from ropewalk import _core
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.errors import ScenarioError
-from ropewalk.scenario import Scenario
+from ropewalk.scenario import Scenario, choose_seeds
 
 app = typer.Typer(
     help="A packet-level laboratory for multipath transport over satellite links.",
@@ -85,7 +85,10 @@ def run(
     seeds: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Replications; without it as many as the scenario says.", show_default=False
+            min=1,
+            max=MAX_REPLICATIONS,
+            help="Replications; without it as many as the scenario says.",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[
@@ -128,7 +131,10 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
     if count is None and first is None:
         return scenario.seeds
     start = 1 if first is None else first
-    return list(range(start, start + (1 if count is None else count)))
+    try:
+        return choose_seeds(range(start, start + (1 if count is None else count)))
+    except ValueError as error:
+        fail(f"--seed {start}: {error}", WRONG_INPUT)
 
 
 @app.command()

@@ -40,7 +40,7 @@ def reported() -> Iterator[None]:
     except OSError as error:
         fail(describe(error), RUN_FAILED)
     except KeyboardInterrupt:
-        fail("interrupted: nothing was written", INTERRUPTED)
+        fail("interrupted", INTERRUPTED)
 
 
 def _count(error: ScenarioError) -> str:
