@@ -13,7 +13,7 @@ import typer
 from ropewalk import _core
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.errors import ScenarioError
-from ropewalk.scenario import Scenario, choose_seeds
+from ropewalk.scenario import MAX_REPLICATIONS, Scenario, choose_seeds
 
 app = typer.Typer(
     help="A packet-level laboratory for multipath transport over satellite links.",
