@@ -21,15 +21,6 @@ struct PacedReader {
     timer: LazyTimer,
 }
 
-/// What an application did to its connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pumped {
-    /// It wrote, closed or read: the connection may have something to send.
-    pub(crate) acted: bool,
-    /// Push an event of this application into the queue.
-    pub(crate) wake: Option<SimTime>,
-}
-
 /// One flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -101,9 +92,9 @@ impl Flow {
         if self.wrote_all() { duration } else { self.stop }
     }
 
-    /// Lets the sending application write as much as it wants and the connection takes.
-    pub(crate) fn write(&mut self, now: SimTime, sender: &mut Connection) -> Pumped {
-        let mut acted = false;
+    /// Lets the sending application write as much as it wants and the connection takes. Returns the instant to push
+    /// into the queue for its next wake-up, if one is needed.
+    pub(crate) fn write(&mut self, now: SimTime, sender: &mut Connection) -> Option<SimTime> {
         while self.started && !self.closed {
             let space = sender.send_space();
             if space == Bytes::ZERO && now < self.wake {
@@ -123,14 +114,13 @@ impl Flow {
                 self.closed = true;
                 self.wake = SimTime::NEVER;
             }
-            acted |= write > Bytes::ZERO || wish.close;
             // Nothing more is wanted, or nothing more fits.
             if write == Bytes::ZERO || write == space {
                 break;
             }
         }
         // A wish in the past would stop the clock.
-        Pumped { acted, wake: self.timer.set(self.wake.max(now)) }
+        self.timer.set(self.wake.max(now))
     }
 
     /// A wake-up of the sending application came out of the queue. False if it was a stale one.
@@ -138,23 +128,22 @@ impl Flow {
         self.timer.fires(now)
     }
 
-    /// Lets the receiving application read.
-    pub(crate) fn read(&mut self, now: SimTime, receiver: &mut Connection) -> Pumped {
+    /// Lets the receiving application read. Returns the instant to push for its next turn, if one is needed.
+    pub(crate) fn read(&mut self, now: SimTime, receiver: &mut Connection) -> Option<SimTime> {
         let readable = receiver.readable();
         if readable == Bytes::ZERO {
-            return Pumped { acted: false, wake: None };
+            return None;
         }
         let Some(reader) = &mut self.reader else {
             receiver.read(now, readable);
-            return Pumped { acted: true, wake: None };
+            return None;
         };
-        let due = now >= reader.next;
-        if due {
+        if now >= reader.next {
             let bytes = readable.min(reader.chunk);
             receiver.read(now, bytes);
             reader.next = now + reader.rate.time_to_send(bytes);
         }
-        Pumped { acted: due, wake: reader.timer.set(reader.next) }
+        reader.timer.set(reader.next)
     }
 
     /// A wake-up of the receiving application came out of the queue. False if it was a stale one.

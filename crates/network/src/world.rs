@@ -181,27 +181,22 @@ impl World {
         self.serve(now, index);
     }
 
-    /// Lets a connection send and its application act until both are content.
+    /// Lets the application act, then its connection send. One pass is enough: sending frees no buffer.
     fn serve(&mut self, now: SimTime, index: usize) {
-        loop {
-            if let Some(tracer) = &mut self.fabric.tracer {
-                tracer.watch(now, index as EndId, &self.ends[index]);
-            }
-            self.transmit(now, index);
-            let flow = &mut self.flows[index / 2];
-            let connection = &mut self.ends[index].connection;
-            let (pumped, event) = if index.is_multiple_of(2) {
-                (flow.write(now, connection), Event::Wake(index as u32 / 2))
-            } else {
-                (flow.read(now, connection), Event::Read(index as u32 / 2))
-            };
-            if let Some(at) = pumped.wake {
-                self.fabric.queue.push(at, event);
-            }
-            if !pumped.acted {
-                break;
-            }
+        let flow = &mut self.flows[index / 2];
+        let connection = &mut self.ends[index].connection;
+        let (wake, event) = if index.is_multiple_of(2) {
+            (flow.write(now, connection), Event::Wake(index as u32 / 2))
+        } else {
+            (flow.read(now, connection), Event::Read(index as u32 / 2))
+        };
+        if let Some(at) = wake {
+            self.fabric.queue.push(at, event);
         }
+        if let Some(tracer) = &mut self.fabric.tracer {
+            tracer.watch(now, index as EndId, &self.ends[index]);
+        }
+        self.transmit(now, index);
         self.arm(now, index);
         self.note_progress(now, index / 2);
     }

@@ -46,6 +46,10 @@ impl MptcpConnection {
         let segment = subflow.endpoint.poll_transmit(now, &offer);
         self.touch(i);
         let mut segment = segment?;
+        if segment.sequence_len() == 0 {
+            // A bare acknowledgement is the last thing that an endpoint has to say.
+            self.busy &= !(1 << i);
+        }
         self.dress(i, &mut segment);
         Some(segment)
     }
