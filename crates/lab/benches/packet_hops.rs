@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p lab` runs them all; a word on the command line selects those whose file name contains it.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -21,12 +23,20 @@ fn scenarios() -> Vec<PathBuf> {
 
 fn main() {
     let registries = Registries::builtin();
-    println!("{:<24} {:>10} {:>12} {:>8} {:>14} {:>14}", "scenario", "events", "packet-hops", "cpu s", "hops / cpu s", "cpu s / sim s");
+    println!(
+        "{:<24} {:>10} {:>12} {:>8} {:>14} {:>14}",
+        "scenario", "events", "packet-hops", "cpu s", "hops / cpu s", "cpu s / sim s"
+    );
     for file in scenarios() {
         let text = std::fs::read_to_string(&file).expect("readable");
         let name = file.file_stem().expect("a file").to_string_lossy().into_owned();
         let document = Document::parse(&text, &name, &[], &registries).unwrap_or_else(|e| panic!("{e}"));
-        let options = RunOptions { seeds: document.scenario.seeds.clone(), jobs: NonZeroUsize::MIN, series: false, trace: false };
+        let options = RunOptions {
+            seeds: document.scenario.seeds.clone(),
+            jobs: NonZeroUsize::MIN,
+            series: false,
+            trace: false,
+        };
         let output = run(&document.scenario, &registries, &options, &|_, _| {}, &AtomicBool::new(false))
             .unwrap_or_else(|e| panic!("{e}"));
         let totals = output.totals;

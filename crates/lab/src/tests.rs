@@ -203,7 +203,9 @@ fn a_panic_names_its_seed() {
     scenario.flows[1].from = 99;
     let options = RunOptions { seeds: vec![5], jobs: NonZeroUsize::MIN, series: false, trace: false };
     let outcome = run(&scenario, &Registries::builtin(), &options, &|_, _| (), &AtomicBool::new(false));
-    let Err(RunError::Failed { scenario, seed, baseline, message }) = outcome else { panic!("it cannot run") };
+    let Err(RunError::Failed { scenario, seed, baseline, message }) = outcome else {
+        panic!("it cannot run")
+    };
     assert_eq!((scenario.as_str(), seed, baseline), ("two paths", 5, None));
     assert!(message.contains("99"), "{message}");
 }
