@@ -5,6 +5,8 @@ mod duo;
 mod faults;
 pub mod golden;
 pub mod setups;
+mod talk;
 
 pub use duo::{Duo, Reading, Wire};
 pub use faults::{Fault, Way};
+pub use talk::Talk;

@@ -11,6 +11,13 @@ use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::{Bytes, Nanos, Options};
 
+use crate::Talk;
+
+/// Keys of the two ends: those of test vector KEY-1.
+pub const CLIENT_KEY: Key = Key(0x0102_0304_0506_0708);
+/// Key of the server.
+pub const SERVER_KEY: Key = Key(0x1112_1314_1516_1718);
+
 /// A plain configuration: MSS 1460, SACK, an ACK per segment, buffers that do not bind.
 pub fn tcp() -> TcpConfig {
     TcpConfig {
@@ -105,9 +112,21 @@ pub fn mptcp_pair(
             role,
             first: pairs[0],
             pairs,
-            key: Key(key),
-            nonce_seed: key ^ 0x5555,
+            key,
+            nonce_seed: key.0 ^ 0x5555,
         })
     };
-    (end(Role::Client, 0x0102_0304_0506_0708), end(Role::Server, 0x1112_1314_1516_1718))
+    (end(Role::Client, CLIENT_KEY), end(Role::Server, SERVER_KEY))
+}
+
+/// A client over plain TCP for a scripted peer.
+pub fn talk(config: &TcpConfig, control: &str) -> Talk {
+    Talk::new(tcp_pair(config, control).0, config.mss.0)
+}
+
+/// The same with the handshake done: the SYN leaves at 0 and is answered at `rtt_ms`.
+pub fn established(config: &TcpConfig, control: &str, rtt_ms: u64) -> Talk {
+    let mut talk = talk(config, control);
+    talk.play(&format!("0 open\n0 > S 0..1\n{rtt_ms} < S. 0..1 ack 1\n{rtt_ms} > . ack 1"));
+    talk
 }

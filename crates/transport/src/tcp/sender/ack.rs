@@ -43,7 +43,7 @@ impl Sender {
                 Phase::Loss => self.ack_in_loss(&ack, advanced, paths),
             }
             if self.loss_kind() == RecoveryKind::Rack {
-                self.detect_by_time(now, paths);
+                self.detect_by_time(now, change.delivered, paths);
             }
         }
         self.restart_timers_after_ack(now, advanced);
@@ -148,7 +148,10 @@ impl Sender {
         if self.recover.is_none_or(|recover| self.una > recover) {
             self.phase = Phase::Open;
         }
-        self.congestion.on_ack(ack, paths);
+        // What arrived before the timeout must not open the window now (RFC 3465 section 2.1: L = 1 after a timeout);
+        // SACK tells it apart.
+        let acked = if self.config.sack { ack.delivered } else { Bytes(self.mss) };
+        self.congestion.on_ack(&Ack { acked: ack.acked.min(acked), ..*ack }, paths);
     }
 
     pub(super) fn loss_event(&self, now: SimTime, first_timeout: bool) -> Loss {

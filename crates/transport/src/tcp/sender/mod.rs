@@ -132,9 +132,9 @@ pub struct Sender {
     previous_ack: u64,
     /// The first partial ACK of this recovery has restarted the timer.
     partial_seen: bool,
-    /// RFC 6675: highest sequence number retransmitted, and the rescue retransmission made.
+    /// RFC 6675: the end of what was retransmitted, and what must be acknowledged before a rescue retransmission.
     high_rxt: u64,
-    rescued: bool,
+    rescue_rxt: u64,
     /// The oldest segment goes out again whatever the window says.
     force_retransmit: bool,
     timers: timers::Timers,
@@ -180,7 +180,7 @@ impl Sender {
             previous_ack: 1,
             partial_seen: false,
             high_rxt: 0,
-            rescued: false,
+            rescue_rxt: 0,
             force_retransmit: false,
             timers: timers::Timers::default(),
             last_sent_at: SimTime::NEVER,
@@ -248,8 +248,9 @@ impl Sender {
     /// Bytes that count against the window.
     fn in_flight(&self) -> u64 {
         let by_flight_size = match self.config.recovery {
-            // The inflated window of RFC 6582 is measured against FlightSize.
-            RecoveryKind::NewReno => self.phase == Phase::Recovery,
+            // The inflated window of RFC 6582 is measured against FlightSize, and so is Limited Transmit: what SACK
+            // says besides must not count twice.
+            RecoveryKind::NewReno => self.phase != Phase::Loss,
             // Without Limited Transmit a SACK frees no room before the loss is recognised.
             RecoveryKind::Sack | RecoveryKind::Rack => {
                 !self.config.limited_transmit && self.phase == Phase::Open

@@ -13,13 +13,12 @@ use crate::segment::Segment;
 impl Sender {
     /// A loss episode begins; `delivered` is what the ACK at hand delivered.
     pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: u64, paths: Paths<'_>) {
-        let flight = self.board.outstanding().saturating_sub(self.limited_sent);
         self.congestion.on_enter_recovery(&self.loss_event(now, true), paths);
         self.phase = Phase::Recovery;
         self.recover = Some(self.nxt - 1);
         self.stats.fast_recoveries += 1;
         self.partial_seen = false;
-        self.rescued = false;
+        self.rescue_rxt = self.board.front().map_or(self.una, |s| s.end());
         self.high_rxt = self.una;
         self.force_retransmit = true;
         self.timers.stop_probe();
@@ -34,7 +33,7 @@ impl Sender {
                     self.board.mark_lost_below(first);
                 }
                 self.recovery_window = self.congestion.cwnd();
-                self.prr = Prr::new(flight);
+                self.prr = Prr::new(self.board.outstanding());
                 self.spread_reduction(delivered);
             }
         }
@@ -122,18 +121,24 @@ impl Sender {
         }
     }
 
-    fn mark_late(&mut self, now: SimTime) {
+    /// Returns true if anything was marked.
+    fn mark_late(&mut self, now: SimTime) -> bool {
         let input = self.rack_input(now);
-        let (_, deadline) = self.rack.detect(&mut self.board, &input);
+        let (marked, deadline) = self.rack.detect(&mut self.board, &input);
         self.timers.set_reordering(deadline);
+        marked
     }
 
-    /// RACK detection after an ACK or when its timer fires; the first loss starts an episode.
-    pub(super) fn detect_by_time(&mut self, now: SimTime, paths: Paths<'_>) {
-        self.mark_late(now);
+    /// RACK detection after an ACK that delivered so many bytes, or when its timer fires; the first loss starts an
+    /// episode.
+    pub(super) fn detect_by_time(&mut self, now: SimTime, delivered: u64, paths: Paths<'_>) {
+        let marked = self.mark_late(now);
         // Losses above the recovery point, found before the last episode ended, belong to a new one.
         if self.phase == Phase::Open && self.board.lost() > 0 {
-            self.enter_recovery(now, 0, paths);
+            self.enter_recovery(now, delivered, paths);
+        } else if self.phase == Phase::Recovery && marked {
+            // Found by the timer: pipe has shrunk, but nothing was delivered that would allow a burst.
+            self.spread_reduction(0);
         }
     }
 

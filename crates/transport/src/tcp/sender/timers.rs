@@ -109,12 +109,13 @@ impl Sender {
 
     /// Acts on the deadlines that are due at `now`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
-        if self.timers.retransmit <= now {
+        // A probe that is due goes in the place of the timeout (RFC 8985 section 7.2).
+        if self.timers.retransmit <= now && self.timers.probe_at > now {
             return self.retransmission_timeout(now, paths);
         }
         if self.timers.reordering <= now {
             self.timers.reordering = SimTime::NEVER;
-            self.detect_by_time(now, paths);
+            self.detect_by_time(now, 0, paths);
         }
         if self.timers.probe_at <= now {
             self.timers.probe_at = SimTime::NEVER;
@@ -210,7 +211,7 @@ impl Sender {
         }
         let one_segment = self.board.outstanding() <= self.mss;
         let at = now + probe_timeout(self.rtt.srtt(), one_segment);
-        self.timers.probe_at = if at < self.timers.retransmit { at } else { SimTime::NEVER };
+        self.timers.probe_at = at.min(self.timers.retransmit);
     }
 
     pub(super) fn probe_was_sent(&mut self, end: u64, retransmission: bool) {

@@ -178,10 +178,11 @@ impl Sender {
             return Some(self.resend(now, hole));
         }
         let last = self.board.back().copied().filter(|s| !s.sacked && !s.in_flight_again)?;
-        if self.rescued {
+        if self.una <= self.rescue_rxt {
             return None;
         }
-        self.rescued = true;
+        // Once per recovery: that ends when the recovery point is acknowledged.
+        self.rescue_rxt = u64::MAX;
         let high_rxt = self.high_rxt;
         let rescue = self.resend(now, last);
         self.high_rxt = high_rxt;

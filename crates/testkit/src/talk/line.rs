@@ -1,0 +1,233 @@
+//! One line of a conversation: `<ms> <what> <details>`.
+
+use transport::segment::{Flags, SackBlocks, Segment};
+use transport::tcp::ranges::Range;
+use units::{Bytes, SimTime};
+
+/// What a line asks for.
+#[derive(Clone, Debug)]
+pub(super) enum Line {
+    /// `>`: the connection sends this.
+    Out(Pattern),
+    /// `<`: the peer sends this.
+    In(Pattern),
+    /// `=`: pairs of a name and a value to be read off the connection.
+    Check(usize, Vec<(String, String)>),
+    /// Anything else: something the application does.
+    Do(String, u64),
+}
+
+/// Connection-level part of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mp {
+    pub capable: bool,
+    pub join: bool,
+    /// The proof of MP_JOIN is a wrong one.
+    pub forged: bool,
+    pub data_ack: Option<u64>,
+    pub dsn: Option<u64>,
+    pub data_fin: bool,
+    /// ADD_ADDR or its echo.
+    pub address: Option<(u8, bool)>,
+    /// No MPTCP option at all.
+    pub plain: bool,
+}
+
+/// What a segment looks like; what is not said is not compared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pattern {
+    pub subflow: u8,
+    pub flags: Flags,
+    pub range: Option<Range>,
+    pub ack: Option<u64>,
+    pub window: Option<u64>,
+    pub sack: Option<SackBlocks>,
+    pub again: bool,
+    pub size: Option<u64>,
+    /// Timestamps: value and echo.
+    pub stamps: Option<(SimTime, SimTime)>,
+    pub mp: Mp,
+}
+
+impl Pattern {
+    /// Splits a long range into full segments, which is what a sender makes of it.
+    pub(super) fn split(self, mss: u64) -> Vec<Self> {
+        let Some(range) = self.range.filter(|r| r.len() > mss) else { return vec![self] };
+        let starts = (range.start..range.end).step_by(mss as usize);
+        starts
+            .map(|start| Self {
+                range: Some(Range::new(start, (start + mss).min(range.end))),
+                mp: Mp { dsn: self.mp.dsn.map(|dsn| dsn + start - range.start), ..self.mp },
+                ..self.clone()
+            })
+            .collect()
+    }
+}
+
+/// Milliseconds with decimals, exactly.
+pub(super) fn milliseconds(word: &str) -> SimTime {
+    let (whole, part) = word.split_once('.').unwrap_or((word, ""));
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|e| panic!("{word:?} is no time: {e}"));
+    let nanos = if part.is_empty() { 0 } else { number(&format!("{part:0<6}")) };
+    SimTime(number(whole) * 1_000_000 + nanos)
+}
+
+/// A sequence number: `123`, `s4` (where the fifth full segment begins), `s4+10`.
+fn sequence(word: &str, mss: u64) -> u64 {
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|e| panic!("{word:?} is no number: {e}"));
+    let Some(rest) = word.strip_prefix('s') else { return number(word) };
+    let (segment, offset) = rest.split_once('+').unwrap_or((rest, "0"));
+    1 + number(segment) * mss + number(offset)
+}
+
+fn range(word: &str, mss: u64) -> Option<Range> {
+    let (start, end) = word.split_once("..")?;
+    Some(Range::new(sequence(start, mss), sequence(end, mss)))
+}
+
+fn flags(word: &str) -> Flags {
+    let flags = Flags {
+        syn: word.contains('S'),
+        ack: word.contains('.'),
+        fin: word.contains('F'),
+        rst: word.contains('R'),
+    };
+    assert!(word.chars().all(|c| "SFR.".contains(c)), "{word:?} are no flags");
+    flags
+}
+
+fn stamp(word: &str) -> SimTime {
+    if word == "-" { SimTime::NEVER } else { milliseconds(word) }
+}
+
+fn subflow<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -> u8 {
+    let bracketed = words.peek().and_then(|w| w.strip_prefix('[')).and_then(|w| w.strip_suffix(']'));
+    let Some(number) = bracketed.map(|n| n.parse().expect("a subflow number")) else { return 0 };
+    words.next();
+    number
+}
+
+fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
+    let mut words = words.peekable();
+    let mut p = Pattern { subflow: subflow(&mut words), ..Pattern::default() };
+    p.flags = flags(words.next().expect("flags"));
+    p.range = words.peek().and_then(|w| range(w, mss));
+    if p.range.is_some() {
+        words.next();
+    }
+    while let Some(word) = words.next() {
+        match word {
+            "sack" => {
+                let mut blocks = SackBlocks::default();
+                while let Some(block) = words.peek().and_then(|w| range(w, mss)) {
+                    assert!(blocks.push(block), "more than four SACK blocks");
+                    words.next();
+                }
+                p.sack = Some(blocks);
+                continue;
+            }
+            "again" => p.again = true,
+            "capable" => p.mp.capable = true,
+            "join" => p.mp.join = true,
+            "forged" => p.mp.forged = true,
+            "dfin" => p.mp.data_fin = true,
+            "plain" => p.mp.plain = true,
+            _ => {
+                let value = words.next().unwrap_or_else(|| panic!("{word:?} needs a value"));
+                with_value(&mut p, word, value, mss);
+            }
+        }
+    }
+    p
+}
+
+fn with_value(p: &mut Pattern, word: &str, value: &str, mss: u64) {
+    let number = sequence(value, mss);
+    match word {
+        "ack" => p.ack = Some(number),
+        "win" => p.window = Some(number),
+        "size" => p.size = Some(number),
+        "dack" => p.mp.data_ack = Some(number),
+        "dsn" => p.mp.dsn = Some(number),
+        "add" => p.mp.address = Some((number as u8, false)),
+        "echo" => p.mp.address = Some((number as u8, true)),
+        _ => panic!("{word:?} means nothing here"),
+    }
+}
+
+/// Parses a line; `None` for an empty one.
+pub(super) fn parse(text: &str, mss: u64) -> Option<(SimTime, Line)> {
+    let text = text.split('#').next().unwrap_or_default();
+    // Timestamps contain a slash and two times: taken out first.
+    let (stamps, text) = take_stamps(text);
+    let mut words = text.split_whitespace();
+    let at = milliseconds(words.next()?);
+    let what = words.next().expect("a line says what happens");
+    let with_stamps = |p: Pattern| Pattern { stamps, ..p };
+    let line = match what {
+        ">" => Line::Out(with_stamps(pattern(words, mss))),
+        "<" => Line::In(with_stamps(pattern(words, mss))),
+        "=" => {
+            let mut words = words.peekable();
+            let subflow = usize::from(subflow(&mut words));
+            let mut pairs = Vec::new();
+            while let Some(name) = words.next() {
+                let rest: Vec<_> = if name == "failure" { words.by_ref().collect() } else { Vec::new() };
+                let value =
+                    if rest.is_empty() { words.next().unwrap_or_default().into() } else { rest.join(" ") };
+                pairs.push((name.to_owned(), value));
+            }
+            Line::Check(subflow, pairs)
+        }
+        // `write s10` means ten full segments.
+        what => {
+            let amount = |w: &str| sequence(w, mss) - u64::from(w.starts_with('s'));
+            Line::Do(what.to_owned(), words.next().map_or(0, amount))
+        }
+    };
+    Some((at, line))
+}
+
+fn take_stamps(text: &str) -> (Option<(SimTime, SimTime)>, String) {
+    let Some((before, after)) = text.split_once(" ts ") else { return (None, text.to_owned()) };
+    let after = after.trim_start();
+    let (word, rest) = after.split_once(' ').unwrap_or((after.trim_end(), ""));
+    let (value, echo) = word.split_once('/').expect("ts value/echo");
+    (Some((stamp(value), stamp(echo))), format!("{before} {rest}"))
+}
+
+/// A segment in the form of a line.
+pub(super) fn show(segment: &Segment) -> String {
+    let mut text = String::new();
+    let mut add = |word: String| {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text += &word;
+    };
+    if segment.subflow > 0 {
+        add(format!("[{}]", segment.subflow));
+    }
+    let f = segment.flags;
+    let letters = [(f.syn, 'S'), (f.fin, 'F'), (f.rst, 'R'), (f.ack, '.')];
+    add(letters.iter().filter(|(set, _)| *set).map(|(_, c)| *c).collect());
+    add(format!("{}..{}", segment.seq, segment.end()));
+    if f.ack {
+        add(format!("ack {}", segment.ack));
+    }
+    add(format!("win {}", segment.window.0));
+    if !segment.sack.as_slice().is_empty() {
+        add("sack".into());
+        segment.sack.as_slice().iter().for_each(|b| add(format!("{}..{}", b.start, b.end)));
+    }
+    if segment.retransmission {
+        add("again".into());
+    }
+    let Bytes(size) = segment.wire_size;
+    add(format!("size {size}"));
+    if let Some(t) = segment.timestamps {
+        let ms = |at: SimTime| if at.is_never() { "-".into() } else { (at.0 as f64 / 1e6).to_string() };
+        add(format!("ts {}/{}", ms(t.value), ms(t.echo)));
+    }
+    text + &format!(" {:?}", segment.mptcp)
+}

@@ -1,0 +1,231 @@
+//! Conversations: a scripted peer talks to one connection, one line per segment, with times.
+//!
+//! ```text
+//! #  ms
+//!     0  open
+//!     0  > S 0..1
+//!   100  < S. 0..1 ack 1 win 65535
+//!   100  > . ack 1
+//!   100  write s10              # ten full segments
+//!   100  > . s0..s10            # all ten, in order
+//!   200  < . ack 1 sack s1..s3
+//!   200  = cwnd 14600 pipe 11680
+//! ```
+//! `s4` is where the fifth full segment begins, `s4+10` ten bytes on. The peer's sequence number, acknowledgement
+//! and window stay what they were unless a line changes them. Every segment that leaves must be announced by a
+//! line at the very nanosecond; `skip` drops what has left until then. `[1]` before the flags: subflow 1.
+
+mod line;
+mod options;
+
+use std::collections::VecDeque;
+
+use transport::Connection;
+use transport::segment::{Segment, Timestamps};
+use transport::tcp::ranges::Range;
+use units::{Bytes, SimTime};
+
+use line::{Line, Pattern};
+use options::Secrets;
+
+/// What the peer says on a subflow unless told otherwise.
+#[derive(Clone, Copy, Debug)]
+struct Habits {
+    seq: u64,
+    ack: u64,
+    window: u64,
+}
+
+/// A connection and its scripted peer.
+#[derive(Debug)]
+pub struct Talk {
+    /// The connection under test.
+    pub end: Connection,
+    now: SimTime,
+    mss: u64,
+    out: VecDeque<(SimTime, Segment)>,
+    habits: Vec<Habits>,
+    secrets: Secrets,
+}
+
+impl Talk {
+    /// `end` at time zero; lines count segments of `mss` bytes.
+    pub fn new(end: Connection, mss: u64) -> Self {
+        let (local, _) = end.ports(0);
+        // Clients have ephemeral ports.
+        let secrets = Secrets::new(local >= 49_152);
+        let habits = vec![Habits { seq: 0, ack: 0, window: 10_000_000 }; 64];
+        Self { end, now: SimTime::ZERO, mss, out: VecDeque::new(), habits, secrets }
+    }
+
+    /// Plays `script` and compares; may be called again to go on.
+    ///
+    /// # Panics
+    /// At the first difference, with the line.
+    pub fn play(&mut self, script: &str) -> &mut Self {
+        for (n, text) in script.lines().enumerate() {
+            let Some((at, line)) = line::parse(text, self.mss) else { continue };
+            let place = format!("line {}: {}", n + 1, text.trim());
+            assert!(at >= self.now, "{place}: time goes back");
+            self.advance(at);
+            self.perform(at, line, &place);
+        }
+        self.nothing_left("the end");
+        self
+    }
+
+    fn perform(&mut self, at: SimTime, line: Line, place: &str) {
+        match line {
+            Line::Out(pattern) => {
+                for pattern in pattern.split(self.mss) {
+                    self.expect(at, &pattern, place);
+                }
+                return;
+            }
+            Line::Do(what, _) if what == "skip" => {
+                self.out.clear();
+                return;
+            }
+            _ => self.nothing_left(place),
+        }
+        match line {
+            Line::In(pattern) => {
+                let segment = self.segment(&pattern);
+                self.end.on_segment(at, &segment);
+            }
+            Line::Do(what, n) => self.act(at, &what, n, place),
+            Line::Check(subflow, pairs) => self.check(subflow, &pairs, place),
+            Line::Out(_) => unreachable!("handled above"),
+        }
+        self.poll();
+    }
+
+    fn act(&mut self, at: SimTime, what: &str, n: u64, place: &str) {
+        match what {
+            "open" => self.end.open(at),
+            "write" => self.end.write(at, Bytes(n)),
+            "read" => self.end.read(at, Bytes(n)),
+            "close" => self.end.close(at),
+            _ => panic!("{place}: unknown action"),
+        }
+    }
+
+    fn nothing_left(&self, place: &str) {
+        if let Some((at, segment)) = self.out.front() {
+            panic!("{place}: before that, at {at}, an unexpected > {}", line::show(segment));
+        }
+    }
+
+    /// Lets time pass; deadlines are acted on when they are due.
+    fn advance(&mut self, to: SimTime) {
+        let mut steps = 0;
+        while self.end.next_deadline() <= to {
+            self.now = self.now.max(self.end.next_deadline());
+            self.end.on_timeout(self.now);
+            self.poll();
+            steps += 1;
+            assert!(steps < 10_000, "live-lock at {}: {:?}", self.now, self.end);
+        }
+        self.now = to;
+    }
+
+    fn poll(&mut self) {
+        for n in 0.. {
+            assert!(n < 100_000, "it never stops sending at {}", self.now);
+            let Some(segment) = self.end.poll_transmit(self.now) else { break };
+            self.secrets.hear(&segment);
+            self.out.push_back((self.now, segment));
+        }
+    }
+
+    fn segment(&mut self, pattern: &Pattern) -> Segment {
+        let habits = &mut self.habits[usize::from(pattern.subflow)];
+        let flags = pattern.flags;
+        let range = pattern.range.unwrap_or_else(|| {
+            let len = u64::from(flags.syn) + u64::from(flags.fin);
+            Range::new(habits.seq, habits.seq + len)
+        });
+        habits.seq = habits.seq.max(range.end);
+        habits.ack = pattern.ack.unwrap_or(habits.ack);
+        habits.window = pattern.window.unwrap_or(habits.window);
+        Segment {
+            subflow: pattern.subflow,
+            flags,
+            len: (range.len() - u64::from(flags.syn) - u64::from(flags.fin)) as u32,
+            wire_size: Bytes(40),
+            seq: range.start,
+            ack: habits.ack,
+            window: Bytes(habits.window),
+            timestamps: pattern.stamps.map(|(value, echo)| Timestamps { value, echo }),
+            sack: pattern.sack.unwrap_or_default(),
+            mptcp: self.secrets.said(pattern),
+            retransmission: false,
+        }
+    }
+
+    fn expect(&mut self, at: SimTime, want: &Pattern, place: &str) {
+        let Some((when, got)) = self.out.pop_front() else {
+            panic!("{place}: nothing was sent, next deadline {}", self.end.next_deadline());
+        };
+        let shown = line::show(&got);
+        assert_eq!(when, at, "{place}: sent at another time: > {shown}");
+        let same = |holds: bool, what: &str| assert!(holds, "{place}: {what} differs: > {shown}");
+        same(want.subflow == got.subflow, "subflow");
+        same(want.flags == got.flags, "flags");
+        same(want.again == got.retransmission, "again");
+        match want.range {
+            Some(range) => same(range == Range::new(got.seq, got.end()), "range"),
+            None => same(got.len == 0, "payload"),
+        }
+        same(want.ack.is_none_or(|ack| ack == got.ack), "ack");
+        same(want.window.is_none_or(|window| window == got.window.0), "window");
+        same(want.size.is_none_or(|size| size == got.wire_size.0), "size");
+        same(want.sack.is_none_or(|sack| sack == got.sack), "sack");
+        let stamps = got.timestamps.map(|t| (t.value, t.echo));
+        same(want.stamps.is_none_or(|s| stamps == Some(s)), "ts");
+        if let Some(option) = self.secrets.expected(want, &got) {
+            assert_eq!(option, got.mptcp, "{place}: the MPTCP option differs: > {shown}");
+        }
+    }
+
+    fn check(&self, subflow: usize, pairs: &[(String, String)], place: &str) {
+        for (name, wanted) in pairs {
+            let got = self.read_off(subflow, name);
+            assert_eq!(&got, wanted, "{place}: {name}");
+        }
+    }
+
+    fn read_off(&self, subflow: usize, name: &str) -> String {
+        let ms = |ns: u64| (ns as f64 / 1e6).to_string();
+        let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
+        match name {
+            "space" => return self.end.send_space().0.to_string(),
+            "readable" => return self.end.readable().0.to_string(),
+            "delivered" => return self.end.delivered().0.to_string(),
+            "acked" => return self.end.acked().0.to_string(),
+            "unordered" => return self.end.out_of_order().0.to_string(),
+            "rwnd" => return self.end.receive_window().0.to_string(),
+            "subflows" => return self.end.subflow_count().to_string(),
+            "closed" => return yes(self.end.is_closed()),
+            "fallback" => return yes(self.end.fell_back()),
+            "failure" => return self.end.failure().unwrap_or("none").to_owned(),
+            "reinjected" => return self.end.stats(subflow).reinjected_bytes.to_string(),
+            "timeouts" => return self.end.stats(subflow).timeouts.to_string(),
+            "recoveries" => return self.end.stats(subflow).fast_recoveries.to_string(),
+            _ => {}
+        }
+        let gauges = self.end.gauges(subflow).expect("the subflow exists");
+        match name {
+            "cwnd" => gauges.cwnd.0.to_string(),
+            "ssthresh" if gauges.ssthresh == Bytes::MAX => "inf".to_owned(),
+            "ssthresh" => gauges.ssthresh.0.to_string(),
+            "pipe" => gauges.inflight.0.to_string(),
+            "state" => gauges.state.to_string(),
+            "rto" => ms(gauges.rto.0),
+            "srtt" => gauges.srtt.map_or("none".to_owned(), |srtt| ms(srtt.0)),
+            "rttvar" => ms(gauges.rttvar.0),
+            "window" => gauges.send_window.0.to_string(),
+            _ => panic!("nothing is called {name:?}"),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! MPTCP options of a scripted peer, and of what is expected from the connection it talks to.
+
+use transport::AddressPair;
+use transport::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
+use transport::segment::{Dss, MptcpOption, Segment};
+
+use super::line::{Mp, Pattern};
+use crate::setups::{CLIENT_KEY, SERVER_KEY};
+
+/// What the peer must remember to be believed.
+#[derive(Clone, Debug)]
+pub(super) struct Secrets {
+    own: Key,
+    theirs: Key,
+    /// Their random numbers in MP_JOIN, by subflow.
+    nonces: [Nonce; 64],
+}
+
+/// The peer's random number in MP_JOIN.
+const OWN_NONCE: Nonce = Nonce(0xb1b2_b3b4);
+
+impl Secrets {
+    /// Of a peer that is the server, or the client.
+    pub(super) fn new(peer_is_server: bool) -> Self {
+        let (own, theirs) = if peer_is_server { (SERVER_KEY, CLIENT_KEY) } else { (CLIENT_KEY, SERVER_KEY) };
+        Self { own, theirs, nonces: [Nonce(0); 64] }
+    }
+
+    /// Takes note of what the connection says.
+    pub(super) fn hear(&mut self, segment: &Segment) {
+        if let MptcpOption::JoinSyn { nonce, .. } | MptcpOption::JoinSynAck { nonce, .. } = segment.mptcp {
+            self.nonces[usize::from(segment.subflow)] = nonce;
+        }
+    }
+
+    /// The option of a segment that the peer sends.
+    pub(super) fn said(&self, pattern: &Pattern) -> MptcpOption {
+        self.option(pattern, (self.own, OWN_NONCE), (self.theirs, self.nonces[usize::from(pattern.subflow)]))
+    }
+
+    /// The option that the connection should send; `None` if nothing was said about it.
+    pub(super) fn expected(&self, pattern: &Pattern, got: &Segment) -> Option<MptcpOption> {
+        if pattern.mp == Mp::default() {
+            return None;
+        }
+        let theirs = (self.theirs, self.nonces[usize::from(pattern.subflow)]);
+        let mut expected = self.option(pattern, theirs, (self.own, OWN_NONCE));
+        if let (MptcpOption::JoinSyn { addresses, .. }, MptcpOption::JoinSyn { addresses: chosen, .. }) =
+            (&mut expected, got.mptcp)
+        {
+            *addresses = chosen;
+        }
+        // A Data ACK that was not mentioned is not compared.
+        if let (MptcpOption::Dss(want), MptcpOption::Dss(dss)) = (&mut expected, got.mptcp)
+            && want.data_ack.is_none()
+        {
+            want.data_ack = dss.data_ack;
+        }
+        Some(expected)
+    }
+
+    fn option(&self, pattern: &Pattern, own: (Key, Nonce), peer: (Key, Nonce)) -> MptcpOption {
+        let (mp, flags) = (pattern.mp, pattern.flags);
+        if mp.capable {
+            return match (flags.syn, flags.ack) {
+                (true, false) => MptcpOption::CapableSyn,
+                (true, true) => MptcpOption::CapableSynAck(own.0),
+                _ => {
+                    let dss = mp.dsn.map(|dsn| Dss { data_ack: None, dsn: Some(dsn), data_fin: false });
+                    MptcpOption::CapableAck { sender: own.0, receiver: peer.0, dss }
+                }
+            };
+        }
+        if mp.join {
+            return join(pattern, own, peer);
+        }
+        if let Some((id, echo)) = mp.address {
+            let hmac =
+                if echo { Hmac64::default() } else { add_addr_hmac(own.0, peer.0, id, [10, 0, id, 1], 0) };
+            let hmac = if mp.forged { Hmac64([7; 8]) } else { hmac };
+            return MptcpOption::AddAddr { id, echo, hmac };
+        }
+        if mp.data_ack.is_some() || mp.dsn.is_some() {
+            return MptcpOption::Dss(Dss { data_ack: mp.data_ack, dsn: mp.dsn, data_fin: mp.data_fin });
+        }
+        MptcpOption::None
+    }
+}
+
+fn join(pattern: &Pattern, own: (Key, Nonce), peer: (Key, Nonce)) -> MptcpOption {
+    let (mp, flags) = (pattern.mp, pattern.flags);
+    let place = Some(pattern.subflow);
+    match (flags.syn, flags.ack) {
+        (true, false) => MptcpOption::JoinSyn {
+            token: if mp.forged { own.0.token() } else { peer.0.token() },
+            nonce: own.1,
+            addresses: AddressPair { local: place, remote: place },
+        },
+        (true, true) => MptcpOption::JoinSynAck {
+            hmac: if mp.forged { Hmac64([7; 8]) } else { join_hmac64(own.0, peer.0, own.1, peer.1) },
+            nonce: own.1,
+        },
+        _ => MptcpOption::JoinAck {
+            hmac: if mp.forged { Hmac160([7; 20]) } else { join_hmac160(own.0, peer.0, own.1, peer.1) },
+        },
+    }
+}
