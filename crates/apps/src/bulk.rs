@@ -7,6 +7,8 @@ use crate::{Algorithm, App, SenderView, Wish};
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "bulk",
     summary: "one transfer as fast as it goes, by size, by duration, or to the end of the run",
+    source: "iperf-like transfer",
+    notes: "",
     options: &[
         OptionSpec {
             name: "size",

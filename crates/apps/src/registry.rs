@@ -1,45 +1,20 @@
 //! The applications by name: the one place that a new one is entered.
 
-use units::{OptionSpec, Options};
+use units::{Family, Options};
 
 use crate::{App, bulk};
 
-/// One row of the registry.
+/// The applications.
 #[derive(Clone, Copy, Debug)]
-pub struct Algorithm {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Its options.
-    pub options: &'static [OptionSpec],
-    /// Makes one for one flow.
-    pub build: fn(&Options) -> Box<dyn App>,
+pub enum Apps {}
+
+impl Family for Apps {
+    type Build = fn(&Options) -> Box<dyn App>;
+    const BUILTIN: &'static [Algorithm] = &[bulk::ROW];
 }
 
-/// Applications by name, in the order of entry.
-#[derive(Clone, Debug)]
-pub struct Registry(Vec<Algorithm>);
+/// A row of the registry; `build` makes the application of one flow.
+pub type Algorithm = units::Algorithm<Apps>;
 
-impl Registry {
-    /// All that come with Ropewalk.
-    pub fn builtin() -> Self {
-        Self(vec![bulk::ROW])
-    }
-
-    /// Adds one; a later entry with the same name replaces the earlier.
-    pub fn register(&mut self, algorithm: Algorithm) {
-        self.0.retain(|a| a.name != algorithm.name);
-        self.0.push(algorithm);
-    }
-
-    /// The row of `name`.
-    pub fn get(&self, name: &str) -> Option<&Algorithm> {
-        self.0.iter().find(|a| a.name == name)
-    }
-
-    /// All rows.
-    pub fn iter(&self) -> impl Iterator<Item = &Algorithm> {
-        self.0.iter()
-    }
-}
+/// All rows by name.
+pub type Registry = units::Registry<Apps>;

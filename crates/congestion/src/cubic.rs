@@ -60,7 +60,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "cubic",
     summary: "cubic growth in time since the last loss, 0.7 of the window on loss",
     source: "RFC 9438, RFC 9406",
-    coupled: false,
+    notes: "",
     options: OPTIONS,
     build: |setup: &Setup, options: &Options| Box::new(Cubic::new(setup, CubicConfig::from_options(options))),
 };

@@ -20,7 +20,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "lia",
     summary: "linked increases: in sum one TCP on the best path, capped by Reno on each",
     source: "RFC 6356",
-    coupled: true,
+    notes: "coupled: alone on a connection it is NewReno",
     options: OPTIONS,
     build: |setup: &Setup, _: &Options| Box::new(Lia::new(setup)),
 };

@@ -15,7 +15,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "newreno",
     summary: "additive increase by one segment per round trip, half of the flight on loss",
     source: "RFC 5681, RFC 6582",
-    coupled: false,
+    notes: "",
     options: OPTIONS,
     build: |setup: &Setup, _: &Options| Box::new(NewReno::new(setup)),
 };

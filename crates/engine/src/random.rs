@@ -46,7 +46,12 @@ mod tests {
     fn streams_are_named_and_repeat() {
         let draw = |seed, component, purpose| Stream::named(seed, component, purpose).bits();
         assert_eq!(draw(1, "beam1.up", "loss"), draw(1, "beam1.up", "loss"));
-        let others = [(2, "beam1.up", "loss"), (1, "beam1.down", "loss"), (1, "beam1.up", "los"), (1, "beam1.u", "ploss")];
+        let others = [
+            (2, "beam1.up", "loss"),
+            (1, "beam1.down", "loss"),
+            (1, "beam1.up", "los"),
+            (1, "beam1.u", "ploss"),
+        ];
         for (seed, component, purpose) in others {
             assert_ne!(draw(1, "beam1.up", "loss"), draw(seed, component, purpose));
         }

@@ -2,40 +2,30 @@
 
 use scenario::Registries;
 use serde_json::{Value, json};
-use units::{OptionKind, OptionSpec};
+use units::{Entry, OptionKind, OptionSpec};
 
 /// One list per kind; each entry with `name`, `summary`, `source` where there is one, and `options`.
 pub fn catalogue(registries: &Registries) -> Value {
-    let congestion = registries.congestion.iter().map(|a| {
-        json!({ "name": a.name, "summary": a.summary, "source": a.source, "coupled": a.coupled,
-                "options": options(a.options) })
-    });
-    let schedulers = registries.schedulers.iter().map(
-        |a| json!({ "name": a.name, "summary": a.summary, "source": a.source, "options": options(a.options) }),
-    );
-    let managers = registries
-        .path_managers()
-        .iter()
-        .map(|a| json!({ "name": a.name, "summary": a.summary, "options": options(a.options) }));
-    let loss = registries.loss.iter().map(
-        |a| json!({ "name": a.name, "summary": a.summary, "source": a.source, "options": options(a.options) }),
-    );
-    let apps = registries
-        .apps
-        .iter()
-        .map(|a| json!({ "name": a.name, "summary": a.summary, "options": options(a.options) }));
+    fn list<F: units::Family>(registry: &units::Registry<F>) -> Vec<Value> {
+        registry.iter().map(|a| entry(&a.entry())).collect()
+    }
     let profiles = scenario::profiles().into_iter().map(|profile| {
         let values = profile.values.into_iter().map(|(key, value)| (key, Value::from(value)));
         json!({ "name": profile.name, "summary": profile.summary, "values": Value::Object(values.collect()) })
     });
     json!({
-        "congestion": congestion.collect::<Vec<_>>(),
-        "schedulers": schedulers.collect::<Vec<_>>(),
-        "path-managers": managers.collect::<Vec<_>>(),
-        "loss": loss.collect::<Vec<_>>(),
-        "apps": apps.collect::<Vec<_>>(),
+        "congestion": list(&registries.congestion),
+        "schedulers": list(&registries.schedulers),
+        "path-managers": registries.path_managers().iter().map(entry).collect::<Vec<_>>(),
+        "loss": list(&registries.loss),
+        "apps": list(&registries.apps),
         "profiles": profiles.collect::<Vec<_>>(),
     })
+}
+
+fn entry(entry: &Entry) -> Value {
+    json!({ "name": entry.name, "summary": entry.summary, "source": entry.source, "notes": entry.notes,
+            "options": options(entry.options) })
 }
 
 fn options(specs: &[OptionSpec]) -> Vec<Value> {

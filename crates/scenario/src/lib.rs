@@ -30,5 +30,5 @@ pub use diagnostic::{Code, Diagnostic, Diagnostics};
 pub use document::Document;
 pub use profiles::{Profile, profiles};
 pub use reference::reference_markdown;
-pub use registries::{Algorithm, Registries};
+pub use registries::Registries;
 pub use schema::schema;

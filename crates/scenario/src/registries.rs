@@ -1,6 +1,6 @@
 //! The algorithms that a scenario may name. Parsing takes them as an argument, so that another crate can add its own.
 
-use units::{OptionKind, OptionSpec};
+use units::{Entry, OptionKind, OptionSpec};
 
 /// Everything that a scenario chooses by name.
 #[derive(Clone, Debug)]
@@ -25,46 +25,41 @@ pub(crate) enum Catalogue {
     PathManager,
 }
 
-/// What all registries have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct Algorithm {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Its own options.
-    pub options: &'static [OptionSpec],
-}
-
 /// The word for a link that loses nothing.
 pub(crate) const NO_LOSS: &str = "none";
 
-const NONE: Algorithm = Algorithm { name: NO_LOSS, summary: "nothing is lost", options: &[] };
+const NONE: Entry = Entry { name: NO_LOSS, summary: "nothing is lost", source: "", notes: "", options: &[] };
 
 const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec {
         name: "subflows",
-        kind: OptionKind::Integer { min: 1, max: 255 },
+        kind: OptionKind::Integer { min: 1, max: 64 },
         default: Some(default),
         doc,
     }
 }
 
 /// The path managers are part of the protocol machine and not a registry.
-const PATH_MANAGERS: &[Algorithm] = &[
-    Algorithm {
+const PATH_MANAGERS: &[Entry] = &[
+    Entry {
         name: "per-path",
         summary: "each local address to one remote address that it reaches, known beforehand",
+        source: "RFC 8684 section 3.2",
+        notes: "",
         options: &[subflows("1", "subflows on each path")],
     },
-    Algorithm {
+    Entry {
         name: "fullmesh",
         summary: "each local address to every remote address that the peer has announced",
+        source: "RFC 8684 section 3.2",
+        notes: "",
         options: &[subflows("1", "subflows on each pair of addresses")],
     },
-    Algorithm {
+    Entry {
         name: "ndiffports",
         summary: "several subflows with different ports between the first pair of addresses",
+        source: "RFC 8684 section 3.2",
+        notes: "",
         options: &[subflows("2", "subflows in all, the first one included")],
     },
 ];
@@ -105,36 +100,23 @@ impl Registries {
     }
 
     /// The path managers; they are the same with any registries.
-    pub fn path_managers(&self) -> &'static [Algorithm] {
+    pub fn path_managers(&self) -> &'static [Entry] {
         PATH_MANAGERS
     }
 
     /// All entries of one catalogue, in the order of entry.
-    pub(crate) fn all(&self, catalogue: Catalogue) -> Vec<Algorithm> {
-        // The rows have the same fields and different types.
-        macro_rules! rows {
-            ($registry:expr) => {
-                $registry
-                    .iter()
-                    .map(|a| Algorithm { name: a.name, summary: a.summary, options: a.options })
-                    .collect()
-            };
-        }
+    pub(crate) fn all(&self, catalogue: Catalogue) -> Vec<Entry> {
         match catalogue {
-            Catalogue::Congestion => rows!(self.congestion),
-            Catalogue::Scheduler => rows!(self.schedulers),
-            Catalogue::App => rows!(self.apps),
+            Catalogue::Congestion => self.congestion.iter().map(|a| a.entry()).collect(),
+            Catalogue::Scheduler => self.schedulers.iter().map(|a| a.entry()).collect(),
+            Catalogue::App => self.apps.iter().map(|a| a.entry()).collect(),
             Catalogue::PathManager => PATH_MANAGERS.to_vec(),
-            Catalogue::Loss => {
-                let mut all: Vec<Algorithm> = rows!(self.loss);
-                all.insert(0, NONE);
-                all
-            }
+            Catalogue::Loss => std::iter::once(NONE).chain(self.loss.iter().map(|a| a.entry())).collect(),
         }
     }
 
     /// The entry of `name`.
-    pub(crate) fn find(&self, catalogue: Catalogue, name: &str) -> Option<Algorithm> {
+    pub(crate) fn find(&self, catalogue: Catalogue, name: &str) -> Option<Entry> {
         self.all(catalogue).into_iter().find(|a| a.name == name)
     }
 }

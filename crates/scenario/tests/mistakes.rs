@@ -122,7 +122,7 @@ fn transports() {
             (
                 "\"mptcp\"",
                 "\"mptcp\", path_manager = { kind = \"ndiffports\", subflows = 0 }",
-                &[(12, 80, "E005", "from 1 to 255")],
+                &[(12, 80, "E005", "from 1 to 64")],
             ),
             ("\"mptcp\" }", "\"mptcp\", reinjection = \"never\" }", &[(12, 45, "E006", "timeout, death")]),
         ],

@@ -15,6 +15,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt",
     summary: "the smallest round-trip time first, the next one when it is full",
     source: "Raiciu et al., NSDI 2012; Linux out-of-tree MPTCP, default scheduler",
+    notes: "",
     options: &[],
     build: |_| Box::new(MinRtt::new()),
 };

@@ -32,6 +32,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "roundrobin",
     summary: "subflows take turns, a fixed number of segments each",
     source: "Linux out-of-tree MPTCP, mptcp_rr",
+    notes: "",
     options: OPTIONS,
     build: |options: &Options| {
         Box::new(RoundRobin::new(options.integer("num_segments"), options.flag("cwnd_limited")))

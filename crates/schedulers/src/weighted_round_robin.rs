@@ -19,6 +19,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "wrr",
     summary: "subflows take turns in proportion to cwnd/srtt",
     source: "Choi et al., Computer Communications 2017 (secondary sources)",
+    notes: "",
     options: OPTIONS,
     build: |options: &Options| Box::new(WeightedRoundRobin::new(options.flag("cwnd_limited"))),
 };

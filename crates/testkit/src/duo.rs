@@ -157,7 +157,13 @@ impl Duo {
                 self.queue.push(deadline.max(self.now()), Event::Wake);
             }
             steps += 1;
-            assert!(steps < 300_000, "live-lock at {}: {:?} {:?}", self.now(), self.client.gauges(0), self.server);
+            assert!(
+                steps < 300_000,
+                "live-lock at {}: {:?} {:?}",
+                self.now(),
+                self.client.gauges(0),
+                self.server
+            );
             let (now, event) = self.queue.pop().expect("an event was found");
             self.handle(now, event);
             self.settle();
@@ -289,7 +295,8 @@ impl Duo {
         if let transport::segment::MptcpOption::Dss(dss) = segment.mptcp {
             let _ = write!(notes, " dsn {:?} data_ack {:?}", dss.dsn, dss.data_ack);
         }
-        let ssthresh = if gauges.ssthresh == Bytes::MAX { "inf".into() } else { gauges.ssthresh.0.to_string() };
+        let ssthresh =
+            if gauges.ssthresh == Bytes::MAX { "inf".into() } else { gauges.ssthresh.0.to_string() };
         let _ = writeln!(
             log,
             "{:>8}  {:>3} {:<8} {:>6}..{:<6} {:>6} {:>8} {:>8} {:>7} {:<10}{}",

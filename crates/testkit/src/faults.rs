@@ -78,7 +78,9 @@ pub(crate) fn fate(faults: &[Fault], wire: usize, way: Way, n: u64, now: SimTime
             Fault::Twice { wire: w, way: y, n: k } if (w, y, k) == (wire, way, n) && fate.copies > 0 => {
                 fate.copies = 2;
             }
-            Fault::Cut { wire: w, from, until } if w == wire && (from..until).contains(&now) => fate.copies = 0,
+            Fault::Cut { wire: w, from, until } if w == wire && (from..until).contains(&now) => {
+                fate.copies = 0
+            }
             Fault::Noise { wire: w, per_mille } if w == wire && draw < per_mille => fate.copies = 0,
             _ => {}
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use congestion::Growth;
 use schedulers::Registry as Schedulers;
 use transport::config::{
-    AckConfig, MptcpConfig, PathManager, RecoveryKind, Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig,
+    AckConfig, MptcpConfig, PathManager, RecoveryKind, Reinjection, RtoConfig, RtoFloor, SendBuffer,
+    TcpConfig,
 };
 use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};

@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn words_are_stored_once() {
-        let Data::Word { words, rows } = Data::words([Some("a"), None, Some("b"), Some("a")]) else { panic!() };
+        let Data::Word { words, rows } = Data::words([Some("a"), None, Some("b"), Some("a")]) else {
+            panic!()
+        };
         assert_eq!(words, ["a", "b"]);
         assert_eq!(rows, [Some(0), None, Some(1), Some(0)]);
     }

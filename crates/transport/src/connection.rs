@@ -73,7 +73,11 @@ impl Setup {
 }
 
 /// The congestion control of a path with this MSS.
-pub(crate) fn new_congestion(tcp: &TcpConfig, make: &NewCongestion, mss: Bytes) -> Box<dyn CongestionControl> {
+pub(crate) fn new_congestion(
+    tcp: &TcpConfig,
+    make: &NewCongestion,
+    mss: Bytes,
+) -> Box<dyn CongestionControl> {
     make(&congestion::Setup {
         mss,
         initial_window: mss * u64::from(tcp.initial_window),
@@ -306,7 +310,9 @@ impl Connection {
     /// Bytes of the stream that the peer's connection level has acknowledged.
     pub fn acked(&self) -> Bytes {
         match &self.0 {
-            Kind::Tcp(c, _) => Bytes(c.endpoint().sender().una() - 1 - u64::from(c.endpoint().sender().finished())),
+            Kind::Tcp(c, _) => {
+                Bytes(c.endpoint().sender().una() - 1 - u64::from(c.endpoint().sender().finished()))
+            }
             Kind::Mptcp(c) => Bytes(c.acked()),
         }
     }
@@ -346,7 +352,8 @@ impl Connection {
 
     /// Counters of a subflow; zeros while it does not exist.
     pub fn stats(&self, subflow: usize) -> SubflowStats {
-        self.endpoint(subflow).map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected))
+        self.endpoint(subflow)
+            .map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected))
     }
 
     /// Ports of a subflow `(local, remote)`: they set apart subflows between the same addresses.

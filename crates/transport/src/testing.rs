@@ -4,7 +4,8 @@ use congestion::Growth;
 use units::{Bytes, Nanos};
 
 use crate::config::{
-    AckConfig, MptcpConfig, PathManager, RecoveryKind, Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig,
+    AckConfig, MptcpConfig, PathManager, RecoveryKind, Reinjection, RtoConfig, RtoFloor, SendBuffer,
+    TcpConfig,
 };
 
 /// A plain configuration: MSS 1460, SACK, an ACK per segment, unlimited buffers.

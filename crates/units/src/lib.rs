@@ -3,12 +3,15 @@
 //! A rate times a duration is a size, a size over a rate is a duration, and no function of this project
 //! takes two bare integers of the same meaning. Each type parses what a person writes in a scenario
 //! (`"275ms"`, `"20Mbit/s"`, `"64KiB"`, `"1%"`) and prints text that parses back to the same value.
+//! Beside them live the declared options of algorithms and the registries that hold algorithms by name, because every
+//! family of algorithms needs both and depends on nothing else.
 //! May: integer arithmetic, text. May not: know what the quantities are used for.
 
 mod option;
 mod parse;
 mod rate;
 mod ratio;
+mod registry;
 mod size;
 mod time;
 
@@ -16,5 +19,6 @@ pub use option::{OptionKind, OptionSpec, OptionValue, Options};
 pub use parse::UnitError;
 pub use rate::BitsPerSecond;
 pub use ratio::Ratio;
+pub use registry::{Algorithm, Entry, Family, Registry};
 pub use size::Bytes;
 pub use time::{Nanos, SimTime};

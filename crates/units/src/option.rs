@@ -108,7 +108,8 @@ impl Options {
     /// The same options with `name` set to `value`; for tests and experiments in code.
     #[must_use]
     pub fn with(mut self, name: &str, value: OptionValue) -> Self {
-        let slot = self.0.iter_mut().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no option `{name}`"));
+        let slot =
+            self.0.iter_mut().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no option `{name}`"));
         slot.1 = value;
         self
     }

@@ -27,10 +27,17 @@ pub(crate) type Unit = (&'static str, u64);
 ///
 /// # Errors
 /// No number, no unit, an unknown unit, a negative value, more digits than the base unit can hold, overflow.
-pub(crate) fn parse_quantity(text: &str, what: &str, units: &[Unit], example: &str) -> Result<u64, UnitError> {
+pub(crate) fn parse_quantity(
+    text: &str,
+    what: &str,
+    units: &[Unit],
+    example: &str,
+) -> Result<u64, UnitError> {
     let fail = |why: String| {
         let allowed: Vec<&str> = units.iter().map(|u| u.0).collect();
-        UnitError { message: format!("{why}; a {what} looks like \"{example}\" (units: {})", allowed.join(", ")) }
+        UnitError {
+            message: format!("{why}; a {what} looks like \"{example}\" (units: {})", allowed.join(", ")),
+        }
     };
     let text = text.trim();
     if text == UNLIMITED {

@@ -21,7 +21,9 @@ impl Ratio {
         if (0.0..=1.0).contains(&value) {
             return Ok(Self(value));
         }
-        Err(UnitError { message: format!("found {value}; a probability lies between 0 and 1, or \"0%\" and \"100%\"") })
+        Err(UnitError {
+            message: format!("found {value}; a probability lies between 0 and 1, or \"0%\" and \"100%\""),
+        })
     }
 
     /// The value between 0 and 1.
@@ -37,7 +39,8 @@ impl FromStr for Ratio {
             Some(percent) => (percent.trim(), 100.0),
             None => (text.trim(), 1.0),
         };
-        let bad = |_| UnitError { message: format!("found \"{text}\"; a probability looks like 0.01 or \"1%\"") };
+        let bad =
+            |_| UnitError { message: format!("found \"{text}\"; a probability looks like 0.01 or \"1%\"") };
         Self::new(number.parse::<f64>().map_err(bad)? / scale)
     }
 }

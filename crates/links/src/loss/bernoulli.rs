@@ -9,6 +9,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     name: "packet",
     summary: "each packet is lost independently with one probability",
     source: "Bernoulli trials",
+    notes: "",
     options: &[OptionSpec {
         name: "probability",
         kind: OptionKind::Probability,

@@ -9,6 +9,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     name: "ber",
     summary: "bits are wrong independently; a packet with a wrong bit is lost",
     source: "PER = 1 - (1 - BER)^n with the packet's own size",
+    notes: "",
     options: &[OptionSpec {
         name: "ratio",
         kind: OptionKind::Probability,

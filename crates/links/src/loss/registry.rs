@@ -1,47 +1,20 @@
-//! The loss models by name: the one place that a new one is entered.
+//! The loss models by name: the one place that a new one is entered. `none` is not a model: such a link has none.
 
-use units::{OptionSpec, Options};
+use units::{Family, Options};
 
 use super::{LossModel, bernoulli, bit_errors};
 
-/// One row of the registry.
+/// The loss models.
 #[derive(Clone, Copy, Debug)]
-pub struct Algorithm {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// One line for lists.
-    pub summary: &'static str,
-    /// Where it is defined.
-    pub source: &'static str,
-    /// Its options.
-    pub options: &'static [OptionSpec],
-    /// Makes one for one link direction.
-    pub build: fn(&Options) -> Box<dyn LossModel>,
+pub enum Losses {}
+
+impl Family for Losses {
+    type Build = fn(&Options) -> Box<dyn LossModel>;
+    const BUILTIN: &'static [Algorithm] = &[bernoulli::ROW, bit_errors::ROW];
 }
 
-/// Loss models by name, in the order of entry. `none` is not a model: such a link has none.
-#[derive(Clone, Debug)]
-pub struct Registry(Vec<Algorithm>);
+/// A row of the registry; `build` makes the loss model of one link direction.
+pub type Algorithm = units::Algorithm<Losses>;
 
-impl Registry {
-    /// All that come with Ropewalk.
-    pub fn builtin() -> Self {
-        Self(vec![bernoulli::ROW, bit_errors::ROW])
-    }
-
-    /// Adds one; a later entry with the same name replaces the earlier.
-    pub fn register(&mut self, algorithm: Algorithm) {
-        self.0.retain(|a| a.name != algorithm.name);
-        self.0.push(algorithm);
-    }
-
-    /// The row of `name`.
-    pub fn get(&self, name: &str) -> Option<&Algorithm> {
-        self.0.iter().find(|a| a.name == name)
-    }
-
-    /// All rows.
-    pub fn iter(&self) -> impl Iterator<Item = &Algorithm> {
-        self.0.iter()
-    }
-}
+/// All rows by name.
+pub type Registry = units::Registry<Losses>;

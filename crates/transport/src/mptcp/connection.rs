@@ -264,7 +264,8 @@ impl MptcpConnection {
             DataFin::Sent(resend_at) => resend_at,
             _ => SimTime::NEVER,
         };
-        let alone = if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE };
+        let alone =
+            if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE };
         let announcements = self.announcements.iter().map(|a| a.resend_at);
         let subflows = self.deadlines.iter().copied();
         let own = fin.min(self.send.persist_at).min(alone);

@@ -112,7 +112,9 @@ impl MptcpConnection {
             (Role::Server, MptcpOption::None) if self.mode == Mode::Negotiating => self.fall_back(),
             (Role::Client, MptcpOption::Dss(_)) => self.become_fully_established(),
             // The server took a plain SYN, or a middlebox strips options: data is acknowledged without a Data ACK.
-            (Role::Client, MptcpOption::None) if !self.fully_established && (segment.ack > 1 || segment.len > 0) => {
+            (Role::Client, MptcpOption::None)
+                if !self.fully_established && (segment.ack > 1 || segment.len > 0) =>
+            {
                 self.fall_back();
             }
             _ => {}

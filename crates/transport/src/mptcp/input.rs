@@ -7,8 +7,8 @@ use super::send_side::DataFin;
 use super::subflow::Join;
 use crate::config::Reinjection;
 use crate::segment::{Dss, MptcpOption, Segment};
-use crate::tcp::receiver::Arrival;
 use crate::tcp::ranges::Range;
+use crate::tcp::receiver::Arrival;
 use crate::tcp::sender::Expired;
 
 /// The DSS of a segment, if it has one.
@@ -162,7 +162,8 @@ impl MptcpConnection {
         let Some(subflow) = self.subflow(i) else { return };
         subflow.potentially_failed = true;
         let done = subflow.reinjected_since;
-        let others = self.subflows.iter().enumerate().any(|(j, s)| j != i && s.as_ref().is_some_and(|s| s.usable()));
+        let others =
+            self.subflows.iter().enumerate().any(|(j, s)| j != i && s.as_ref().is_some_and(|s| s.usable()));
         if !done && others {
             self.reinject(i);
         }

@@ -80,9 +80,10 @@ impl MptcpConnection {
             (Join::SynSent(nonce), _) => {
                 MptcpOption::JoinSyn { token: self.peer_key.token(), nonce, addresses: subflow.pair }
             }
-            (Join::AwaitingThirdAck { own, peer }, _) => {
-                MptcpOption::JoinSynAck { hmac: join_hmac64(self.own_key, self.peer_key, own, peer), nonce: own }
-            }
+            (Join::AwaitingThirdAck { own, peer }, _) => MptcpOption::JoinSynAck {
+                hmac: join_hmac64(self.own_key, self.peer_key, own, peer),
+                nonce: own,
+            },
             _ => MptcpOption::None,
         }
     }

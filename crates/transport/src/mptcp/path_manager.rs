@@ -5,7 +5,11 @@ use crate::connection::AddressPair;
 
 /// Pairs to join as soon as the connection is fully established, `first` being open already. `pairs` are the pairs
 /// that routing can connect.
-pub(super) fn joins_at_start(manager: PathManager, first: AddressPair, pairs: &[AddressPair]) -> Vec<AddressPair> {
+pub(super) fn joins_at_start(
+    manager: PathManager,
+    first: AddressPair,
+    pairs: &[AddressPair],
+) -> Vec<AddressPair> {
     match manager {
         PathManager::PerPath { subflows } => {
             let mut joins = vec![first; subflows.saturating_sub(1) as usize];
@@ -33,16 +37,25 @@ pub(super) fn joins_at_start(manager: PathManager, first: AddressPair, pairs: &[
 }
 
 /// Pairs to join when the peer announces its address `remote`.
-pub(super) fn joins_on_announcement(manager: PathManager, remote: u8, pairs: &[AddressPair]) -> Vec<AddressPair> {
+pub(super) fn joins_on_announcement(
+    manager: PathManager,
+    remote: u8,
+    pairs: &[AddressPair],
+) -> Vec<AddressPair> {
     let PathManager::FullMesh { subflows } = manager else { return Vec::new() };
     let reachable = pairs.iter().filter(|p| p.remote == Some(remote));
     reachable.flat_map(|p| std::iter::repeat_n(*p, subflows as usize)).collect()
 }
 
 /// Own addresses that a server announces: all but the one that the client knows already.
-pub(super) fn addresses_to_announce(manager: PathManager, first: AddressPair, pairs: &[AddressPair]) -> Vec<u8> {
+pub(super) fn addresses_to_announce(
+    manager: PathManager,
+    first: AddressPair,
+    pairs: &[AddressPair],
+) -> Vec<u8> {
     let PathManager::FullMesh { .. } = manager else { return Vec::new() };
-    let mut addresses: Vec<u8> = pairs.iter().filter_map(|p| p.local).filter(|l| Some(*l) != first.local).collect();
+    let mut addresses: Vec<u8> =
+        pairs.iter().filter_map(|p| p.local).filter(|l| Some(*l) != first.local).collect();
     addresses.sort_unstable();
     addresses.dedup();
     addresses

@@ -63,6 +63,8 @@ pub struct Endpoint {
     syn_deadline: SimTime,
     syn_tries: u32,
     syn_sent_at: SimTime,
+    /// The SYN/ACK has left twice because the SYN arrived twice.
+    syn_repeated: bool,
     send_syn: bool,
     send_reset: bool,
     probe_window: bool,
@@ -89,6 +91,7 @@ impl Endpoint {
             syn_deadline: SimTime::NEVER,
             syn_tries: 0,
             syn_sent_at: SimTime::ZERO,
+            syn_repeated: false,
             send_syn: false,
             send_reset: false,
             probe_window: false,
@@ -127,6 +130,7 @@ impl Endpoint {
             }
             State::SynReceived if segment.flags.syn => {
                 self.send_syn = true;
+                self.syn_repeated = true;
                 return input;
             }
             State::SynSent if segment.flags.syn && segment.flags.ack => {
@@ -172,7 +176,8 @@ impl Endpoint {
         self.send_syn = false;
         self.established_at = Some(now);
         let echoed = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never());
-        let clean = (self.syn_tries == 0).then_some(self.syn_sent_at);
+        // Karn: which transmission is answered?
+        let clean = (self.syn_tries == 0 && !self.syn_repeated).then_some(self.syn_sent_at);
         let rtt = echoed.or(clean).map(|sent_at| now.since(sent_at));
         self.sender.on_established(now, segment.window, rtt, self.syn_tries > 0);
     }

@@ -39,7 +39,8 @@ mod tests {
     /// Test vector PRR-1: unit is the MSS, pipe stays above ssthresh.
     #[test]
     fn prr_1() {
-        let cases: [(u64, [u64; 10]); 2] = [(7, [1, 1, 1, 0, 1, 1, 0, 1, 1, 0]), (5, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0])];
+        let cases: [(u64, [u64; 10]); 2] =
+            [(7, [1, 1, 1, 0, 1, 1, 0, 1, 1, 0]), (5, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0])];
         for (ssthresh, expected) in cases {
             let mut prr = Prr::new(10);
             let sent = expected.map(|_| {

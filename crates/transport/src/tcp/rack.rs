@@ -157,7 +157,8 @@ mod tests {
         let mut change = Change::default();
         board.sack(super::super::ranges::Range::new(1001, 2001), &mut change);
         rack.on_ack(ms(600), &change, min_rtt);
-        let input = |now| RackInput { now: ms(now), min_rtt, srtt: Nanos::from_millis(600), impatient: false };
+        let input =
+            |now| RackInput { now: ms(now), min_rtt, srtt: Nanos::from_millis(600), impatient: false };
         assert_eq!(rack.reordering_window(&input(600)), Nanos::from_millis(140));
         assert_eq!(rack.detect(&mut board, &input(600)), (false, ms(740)));
         assert_eq!(rack.detect(&mut board, &input(739)), (false, ms(740)));

@@ -84,10 +84,8 @@ impl RangeSet {
             self.bytes += range.len();
             return range.len();
         }
-        let merged = Range::new(
-            self.ranges[first].start.min(range.start),
-            self.ranges[last - 1].end.max(range.end),
-        );
+        let merged =
+            Range::new(self.ranges[first].start.min(range.start), self.ranges[last - 1].end.max(range.end));
         let before: u64 = self.ranges[first..last].iter().map(|r| r.len()).sum();
         self.ranges[first] = merged;
         self.ranges.drain(first + 1..last);

@@ -126,7 +126,11 @@ impl Receiver {
         let fresh = self.place(now, Range::new(range.start.max(before), range.end));
         let finished = self.finished();
         let fin_byte = u64::from(finished);
-        Arrival { in_order: Range::new(before, self.next - fin_byte), fresh: fresh - u64::from(segment.flags.fin), finished }
+        Arrival {
+            in_order: Range::new(before, self.next - fin_byte),
+            fresh: fresh - u64::from(segment.flags.fin),
+            finished,
+        }
     }
 
     fn place(&mut self, now: SimTime, range: Range) -> u64 {
@@ -149,7 +153,8 @@ impl Receiver {
     }
 
     fn remember(&mut self, point: u64) {
-        let same_range = |known: u64| self.out_of_order.find(known).is_some_and(|r| r.start <= point && point < r.end);
+        let same_range =
+            |known: u64| self.out_of_order.find(known).is_some_and(|r| r.start <= point && point < r.end);
         let position = self.recent.iter().position(|k| same_range(*k)).unwrap_or(self.recent.len() - 1);
         self.recent[..=position].rotate_right(1);
         self.recent[0] = point;

@@ -147,7 +147,11 @@ mod tests {
     #[test]
     fn rto_1() {
         let mut rtt = RttEstimator::new(config(Nanos::ZERO, Nanos::from_millis(1), RtoFloor::Total));
-        let expected = [(600, 600.0, 300.0, 1800.0), (650, 606.25, 237.5, 1556.25), (580, 602.96875, 184.6875, 1341.71875)];
+        let expected = [
+            (600, 600.0, 300.0, 1800.0),
+            (650, 606.25, 237.5, 1556.25),
+            (580, 602.96875, 184.6875, 1341.71875),
+        ];
         for (sample, srtt, rttvar, rto) in expected {
             rtt.sample(SimTime::ZERO, Nanos::from_millis(sample));
             let ms = |x: f64| Nanos((x * 1e6) as u64);
@@ -159,7 +163,8 @@ mod tests {
 
     #[test]
     fn bounds_and_back_off() {
-        let mut rtt = RttEstimator::new(config(Nanos::from_millis(200), Nanos::from_millis(1), RtoFloor::Variance));
+        let mut rtt =
+            RttEstimator::new(config(Nanos::from_millis(200), Nanos::from_millis(1), RtoFloor::Variance));
         assert_eq!(rtt.rto(1), Nanos::from_secs(2), "initial RTO, doubled");
         for _ in 0..100 {
             rtt.sample(SimTime::ZERO, Nanos::from_millis(500));
@@ -171,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_floors_the_variance_term() {
-        let mut rtt = RttEstimator::new(config(Nanos::from_secs(1), Nanos::from_millis(500), RtoFloor::Total));
+        let mut rtt =
+            RttEstimator::new(config(Nanos::from_secs(1), Nanos::from_millis(500), RtoFloor::Total));
         for _ in 0..100 {
             rtt.sample(SimTime::ZERO, Nanos::from_millis(600));
         }

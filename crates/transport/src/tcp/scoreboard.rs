@@ -275,7 +275,12 @@ impl Scoreboard {
         (originals || repairs, first.min(second))
     }
 
-    fn mark_late_originals(&mut self, latest: (SimTime, u64), patience: Nanos, now: SimTime) -> (bool, SimTime) {
+    fn mark_late_originals(
+        &mut self,
+        latest: (SimTime, u64),
+        patience: Nanos,
+        now: SimTime,
+    ) -> (bool, SimTime) {
         let mut marked = false;
         let mut i = self.index_of(self.late_hint);
         while let Some(segment) = self.segments.get(i) {
@@ -301,7 +306,12 @@ impl Scoreboard {
         (marked, SimTime::NEVER)
     }
 
-    fn mark_late_retransmissions(&mut self, latest: (SimTime, u64), patience: Nanos, now: SimTime) -> (bool, SimTime) {
+    fn mark_late_retransmissions(
+        &mut self,
+        latest: (SimTime, u64),
+        patience: Nanos,
+        now: SimTime,
+    ) -> (bool, SimTime) {
         let mut marked = false;
         while let Some(&(sent_at, seq)) = self.again.front() {
             let i = self.index_of(seq);

@@ -46,7 +46,7 @@ impl Sender {
                 self.detect_by_time(now, change.delivered, paths);
             }
         }
-        self.restart_timers_after_ack(now, advanced);
+        self.restart_timers_after_ack(now, advanced, sample.is_some());
         #[cfg(debug_assertions)]
         self.check();
         advanced
@@ -88,7 +88,11 @@ impl Sender {
         }
         // The window of an MPTCP subflow belongs to the connection and moves with the other subflows' data.
         let window_update = window_moved && !self.mapped;
-        segment.ack == self.una && segment.len == 0 && !segment.flags.fin && !segment.flags.syn && !window_update
+        segment.ack == self.una
+            && segment.len == 0
+            && !segment.flags.fin
+            && !segment.flags.syn
+            && !window_update
     }
 
     fn describe(&self, now: SimTime, change: &Change, flight_before: u64, sample: Option<Nanos>) -> Ack {
@@ -116,7 +120,9 @@ impl Sender {
             self.congestion.on_dup_ack(ack.now);
         }
         let lost = match self.loss_kind() {
-            RecoveryKind::NewReno => duplicate && self.dupacks == self.config.dupthresh && self.is_new_episode(),
+            RecoveryKind::NewReno => {
+                duplicate && self.dupacks == self.config.dupthresh && self.is_new_episode()
+            }
             RecoveryKind::Sack => self.mark_by_sacks(),
             RecoveryKind::Rack => false,
         };

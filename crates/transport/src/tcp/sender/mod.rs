@@ -154,7 +154,12 @@ struct WindowUsage {
 
 impl Sender {
     /// A sender whose handshake is not complete: nothing can be sent until `on_established`.
-    pub fn new(config: Arc<TcpConfig>, mss: Bytes, congestion: Box<dyn CongestionControl>, mapped: bool) -> Self {
+    pub fn new(
+        config: Arc<TcpConfig>,
+        mss: Bytes,
+        congestion: Box<dyn CongestionControl>,
+        mapped: bool,
+    ) -> Self {
         Self {
             rtt: RttEstimator::new(config.rto),
             mss: mss.0,
@@ -367,7 +372,8 @@ impl Sender {
     /// What the siblings' controllers see of this path.
     pub fn path_view(&self, coupled: bool) -> PathView {
         // In recovery the inflated window would mislead the others (sheet 3).
-        let cwnd = if self.phase == Phase::Recovery { self.congestion.ssthresh() } else { self.congestion.cwnd() };
+        let cwnd =
+            if self.phase == Phase::Recovery { self.congestion.ssthresh() } else { self.congestion.cwnd() };
         PathView {
             cwnd: cwnd as f64,
             srtt: self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64),

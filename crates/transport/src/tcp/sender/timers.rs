@@ -40,8 +40,10 @@ pub(super) struct Timers {
     probe: Option<Probe>,
     /// A probe is to be sent now.
     probe_due: bool,
-    /// Consecutive retransmission timeouts.
+    /// Consecutive retransmission timeouts without progress.
     timeouts: u32,
+    /// Doublings of the timeout: kept until a round-trip sample confirms that it may shrink (RFC 6298 section 5).
+    backoff: u32,
     /// Consecutive window probes.
     persists: u32,
     /// The persist timer has fired: a small segment may go.
@@ -58,6 +60,7 @@ impl Default for Timers {
             probe: None,
             probe_due: false,
             timeouts: 0,
+            backoff: 0,
             persists: 0,
             override_window: false,
         }
@@ -66,7 +69,7 @@ impl Default for Timers {
 
 impl Timers {
     pub(super) fn backoff(&self) -> u32 {
-        self.timeouts
+        self.backoff
     }
 
     pub(super) fn set_reordering(&mut self, deadline: SimTime) {
@@ -121,7 +124,7 @@ impl Sender {
             self.timers.probe_at = SimTime::NEVER;
             self.timers.probe_due = true;
             // Section 7.3: the retransmission timer starts anew, behind the probe.
-            self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
         }
         if self.timers.persist <= now {
             self.timers.persists += 1;
@@ -145,6 +148,7 @@ impl Sender {
         let event = self.loss_event(now, first && !reduced);
         self.congestion.on_rto(&event, paths);
         self.timers.timeouts += 1;
+        self.timers.backoff += 1;
         self.stats.timeouts += 1;
         self.phase = Phase::Loss;
         self.recover = Some(self.nxt - 1);
@@ -155,12 +159,15 @@ impl Sender {
         self.timers.stop_probe();
         self.timers.forget_probe();
         self.timers.reordering = SimTime::NEVER;
-        self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+        self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
         Expired::Timeout { first }
     }
 
     /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (only the first partial ACK restarts the timer), RFC 8985 7.2.
-    pub(super) fn restart_timers_after_ack(&mut self, now: SimTime, advanced: bool) {
+    pub(super) fn restart_timers_after_ack(&mut self, now: SimTime, advanced: bool, sampled: bool) {
+        if sampled {
+            self.timers.backoff = 0;
+        }
         if !advanced {
             return;
         }
@@ -173,7 +180,7 @@ impl Sender {
         }
         let newreno_partial = self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::NewReno;
         if !(newreno_partial && self.partial_seen) {
-            self.timers.retransmit = now + self.rtt.rto(0);
+            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
         }
         self.partial_seen = newreno_partial;
         self.schedule_probe(now);
@@ -183,7 +190,7 @@ impl Sender {
     pub(super) fn start_timers_after_send(&mut self, now: SimTime, new_data: bool) {
         self.timers.persist = SimTime::NEVER;
         if self.timers.retransmit.is_never() {
-            self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
         }
         if new_data {
             self.schedule_probe(now);
@@ -194,7 +201,7 @@ impl Sender {
     /// RTO without being stuck (RFC 6675 section 6, the careful variant).
     pub(super) fn restart_timer_after_resend(&mut self, now: SimTime) {
         if self.phase == Phase::Recovery && self.config.recovery != RecoveryKind::NewReno {
-            self.timers.retransmit = now + self.rtt.rto(self.timers.timeouts);
+            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
         }
         self.start_timers_after_send(now, false);
     }

@@ -148,7 +148,8 @@ impl Sender {
     fn note_window_usage(&mut self) {
         let flight = self.in_flight();
         let limited = flight + self.mss > self.window();
-        if self.una >= self.usage.until || limited || (!self.usage.limited && flight > self.usage.max_flight) {
+        if self.una >= self.usage.until || limited || (!self.usage.limited && flight > self.usage.max_flight)
+        {
             self.usage = super::WindowUsage { limited, max_flight: flight, until: self.nxt };
         }
     }

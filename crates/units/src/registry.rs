@@ -1,0 +1,105 @@
+//! Algorithms by name: one table per family (congestion controls, schedulers, loss models, applications), filled
+//! from the rows that come with Ropewalk and open to rows from outside.
+
+use std::fmt;
+
+use crate::OptionSpec;
+
+/// A family of algorithms: how its members are made, and which come with Ropewalk.
+pub trait Family: 'static {
+    /// Function that makes one.
+    type Build: Copy + 'static;
+    /// The members that come with Ropewalk: the one place that a new one is entered.
+    const BUILTIN: &'static [Algorithm<Self>];
+}
+
+/// What all algorithms have in common, for lists and docs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// RFC, draft, paper, or what it is otherwise defined by.
+    pub source: &'static str,
+    /// What a user must know before choosing it, such as "coupled"; may be empty.
+    pub notes: &'static str,
+    /// Its own options.
+    pub options: &'static [OptionSpec],
+}
+
+/// One row.
+pub struct Algorithm<F: Family + ?Sized> {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// RFC, draft, paper, or what it is otherwise defined by.
+    pub source: &'static str,
+    /// What a user must know before choosing it, such as "coupled"; may be empty.
+    pub notes: &'static str,
+    /// Its own options.
+    pub options: &'static [OptionSpec],
+    /// Makes one.
+    pub build: F::Build,
+}
+
+impl<F: Family + ?Sized> Clone for Algorithm<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Family + ?Sized> Copy for Algorithm<F> {}
+
+impl<F: Family + ?Sized> fmt::Debug for Algorithm<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entry().fmt(f)
+    }
+}
+
+impl<F: Family + ?Sized> Algorithm<F> {
+    /// Everything but how it is made.
+    pub fn entry(&self) -> Entry {
+        let Self { name, summary, source, notes, options, .. } = *self;
+        Entry { name, summary, source, notes, options }
+    }
+}
+
+/// The algorithms of one family by name, in the order of entry.
+pub struct Registry<F: Family>(Vec<Algorithm<F>>);
+
+impl<F: Family> Clone for Registry<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<F: Family> fmt::Debug for Registry<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0).finish()
+    }
+}
+
+impl<F: Family> Registry<F> {
+    /// All that come with Ropewalk.
+    pub fn builtin() -> Self {
+        Self(F::BUILTIN.to_vec())
+    }
+
+    /// Adds one; a later entry with the same name replaces the earlier.
+    pub fn register(&mut self, algorithm: Algorithm<F>) {
+        self.0.retain(|a| a.name != algorithm.name);
+        self.0.push(algorithm);
+    }
+
+    /// The row of `name`.
+    pub fn get(&self, name: &str) -> Option<&Algorithm<F>> {
+        self.0.iter().find(|a| a.name == name)
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl Iterator<Item = &Algorithm<F>> {
+        self.0.iter()
+    }
+}
