@@ -181,13 +181,11 @@ impl Likes<'_, '_, '_> {
         let names: Vec<Option<String>> = self.items.iter().map(name_of).collect();
         let found = names.iter().position(|n| n.as_ref() == Some(&name));
         if found.is_none() {
-            if names.iter().all(Option::is_some) {
-                let others = names.iter().enumerate().filter(|(i, _)| *i != index);
-                let others = others.filter_map(|(_, n)| n.as_deref());
-                let help = suggest(&name, &format!("other {}s", self.section.name), others);
-                let message = format!("there is no {} \"{name}\"", self.section.name);
-                self.report.add(at, Code::UnknownName, &format!("{}.like", self.path(index)), message, help);
-            }
+            let others = names.iter().enumerate().filter(|(i, _)| *i != index);
+            let others = others.filter_map(|(_, n)| n.as_deref());
+            let help = suggest(&name, &format!("other {}s", self.section.name), others);
+            let message = format!("there is no {} \"{name}\"", self.section.name);
+            self.report.add(at, Code::UnknownName, &format!("{}.like", self.path(index)), message, help);
             self.sever(index);
         }
         found

@@ -313,7 +313,11 @@ impl MptcpConnection {
 
     /// Bytes above a gap at connection level.
     pub fn out_of_order(&self) -> u64 {
-        self.receive.out_of_order()
+        match self.mode {
+            // Plain TCP: its one subflow is the connection.
+            Mode::Fallback => self.held_by_subflows,
+            Mode::Negotiating | Mode::Multipath => self.receive.out_of_order(),
+        }
     }
 
     /// Subflow indices in use are below this.
