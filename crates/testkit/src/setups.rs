@@ -131,3 +131,16 @@ pub fn established(config: &TcpConfig, control: &str, rtt_ms: u64) -> Talk {
     talk.play(&format!("0 open\n0 > S 0..1\n{rtt_ms} < S. 0..1 ack 1\n{rtt_ms} > . ack 1"));
     talk
 }
+
+/// Payload of a full segment beside a 64-bit DSS, for `tcp()`.
+pub const SUBFLOW_MSS: u64 = 1432;
+
+/// A client over MPTCP with minRTT and NewReno on each of `paths` paths, for a scripted server.
+pub fn mptcp_client(tcp: &TcpConfig, mptcp: &MptcpConfig, paths: u8) -> Talk {
+    Talk::new(mptcp_pair(tcp, mptcp, "newreno", "minrtt", paths).0, SUBFLOW_MSS)
+}
+
+/// The same as a server, for a scripted client.
+pub fn mptcp_server(tcp: &TcpConfig, mptcp: &MptcpConfig, paths: u8) -> Talk {
+    Talk::new(mptcp_pair(tcp, mptcp, "newreno", "minrtt", paths).1, SUBFLOW_MSS)
+}

@@ -117,6 +117,8 @@ pub enum MptcpOption {
         echo: bool,
         /// HMAC over the address; zero in an echo.
         hmac: Hmac64,
+        /// Data ACK.
+        data_ack: u64,
     },
 }
 

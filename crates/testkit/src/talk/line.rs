@@ -72,10 +72,13 @@ pub(super) fn milliseconds(word: &str) -> SimTime {
     SimTime(number(whole) * 1_000_000 + nanos)
 }
 
-/// A sequence number: `123`, `s4` (where the fifth full segment begins), `s4+10`.
+/// A sequence number: `123`, `s4` (where the fifth full segment begins), `s4+10`, `s4-1`.
 fn sequence(word: &str, mss: u64) -> u64 {
     let number = |text: &str| text.parse::<u64>().unwrap_or_else(|e| panic!("{word:?} is no number: {e}"));
     let Some(rest) = word.strip_prefix('s') else { return number(word) };
+    if let Some((segment, offset)) = rest.split_once('-') {
+        return 1 + number(segment) * mss - number(offset);
+    }
     let (segment, offset) = rest.split_once('+').unwrap_or((rest, "0"));
     1 + number(segment) * mss + number(offset)
 }

@@ -58,7 +58,8 @@ impl Talk {
         Self { end, now: SimTime::ZERO, mss, out: VecDeque::new(), habits, secrets }
     }
 
-    /// Plays `script` and compares; may be called again to go on.
+    /// Plays `script` and compares; may be called again to go on. What is left unsaid at the very end is a failure,
+    /// when the conversation is dropped.
     ///
     /// # Panics
     /// At the first difference, with the line.
@@ -70,7 +71,6 @@ impl Talk {
             self.advance(at);
             self.perform(at, line, &place);
         }
-        self.nothing_left("the end");
         self
     }
 
@@ -226,6 +226,14 @@ impl Talk {
             "rttvar" => ms(gauges.rttvar.0),
             "window" => gauges.send_window.0.to_string(),
             _ => panic!("nothing is called {name:?}"),
+        }
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.nothing_left("the end");
         }
     }
 }

@@ -56,6 +56,12 @@ impl Secrets {
         {
             want.data_ack = dss.data_ack;
         }
+        if let (MptcpOption::AddAddr { data_ack: want, .. }, MptcpOption::AddAddr { data_ack, .. }) =
+            (&mut expected, got.mptcp)
+            && pattern.mp.data_ack.is_none()
+        {
+            *want = data_ack;
+        }
         Some(expected)
     }
 
@@ -78,7 +84,7 @@ impl Secrets {
             let hmac =
                 if echo { Hmac64::default() } else { add_addr_hmac(own.0, peer.0, id, [10, 0, id, 1], 0) };
             let hmac = if mp.forged { Hmac64([7; 8]) } else { hmac };
-            return MptcpOption::AddAddr { id, echo, hmac };
+            return MptcpOption::AddAddr { id, echo, hmac, data_ack: mp.data_ack.unwrap_or(1) };
         }
         if mp.data_ack.is_some() || mp.dsn.is_some() {
             return MptcpOption::Dss(Dss { data_ack: mp.data_ack, dsn: mp.dsn, data_fin: mp.data_fin });

@@ -92,7 +92,7 @@ impl MptcpConnection {
         } else {
             self.on_join(now, i, segment, input);
         }
-        if let MptcpOption::AddAddr { id, echo, hmac } = segment.mptcp {
+        if let MptcpOption::AddAddr { id, echo, hmac, .. } = segment.mptcp {
             self.on_announcement(id, echo, hmac);
         }
     }
@@ -107,10 +107,9 @@ impl MptcpConnection {
                 self.mode = Mode::Multipath;
                 self.become_fully_established();
             }
-            (Role::Server, MptcpOption::Dss(_)) => self.mode = Mode::Multipath,
             // The third ACK lost its option on the way, or the client has fallen back.
             (Role::Server, MptcpOption::None) if self.mode == Mode::Negotiating => self.fall_back(),
-            (Role::Client, MptcpOption::Dss(_)) => self.become_fully_established(),
+            (Role::Client, MptcpOption::Dss(_) | MptcpOption::AddAddr { .. }) => self.become_fully_established(),
             // The server took a plain SYN, or a middlebox strips options: data is acknowledged without a Data ACK.
             (Role::Client, MptcpOption::None)
                 if !self.fully_established && (segment.ack > 1 || segment.len > 0) =>
@@ -151,7 +150,7 @@ impl MptcpConnection {
                 match segment.mptcp {
                     MptcpOption::JoinSynAck { hmac, nonce } if hmac == expected(nonce) => {
                         let resend_at = now + subflow.endpoint.sender().rtt().rto(0);
-                        subflow.join = Join::AwaitingFourthAck { own, peer: nonce, resend_at };
+                        subflow.join = Join::AwaitingFourthAck { own, peer: nonce, resend_at, tries: 0 };
                     }
                     _ => subflow.endpoint.abort("the answer to MP_JOIN was not authentic"),
                 }
@@ -191,11 +190,11 @@ impl MptcpConnection {
         if self.role != Role::Client {
             return;
         }
-        for pair in path_manager::joins_on_announcement(self.config.path_manager, id, &self.pairs) {
-            let open = self.subflows.iter().flatten().any(|s| s.pair == pair);
-            if !open {
-                self.open_join(pair);
-            }
+        let wanted = path_manager::joins_on_announcement(self.config.path_manager, id, &self.pairs);
+        // Those that exist were opened when the address was announced before.
+        let known = self.subflows.iter().flatten().filter(|s| s.pair.remote == Some(id)).count();
+        for pair in wanted.into_iter().skip(known) {
+            self.open_join(pair);
         }
     }
 
@@ -206,7 +205,8 @@ impl MptcpConnection {
         let id = announcement.id;
         if announcement.echo {
             self.announcements.remove(i);
-            return Some(MptcpOption::AddAddr { id, echo: true, hmac: Hmac64::default() });
+            let hmac = Hmac64::default();
+            return Some(MptcpOption::AddAddr { id, echo: true, hmac, data_ack: self.receive.next });
         }
         announcement.tries += 1;
         announcement.resend_at = now + rto.max(ECHO_TIMEOUT);
@@ -214,6 +214,6 @@ impl MptcpConnection {
             self.announcements.remove(i);
         }
         let hmac = add_addr_hmac(self.own_key, self.peer_key, id, address(id), 0);
-        Some(MptcpOption::AddAddr { id, echo: false, hmac })
+        Some(MptcpOption::AddAddr { id, echo: false, hmac, data_ack: self.receive.next })
     }
 }

@@ -15,6 +15,9 @@ use crate::tcp::sender::Expired;
 fn dss_of(segment: &Segment) -> Option<Dss> {
     match segment.mptcp {
         MptcpOption::Dss(dss) | MptcpOption::CapableAck { dss: Some(dss), .. } => Some(dss),
+        MptcpOption::AddAddr { data_ack, .. } => {
+            Some(Dss { data_ack: Some(data_ack), dsn: None, data_fin: false })
+        }
         _ => None,
     }
 }
@@ -137,13 +140,19 @@ impl MptcpConnection {
 
     fn subflow_timeout(&mut self, now: SimTime, i: usize) {
         self.busy |= 1 << i;
+        let max_tries = self.tcp.syn_retries;
         let Some((subflow, paths)) = self.subflow_and_paths(i) else { return };
         let expired = subflow.endpoint.on_timeout(now, paths);
-        if let Join::AwaitingFourthAck { own, peer, resend_at } = subflow.join
+        if let Join::AwaitingFourthAck { own, peer, resend_at, tries } = subflow.join
             && resend_at <= now
         {
-            let resend_at = now + subflow.endpoint.sender().rtt().rto(1);
-            subflow.join = Join::AwaitingFourthAck { own, peer, resend_at };
+            if tries >= max_tries {
+                subflow.endpoint.abort("no answer to MP_JOIN");
+                self.touch(i);
+                return;
+            }
+            let resend_at = now + subflow.endpoint.sender().rtt().rto(tries + 1);
+            subflow.join = Join::AwaitingFourthAck { own, peer, resend_at, tries: tries + 1 };
             subflow.endpoint.acknowledge_now();
         }
         match expired {

@@ -10,7 +10,7 @@
 //! belongs to the wire.
 //!
 //! Deviations: a server accepts mapped data before it has seen the client's key (the keys come with the third ACK
-//! or with the first data, whichever survives); DATA_FIN travels in a segment of its own; no simultaneous joins
+//! or with the first data, whichever survives; until then it confirms nothing); a join that is refused gets no RST; DATA_FIN travels in a segment of its own; no simultaneous joins
 //! from the server's side.
 
 mod connection;

@@ -96,6 +96,10 @@ impl MptcpConnection {
             MptcpOption::Dss(dss) => dss.dsn,
             _ => None,
         };
+        if self.mode == Mode::Negotiating && self.role == Role::Server {
+            // The client sends its key until a DSS confirms it, so without the key there is no DSS.
+            return MptcpOption::None;
+        }
         let keys_not_confirmed = i == 0 && self.role == Role::Client && !self.fully_established;
         // RFC 8684 section 3.1: both keys in the third ACK and in the first data, until the peer shows it has them.
         if keys_not_confirmed && (segment.len == 0 || segment.seq == 1) {
@@ -107,11 +111,14 @@ impl MptcpConnection {
 
     /// ADD_ADDR, its echo, DATA_FIN: they travel in ACKs of their own.
     fn signal(&mut self, now: SimTime) -> Option<Segment> {
-        let due = self.announcements.iter().any(|a| a.resend_at <= now);
-        if due && let Some(i) = self.best_for_signals(0) {
+        if self.announcements.iter().any(|a| a.resend_at <= now) {
             let rto = self.longest_rto(0);
-            let option = self.next_announcement(now, rto)?;
-            return self.bare_ack(now, i, option);
+            if let Some(i) = self.best_for_signals(0) {
+                let option = self.next_announcement(now, rto)?;
+                return self.bare_ack(now, i, option);
+            }
+            // Nobody can carry it: a deadline in the past would stop the clock.
+            self.announcements.iter_mut().for_each(|a| a.resend_at = a.resend_at.max(now + rto));
         }
         if self.send.fin != DataFin::Wanted || self.send.unassigned() > 0 {
             return None;

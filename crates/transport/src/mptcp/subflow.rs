@@ -21,6 +21,8 @@ pub(super) enum Join {
         peer: Nonce,
         /// When the third ACK is sent again.
         resend_at: SimTime,
+        /// How often it was sent again.
+        tries: u32,
     },
     /// Server: waits for the HMAC of the initiator.
     AwaitingThirdAck { own: Nonce, peer: Nonce },

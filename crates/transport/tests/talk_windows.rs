@@ -1,0 +1,284 @@
+//! Conversations about windows and sizes: RFC 9293 sections 3.7 and 3.8, RFC 1122 section 4.2.3 (Nagle, silly
+//! windows, persist), RFC 7323 (scaling, timestamps), RFC 2018 and 2883 (SACK), sizes on the wire.
+
+use testkit::{Talk, setups};
+use transport::config::{AckConfig, RecoveryKind, SendBuffer, TcpConfig};
+use units::{Bytes, Nanos};
+
+fn tcp() -> TcpConfig {
+    setups::tcp()
+}
+
+fn buffer(bytes: u64) -> TcpConfig {
+    TcpConfig { receive_buffer: Bytes(bytes), receive_buffer_max: Bytes(bytes), ..tcp() }
+}
+
+/// A server whose handshake took 100 ms.
+fn accepted(config: &TcpConfig) -> Talk {
+    let mut talk = Talk::new(setups::tcp_pair(config, "newreno").1, config.mss.0);
+    talk.play("0 < S 0..1\n0 > S. 0..1 ack 1\n100 < . ack 1");
+    talk
+}
+
+/// A client whose peer offers this window; the handshake took 100 ms.
+fn offered(config: &TcpConfig, window: u64) -> Talk {
+    let mut talk = setups::talk(config, "newreno");
+    talk.play(&format!("0 open\n0 > S 0..1\n100 < S. 0..1 ack 1 win {window}\n100 > . ack 1"));
+    talk
+}
+
+/// Without the option a window has 16 bits; with it the whole buffer is offered.
+#[test]
+fn window_scaling() {
+    let config = TcpConfig { window_scaling: false, ..buffer(200_000) };
+    accepted(&config).play(
+        "200  = rwnd 65535
+         200  < . s0..s1
+         200  > . ack s1 win 65535
+         300  < . s1..s2
+         300  > . ack s2 win 65535",
+    );
+    accepted(&buffer(200_000)).play("200 < . s0..s1\n200 > . ack s1 win 198540");
+}
+
+/// The right edge of the advertised window never moves left and moves in steps worth a segment.
+#[test]
+fn receiver_side_silly_window_avoidance() {
+    accepted(&buffer(4380)).play(
+        "200  < . s0..s3
+         200  > . ack s3 win 0
+         # 1000 bytes are not worth telling
+         210  read 1000
+         220  read 400
+         # 1460 are worth an edge, doubling from nothing wants two segments or half a buffer
+         230  read 800
+         230  > . ack s3 win 2200
+         240  < . s3..s4
+         240  > . ack s4 win 740
+         # little by little: the update waits until it is worth half a buffer
+         250  read 700
+         260  < . ack 1
+         270  read 800
+         280  read 700
+         280  > . ack s4 win 2940",
+    );
+}
+
+/// RFC 9293 section 3.8.6.1: a closed window is probed, ever less often, and the probe gives no new data.
+#[test]
+fn a_zero_window_is_probed_with_back_off() {
+    offered(&tcp(), 1460).play(
+        " 100  write s3
+          100  > . s0..s1
+          200  < . ack s1 win 0
+          # RTO after the samples of 100 ms: 100 + 4 * 37.5 = 250
+          450  > . s1-1..s1-1
+          460  < . ack s1 win 0
+          950  > . s1-1..s1-1
+          960  < . ack s1 win 0
+         1950  > . s1-1..s1-1
+         1960  < . ack s1 win 0
+         3950  > . s1-1..s1-1
+         3960  < . ack s1 win 2920
+         3960  > . s1..s3
+         # nothing is outstanding any more and nothing waits
+         4060  < . ack s3 win 0
+         9999  = timeouts 0 acked 4380 failure none",
+    );
+}
+
+/// A window update may be lost: the probe finds out.
+#[test]
+fn a_window_update_ends_the_wait_or_the_probe_does() {
+    offered(&tcp(), 1460).play(
+        "100  write s2
+         100  > . s0..s1
+         200  < . ack s1 win 0
+         300  < . ack s1 win 1460
+         300  > . s1..s2
+         400  < . ack s2 win 0
+         400  write s1
+         612.5  > . s2-1..s2-1",
+    );
+}
+
+/// Sender-side silly window avoidance: less than a segment and less than half of the largest window wait for the
+/// persist timer, which lets them go.
+#[test]
+fn sender_side_silly_window_avoidance() {
+    offered(&tcp(), 2920).play(
+        "100  write s4
+         100  > . s0..s2
+         200  < . ack s2 win 1000
+         # the persist timer overrides: the fragment and the probe
+         450  > . s2..s2+1000
+         450  > . s2-1..s2-1
+         500  < . ack s2+1000 win 1460
+         500  > . s2+1000..s3+1000",
+    );
+    // Half of the largest window is worth it.
+    offered(&tcp(), 2000).play("100 write s4\n100 > . s0..s1\n200 < . ack s1 win 1000\n200 > . s1..s1+1000");
+}
+
+/// The window is a promise: what shrinks is ignored.
+#[test]
+fn a_shrunk_window_is_ignored() {
+    offered(&tcp(), 2920).play(
+        "100  write s4
+         100  > . s0..s2
+         150  < . ack 1 win 100
+         150  = window 2920
+         200  < . ack s1 win 2920
+         200  > . s2..s3",
+    );
+}
+
+#[test]
+fn nagle_holds_small_segments_while_anything_is_outstanding() {
+    let config = TcpConfig { nagle: true, ..tcp() };
+    setups::established(&config, "newreno", 100).play(
+        "100  write 100
+         100  > . 1..101
+         110  write 100
+         120  write 1300
+         # together a full segment: it goes
+         130  write 100
+         130  > . 101..1561
+         200  < . ack 101
+         200  < . ack 1561
+         200  > . 1561..1601
+         210  write 50
+         # the end of the stream does not wait
+         220  close
+         220  > . 1601..1651
+         220  > F. 1651..1652",
+    );
+    setups::established(&tcp(), "newreno", 100).play(
+        "100  write 100
+         100  > . 1..101
+         110  write 100
+         110  > . 101..201",
+    );
+}
+
+/// The send buffer holds what is not acknowledged.
+#[test]
+fn the_send_buffer_is_bounded() {
+    let config = TcpConfig { send_buffer: SendBuffer::Fixed(Bytes(10_000)), ..tcp() };
+    setups::established(&config, "newreno", 100).play(
+        "100  = space 10000
+         100  write s5
+         100  > . s0..s5
+         100  = space 2700
+         200  < . ack s2
+         200  = space 5620",
+    );
+    // Twice the window, at least 87,040 bytes.
+    let config = TcpConfig { send_buffer: SendBuffer::Auto { max: Bytes(1_000_000) }, ..tcp() };
+    setups::established(&config, "newreno", 100).play("100 = space 87040");
+    let config = TcpConfig { initial_window: 100, ..config };
+    setups::established(&config, "newreno", 100).play("100 = space 308384");
+}
+
+/// Headers 40, SYN: MSS 4, window scale 4 (with its NOP), SACK permitted 4; timestamps 12 share their NOPs with SACK
+/// permitted; a SACK option of n blocks 4 + 8 n; overhead on every packet.
+#[test]
+fn sizes_on_the_wire() {
+    setups::talk(&tcp(), "newreno").play("0 open\n0 > S 0..1 size 52");
+    let plain = TcpConfig { sack: false, window_scaling: false, recovery: RecoveryKind::NewReno, ..tcp() };
+    setups::talk(&plain, "newreno").play(
+        "  0  open
+           0  > S 0..1 size 44
+         100  < S. 0..1 ack 1
+         100  > . ack 1 size 40
+         100  write s1
+         100  > . s0..s1 size 1500
+         110  close
+         110  > F. s1..s1+1 size 40",
+    );
+    let tunnel = TcpConfig { header: Bytes(60), overhead: Bytes(38), ..plain };
+    setups::talk(&tunnel, "newreno").play("0 open\n0 > S 0..1 size 102");
+    let stamped = TcpConfig { timestamps: true, ..tcp() };
+    setups::talk(&stamped, "newreno").play(
+        "  0  open
+           0  > S 0..1 size 60
+         100  < S. 0..1 ack 1 ts 50/0
+         100  > . ack 1 size 52
+         100  write s1
+         100  > . s0..s1 size 1512
+         200  < . s1..s2 ack s1 ts 150/100
+         200  > . ack 1 sack s1..s2 size 64
+         201  < . s3..s4 ts 151/100
+         201  > . ack 1 sack s3..s4 s1..s2 size 72
+         202  < . s5..s6 ts 152/100
+         202  > . ack 1 sack s5..s6 s3..s4 s1..s2 size 80
+         # three blocks fit beside timestamps
+         203  < . s7..s8 ts 153/100
+         203  > . ack 1 sack s7..s8 s5..s6 s3..s4 size 80",
+    );
+}
+
+/// Four blocks fit without timestamps; a duplicate report comes first and takes the place of one.
+#[test]
+fn sack_blocks_and_duplicate_reports() {
+    accepted(&tcp()).play(
+        "200  < . s1..s2
+         200  > . ack 1 sack s1..s2 size 52
+         201  < . s3..s4
+         201  > . ack 1 sack s3..s4 s1..s2
+         202  < . s5..s6
+         202  > . ack 1 sack s5..s6 s3..s4 s1..s2
+         203  < . s7..s8
+         203  > . ack 1 sack s7..s8 s5..s6 s3..s4 s1..s2 size 76
+         204  < . s9..s10
+         204  > . ack 1 sack s9..s10 s7..s8 s5..s6 s3..s4
+         205  < . s3..s4
+         205  > . ack 1 sack s3..s4 s9..s10 s7..s8 s5..s6
+         206  < . s0..s1
+         206  > . ack s2 sack s9..s10 s7..s8 s5..s6 s3..s4
+         207  < . s0..s1
+         207  > . ack s2 sack s0..s1 s9..s10 s7..s8 s5..s6",
+    );
+    let without = TcpConfig { sack: false, recovery: RecoveryKind::NewReno, ..tcp() };
+    accepted(&without).play("200 < . s1..s2\n200 > . ack 1 sack size 40");
+}
+
+/// RFC 7323 section 4.3: the timestamp echoed is that of the segment that advanced the window last, so a delayed ACK
+/// echoes the first of its segments, and one behind a gap the last in order.
+#[test]
+fn which_timestamp_is_echoed() {
+    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0 };
+    let config = TcpConfig { timestamps: true, ack, ..tcp() };
+    let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, 1460);
+    talk.play(
+        "  0  < S 0..1 ts 10/-
+           0  > S. 0..1 ack 1 ts 0/10
+         100  < . ack 1 ts 110/0
+         200  < . s0..s1 ts 150/0
+         210  < . s1..s2 ts 160/0
+         210  > . ack s2 ts 210/150
+         220  < . s3..s4 ts 180/0
+         220  > . ack s2 sack s3..s4 ts 220/150
+         400  < . s2..s3 ts 350/0
+         400  > . ack s4 ts 400/350",
+    );
+}
+
+/// Reading slowly opens the window in worthwhile steps, and the update is sent unasked.
+#[test]
+fn reading_sends_window_updates() {
+    accepted(&buffer(14_600)).play(
+        "200  < . s0..s5
+         200  > . ack s5 win 7300
+         201  < . s5..s10
+         201  > . ack s10 win 0
+         300  read s1
+         310  read s1
+         310  > . ack s10 win 2920
+         320  read s1
+         330  read s1
+         330  > . ack s10 win 5840
+         340  read s6
+         340  > . ack s10 win 14600",
+    );
+}
