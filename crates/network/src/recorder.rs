@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use trace::{Histogram, TimeAverage};
 use transport::segment::SubflowId;
-use transport::{Connection, SenderState};
+use transport::Connection;
 use units::{Bytes, SimTime};
 
 /// One subflow, as its data sender sees it.
@@ -91,17 +91,16 @@ impl Recorder {
     /// The sender of one subflow may have changed.
     pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: SubflowId) {
         let index = usize::from(subflow);
-        let Some(gauges) = sender.gauges(index) else { return };
+        let Some(cwnd) = sender.cwnd(index) else { return };
         if self.subflows.len() <= index {
             self.subflows.resize_with(index + 1, SubflowRecorder::default);
         }
         let known = &mut self.subflows[index];
         match &mut known.cwnd {
-            None if matches!(gauges.state, SenderState::Closed | SenderState::Handshake) => {}
-            None => known.cwnd = Some(TimeAverage::new(now, gauges.cwnd.as_f64())),
-            Some(average) if gauges.cwnd != known.last_cwnd => average.set(now, gauges.cwnd.as_f64()),
+            None => known.cwnd = Some(TimeAverage::new(now, cwnd.as_f64())),
+            Some(average) if cwnd != known.last_cwnd => average.set(now, cwnd.as_f64()),
             Some(_) => {}
         }
-        known.last_cwnd = gauges.cwnd;
+        known.last_cwnd = cwnd;
     }
 }

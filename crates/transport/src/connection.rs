@@ -350,6 +350,12 @@ impl Connection {
         self.endpoint(subflow).map(|(endpoint, _)| SubflowGauges::of(endpoint))
     }
 
+    /// Congestion window of a subflow; `None` unless it is established. Cheaper than all gauges.
+    pub fn cwnd(&self, subflow: usize) -> Option<Bytes> {
+        let (endpoint, _) = self.endpoint(subflow)?;
+        endpoint.is_established().then(|| endpoint.sender().cwnd())
+    }
+
     /// Counters of a subflow; zeros while it does not exist.
     pub fn stats(&self, subflow: usize) -> SubflowStats {
         self.endpoint(subflow)
