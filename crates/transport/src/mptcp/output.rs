@@ -129,8 +129,9 @@ impl MptcpConnection {
             return self.poll_subflow(now, 0);
         }
         let i = self.best_for_signals(self.send.fin_tries);
+        let backoff = u32::try_from(self.send.fin_tries).unwrap_or(u32::MAX);
+        self.send.fin = DataFin::Sent(now + self.longest_rto(backoff));
         self.send.fin_tries += 1;
-        self.send.fin = DataFin::Sent(now + self.longest_rto(0));
         let dss = Dss { data_ack: Some(self.receive.next), dsn: Some(self.send.written), data_fin: true };
         self.bare_ack(now, i?, MptcpOption::Dss(dss))
     }

@@ -1,0 +1,329 @@
+//! Conversations about the data sequence space: RFC 8684 sections 3.3.1 to 3.3.6, reinjection, closing.
+//! Subflow 0 has a round-trip time of 100 ms, subflow 1 of 40 ms; a full segment carries 1432 bytes.
+
+use testkit::{Talk, setups};
+use transport::config::{MptcpConfig, Reinjection, TcpConfig};
+
+fn client_with(tcp: &TcpConfig, mptcp: &MptcpConfig, window: u64) -> Talk {
+    let mut talk = setups::mptcp_client(tcp, mptcp, 2);
+    talk.play(&format!(
+        "  0  open
+           0  > S 0..1 capable
+         100  < S. 0..1 ack 1 capable win {window}
+         100  > . ack 1 capable
+         100  write s1
+         100  > . s0..s1 capable dsn 1
+         200  < . ack s1 dack s1
+         200  > [1] S 0..1 join"
+    ));
+    talk
+}
+
+/// The second half of the join.
+fn joined(window: u64) -> String {
+    format!(
+        "240  < [1] S. 0..1 ack 1 join win {window}
+         240  > [1] . ack 1 join
+         280  < [1] . ack 1 dack s1"
+    )
+}
+
+const WIDE: u64 = 1_000_000;
+
+fn client() -> Talk {
+    client_with(&setups::tcp(), &setups::mptcp(), WIDE)
+}
+
+fn server() -> Talk {
+    server_with(&setups::tcp(), &setups::mptcp())
+}
+
+fn server_with(tcp: &TcpConfig, mptcp: &MptcpConfig) -> Talk {
+    let mut talk = setups::mptcp_server(tcp, mptcp, 2);
+    talk.play(
+        "  0  < S 0..1 capable
+           0  > S. 0..1 ack 1 capable
+         100  < . ack 1 capable
+         120  < [1] S 0..1 join
+         120  > [1] S. 0..1 ack 1 join
+         160  < [1] . ack 1 join
+         160  > [1] . ack 1 dack 1",
+    );
+    talk
+}
+
+/// The send buffer is freed by Data ACKs, never by acknowledgements of a subflow.
+#[test]
+fn data_stays_until_its_data_ack() {
+    client().play(&joined(WIDE)).play(
+        "300  write s4
+         300  > [1] . s0..s4 dsn s1
+         340  < [1] . ack s4 dack s1
+         340  = space 99994272 acked 1432
+         340  = [1] pipe 0
+         350  < . ack s1 dack s5
+         350  = space 100000000 acked 7160",
+    );
+}
+
+/// One window for the connection: a slow subflow holds up the fast one at the right edge, which never moves left.
+#[test]
+fn a_slow_subflow_blocks_at_the_connection_window() {
+    // Ten segments of window; the first two data segments are on the slow subflow.
+    client_with(&setups::tcp(), &setups::mptcp(), 14_320).play("200 write s2\n200 > . s1..s3 dsn s1").play(
+        "240  < [1] S. 0..1 ack 1 join win 14320
+         240  > [1] . ack 1 join
+         280  < [1] . ack 1 dack s1
+         280  write s30
+         # right edge s11, although both congestion windows have room
+         280  > [1] . s0..s8 dsn s3
+         320  < [1] . ack s4 dack s1
+         325  < [1] . ack s8 dack s1 win 2864
+         325  = [0] pipe 2864
+         325  = [1] pipe 0
+         # the slow segments arrive: the Data ACK jumps, and with it the edge
+         330  < . ack s3 dack s11 win 14320
+         # subflow 1 has not heard of it and is bound by what it was told itself
+         330  > [1] . s8..s14 dsn s11
+         330  > . s3..s7 dsn s17",
+    );
+}
+
+/// The receiver advertises one number on all subflows: what is read and in order, less what is out of order.
+#[test]
+fn the_receiver_advertises_one_window() {
+    use units::Bytes;
+    let tcp = TcpConfig { receive_buffer: Bytes(14_320), receive_buffer_max: Bytes(14_320), ..setups::tcp() };
+    server_with(&tcp, &setups::mptcp()).play(
+        "200  < [1] . s0..s2 ack 1 dack 1 dsn s1
+         200  > [1] . ack s2 dack 1 win 14320
+         200  = unordered 2864 rwnd 14320
+         210  < [1] . s3..s4 dsn s4
+         210  > [1] . ack s2 dack 1 sack s3..s4 win 14320
+         220  < . s0..s1 ack 1 dack 1 dsn 1
+         # three in order and unread, one out of order on its subflow: the edge stays
+         220  > . ack s1 dack s3 win 10024
+         220  = readable 4296
+         230  read s3
+         240  < . s1..s2 dsn s3
+         240  > . ack s2 dack s4 win 11456",
+    );
+}
+
+/// The same data on two subflows is delivered once and acknowledged on both.
+#[test]
+fn duplicates_are_dropped_and_acknowledged() {
+    server().play(
+        "200  < . s0..s1 ack 1 dack 1 dsn 1
+         200  > . ack s1 dack s1
+         210  < [1] . s0..s2 ack 1 dack 1 dsn 1
+         210  > [1] . ack s2 dack s2
+         210  = delivered 2864 readable 2864
+         220  < . s1..s2 dsn s1
+         220  > . ack s2 dack s2
+         220  = delivered 2864 unordered 0",
+    );
+}
+
+/// Bytes that are out of order on their subflow wait there, whatever their place in the stream.
+#[test]
+fn mappings_wait_for_their_subflow() {
+    server().play(
+        "200  < [1] . s1..s2 ack 1 dack 1 dsn 1
+         200  > [1] . ack 1 dack 1 sack s1..s2
+         200  = delivered 0 unordered 0
+         210  < [1] . s0..s1 dsn s1
+         210  > [1] . ack s2 dack s2 sack
+         210  = delivered 2864",
+    );
+}
+
+/// Test vector RJ-1: ten segments outstanding, four of them Data-ACKed; the timeout reinjects the six others and
+/// repeats the first itself. The congestion state of the other subflow is not touched.
+#[test]
+fn rj_1() {
+    client().play("200 write s10\n200 > . s1..s11 dsn s1").play(&joined(WIDE)).play(
+        " 300  < [1] . ack 1 dack s5
+          300  = acked 7160
+          450  > . s1..s2 again dsn s1
+          450  > [1] . s0..s6 dsn s5
+          450  = [1] reinjected 8592 cwnd 14320
+          450  = state loss cwnd 1432 ssthresh 7160
+          # new data goes where it is not stuck
+          460  write s1
+          460  > [1] . s6..s7 dsn s11
+          500  < [1] . ack s7 dack s12
+          500  = acked 17184 space 100000000
+          # the subflow still owes its own bytes; the second timeout reinjects nothing
+          950  > . s1..s2 again dsn s1
+          950  = [1] reinjected 8592
+         1050  < . ack s11 dack s12
+         1050  write s1
+         1050  > [1] . s7..s8 dsn s12",
+    );
+}
+
+/// Data that was reinjected and then arrives on its own subflow is not sent again.
+#[test]
+fn a_data_ack_empties_the_reinjection_queue() {
+    let tcp = TcpConfig { initial_window: 2, ..setups::tcp() };
+    client_with(&tcp, &setups::mptcp(), WIDE)
+        .play("200 write s2\n200 > . s1..s3 dsn s1")
+        .play(&joined(WIDE))
+        .play(
+            "290  write s2
+         290  > [1] . s0..s2 dsn s3
+         # the window of subflow 1 is full when subflow 0 times out
+         450  > . s1..s2 again dsn s1
+         450  = [1] reinjected 0
+         455  < . ack s3 dack s3
+         460  < [1] . ack s2 dack s5
+         460  = acked 7160
+         460  = [1] reinjected 0",
+        );
+}
+
+#[test]
+fn reinjection_only_at_death() {
+    let mptcp = MptcpConfig { reinjection: Reinjection::Death, ..setups::mptcp() };
+    client_with(&setups::tcp(), &mptcp, WIDE)
+        .play("200 write s3\n200 > . s1..s4 dsn s1")
+        .play(&joined(WIDE))
+        .play(
+            " 450  > . s1..s2 again dsn s1
+              950  > . s1..s2 again dsn s1
+              950  = [1] reinjected 0
+             1000  < R. ack s1
+             1000  > [1] . s0..s3 dsn s1
+             1000  = [1] reinjected 4296
+             1000  = state closed failure none",
+        );
+}
+
+/// Too many timeouts are a death as well, and the peer gets a RST.
+#[test]
+fn a_subflow_gives_up_and_the_connection_goes_on() {
+    let tcp = TcpConfig { retries: 1, ..setups::tcp() };
+    let mptcp = MptcpConfig { reinjection: Reinjection::Death, ..setups::mptcp() };
+    client_with(&tcp, &mptcp, WIDE).play("200 write s2\n200 > . s1..s3 dsn s1").play(&joined(WIDE)).play(
+        "450  > . s1..s2 again dsn s1
+         950  > R. plain
+         950  > [1] . s0..s2 dsn s1
+         990  < [1] . ack s2 dack s3
+         990  = acked 4296 failure none",
+    );
+}
+
+/// Fast retransmission stays on its subflow.
+#[test]
+fn fast_retransmission_reinjects_nothing() {
+    client().play("200 write s10\n200 > . s1..s11 dsn s1").play(&joined(WIDE)).play(
+        "300  < . ack s1 dack s1 sack s2..s5
+         300  > . s1..s2 again dsn s1
+         300  = [1] reinjected 0
+         300  = recoveries 1",
+    );
+}
+
+/// D-43: sixty seconds without a subflow.
+#[test]
+fn a_connection_without_subflows_waits_a_minute() {
+    client().play(&joined(WIDE)).play(
+        "  300  < R. ack s1
+           400  < [1] R. ack 1
+         60399  = failure none
+         60400  = failure no subflow left for too long",
+    );
+}
+
+/// DATA_FIN is lost, goes out on the other subflow, and both subflows close.
+#[test]
+fn a_lost_data_fin_takes_the_other_subflow() {
+    client().play(&joined(WIDE)).play(
+        "300  close
+         300  > . s1..s1 dack 1 dsn s1 dfin
+         # the longest RTO is that of subflow 0: 100 + 4 * 37.5 ms
+         550  > [1] . 1..1 dack 1 dsn s1 dfin
+         590  < [1] . ack 1 dack s1+1
+         590  > F. s1..s1+1
+         590  > [1] F. 1..2
+         590  = closed no acked 1432
+         # the server's side
+         600  < [1] . ack 2 dack s1+1 dsn 1 dfin
+         600  > [1] . 2..2 ack 1 dack 2
+         600  = closed yes",
+    );
+}
+
+/// DATA_FIN and its answer are repeated ever less often while nobody answers.
+#[test]
+fn an_unanswered_data_fin_backs_off() {
+    client().play(&joined(WIDE)).play(
+        " 300  close
+          300  > . s1..s1 dack 1 dsn s1 dfin
+          550  > [1] . 1..1 dack 1 dsn s1 dfin
+         1050  > . s1..s1 dack 1 dsn s1 dfin
+         2050  > [1] . 1..1 dack 1 dsn s1 dfin",
+    );
+}
+
+/// The server: DATA_FIN counts when everything before it has arrived; then its own follows.
+#[test]
+fn the_server_finishes_after_the_last_byte() {
+    server().play(
+        "200  < . s0..s0 ack 1 dack 1 dsn s1 dfin
+         200  > . ack 1 dack 1
+         210  < [1] . s0..s1 ack 1 dack 1 dsn 1
+         210  > [1] . ack s1 dack s1+1
+         210  = delivered 1432 readable 1432
+         220  read s1
+         220  > . dack s1+1 dsn 1 dfin
+         300  < . ack 1 dack 2
+         300  > F. 1..2
+         300  > [1] F. 1..2
+         300  = closed yes",
+    );
+}
+
+/// D-40: one SACK block beside timestamps and a 64-bit Data ACK, two beside a 32-bit one, none on data.
+#[test]
+fn sack_blocks_compete_for_option_space() {
+    let tcp = TcpConfig { timestamps: true, ..setups::tcp() };
+    for (wide_sequence, blocks, size) in [(true, "s4..s5", 76), (false, "s4..s5 s2..s3", 80)] {
+        let mptcp = MptcpConfig { wide_sequence, ..setups::mptcp() };
+        setups::mptcp_server(&tcp, &mptcp, 1).play(&format!(
+            "  0  < S 0..1 capable ts 0/-
+               0  > S. 0..1 ack 1 capable
+             100  < . ack 1 capable ts 100/0
+             200  < . s2..s3 ack 1 dack 1 dsn s2 ts 200/0
+             200  > . ack 1 sack s2..s3
+             210  < . s4..s5 ack 1 dack 1 dsn s4 ts 210/0
+             210  > . ack 1 sack {blocks} size {size}
+             220  < . s6..s7 ack 1 dack 1 dsn s6 ts 220/0
+             220  > . ack 1 sack s6..s7 {}
+             220  write 100
+             220  > . 1..101 ack 1 sack",
+            if wide_sequence { "" } else { "s4..s5" }
+        ));
+    }
+}
+
+/// A closed connection window is probed on the fastest subflow.
+#[test]
+fn a_closed_connection_window_is_probed() {
+    client().play(&joined(WIDE)).play(
+        " 300  < [1] . ack 1 dack s1 win 0
+          300  = acked 1432",
+    );
+    client_with(&setups::tcp(), &setups::mptcp(), 2864).play(&joined(2864)).play(
+        " 300  write s4
+          300  > [1] . s0..s2 dsn s1
+          340  < [1] . ack s2 dack s3 win 0
+          # the longest RTO
+          590  > [1] . s2-1..s2-1 dack 1
+          600  < [1] . ack s2 dack s3 win 0
+         1090  > [1] . s2-1..s2-1 dack 1
+         1100  < [1] . ack s2 dack s3 win 2864
+         1100  > [1] . s2..s4 dsn s3",
+    );
+}
