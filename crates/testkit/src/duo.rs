@@ -52,6 +52,8 @@ pub struct Duo {
     counts: Vec<[u64; 2]>,
     reading: Reading,
     total: Bytes,
+    /// Written first; the rest once this is acknowledged.
+    page: Bytes,
     written: Bytes,
     /// Segments of the client as they left, as they arrived, and ACKs, if asked for.
     log: Option<String>,
@@ -82,6 +84,7 @@ impl Duo {
             counts: vec![[0; 2]; n],
             reading: Reading::AtOnce,
             total,
+            page: total,
             written: Bytes::ZERO,
             log: None,
             data_segments: vec![0; n],
@@ -103,6 +106,13 @@ impl Duo {
     #[must_use]
     pub fn with_reading(mut self, reading: Reading) -> Self {
         self.reading = reading;
+        self
+    }
+
+    /// With an application that writes the rest only when the first `page` bytes are acknowledged.
+    #[must_use]
+    pub fn with_page(mut self, page: Bytes) -> Self {
+        self.page = page;
         self
     }
 
@@ -217,7 +227,8 @@ impl Duo {
         for round in 0.. {
             assert!(round < 100_000, "live-lock at {now}: {:?}", self.client.gauges(0));
             let mut quiet = true;
-            let left = Bytes(self.total.0 - self.written.0);
+            let wanted = if self.client.acked() >= self.page { self.total } else { self.page };
+            let left = Bytes(wanted.0 - self.written.0);
             let write = self.client.send_space().min(left);
             if write > Bytes::ZERO {
                 self.client.write(now, write);
@@ -269,7 +280,7 @@ impl Duo {
         let model = self.wires[wire];
         let departure = start + model.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(segment.wire_size));
         self.busy_until[wire][direction] = departure;
-        let draw = self.noise.below(1000) as u32;
+        let draw = self.noise.below(1_000_000) as u32;
         let fate = fate(&self.faults, wire, way, n, now, draw);
         if fate.copies == 0 && way == Way::Up {
             self.note("  lost", &segment);

@@ -52,6 +52,15 @@ pub enum Fault {
         /// To here.
         until: SimTime,
     },
+    /// Each segment of one way is lost with this probability.
+    Erase {
+        /// Which wire.
+        wire: usize,
+        /// Which way.
+        way: Way,
+        /// Parts per million.
+        ppm: u32,
+    },
     /// Each segment is lost with this probability.
     Noise {
         /// Which wire.
@@ -68,7 +77,7 @@ pub(crate) struct Fate {
     pub late: Nanos,
 }
 
-/// Judges the `n`-th segment of `way` on `wire` at `now`; `draw` is a random number below 1000 for the noise.
+/// Judges the `n`-th segment of `way` on `wire` at `now`; `draw` is a random number below a million for the noise.
 pub(crate) fn fate(faults: &[Fault], wire: usize, way: Way, n: u64, now: SimTime, draw: u32) -> Fate {
     let mut fate = Fate { copies: 1, late: Nanos::ZERO };
     for fault in faults {
@@ -81,7 +90,8 @@ pub(crate) fn fate(faults: &[Fault], wire: usize, way: Way, n: u64, now: SimTime
             Fault::Cut { wire: w, from, until } if w == wire && (from..until).contains(&now) => {
                 fate.copies = 0
             }
-            Fault::Noise { wire: w, per_mille } if w == wire && draw < per_mille => fate.copies = 0,
+            Fault::Noise { wire: w, per_mille } if w == wire && draw < per_mille * 1000 => fate.copies = 0,
+            Fault::Erase { wire: w, way: y, ppm } if (w, y) == (wire, way) && draw < ppm => fate.copies = 0,
             _ => {}
         }
     }

@@ -11,8 +11,6 @@ mod connection;
 pub mod mptcp;
 pub mod segment;
 pub mod tcp;
-#[cfg(test)]
-mod testing;
 mod wire_size;
 
 pub use connection::{

@@ -98,15 +98,14 @@ pub(crate) fn mapping_size(mptcp: &MptcpConfig) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{mptcp_config, tcp_config};
 
     /// Section 6.1 of the sheet: which SACK blocks fit where.
     #[test]
     fn sack_blocks_in_the_option_space() {
-        let mut tcp = tcp_config();
+        let mut tcp = TcpConfig::default();
         tcp.timestamps = true;
         assert_eq!(sack_room(&tcp, None), [3, 3]);
-        let mut mptcp = mptcp_config();
+        let mut mptcp = MptcpConfig::default();
         mptcp.wide_sequence = true;
         assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (28, [0, 1]));
         mptcp.wide_sequence = false;

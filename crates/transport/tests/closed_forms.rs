@@ -1,6 +1,7 @@
 //! Transfers whose duration can be computed by hand.
 
-use testkit::{Duo, Wire, setups};
+use testkit::{Duo, Fault, Way, Wire, setups};
+use transport::config::{RecoveryKind, TcpConfig};
 use units::{Bytes, Nanos, SimTime};
 
 const RTT: Nanos = Nanos::from_millis(500);
@@ -36,4 +37,76 @@ fn one_segment() {
     // The third ACK rides on the data.
     let _ = ack;
     assert_eq!(duo.delivered_at, SimTime::ZERO + RTT * 3 / 2 + syn * 2 + data);
+}
+
+/// Vector CF-2 (decision D-72): a page of 8 segments in rounds of 2, 4, 2 is acknowledged at 4 RTT, then 80 segments
+/// in rounds of 10, 20, 40, 10 at 8 RTT: 4.3 s at an RTT of 0.54 s.
+#[test]
+fn cf_2_page_and_objects() {
+    let mut config = setups::tcp();
+    config.initial_window = 2;
+    let rtt = Nanos::from_millis(540);
+    let (client, server) = setups::tcp_pair(&config, "newreno");
+    let wires = vec![Wire { delay: rtt / 2, rate: None }];
+    let page = Bytes(8 * 1460);
+    let mut duo = Duo::new(client, server, wires, Bytes(88 * 1460)).with_page(page);
+    duo.run(SimTime::ZERO + rtt * 4 - Nanos(1));
+    assert_eq!((duo.delivered_at, duo.server.delivered()), (SimTime::ZERO + rtt * 7 / 2, page));
+    for (rounds, segments) in [(4, 18), (5, 38), (6, 78), (7, 88)] {
+        duo.resume(SimTime::ZERO + rtt * rounds + rtt / 2);
+        assert_eq!(duo.server.delivered(), Bytes(segments * 1460), "after {rounds} rounds");
+    }
+    assert_eq!(duo.delivered_at, SimTime::ZERO + rtt * 15 / 2);
+    duo.resume(SimTime::ZERO + rtt * 8);
+    assert_eq!((duo.client.acked(), rtt * 8), (Bytes(88 * 1460), Nanos::from_millis(4320)));
+}
+
+/// Window limit: 65,535 bytes per 0.5 s are 1048.56 kbit/s. The MSS divides the window, so that none of it idles.
+#[test]
+fn one_window_per_round_trip() {
+    let mut config = setups::tcp();
+    config.mss = Bytes(1285);
+    config.window_scaling = false;
+    let (client, server) = setups::tcp_pair(&config, "cubic");
+    let mut duo = Duo::new(client, server, instant_wire(), Bytes(100_000_000));
+    duo.run(SimTime::from_secs(20));
+    let before = duo.server.delivered();
+    duo.resume(SimTime::from_secs(120));
+    let rate = (duo.server.delivered() - before).as_f64() * 8.0 / 100.0;
+    assert!((rate - 1_048_560.0).abs() < 1e-6, "{rate}");
+}
+
+/// Mean goodput in bit/s over `seeds` runs of `seconds` after a warm-up, each data segment lost with `ppm` / 1e6.
+fn goodput(config: &TcpConfig, control: &str, rtt: Nanos, ppm: u32, seeds: u64, seconds: u64) -> f64 {
+    let warm_up = 100;
+    let one = |seed| {
+        let (client, server) = setups::tcp_pair(config, control);
+        let faults = vec![Fault::Erase { wire: 0, way: Way::Up, ppm }];
+        let wires = vec![Wire { delay: rtt / 2, rate: None }];
+        let mut duo = Duo::new(client, server, wires, Bytes(u64::MAX / 2)).with_faults(faults, seed);
+        duo.run(SimTime::from_secs(warm_up));
+        let before = duo.server.delivered();
+        for at in (0..=seconds).step_by(50) {
+            duo.resume(SimTime::from_secs(warm_up + at));
+        }
+        (duo.server.delivered() - before).as_f64() * 8.0 / seconds as f64
+    };
+    (1..=seeds).map(one).sum::<f64>() / seeds as f64
+}
+
+#[test]
+fn print() {
+    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack] {
+        for (rtt, ppm) in [(500, 10_000), (500, 1_000), (100, 10_000), (100, 1_000)] {
+            let config = TcpConfig { mss: Bytes(1448), recovery, sack: recovery != RecoveryKind::NewReno, ..setups::tcp() };
+            let p = f64::from(ppm) / 1e6;
+            let r = rtt as f64 / 1e3;
+            let reno = 1448.0 * 8.0 / r * (1.5 / p).sqrt();
+            let w = (0.4f64 * 3.7 / 1.2).sqrt().sqrt() * (r / p).sqrt() * (r / p).sqrt().sqrt();
+            let cubic = 1448.0 * 8.0 / r * w;
+            let n = goodput(&config, "newreno", Nanos::from_millis(rtt), ppm, 10, 1000);
+            let c = goodput(&config, "cubic", Nanos::from_millis(rtt), ppm, 10, 1000);
+            println!("{recovery:?} rtt {rtt} p {p}: newreno {:.3} of {:.3} = {:.3}, cubic {:.3} of {:.3} = {:.3}", n / 1e6, reno / 1e6, n / reno, c / 1e6, cubic / 1e6, c / cubic);
+        }
+    }
 }

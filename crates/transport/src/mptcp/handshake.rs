@@ -109,7 +109,9 @@ impl MptcpConnection {
             }
             // The third ACK lost its option on the way, or the client has fallen back.
             (Role::Server, MptcpOption::None) if self.mode == Mode::Negotiating => self.fall_back(),
-            (Role::Client, MptcpOption::Dss(_) | MptcpOption::AddAddr { .. }) => self.become_fully_established(),
+            (Role::Client, MptcpOption::Dss(_) | MptcpOption::AddAddr { .. }) => {
+                self.become_fully_established()
+            }
             // The server took a plain SYN, or a middlebox strips options: data is acknowledged without a Data ACK.
             (Role::Client, MptcpOption::None)
                 if !self.fully_established && (segment.ack > 1 || segment.len > 0) =>

@@ -16,7 +16,7 @@ use units::{Bytes, Nanos, SimTime};
 use super::receiver::{Arrival, Receiver};
 use super::sender::{Expired, Sender, SenderState, Transmission};
 use crate::config::TcpConfig;
-use crate::segment::{Flags, Segment, SubflowId, Timestamps};
+use crate::segment::{Dss, Flags, MptcpOption, Segment, SubflowId, Timestamps};
 
 /// Connection state, as far as it is not told by the sender and the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,13 +240,9 @@ impl Endpoint {
         segment.len = transmission.len;
         segment.sack = sack;
         segment.retransmission = transmission.retransmission;
-        segment.mptcp = crate::segment::MptcpOption::None;
         if transmission.dsn > 0 {
-            segment.mptcp = crate::segment::MptcpOption::Dss(crate::segment::Dss {
-                data_ack: None,
-                dsn: Some(transmission.dsn),
-                data_fin: false,
-            });
+            segment.mptcp =
+                MptcpOption::Dss(Dss { data_ack: None, dsn: Some(transmission.dsn), data_fin: false });
         }
         segment
     }
@@ -289,7 +285,7 @@ impl Endpoint {
                 return Expired::GaveUp;
             }
             self.send_syn = true;
-            self.syn_deadline = SimTime::NEVER.min(now + self.config.rto.max);
+            self.syn_deadline = now + self.config.rto.max;
             return Expired::Quiet;
         }
         if self.sender.next_deadline() > now {
