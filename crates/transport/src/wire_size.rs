@@ -102,11 +102,9 @@ mod tests {
     /// Section 6.1 of the sheet: which SACK blocks fit where.
     #[test]
     fn sack_blocks_in_the_option_space() {
-        let mut tcp = TcpConfig::default();
-        tcp.timestamps = true;
+        let mut tcp = TcpConfig { timestamps: true, ..TcpConfig::default() };
         assert_eq!(sack_room(&tcp, None), [3, 3]);
-        let mut mptcp = MptcpConfig::default();
-        mptcp.wide_sequence = true;
+        let mut mptcp = MptcpConfig { wide_sequence: true, ..MptcpConfig::default() };
         assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (28, [0, 1]));
         mptcp.wide_sequence = false;
         assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (20, [0, 2]));
