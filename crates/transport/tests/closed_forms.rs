@@ -50,7 +50,7 @@ fn cf_2_page_and_objects() {
     let wires = vec![Wire { delay: rtt / 2, rate: None }];
     let page = Bytes(8 * 1460);
     let mut duo = Duo::new(client, server, wires, Bytes(88 * 1460)).with_page(page);
-    duo.run(SimTime::ZERO + rtt * 4 - Nanos(1));
+    duo.run(SimTime::ZERO + (rtt * 4).saturating_sub(Nanos(1)));
     assert_eq!((duo.delivered_at, duo.server.delivered()), (SimTime::ZERO + rtt * 7 / 2, page));
     for (rounds, segments) in [(4, 18), (5, 38), (6, 78), (7, 88)] {
         duo.resume(SimTime::ZERO + rtt * rounds + rtt / 2);
@@ -94,19 +94,54 @@ fn goodput(config: &TcpConfig, control: &str, rtt: Nanos, ppm: u32, seeds: u64, 
     (1..=seeds).map(one).sum::<f64>() / seeds as f64
 }
 
+fn lossy(recovery: RecoveryKind) -> TcpConfig {
+    TcpConfig { mss: Bytes(1448), recovery, sack: recovery != RecoveryKind::NewReno, ..setups::tcp() }
+}
+
+/// Square-root law, bit/s: MSS / RTT * sqrt(1.5 / p).
+fn square_root(rtt: Nanos, ppm: u32) -> f64 {
+    1448.0 * 8.0 / rtt.as_secs_f64() * (1.5e6 / f64::from(ppm)).sqrt()
+}
+
+/// RFC 9438 equation 6, bit/s: windows of (C (3 + beta) / (4 (1 - beta)))^(1/4) * (RTT / p)^(3/4) segments.
+fn cubic_response(rtt: Nanos, ppm: u32) -> f64 {
+    let ratio = rtt.as_secs_f64() * 1e6 / f64::from(ppm);
+    let window = (0.4f64 * 3.7 / 1.2).sqrt().sqrt() * ratio.sqrt() * ratio.sqrt().sqrt();
+    1448.0 * 8.0 / rtt.as_secs_f64() * window
+}
+
+/// The law is for losses at equal distances. Independent ones raise the mean window by 7 % (1.31 / sqrt(p)); what
+/// timeouts, recovery without growth and slow start cost grows with p: at 1 % several losses share a window of 12
+/// segments, at 0.1 % they rarely do.
 #[test]
-fn print() {
+fn square_root_law() {
+    assert!((square_root(RTT, 10_000) - 0.284e6).abs() < 0.0005e6);
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack] {
-        for (rtt, ppm) in [(500, 10_000), (500, 1_000), (100, 10_000), (100, 1_000)] {
-            let config = TcpConfig { mss: Bytes(1448), recovery, sack: recovery != RecoveryKind::NewReno, ..setups::tcp() };
-            let p = f64::from(ppm) / 1e6;
-            let r = rtt as f64 / 1e3;
-            let reno = 1448.0 * 8.0 / r * (1.5 / p).sqrt();
-            let w = (0.4f64 * 3.7 / 1.2).sqrt().sqrt() * (r / p).sqrt() * (r / p).sqrt().sqrt();
-            let cubic = 1448.0 * 8.0 / r * w;
-            let n = goodput(&config, "newreno", Nanos::from_millis(rtt), ppm, 10, 1000);
-            let c = goodput(&config, "cubic", Nanos::from_millis(rtt), ppm, 10, 1000);
-            println!("{recovery:?} rtt {rtt} p {p}: newreno {:.3} of {:.3} = {:.3}, cubic {:.3} of {:.3} = {:.3}", n / 1e6, reno / 1e6, n / reno, c / 1e6, cubic / 1e6, c / cubic);
+        for (rtt, ppm, bounds) in [
+            (RTT, 10_000, 0.86..1.0),
+            (RTT, 1_000, 0.94..1.08),
+            (RTT / 5, 10_000, 0.90..1.04),
+            (RTT / 5, 1_000, 0.96..1.08),
+        ] {
+            let share = goodput(&lossy(recovery), "newreno", rtt, ppm, 5, 600) / square_root(rtt, ppm);
+            assert!(bounds.contains(&share), "{recovery:?}, RTT {rtt}, {ppm} ppm: {share} of the law");
         }
+    }
+}
+
+/// CUBIC follows its response function where that is above Reno's, and is as fast as Reno elsewhere: somewhat
+/// faster, because its additive increase is Reno's again above the last maximum (RFC 9438 section 4.3).
+#[test]
+fn cubic_response_function() {
+    assert!((cubic_response(RTT, 10_000) - 0.459e6).abs() < 0.0005e6);
+    for (rtt, ppm, bounds) in [
+        (RTT, 10_000, 0.95..1.15),
+        (RTT, 1_000, 0.97..1.17),
+        (RTT / 5, 10_000, 0.97..1.15),
+        (RTT / 5, 1_000, 1.05..1.27),
+    ] {
+        let law = cubic_response(rtt, ppm).max(square_root(rtt, ppm));
+        let share = goodput(&lossy(RecoveryKind::Rack), "cubic", rtt, ppm, 5, 600) / law;
+        assert!(bounds.contains(&share), "RTT {rtt}, {ppm} ppm: {share} of the law");
     }
 }
