@@ -152,7 +152,7 @@ pub struct Change {
 
 impl Scenario {
     /// Product of bandwidth and delay that a fixed receive buffer should have for `flow`: twice the sum of the
-    /// rates of its cables times the largest round-trip time (sheet 6.5).
+    /// rates of its cables times the largest round-trip time.
     pub fn recommended_buffer(rates: &[BitsPerSecond], round_trips: &[Nanos]) -> Bytes {
         let sum: u64 = rates.iter().map(|r| r.0).sum();
         let longest = round_trips.iter().copied().max().unwrap_or(Nanos::ZERO);

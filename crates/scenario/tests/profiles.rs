@@ -1,4 +1,4 @@
-//! The profiles hold the numbers of the sheet's table 12.1, and of the notes beside it.
+//! The profiles hold the numbers of `docs/reference/profiles.md`, and of the notes beside them.
 
 mod common;
 

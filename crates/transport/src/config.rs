@@ -146,7 +146,7 @@ pub enum PathManager {
     },
 }
 
-/// When data outstanding on one subflow is sent again on another (sheet 6.7).
+/// When data outstanding on one subflow is sent again on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reinjection {
     /// At the first timeout of a subflow, and when it dies.

@@ -99,7 +99,7 @@ pub(crate) fn mapping_size(mptcp: &MptcpConfig) -> u64 {
 mod tests {
     use super::*;
 
-    /// Section 6.1 of the sheet: which SACK blocks fit where.
+    /// Test vector of decision D-40: which SACK blocks fit where.
     #[test]
     fn sack_blocks_in_the_option_space() {
         let mut tcp = TcpConfig { timestamps: true, ..TcpConfig::default() };

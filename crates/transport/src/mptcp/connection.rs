@@ -136,7 +136,7 @@ impl MptcpConnection {
         while self.subflows.len() <= i {
             self.subflows.push(None);
             self.views.push(Subflow::ABSENT);
-            self.paths.push(PathView { cwnd: 0.0, srtt: 0.0, mss: 0.0, coupled: false });
+            self.paths.push(PathView::default());
             self.deadlines.push(SimTime::NEVER);
         }
         self.subflows[i] = Some(Subflow::new(pair, endpoint, join));
@@ -244,7 +244,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Free bytes of the receive buffer: connection and subflows together hold the rest (sheet 6.5).
+    /// Free bytes of the receive buffer: connection and subflows together hold the rest.
     pub(super) fn free(&self) -> u64 {
         let held = self.readable() + self.receive.out_of_order() + self.held_by_subflows;
         self.buffer.size().saturating_sub(held)

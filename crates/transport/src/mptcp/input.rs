@@ -163,7 +163,7 @@ impl MptcpConnection {
         self.touch(i);
     }
 
-    /// Sheet 6.7: after a timeout the other subflows carry the data, and this one gets no more until it is well.
+    /// After a timeout the other subflows carry the data, and this one gets no more until it is well.
     fn subflow_timed_out(&mut self, i: usize) {
         if self.config.reinjection != Reinjection::Timeout {
             return;

@@ -36,7 +36,7 @@ pub(super) struct Subflow {
     pub pair: AddressPair,
     pub endpoint: Endpoint,
     pub join: Join,
-    /// Its last timeout has not been followed by progress: others carry its data (sheet 6.7).
+    /// Its last timeout has not been followed by progress: others carry its data.
     pub potentially_failed: bool,
     /// Its outstanding data has been queued for reinjection since it was last well.
     pub reinjected_since: bool,

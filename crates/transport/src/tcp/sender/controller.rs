@@ -26,6 +26,14 @@ impl Controller {
         self.ssthresh
     }
 
+    pub(super) fn loss_interval(&self) -> f64 {
+        self.inner.loss_interval()
+    }
+
+    pub(super) fn measured_rate(&self) -> f64 {
+        self.inner.measured_rate()
+    }
+
     fn tell(&mut self, what: impl FnOnce(&mut dyn CongestionControl)) {
         what(&mut *self.inner);
         self.cwnd = self.inner.cwnd().0;

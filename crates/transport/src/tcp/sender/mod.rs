@@ -143,7 +143,7 @@ pub struct Sender {
     stats: SenderStats,
 }
 
-/// Was the congestion window the limit? (sheet 0.3, as Linux judges it)
+/// Was the congestion window the limit? (RFC 7661 section 4.1, as Linux judges it)
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowUsage {
     limited: bool,
@@ -371,7 +371,7 @@ impl Sender {
 
     /// What the siblings' controllers see of this path.
     pub fn path_view(&self, coupled: bool) -> PathView {
-        // In recovery the inflated window would mislead the others (sheet 3).
+        // In recovery the inflated window would mislead the others.
         let cwnd =
             if self.phase == Phase::Recovery { self.congestion.ssthresh() } else { self.congestion.cwnd() };
         PathView {
@@ -379,6 +379,8 @@ impl Sender {
             srtt: self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64),
             mss: self.mss as f64,
             coupled: coupled && self.rtt.srtt().is_some(),
+            loss_interval: self.congestion.loss_interval(),
+            measured_rate: self.congestion.measured_rate(),
         }
     }
 
