@@ -101,8 +101,8 @@ impl CongestionControl for Lia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, close, loss, setup_with, views};
-    use crate::{Growth, NewReno, PathView};
+    use crate::testing::{ack, assert_reno_when_alone, close, growth_in_avoidance, loss, setup_with, views};
+    use crate::{Growth, PathView};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
@@ -115,10 +115,7 @@ mod tests {
 
     /// Growth in bytes of path `me` by one ACK of one MSS in avoidance.
     fn increment(all: &[PathView], me: usize, growth: Growth) -> f64 {
-        let (mss, window) = (all[me].mss as u64, all[me].cwnd as u64);
-        let mut cc = Lia::new(&setup_with(mss, window, window, growth));
-        cc.on_ack(&ack(mss), Paths { all, me });
-        cc.window.cwnd - window as f64
+        growth_in_avoidance(all, me, growth, Lia::new, |cc| cc.window.cwnd)
     }
 
     #[test]
@@ -177,25 +174,7 @@ mod tests {
 
     #[test]
     fn alone_or_with_siblings_that_do_not_count_it_is_reno_to_the_bit() {
-        let me = views(&[(10.0, 0.1, 1460.0)])[0];
-        let unsampled = PathView { srtt: 0.0, coupled: false, ..me };
-        let failed = PathView { coupled: false, ..me };
-        for all in [vec![], vec![me], vec![me, unsampled, failed], vec![unsampled, me]] {
-            for growth in [BYTES, PER_ACK] {
-                let setup = setup_with(1460, 2920, 8000, growth);
-                let (mut lia, mut reno) = (Lia::new(&setup), NewReno::new(&setup));
-                let both: [&mut dyn CongestionControl; 2] = [&mut lia, &mut reno];
-                for cc in both {
-                    for i in 0..200 {
-                        cc.on_ack(&ack(1460 * (1 + i % 2)), Paths { all: &all, me: 0 });
-                        if i % 67 == 66 {
-                            cc.on_enter_recovery(&loss(cc.cwnd().0), Paths { all: &all, me: 0 });
-                        }
-                    }
-                }
-                assert_eq!(format!("{:?}", lia.window), format!("{:?}", reno.window));
-            }
-        }
+        assert_reno_when_alone(Lia::new, |cc| cc.window.clone());
     }
 
     #[test]

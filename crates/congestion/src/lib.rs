@@ -5,10 +5,12 @@
 //! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
 //! `docs/reference/congestion/`.
 
+mod balia;
 mod cubic;
 mod hystart;
 mod lia;
 mod newreno;
+mod olia;
 mod registry;
 mod reno;
 #[cfg(test)]
@@ -18,9 +20,11 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+pub use balia::Balia;
 pub use cubic::{Cubic, CubicConfig, SsthreshFrom};
 pub use lia::Lia;
 pub use newreno::NewReno;
+pub use olia::Olia;
 pub use registry::{Algorithm, Registry};
 
 /// What is fixed when a path is set up. Sizes in bytes.
@@ -84,7 +88,7 @@ pub struct Loss {
 }
 
 /// What a controller may know of one path of its connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathView {
     /// Window in bytes; the slow-start threshold while the path is in recovery.
     pub cwnd: f64,
@@ -94,6 +98,10 @@ pub struct PathView {
     pub mss: f64,
     /// Takes part in coupling: established, sampled, neither closed nor potentially failed.
     pub coupled: bool,
+    /// What [`CongestionControl::loss_interval`] of its controller says, in bytes.
+    pub loss_interval: f64,
+    /// What [`CongestionControl::measured_rate`] of its controller says, in bytes per second.
+    pub measured_rate: f64,
 }
 
 /// All paths of the connection, as they were before the event at hand, and which one the event is on.
@@ -148,5 +156,17 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Rate at which to pace, if this controller paces.
     fn pacing_rate(&self) -> Option<BitsPerSecond> {
         None
+    }
+
+    /// For the siblings: bytes acknowledged between two losses, the larger of the last such interval and the
+    /// present one (OLIA); 0 from a controller that does not count them.
+    fn loss_interval(&self) -> f64 {
+        0.0
+    }
+
+    /// For the siblings: rate in bytes per second at the last measurement (wVegas); 0 before one, and from a
+    /// controller that does not measure it.
+    fn measured_rate(&self) -> f64 {
+        0.0
     }
 }

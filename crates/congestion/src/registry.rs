@@ -2,7 +2,7 @@
 
 use units::{Family, Options};
 
-use crate::{CongestionControl, Setup, cubic, lia, newreno};
+use crate::{CongestionControl, Setup, balia, cubic, lia, newreno, olia};
 
 /// The congestion controls.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub enum Congestion {}
 
 impl Family for Congestion {
     type Build = fn(&Setup, &Options) -> Box<dyn CongestionControl>;
-    const BUILTIN: &'static [Algorithm] = &[newreno::ROW, cubic::ROW, lia::ROW];
+    const BUILTIN: &'static [Algorithm] = &[newreno::ROW, cubic::ROW, lia::ROW, olia::ROW, balia::ROW];
 }
 
 /// A row of the registry; `build` makes the congestion control of one path.

@@ -2,7 +2,8 @@
 
 use units::{Bytes, Nanos, SimTime};
 
-use crate::{Ack, Growth, Loss, PathView, Paths, Setup};
+use crate::reno::Window;
+use crate::{Ack, CongestionControl, Growth, Loss, NewReno, PathView, Paths, Setup};
 
 /// A connection that gives no view of its paths.
 pub(crate) const ALONE: Paths<'static> = Paths { all: &[], me: 0 };
@@ -44,7 +45,10 @@ pub(crate) fn loss(flight: u64) -> Loss {
 
 /// Coupled paths from (window in segments, srtt in seconds, MSS in bytes).
 pub(crate) fn views(paths: &[(f64, f64, f64)]) -> Vec<PathView> {
-    paths.iter().map(|&(w, srtt, mss)| PathView { cwnd: w * mss, srtt, mss, coupled: true }).collect()
+    paths
+        .iter()
+        .map(|&(w, srtt, mss)| PathView { cwnd: w * mss, srtt, mss, coupled: true, ..PathView::default() })
+        .collect()
 }
 
 /// Asserts equality up to a relative error.
@@ -52,4 +56,45 @@ pub(crate) fn views(paths: &[(f64, f64, f64)]) -> Vec<PathView> {
 pub(crate) fn close(found: f64, expected: f64, tolerance: f64) {
     let error = (found - expected).abs() / expected.abs().max(f64::MIN_POSITIVE);
     assert!(error <= tolerance, "found {found}, expected {expected}, relative error {error:e}");
+}
+
+/// What one ACK of one MSS adds in avoidance to the window of path `me`, in bytes, for a controller made by `new`
+/// whose window to the fraction of a byte is `window`.
+pub(crate) fn growth_in_avoidance<C: CongestionControl>(
+    all: &[PathView],
+    me: usize,
+    growth: Growth,
+    new: impl Fn(&Setup) -> C,
+    window: impl Fn(&C) -> f64,
+) -> f64 {
+    let (mss, cwnd) = (all[me].mss as u64, all[me].cwnd as u64);
+    let mut cc = new(&setup_with(mss, cwnd, cwnd, growth));
+    cc.on_ack(&ack(mss), Paths { all, me });
+    window(&cc) - cwnd as f64
+}
+
+/// Asserts that a coupled controller is NewReno to the bit while nothing is linked to it.
+pub(crate) fn assert_reno_when_alone<C: CongestionControl>(
+    new: impl Fn(&Setup) -> C,
+    window: impl Fn(&C) -> Window,
+) {
+    let me = views(&[(10.0, 0.1, 1460.0)])[0];
+    let unsampled = PathView { srtt: 0.0, coupled: false, ..me };
+    let failed = PathView { coupled: false, ..me };
+    for all in [vec![], vec![me], vec![me, unsampled, failed], vec![unsampled, me]] {
+        for byte_counting in [true, false] {
+            let setup = setup_with(1460, 2920, 8000, Growth { slow_start_limit: 1, byte_counting });
+            let (mut cc, mut reno) = (new(&setup), NewReno::new(&setup));
+            let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
+            for one in both {
+                for i in 0..200 {
+                    one.on_ack(&ack(1460 * (1 + i % 2)), Paths { all: &all, me: 0 });
+                    if i % 67 == 66 {
+                        one.on_enter_recovery(&loss(one.cwnd().0), Paths { all: &all, me: 0 });
+                    }
+                }
+            }
+            assert_eq!(format!("{:?}", window(&cc)), format!("{:?}", reno.window));
+        }
+    }
 }

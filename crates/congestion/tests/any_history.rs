@@ -60,8 +60,17 @@ fn setup() -> impl Strategy<Value = Setup> {
 /// No view, or the path itself and up to four siblings, some without a sample.
 fn siblings() -> impl Strategy<Value = Vec<PathView>> {
     let srtt = prop_oneof![1 => Just(0.0), 8 => 1e-6..10.0_f64];
-    let view = (srtt, 1.0..1e12_f64, 1.0..9000.0_f64, any::<bool>())
-        .prop_map(|(srtt, cwnd, mss, coupled)| PathView { cwnd, srtt, mss, coupled: coupled && srtt > 0.0 });
+    let measured = || prop_oneof![1 => Just(0.0), 4 => 1.0..1e12_f64];
+    let view = (srtt, 1.0..1e12_f64, 1.0..9000.0_f64, any::<bool>(), measured(), measured()).prop_map(
+        |(srtt, cwnd, mss, coupled, loss_interval, measured_rate)| PathView {
+            cwnd,
+            srtt,
+            mss,
+            coupled: coupled && srtt > 0.0,
+            loss_interval,
+            measured_rate,
+        },
+    );
     vec(view, 0..=5)
 }
 
@@ -105,6 +114,7 @@ impl History {
         if let Some(me) = views.first_mut() {
             (me.cwnd, me.mss, me.srtt) = (before.as_f64(), self.mss as f64, self.srtt.as_secs_f64());
             me.coupled &= me.srtt > 0.0;
+            (me.loss_interval, me.measured_rate) = (self.cc.loss_interval(), self.cc.measured_rate());
         }
         let paths = Paths { all: &views, me: 0 };
         match *event {
