@@ -3,7 +3,29 @@
 //! Source: the selection of the out-of-tree MPTCP of Linux (v0.9x). A reinjected segment goes to a subflow that has
 //! not carried it yet, and waits for one that has no room now; once all have carried it, any will do.
 
+use units::{Bytes, Nanos};
+
 use crate::SubflowView;
+
+/// A subflow and its index.
+pub(crate) type Indexed<'a> = (usize, &'a SubflowView);
+
+/// The smallest smoothed round-trip time; one without a sample comes last (decision D-31).
+pub(crate) fn fastest<'a>(subflows: impl Iterator<Item = Indexed<'a>>) -> Option<Indexed<'a>> {
+    // `min_by_key` keeps the first of equals: the lowest index.
+    subflows.min_by_key(|(_, subflow)| subflow.srtt.unwrap_or(Nanos(u64::MAX)))
+}
+
+/// The question of a scheduler that may hold back.
+#[derive(Clone, Copy)]
+pub(crate) enum Contest<'a> {
+    /// Nobody has room.
+    Full,
+    /// The fastest has room, or there is nothing to wait for: this one it is.
+    Settled(usize),
+    /// `fast` is full and will have room again; `slow` is the fastest that has room now.
+    Open { fast: Indexed<'a>, slow: Indexed<'a> },
+}
 
 /// The subflows of one decision, backup and carried ones sorted out.
 #[derive(Clone, Copy)]
@@ -32,12 +54,26 @@ impl<'a> Eligible<'a> {
     pub fn available(self) -> impl Iterator<Item = (usize, &'a SubflowView)> {
         self.usable().filter(|(_, s)| s.available)
     }
+
+    /// The fastest against the one that minRTT would take. To wait for a subflow that has nothing to be acknowledged
+    /// could be for ever, and without round-trip samples nothing can be estimated: both are settled as minRTT would.
+    pub fn contest(self) -> Contest<'a> {
+        let (Some(fast), Some(slow)) = (fastest(self.usable()), fastest(self.available())) else {
+            return Contest::Full;
+        };
+        let acknowledges = fast.1.inflight + fast.1.unsent > Bytes::ZERO;
+        if fast.0 == slow.0 || !acknowledges || fast.1.srtt.is_none() || slow.1.srtt.is_none() {
+            return Contest::Settled(slow.0);
+        }
+        debug_assert!(!fast.1.available, "minRTT would have taken the fastest");
+        Contest::Open { fast, slow }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::subflow;
+    use crate::testing::{full, scene_s1, scene_s2, subflow};
 
     fn available(subflows: &[SubflowView]) -> Vec<usize> {
         Eligible::new(subflows).available().map(|(index, _)| index).collect()
@@ -61,5 +97,20 @@ mod tests {
         let backup = SubflowView { backup: true, available: false, ..subflow(10, 10, 0) };
         assert_eq!(available(&[carried, backup]), [0]);
         assert_eq!(available(&[SubflowView { available: true, ..backup }]), [0], "unless it is all there is");
+    }
+
+    #[test]
+    fn a_contest_is_open_only_if_the_fastest_will_have_room() {
+        let settled = |subflows: &[SubflowView]| match Eligible::new(subflows).contest() {
+            Contest::Settled(index) => Some(index),
+            Contest::Full | Contest::Open { .. } => None,
+        };
+        let [fast, slow] = scene_s1();
+        assert_eq!(settled(&[fast, slow]), None);
+        assert_eq!(settled(&scene_s2()), Some(0), "it has room");
+        let idle = SubflowView { inflight: Bytes::ZERO, ..fast };
+        assert_eq!(settled(&[idle, slow]), Some(1), "no acknowledgement is to be expected");
+        assert_eq!(settled(&[fast, SubflowView { srtt: None, ..slow }]), Some(1), "it gets its first sample");
+        assert!(matches!(Eligible::new(&[full(fast), full(slow)]).contest(), Contest::Full));
     }
 }

@@ -4,6 +4,8 @@
 //! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
 //! `docs/reference/schedulers/`.
 
+mod blest;
+mod ecf;
 mod eligible;
 mod minrtt;
 mod registry;
@@ -16,6 +18,8 @@ use std::fmt;
 
 use units::{Bytes, Nanos, SimTime};
 
+pub use blest::{Blest, BlestFormula};
+pub use ecf::Ecf;
 pub use minrtt::MinRtt;
 pub use registry::{Algorithm, Registry};
 pub use round_robin::RoundRobin;

@@ -6,9 +6,7 @@
 //! Deviation: a subflow without a round-trip sample is the last choice. The kernel takes it as zero and would
 //! prefer the path of which it knows least.
 
-use units::Nanos;
-
-use crate::eligible::Eligible;
+use crate::eligible::{Eligible, fastest};
 use crate::{Algorithm, ConnectionView, Decision, Scheduler};
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -33,11 +31,8 @@ impl MinRtt {
 
 impl Scheduler for MinRtt {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
-        // `min_by_key` keeps the first of equals: the lowest index.
-        Eligible::new(connection.subflows)
-            .available()
-            .min_by_key(|(_, subflow)| subflow.srtt.unwrap_or(Nanos(u64::MAX)))
-            .map_or(Decision::Wait, |(index, _)| Decision::Send(index))
+        let available = Eligible::new(connection.subflows).available();
+        fastest(available).map_or(Decision::Wait, |(index, _)| Decision::Send(index))
     }
 }
 

@@ -1,50 +1,13 @@
 //! Every registered scheduler over every history of subflows, and the limiting cases of the round robins.
 
+mod common;
+
+use common::{history, open, pick, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use schedulers::{
-    Algorithm, ConnectionView, Decision, Registry, RoundRobin, Scheduler, SubflowView, WeightedRoundRobin,
-};
-use units::{Bytes, Nanos, Options, SimTime};
-
-fn subflow() -> impl Strategy<Value = SubflowView> {
-    let srtt = proptest::option::weighted(0.9, 0..2_000_000_000_u64);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (srtt, 0..100_000_u64, 0..100_000_u64, 0..10_000_u64, flags).prop_map(
-        |(srtt, cwnd, inflight, unsent, (usable, room, backup, carried))| SubflowView {
-            srtt: srtt.map(Nanos),
-            rttvar: Nanos(1_000_000),
-            cwnd: Bytes(cwnd),
-            ssthresh: Bytes::MAX,
-            inflight: Bytes(inflight),
-            unsent: Bytes(unsent),
-            mss: Bytes(1400),
-            usable,
-            available: usable && room,
-            backup,
-            carried,
-        },
-    )
-}
-
-/// The contract of the connection: backups are not available while another is usable.
-fn connection(mut subflows: Vec<SubflowView>) -> Vec<SubflowView> {
-    if subflows.iter().any(|s| s.usable && !s.backup) {
-        subflows.iter_mut().filter(|s| s.backup).for_each(|s| s.available = false);
-    }
-    subflows
-}
-
-fn pick(scheduler: &mut dyn Scheduler, subflows: &[SubflowView]) -> Decision {
-    let wide = Bytes(1 << 30);
-    scheduler.pick(&ConnectionView { now: SimTime::ZERO, subflows, unassigned: wide, send_window: wide })
-}
-
-/// Steps of a history; the number of subflows changes at will.
-fn history() -> impl Strategy<Value = Vec<Vec<SubflowView>>> {
-    vec(vec(subflow(), 0..6).prop_map(connection), 1..40)
-}
+use schedulers::{Algorithm, Decision, Registry, RoundRobin, SubflowView, WeightedRoundRobin};
+use units::{Bytes, Options};
 
 fn any_row() -> impl Strategy<Value = Algorithm> {
     select(Registry::builtin().iter().copied().collect::<Vec<_>>())
@@ -82,6 +45,19 @@ proptest! {
         let mut subflows = [gone; 3];
         subflows[at] = SubflowView { usable: true, available: true, unsent: Bytes::ZERO, inflight: Bytes::ZERO, ..only };
         prop_assert_eq!(pick(scheduler.as_mut(), &subflows), Decision::Send(at), "{}", row.name);
+    }
+
+    /// Waiting with room somewhere is legal only if an acknowledgement is certain to ask again.
+    #[test]
+    fn nobody_waits_for_ever(row in any_row(), history in history()) {
+        let mut scheduler = (row.build)(&Options::defaults(row.options));
+        for subflows in &history {
+            let fresh: Vec<_> = subflows.iter().map(|s| SubflowView { carried: false, ..*s }).collect();
+            if pick(scheduler.as_mut(), &fresh) == Decision::Wait && fresh.iter().any(|s| s.available) {
+                let acknowledges = |s: &SubflowView| s.usable && s.inflight + s.unsent > Bytes::ZERO;
+                prop_assert!(fresh.iter().any(acknowledges), "{}", row.name);
+            }
+        }
     }
 
     #[test]
@@ -141,23 +117,6 @@ proptest! {
     }
 }
 
-/// A subflow with room.
-fn open() -> SubflowView {
-    SubflowView {
-        srtt: Some(Nanos::from_millis(50)),
-        rttvar: Nanos::ZERO,
-        cwnd: Bytes(14_000),
-        ssthresh: Bytes::MAX,
-        inflight: Bytes::ZERO,
-        unsent: Bytes::ZERO,
-        mss: Bytes(1400),
-        usable: true,
-        available: true,
-        backup: false,
-        carried: false,
-    }
-}
-
 #[test]
 fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let registry = Registry::builtin();
@@ -171,7 +130,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    for name in ["minrtt", "roundrobin", "wrr"] {
+    for name in ["minrtt", "roundrobin", "wrr", "ecf", "blest"] {
         assert!(registry.get(name).is_some(), "{name}");
     }
 }
