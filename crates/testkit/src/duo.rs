@@ -304,13 +304,18 @@ impl Duo {
             let _ = write!(notes, " sack {}..{}", block.start, block.end);
         }
         if let transport::segment::MptcpOption::Dss(dss) = segment.mptcp {
-            let _ = write!(notes, " dsn {:?} data_ack {:?}", dss.dsn, dss.data_ack);
+            if let Some(dsn) = dss.dsn {
+                let _ = write!(notes, " {} {dsn}", if dss.data_fin { "data_fin" } else { "dsn" });
+            }
+            if let Some(data_ack) = dss.data_ack {
+                let _ = write!(notes, " data_ack {data_ack}");
+            }
         }
         let ssthresh =
             if gauges.ssthresh == Bytes::MAX { "inf".into() } else { gauges.ssthresh.0.to_string() };
         let _ = writeln!(
             log,
-            "{:>8}  {:>3} {:<8} {:>6}..{:<6} {:>6} {:>8} {:>8} {:>7} {:<10}{}",
+            "{:>8}  {:>3} {:<8} {:>6}..{:<6} {:>6} {:>8} {:>8} {:>7} {}{}",
             self.queue.now().0 / 1_000_000,
             segment.subflow,
             event,
@@ -321,7 +326,7 @@ impl Duo {
             ssthresh,
             gauges.inflight.0,
             gauges.state.to_string(),
-            notes.replace("Some(", "").replace(')', ""),
+            notes,
         );
     }
 }
