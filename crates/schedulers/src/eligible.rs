@@ -16,6 +16,15 @@ pub(crate) fn fastest<'a>(subflows: impl Iterator<Item = Indexed<'a>>) -> Option
     subflows.min_by_key(|(_, subflow)| subflow.srtt.unwrap_or(Nanos(u64::MAX)))
 }
 
+/// The largest score; ties go to the lowest index. Scores are not NaN.
+pub(crate) fn best<'a>(
+    subflows: impl Iterator<Item = Indexed<'a>>,
+    score: impl Fn(&SubflowView) -> f64,
+) -> Option<Indexed<'a>> {
+    let scored = subflows.map(|candidate| (score(candidate.1), candidate));
+    scored.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, candidate)| candidate)
+}
+
 /// The question of a scheduler that may hold back.
 #[derive(Clone, Copy)]
 pub(crate) enum Contest<'a> {

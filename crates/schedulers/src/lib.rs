@@ -7,6 +7,7 @@
 mod blest;
 mod ecf;
 mod eligible;
+mod kimura;
 mod minrtt;
 mod registry;
 mod round_robin;
@@ -20,6 +21,7 @@ use units::{Bytes, Nanos, SimTime};
 
 pub use blest::{Blest, BlestFormula};
 pub use ecf::Ecf;
+pub use kimura::{HighestRate, LargestSpace, LowestTimeSpace};
 pub use minrtt::MinRtt;
 pub use registry::{Algorithm, Registry};
 pub use round_robin::RoundRobin;

@@ -2,7 +2,7 @@
 
 use units::{Family, Options};
 
-use crate::{Scheduler, blest, ecf, minrtt, round_robin, weighted_round_robin};
+use crate::{Scheduler, blest, ecf, kimura, minrtt, round_robin, weighted_round_robin};
 
 /// The schedulers.
 #[derive(Clone, Copy, Debug)]
@@ -10,8 +10,16 @@ pub enum Schedulers {}
 
 impl Family for Schedulers {
     type Build = fn(&Options) -> Box<dyn Scheduler>;
-    const BUILTIN: &'static [Algorithm] =
-        &[minrtt::ROW, round_robin::ROW, weighted_round_robin::ROW, ecf::ROW, blest::ROW];
+    const BUILTIN: &'static [Algorithm] = &[
+        minrtt::ROW,
+        round_robin::ROW,
+        weighted_round_robin::ROW,
+        ecf::ROW,
+        blest::ROW,
+        kimura::LWS_ROW,
+        kimura::LTS_ROW,
+        kimura::HSR_ROW,
+    ];
 }
 
 /// A row of the registry; `build` makes the scheduler of one connection.

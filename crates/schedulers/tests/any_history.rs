@@ -16,7 +16,11 @@ fn any_row() -> impl Strategy<Value = Algorithm> {
 /// Those that send whenever somebody has room; a scheduler that may hold back is not entered here.
 fn work_conserving_row() -> impl Strategy<Value = Algorithm> {
     let registry = Registry::builtin();
-    select(["minrtt", "roundrobin", "wrr"].map(|name| *registry.get(name).expect("registered")).to_vec())
+    select(
+        ["minrtt", "roundrobin", "wrr", "lws", "lts", "hsr"]
+            .map(|name| *registry.get(name).expect("registered"))
+            .to_vec(),
+    )
 }
 
 proptest! {
@@ -130,7 +134,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    for name in ["minrtt", "roundrobin", "wrr", "ecf", "blest"] {
+    for name in ["minrtt", "roundrobin", "wrr", "ecf", "blest", "lws", "lts", "hsr"] {
         assert!(registry.get(name).is_some(), "{name}");
     }
 }
