@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use engine::{EventQueue, Stream};
 use transport::segment::Segment;
-use transport::{AddressPair, Connection};
+use transport::{AddressPair, Connection, SenderState};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::faults::{Fault, Way, fate};
@@ -34,7 +34,7 @@ enum Event {
     Wake,
 }
 
-/// The world. The client sends `total` bytes to the server.
+/// The world. The client sends `total` bytes to the server, or in a download the server to the client.
 #[derive(Debug)]
 pub struct Duo {
     /// Opens and sends.
@@ -51,6 +51,10 @@ pub struct Duo {
     busy_until: Vec<[SimTime; 2]>,
     counts: Vec<[u64; 2]>,
     reading: Reading,
+    /// Which way the data goes.
+    data: Way,
+    /// No congestion window may ever be smaller, except during fast recovery.
+    least_window: Bytes,
     total: Bytes,
     /// Written first; the rest once this is acknowledged.
     page: Bytes,
@@ -83,6 +87,8 @@ impl Duo {
             busy_until: vec![[SimTime::ZERO; 2]; n],
             counts: vec![[0; 2]; n],
             reading: Reading::AtOnce,
+            data: Way::Up,
+            least_window: Bytes(1),
             total,
             page: total,
             written: Bytes::ZERO,
@@ -116,6 +122,33 @@ impl Duo {
         self
     }
 
+    /// With data from the server to the client.
+    #[must_use]
+    pub fn download(mut self) -> Self {
+        self.data = Way::Down;
+        self
+    }
+
+    /// Checks at every step that congestion windows and thresholds are at least `mss`.
+    #[must_use]
+    pub fn watching(mut self, mss: Bytes) -> Self {
+        self.least_window = mss;
+        self
+    }
+
+    /// The end that sends the data, and the one that receives it.
+    fn ends(&mut self) -> (&mut Connection, &mut Connection) {
+        match self.data {
+            Way::Up => (&mut self.client, &mut self.server),
+            Way::Down => (&mut self.server, &mut self.client),
+        }
+    }
+
+    /// The end that receives the data.
+    pub fn receiver(&self) -> &Connection {
+        if self.data == Way::Up { &self.server } else { &self.client }
+    }
+
     /// Keeps a readable trace of what the client sends and receives.
     #[must_use]
     pub fn with_log(mut self) -> Self {
@@ -136,7 +169,7 @@ impl Duo {
 
     /// Everything sent has been delivered and read.
     pub fn delivered_all(&self) -> bool {
-        self.server.delivered() == self.total
+        self.receiver().delivered() == self.total
     }
 
     /// Runs until everything is delivered and both ends are closed, until `end`, or until nothing can happen any
@@ -177,6 +210,7 @@ impl Duo {
             let (now, event) = self.queue.pop().expect("an event was found");
             self.handle(now, event);
             self.settle();
+            self.check_windows();
         }
         self.delivered_all()
     }
@@ -197,8 +231,8 @@ impl Duo {
             }
             Event::Read => {
                 if let Reading::Slowly(bytes, every) = self.reading {
-                    let readable = self.server.readable();
-                    self.server.read(now, bytes.min(readable));
+                    let (_, reader) = self.ends();
+                    reader.read(now, bytes.min(reader.readable()));
                     self.queue.push(now + every, Event::Read);
                 }
             }
@@ -227,19 +261,10 @@ impl Duo {
         for round in 0.. {
             assert!(round < 100_000, "live-lock at {now}: {:?}", self.client.gauges(0));
             let mut quiet = true;
-            let wanted = if self.client.acked() >= self.page { self.total } else { self.page };
-            let left = Bytes(wanted.0 - self.written.0);
-            let write = self.client.send_space().min(left);
-            if write > Bytes::ZERO {
-                self.client.write(now, write);
-                self.written += write;
-                quiet = false;
-            }
-            if self.written == self.total {
-                self.client.close(now);
-            }
-            if self.reading == Reading::AtOnce && self.server.readable() > Bytes::ZERO {
-                self.server.read(now, self.server.readable());
+            quiet &= !self.write(now);
+            if self.reading == Reading::AtOnce && self.receiver().readable() > Bytes::ZERO {
+                let (_, reader) = self.ends();
+                reader.read(now, reader.readable());
                 self.delivered_at = now;
             }
             while let Some(segment) = self.client.poll_transmit(now) {
@@ -250,9 +275,36 @@ impl Duo {
                 self.send(Way::Down, segment);
                 quiet = false;
             }
-            self.max_out_of_order = self.max_out_of_order.max(self.server.out_of_order());
+            self.max_out_of_order = self.max_out_of_order.max(self.receiver().out_of_order());
             if quiet {
                 break;
+            }
+        }
+    }
+
+    /// The sending application writes what it may. True if it wrote.
+    fn write(&mut self, now: SimTime) -> bool {
+        let (total, page, written) = (self.total, self.page, self.written);
+        let (writer, _) = self.ends();
+        let wanted = if writer.acked() >= page { total } else { page };
+        let write = writer.send_space().min(Bytes(wanted.0 - written.0));
+        if write > Bytes::ZERO {
+            writer.write(now, write);
+        }
+        if written + write == total {
+            writer.close(now);
+        }
+        self.written = written + write;
+        write > Bytes::ZERO
+    }
+
+    fn check_windows(&self) {
+        for end in [&self.client, &self.server] {
+            for gauges in (0..end.subflow_count()).filter_map(|i| end.gauges(i)) {
+                let recovering = gauges.state == SenderState::Recovery;
+                assert!(recovering || gauges.cwnd >= self.least_window, "at {}: {gauges:?}", self.now());
+                assert!(gauges.ssthresh >= self.least_window, "at {}: {gauges:?}", self.now());
+                assert!(gauges.cwnd < Bytes(1 << 40), "at {}: {gauges:?}", self.now());
             }
         }
     }
@@ -325,7 +377,7 @@ impl Duo {
             gauges.cwnd.0,
             ssthresh,
             gauges.inflight.0,
-            gauges.state.to_string(),
+            gauges.state,
             notes,
         );
     }

@@ -3,10 +3,10 @@
 
 use testkit::{Duo, Fault, Way, Wire, golden, setups};
 use transport::config::{RecoveryKind, TcpConfig};
-use units::{Bytes, Nanos, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 fn wire() -> Wire {
-    Wire { delay: Nanos::from_millis(50), rate: Some("2400kbit/s".parse().unwrap()) }
+    Wire { delay: Nanos::from_millis(50), rate: Some(BitsPerSecond(2_400_000)) }
 }
 
 fn config(recovery: RecoveryKind, prr: bool) -> TcpConfig {

@@ -327,3 +327,39 @@ fn a_closed_connection_window_is_probed() {
          1100  > [1] . s2..s4 dsn s3",
     );
 }
+
+/// Limited Transmit reaches the data that waits at the connection: one segment for each of two duplicates.
+#[test]
+fn limited_transmit_on_a_subflow() {
+    use transport::config::RecoveryKind;
+    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
+        let sack = recovery != RecoveryKind::NewReno;
+        let tcp = TcpConfig { recovery, sack, ..setups::tcp() };
+        let blocks = |n| if sack { format!("sack s2..s{n}") } else { String::new() };
+        let script = format!(
+            "200  write s14
+             200  > . s1..s11 dsn s1
+             300  < . ack s1 dack s1 {}
+             300  > . s11..s12 dsn s11
+             301  < . ack s1 dack s1 {}
+             301  > . s12..s13 dsn s12
+             302  < . ack s1 dack s1 {}
+             302  > . s1..s2 again dsn s1
+             302  = ssthresh 7160",
+            blocks(3),
+            blocks(4),
+            blocks(5)
+        );
+        let mut talk = setups::mptcp_client(&tcp, &setups::mptcp(), 1);
+        talk.play(
+            "  0  open
+               0  > S 0..1 capable
+             100  < S. 0..1 ack 1 capable
+             100  > . ack 1 capable
+             100  write s1
+             100  > . s0..s1 capable dsn 1
+             200  < . ack s1 dack s1",
+        )
+        .play(&script);
+    }
+}

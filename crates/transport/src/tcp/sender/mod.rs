@@ -309,7 +309,7 @@ impl Sender {
     pub fn has_room_for(&self, len: u64) -> bool {
         self.phase != Phase::Loss
             && self.unsent() == 0
-            && self.in_flight() + len <= self.window()
+            && self.in_flight() + len <= self.window() + self.limited_transmit_allowance()
             && self.nxt + len <= self.window_right
     }
 

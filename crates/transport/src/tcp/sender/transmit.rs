@@ -77,7 +77,7 @@ impl Sender {
 
     /// RFC 3042: each of the first two duplicate ACKs lets one new segment out. With SACK the same follows from
     /// the pipe, which the SACKed segments have left.
-    fn limited_transmit_allowance(&self) -> u64 {
+    pub(super) fn limited_transmit_allowance(&self) -> u64 {
         let by_dupacks = self.config.limited_transmit && self.config.recovery == RecoveryKind::NewReno;
         if !by_dupacks || self.phase != Phase::Open || self.dupacks == 0 {
             return 0;
