@@ -5,8 +5,10 @@
 //! `docs/reference/schedulers/`.
 
 mod blest;
+mod bufferbloat;
 mod ecf;
 mod eligible;
+mod espc;
 mod kimura;
 mod minrtt;
 mod registry;
@@ -20,7 +22,9 @@ use std::fmt;
 use units::{Bytes, Nanos, SimTime};
 
 pub use blest::{Blest, BlestFormula};
+pub use bufferbloat::MinRttBm;
 pub use ecf::Ecf;
+pub use espc::Espc;
 pub use kimura::{HighestRate, LargestSpace, LowestTimeSpace};
 pub use minrtt::MinRtt;
 pub use registry::{Algorithm, Registry};
@@ -32,6 +36,8 @@ pub use weighted_round_robin::WeightedRoundRobin;
 pub struct SubflowView {
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Nanos>,
+    /// Smallest round-trip time of the last 10 to 20 s; `None` before the first sample.
+    pub min_rtt: Option<Nanos>,
     /// Mean deviation of the round-trip time (RTTVAR of RFC 6298).
     pub rttvar: Nanos,
     /// Congestion window.

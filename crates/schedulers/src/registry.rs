@@ -2,7 +2,7 @@
 
 use units::{Family, Options};
 
-use crate::{Scheduler, blest, ecf, kimura, minrtt, round_robin, weighted_round_robin};
+use crate::{Scheduler, blest, bufferbloat, ecf, espc, kimura, minrtt, round_robin, weighted_round_robin};
 
 /// The schedulers.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ impl Family for Schedulers {
         kimura::LWS_ROW,
         kimura::LTS_ROW,
         kimura::HSR_ROW,
+        bufferbloat::ROW,
+        espc::ROW,
     ];
 }
 

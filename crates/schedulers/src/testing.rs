@@ -10,6 +10,7 @@ const MSS: u64 = 1400;
 pub(crate) fn subflow(srtt_ms: u64, cwnd: u64, inflight: u64) -> SubflowView {
     SubflowView {
         srtt: Some(Nanos::from_millis(srtt_ms)),
+        min_rtt: Some(Nanos::from_millis(srtt_ms)),
         rttvar: Nanos::ZERO,
         cwnd: Bytes(cwnd * MSS),
         ssthresh: Bytes::MAX,

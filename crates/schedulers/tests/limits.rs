@@ -5,7 +5,9 @@ mod common;
 use common::{connection, history, pick, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use schedulers::{Blest, BlestFormula, ConnectionView, Decision, Ecf, MinRtt, Scheduler, SubflowView};
+use schedulers::{
+    Blest, BlestFormula, ConnectionView, Decision, Ecf, MinRtt, MinRttBm, Scheduler, SubflowView,
+};
 use units::{Bytes, Nanos, SimTime};
 
 /// One decision at `at` with `unassigned` bytes left and `send_window` free.
@@ -55,6 +57,14 @@ proptest! {
         for (i, subflows) in history.iter().map(|subflows| not_instant(subflows)).enumerate() {
             let expected = pick(&mut MinRtt, &subflows);
             prop_assert_eq!(ask(&mut blest, &subflows, 100 * i as u64, 1 << 30, u64::MAX), expected);
+        }
+    }
+
+    #[test]
+    fn with_endless_lambda_the_mitigation_is_minrtt(history in history()) {
+        let mut mitigated = MinRttBm::new(f64::INFINITY);
+        for subflows in &history {
+            prop_assert_eq!(pick(&mut mitigated, subflows), pick(&mut MinRtt, subflows));
         }
     }
 

@@ -12,9 +12,10 @@ use units::{Bytes, Nanos, SimTime};
 pub fn subflow() -> impl Strategy<Value = SubflowView> {
     let srtt = proptest::option::weighted(0.9, 0..2_000_000_000_u64);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (srtt, 0..100_000_u64, 0..100_000_u64, 0..10_000_u64, flags).prop_map(
-        |(srtt, cwnd, inflight, unsent, (usable, room, backup, carried))| SubflowView {
+    (srtt, 0..100_000_u64, 0..100_000_u64, 0..10_000_u64, 1..9_u64, flags).prop_map(
+        |(srtt, cwnd, inflight, unsent, stretch, (usable, room, backup, carried))| SubflowView {
             srtt: srtt.map(Nanos),
+            min_rtt: srtt.map(|srtt| Nanos(srtt / stretch)),
             rttvar: Nanos(1_000_000),
             cwnd: Bytes(cwnd),
             ssthresh: Bytes::MAX,
@@ -52,6 +53,7 @@ pub fn history() -> impl Strategy<Value = Vec<Vec<SubflowView>>> {
 pub fn open() -> SubflowView {
     SubflowView {
         srtt: Some(Nanos::from_millis(50)),
+        min_rtt: Some(Nanos::from_millis(50)),
         rttvar: Nanos::ZERO,
         cwnd: Bytes(14_000),
         ssthresh: Bytes::MAX,

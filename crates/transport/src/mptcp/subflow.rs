@@ -75,6 +75,7 @@ impl Subflow {
         let usable = self.usable();
         SubflowView {
             srtt: sender.rtt().srtt(),
+            min_rtt: sender.rtt().min(),
             rttvar: sender.rtt().rttvar(),
             cwnd: sender.cwnd(),
             ssthresh: sender.ssthresh(),
@@ -91,6 +92,7 @@ impl Subflow {
     /// The view of a subflow that does not exist.
     pub(super) const ABSENT: SubflowView = SubflowView {
         srtt: None,
+        min_rtt: None,
         rttvar: Nanos::ZERO,
         cwnd: Bytes::ZERO,
         ssthresh: Bytes::ZERO,
