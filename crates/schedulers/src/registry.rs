@@ -2,7 +2,10 @@
 
 use units::{Family, Options};
 
-use crate::{Scheduler, blest, bufferbloat, ecf, espc, kimura, minrtt, round_robin, weighted_round_robin};
+use crate::{
+    Scheduler, blest, bufferbloat, ecf, espc, kimura, minratio_thesis, minrtt, round_robin,
+    weighted_round_robin,
+};
 
 /// The schedulers.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,7 @@ impl Family for Schedulers {
         kimura::HSR_ROW,
         bufferbloat::ROW,
         espc::ROW,
+        minratio_thesis::ROW,
     ];
 }
 

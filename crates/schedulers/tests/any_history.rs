@@ -134,7 +134,19 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    for name in ["minrtt", "roundrobin", "wrr", "ecf", "blest", "lws", "lts", "hsr", "minrtt_bm", "espc"] {
+    for name in [
+        "minrtt",
+        "roundrobin",
+        "wrr",
+        "ecf",
+        "blest",
+        "lws",
+        "lts",
+        "hsr",
+        "minrtt_bm",
+        "espc",
+        "minratio_thesis",
+    ] {
         assert!(registry.get(name).is_some(), "{name}");
     }
 }
