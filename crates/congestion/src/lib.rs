@@ -13,8 +13,12 @@ mod newreno;
 mod olia;
 mod registry;
 mod reno;
+mod round;
 #[cfg(test)]
 mod testing;
+mod vegas;
+mod westwood;
+mod wvegas;
 
 use std::fmt;
 
@@ -26,6 +30,9 @@ pub use lia::Lia;
 pub use newreno::NewReno;
 pub use olia::Olia;
 pub use registry::{Algorithm, Registry};
+pub use vegas::{Vegas, VegasConfig, VegasKind};
+pub use westwood::Westwood;
+pub use wvegas::{WVegas, WVegasConfig};
 
 /// What is fixed when a path is set up. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use units::{Family, Options};
 
-use crate::{CongestionControl, Setup, balia, cubic, lia, newreno, olia};
+use crate::{CongestionControl, Setup, balia, cubic, lia, newreno, olia, vegas, westwood, wvegas};
 
 /// The congestion controls.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,17 @@ pub enum Congestion {}
 
 impl Family for Congestion {
     type Build = fn(&Setup, &Options) -> Box<dyn CongestionControl>;
-    const BUILTIN: &'static [Algorithm] = &[newreno::ROW, cubic::ROW, lia::ROW, olia::ROW, balia::ROW];
+    const BUILTIN: &'static [Algorithm] = &[
+        newreno::ROW,
+        cubic::ROW,
+        lia::ROW,
+        olia::ROW,
+        balia::ROW,
+        wvegas::ROW,
+        westwood::ROW,
+        vegas::ROW,
+        vegas::LINUX_ROW,
+    ];
 }
 
 /// A row of the registry; `build` makes the congestion control of one path.

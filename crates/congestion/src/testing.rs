@@ -98,3 +98,14 @@ pub(crate) fn assert_reno_when_alone<C: CongestionControl>(
         }
     }
 }
+
+/// One ACK of one segment of 1000 bytes for each sample in milliseconds; the last one ends round `n` (from 0).
+pub(crate) fn one_round(cc: &mut dyn CongestionControl, n: u64, rtt_ms: &[u64], paths: Paths<'_>) {
+    const ROUND: u64 = 1 << 20;
+    let (start, end) = (n * ROUND, (n + 1) * ROUND);
+    for (i, &ms) in rtt_ms.iter().enumerate() {
+        let last = i + 1 == rtt_ms.len();
+        let (snd_una, snd_nxt) = if last { (end, end + ROUND) } else { (start + i as u64 + 1, end) };
+        cc.on_ack(&Ack { rtt: Some(Nanos::from_millis(ms)), snd_una, snd_nxt, ..ack(1000) }, paths);
+    }
+}

@@ -1,0 +1,289 @@
+//! Vegas: keeps between alpha and beta segments queued in the network; delay, not loss, is the sign of congestion.
+//!
+//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
+//! 1995 (`vegas`); Linux `tcp_vegas.c` (`vegas_linux`). Units: segments and seconds inside the formulas.
+//! Once per round trip of at least three samples, with base the smallest sample ever and m the smallest of the round,
+//! the queue is estimated as `diff = w (m - base) / m` (`vegas`) or `w (m - base) / base` (`vegas_linux`, decision
+//! D-05). Avoidance: above beta one segment less, below alpha one more. Slow start ends when diff exceeds gamma, with
+//! `w = min(w, w base / m + 1)`. A round with fewer samples grows as Reno does. Loss and timeout are those of Reno.
+//! After a recovery, a timeout or an idle time one full round passes without a decision.
+//! `vegas_linux` also raises ssthresh to 3/4 of the window after each decision.
+//! Deviation: slow start doubles in each round trip, as in Linux; the paper doubles in every second one. The finer
+//! retransmission timer of the paper belongs to the recovery machine and is not modelled.
+//! Deviation: real numbers where Linux has whole segments.
+//! Deviation: the window grows only while it is the limit.
+
+use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
+use crate::round::{RoundTrip, Rounds, Turn};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "alpha",
+        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
+        default: Some("2"),
+        doc: "with fewer segments queued the window grows",
+    },
+    OptionSpec {
+        name: "beta",
+        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
+        default: Some("4"),
+        doc: "with more segments queued it shrinks",
+    },
+    OptionSpec {
+        name: "gamma",
+        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
+        default: Some("1"),
+        doc: "with more segments queued slow start ends",
+    },
+];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "vegas",
+    summary: "two to four segments queued in the network, by delay",
+    source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995",
+    notes: "loses against loss-based flows at the same bottleneck",
+    options: OPTIONS,
+    build: |setup: &Setup, options: &Options| {
+        Box::new(Vegas::new(setup, VegasConfig::from_options(VegasKind::Original, options)))
+    },
+};
+
+pub(crate) const LINUX_ROW: Algorithm = Algorithm {
+    name: "vegas_linux",
+    summary: "vegas with the queue estimated as Linux does",
+    source: "Linux tcp_vegas.c",
+    notes: "loses against loss-based flows at the same bottleneck",
+    options: OPTIONS,
+    build: |setup: &Setup, options: &Options| {
+        Box::new(Vegas::new(setup, VegasConfig::from_options(VegasKind::Linux, options)))
+    },
+};
+
+/// Which Vegas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VegasKind {
+    /// The queue by the round trip of the round, as published.
+    Original,
+    /// The queue by the smallest round trip, and a floor for ssthresh.
+    Linux,
+}
+
+/// Parameters of Vegas, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VegasConfig {
+    /// Which of the two.
+    pub kind: VegasKind,
+    /// Smallest queue.
+    pub alpha: f64,
+    /// Largest queue.
+    pub beta: f64,
+    /// Queue that ends slow start.
+    pub gamma: f64,
+}
+
+impl VegasConfig {
+    /// From the options of the registry row.
+    pub fn from_options(kind: VegasKind, options: &Options) -> Self {
+        let number = |name| options.number(name);
+        Self { kind, alpha: number("alpha"), beta: number("beta"), gamma: number("gamma") }
+    }
+
+    /// Segments queued by a window of `segments`.
+    fn diff(&self, segments: f64, round: &RoundTrip) -> f64 {
+        let (base, min) = (round.base.as_secs_f64(), round.min.as_secs_f64());
+        let per = match self.kind {
+            VegasKind::Original => min,
+            VegasKind::Linux => base,
+        };
+        segments * (min - base) / per
+    }
+}
+
+/// Vegas on one path.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    window: Window,
+    config: VegasConfig,
+    rounds: Rounds,
+}
+
+impl Vegas {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup, config: VegasConfig) -> Self {
+        Self { window: Window::new(setup), config, rounds: Rounds::new() }
+    }
+
+    fn decide(&mut self, ack: &Ack, round: &RoundTrip) {
+        let window = &mut self.window;
+        let diff = self.config.diff(window.cwnd / window.mss, round);
+        if window.in_slow_start() {
+            if diff > self.config.gamma {
+                let fitting = window.cwnd * (round.base.as_secs_f64() / round.min.as_secs_f64());
+                shrink(window, fitting + window.mss);
+            } else {
+                window.grow(ack);
+            }
+        } else if diff > self.config.beta {
+            shrink(window, window.cwnd - window.mss);
+        } else if diff < self.config.alpha && may_grow(ack) {
+            window.cwnd += window.mss;
+        }
+        if self.config.kind == VegasKind::Linux {
+            window.ssthresh = window.ssthresh.max(0.75 * window.cwnd);
+        }
+    }
+}
+
+/// A smaller window, not below two segments; slow start is over.
+fn shrink(window: &mut Window, cwnd: f64) {
+    let floor = MIN_SSTHRESH_SEGMENTS * window.mss;
+    window.cwnd = window.cwnd.min(cwnd.max(floor));
+    window.ssthresh = window.ssthresh.min(window.cwnd.max(floor));
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        match self.rounds.on_ack(ack) {
+            Turn::Over(round) => self.decide(ack, &round),
+            Turn::Inside if !self.window.in_slow_start() => {}
+            Turn::Inside | Turn::Repairing | Turn::Unknown => self.window.grow(ack),
+        }
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.halve(loss);
+    }
+
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.rounds.note(ack);
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.rounds.restart();
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.rounds.time_out();
+        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+    }
+
+    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
+        self.rounds.restart();
+        self.window.restart(restart_window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set(cwnd);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Nanos;
+
+    use super::*;
+    use crate::Growth;
+    use crate::testing::{ALONE, ack, close, loss, one_round, setup_with};
+
+    const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
+    const KINDS: [VegasKind; 2] = [VegasKind::Original, VegasKind::Linux];
+
+    fn config(kind: VegasKind) -> VegasConfig {
+        VegasConfig::from_options(kind, &Options::defaults(OPTIONS))
+    }
+
+    /// Vegas with so many segments of 1000 bytes and ssthresh the same or unlimited.
+    fn vegas(kind: VegasKind, segments: u64, slow_start: bool) -> Vegas {
+        let ssthresh = if slow_start { u64::MAX } else { 1000 * segments };
+        Vegas::new(&setup_with(1000, 1000 * segments, ssthresh, BYTES), config(kind))
+    }
+
+    /// Window in segments after two rounds in avoidance, the first with the smallest sample.
+    fn after_rounds(kind: VegasKind, segments: u64, base_ms: u64, rtt_ms: u64) -> f64 {
+        let mut cc = vegas(kind, segments, false);
+        cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });
+        one_round(&mut cc, 0, &[rtt_ms; 4], ALONE);
+        cc.window.cwnd / 1000.0
+    }
+
+    #[test]
+    fn vg_1_both_estimates_hold_the_window() {
+        let ms = Nanos::from_millis;
+        let round = RoundTrip { base: ms(500), min: ms(550), mean: ms(550) };
+        close(config(VegasKind::Linux).diff(30.0, &round), 3.0, 1e-9);
+        close(config(VegasKind::Original).diff(30.0, &round), 2.727_273, 1e-6);
+        for kind in KINDS {
+            close(after_rounds(kind, 30, 500, 550), 30.0, 0.0);
+        }
+    }
+
+    #[test]
+    fn below_alpha_it_grows_and_above_beta_it_shrinks_by_one() {
+        for kind in KINDS {
+            close(after_rounds(kind, 30, 500, 510), 31.0, 1e-12);
+            close(after_rounds(kind, 30, 500, 700), 29.0, 1e-12);
+        }
+        close(after_rounds(VegasKind::Linux, 2, 500, 9000), 2.0, 0.0);
+        // 4.2 by the smallest round trip, 3.7 by that of the round.
+        close(after_rounds(VegasKind::Linux, 30, 500, 570), 29.0, 1e-12);
+        close(after_rounds(VegasKind::Original, 30, 500, 570), 30.0, 0.0);
+    }
+
+    #[test]
+    fn slow_start_ends_when_a_queue_builds_up() {
+        let mut cc = vegas(VegasKind::Original, 16, true);
+        one_round(&mut cc, 0, &[500; 4], ALONE);
+        assert_eq!(cc.cwnd(), Bytes(20_000), "one segment per ACK");
+        one_round(&mut cc, 1, &[625; 4], ALONE);
+        // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
+        close(cc.window.cwnd, 19_400.0, 1e-9);
+        assert_eq!(cc.ssthresh(), cc.cwnd());
+        assert!(!cc.window.in_slow_start());
+    }
+
+    #[test]
+    fn linux_lifts_ssthresh() {
+        for (kind, expected) in [(VegasKind::Original, 2000), (VegasKind::Linux, 23_250)] {
+            let mut cc = vegas(kind, 30, false);
+            cc.window.ssthresh = 2000.0;
+            one_round(&mut cc, 0, &[500; 4], ALONE);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(31_000), Bytes(expected)));
+        }
+    }
+
+    #[test]
+    fn a_round_with_two_samples_is_left_to_reno() {
+        let mut cc = vegas(VegasKind::Original, 2, false);
+        one_round(&mut cc, 0, &[500; 2], ALONE);
+        one_round(&mut cc, 1, &[900; 2], ALONE);
+        one_round(&mut cc, 2, &[900; 2], ALONE);
+        // Reno has counted the ACK at the end of each round.
+        assert_eq!(cc.cwnd(), Bytes(3000));
+    }
+
+    #[test]
+    fn after_a_loss_reno_halves_and_one_round_passes() {
+        let mut cc = vegas(VegasKind::Original, 30, false);
+        one_round(&mut cc, 0, &[500; 4], ALONE);
+        cc.on_enter_recovery(&loss(31_000), ALONE);
+        cc.on_exit_recovery(SimTime::ZERO);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(15_500), Bytes(15_500)));
+        one_round(&mut cc, 1, &[500; 4], ALONE);
+        assert_eq!(cc.cwnd(), Bytes(15_500));
+        one_round(&mut cc, 2, &[500; 4], ALONE);
+        assert_eq!(cc.cwnd(), Bytes(16_500));
+        cc.on_rto(&loss(16_000), ALONE);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1000), Bytes(8000)));
+    }
+}
