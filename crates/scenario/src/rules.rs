@@ -9,6 +9,8 @@ use crate::tree::{Node, Origin, Table, Value};
 
 /// Addresses of one host.
 const MAX_ADDRESSES: usize = 256;
+/// Subflows of one connection.
+const MAX_SUBFLOWS: usize = transport::mptcp::MAX_SUBFLOWS;
 
 /// A scenario needs something to run and something to run it over.
 pub(crate) fn something_to_run(root: &Table, report: &mut Report<'_>) {
@@ -56,6 +58,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, report: &mut Report<'
                 rules.timers(transport, at);
             }
         }
+        rules.subflows(flow, topology);
     }
 }
 
@@ -184,6 +187,31 @@ impl Rules<'_, '_, '_> {
         let first = topology.wires.iter().find(|wire| wire.source.0 == "path" && direct(wire));
         if let (Some(wire), false) = (first, flow.has("via")) {
             flow.put("via", Origin::Default, Node::text(&wire.name));
+        }
+    }
+
+    /// The path manager opens no more subflows than a connection can have.
+    fn subflows(&mut self, flow: &Table, topology: &Topology) {
+        let node =
+            |key: &str| flow.text(key).and_then(|name| topology.hosts.iter().position(|h| h.name == name));
+        let transport = flow.get("transport").and_then(Node::as_table);
+        let Some(manager) = transport.and_then(|t| t.get("path_manager")) else { return };
+        let Some(table) = manager.as_table() else { return };
+        let (Some(from), Some(to), Some(each)) = (node("from"), node("to"), table.parse::<usize>("subflows"))
+        else {
+            return;
+        };
+        let (pairs, interfaces) = topology.pairs(from, to);
+        let wanted = match table.text("kind") {
+            Some("per-path") => interfaces.max(topology.pairs(to, from).1) * each,
+            Some("fullmesh") => pairs * each,
+            _ => each,
+        };
+        if wanted > MAX_SUBFLOWS {
+            let message = format!("the path manager would open {wanted} subflows");
+            let help =
+                format!("a connection has at most {MAX_SUBFLOWS}: fewer subflows on each, or fewer links");
+            self.add(manager.at, Code::TooMany, "transport.path_manager", message, help);
         }
     }
 

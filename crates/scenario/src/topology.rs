@@ -360,6 +360,31 @@ impl Topology {
         other == to || (forwards(other) && self.reached(other, Some(from), forwards)[to])
     }
 
+    /// How many pairs of an interface of `from` and an interface of `to` are joined, and how many interfaces of
+    /// `from` have a part in them.
+    pub fn pairs(&self, from: usize, to: usize) -> (usize, usize) {
+        let touches = |node: usize| move |wire: &&Wire| wire.ends.contains(&node);
+        let far = |wire: &Wire, near: usize| if wire.ends[0] == near { wire.ends[1] } else { wire.ends[0] };
+        let forwards = |node: usize| self.hosts[node].forward;
+        let partners = |wire: &Wire| {
+            let next = far(wire, from);
+            if next == to {
+                return 1;
+            }
+            if !forwards(next) {
+                return 0;
+            }
+            let seen = self.reached(next, Some(from), |node| node != to && forwards(node));
+            let arrives = |last: &&Wire| {
+                let node = far(last, to);
+                node != from && seen[node] && forwards(node)
+            };
+            self.wires.iter().filter(touches(to)).filter(arrives).count()
+        };
+        let partners: Vec<usize> = self.wires.iter().filter(touches(from)).map(partners).collect();
+        (partners.iter().sum(), partners.iter().filter(|n| **n > 0).count())
+    }
+
     /// How many cables end at `node`.
     pub fn degree(&self, node: usize) -> usize {
         self.neighbours[node].len()

@@ -276,3 +276,22 @@ fn the_bases_are_good() {
     good(BASE, &[]);
     good(ROUTED, &[]);
 }
+
+/// Nine disjoint paths: a full mesh has nine pairs, not eighty-one, and a connection at most 64 subflows.
+#[test]
+fn a_path_manager_opens_no_more_subflows_than_there_can_be() {
+    let file = |kind: &str, subflows: u32| {
+        let path =
+            |n| format!("[[path]]\nname = \"p{n}\"\nboth = {{ rate = \"1Mbit/s\", delay = \"10ms\" }}\n");
+        let paths: String = (0..9).map(path).collect();
+        format!(
+            "duration = \"5s\"\n{paths}[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n\
+             transport = {{ kind = \"mptcp\", path_manager = {{ kind = \"{kind}\", subflows = {subflows} }} }}\n"
+        )
+    };
+    for kind in ["fullmesh", "per-path"] {
+        good(&file(kind, 7), &[]);
+        let found = parse(&file(kind, 8), &[]).unwrap_err().to_string();
+        assert!(found.contains("would open 72 subflows") && found.contains("at most 64"), "{found}");
+    }
+}
