@@ -197,10 +197,8 @@ impl Rules<'_, '_, '_> {
         let transport = flow.get("transport").and_then(Node::as_table);
         let Some(manager) = transport.and_then(|t| t.get("path_manager")) else { return };
         let Some(table) = manager.as_table() else { return };
-        let (Some(from), Some(to), Some(each)) = (node("from"), node("to"), table.parse::<usize>("subflows"))
-        else {
-            return;
-        };
+        let each = table.integer("subflows").and_then(|n| usize::try_from(n).ok());
+        let (Some(from), Some(to), Some(each)) = (node("from"), node("to"), each) else { return };
         let (pairs, interfaces) = topology.pairs(from, to);
         let wanted = match table.text("kind") {
             Some("per-path") => interfaces.max(topology.pairs(to, from).1) * each,
