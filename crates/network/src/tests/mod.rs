@@ -2,6 +2,7 @@
 
 mod faults;
 mod multipath;
+mod scheduling;
 mod tcp;
 mod ways;
 
