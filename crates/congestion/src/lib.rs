@@ -5,8 +5,10 @@
 //! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
 //! `docs/reference/congestion/`.
 
+mod abe;
 mod balia;
 mod cubic;
+mod hybla;
 mod hystart;
 mod lia;
 mod newreno;
@@ -14,6 +16,7 @@ mod olia;
 mod registry;
 mod reno;
 mod round;
+mod star;
 #[cfg(test)]
 mod testing;
 mod vegas;
@@ -26,10 +29,12 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 pub use balia::Balia;
 pub use cubic::{Cubic, CubicConfig, SsthreshFrom};
+pub use hybla::{Hybla, HyblaConfig};
 pub use lia::Lia;
 pub use newreno::NewReno;
 pub use olia::Olia;
 pub use registry::{Algorithm, Registry};
+pub use star::Star;
 pub use vegas::{Vegas, VegasConfig, VegasKind};
 pub use westwood::Westwood;
 pub use wvegas::{WVegas, WVegasConfig};

@@ -2,7 +2,9 @@
 
 use units::{Family, Options};
 
-use crate::{CongestionControl, Setup, balia, cubic, lia, newreno, olia, vegas, westwood, wvegas};
+use crate::{
+    CongestionControl, Setup, balia, cubic, hybla, lia, newreno, olia, star, vegas, westwood, wvegas,
+};
 
 /// The congestion controls.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +20,10 @@ impl Family for Congestion {
         balia::ROW,
         wvegas::ROW,
         westwood::ROW,
+        hybla::ROW,
         vegas::ROW,
         vegas::LINUX_ROW,
+        star::ROW,
     ];
 }
 

@@ -68,7 +68,12 @@ impl Window {
 
     /// Slow start: `cwnd += min(N, L*SMSS)`.
     pub fn slow_start(&mut self, acked: Bytes) {
-        self.cwnd += acked.as_f64().min(self.slow_start_limit);
+        self.cwnd += self.counted_in_slow_start(acked);
+    }
+
+    /// Bytes for which an ACK counts in slow start.
+    pub fn counted_in_slow_start(&self, acked: Bytes) -> f64 {
+        acked.as_f64().min(self.slow_start_limit)
     }
 
     /// Congestion avoidance: about one segment per round trip.

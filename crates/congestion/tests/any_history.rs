@@ -221,7 +221,19 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    for name in ["newreno", "cubic", "lia", "olia", "balia", "wvegas", "westwood", "vegas", "vegas_linux"] {
+    for name in [
+        "newreno",
+        "cubic",
+        "lia",
+        "olia",
+        "balia",
+        "wvegas",
+        "westwood",
+        "vegas",
+        "vegas_linux",
+        "hybla",
+        "star",
+    ] {
         assert!(registry.get(name).is_some(), "{name}");
     }
 }

@@ -1,0 +1,171 @@
+//! STAR: fewer needless reductions and faster growth, by an estimate of the available bandwidth.
+//!
+//! Source: Obata, Ishida, Takeuchi and Hanasaki, "TCP-STAR: TCP Congestion Control Method for Satellite Internet",
+//! IEICE Transactions on Communications E89-B(6), 2006, as secondary sources give it.
+//! Fidelity is not claimed: the original could not be read, and the law
+//! of growth is Ropewalk's (decision D-22). Units: bytes and seconds.
+//! With `target = ABE * smallest RTT`, where ABE is the filter of `abe.rs`:
+//! CWS, a loss sets `ssthresh = cwnd = min(cwnd, target)`, at least two segments; a timeout sets ssthresh so.
+//! LWC, below the target avoidance adds `max(1, (target - cwnd) / 2) / cwnd` segments per ACK; above it is Reno.
+//! Deviation: AEN, with which the receiver helps to tell lost ACKs from lost data, is not modelled.
+//! Deviation: before the first estimate a loss halves.
+
+use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
+
+use crate::abe::AvailableBandwidth;
+use crate::reno::{Window, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+
+const OPTIONS: &[OptionSpec] = &[];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "star",
+    summary: "window by an estimate of the available bandwidth, after a loss and in avoidance",
+    source: "Obata et al., IEICE Transactions on Communications E89-B(6), 2006",
+    notes: "fidelity is not claimed",
+    options: OPTIONS,
+    build: |setup: &Setup, _: &Options| Box::new(Star::new(setup)),
+};
+
+/// STAR on one path.
+#[derive(Clone, Debug)]
+pub struct Star {
+    window: Window,
+    abe: AvailableBandwidth,
+    /// Smallest round-trip sample.
+    min_rtt: Option<Nanos>,
+}
+
+impl Star {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup) -> Self {
+        let window = Window::new(setup);
+        Self { abe: AvailableBandwidth::new(window.cwnd), window, min_rtt: None }
+    }
+
+    fn measure(&mut self, ack: &Ack) {
+        self.abe.on_ack(ack);
+        if let Some(rtt) = ack.rtt {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+    }
+
+    /// What the path holds without a queue, in bytes.
+    fn target(&self) -> Option<f64> {
+        Some(self.abe.rate()? * self.min_rtt?.as_secs_f64())
+    }
+
+    fn ssthresh_after(&self, loss: &Loss) -> f64 {
+        self.target().map_or(loss.flight.as_f64() / 2.0, |target| target.min(self.window.cwnd))
+    }
+
+    fn avoid(&mut self, acked: Bytes, target: f64) {
+        let window = &mut self.window;
+        let lift = window.mss.max((target - window.cwnd) / 2.0);
+        window.cwnd += window.counted(acked) * lift / window.cwnd;
+    }
+}
+
+impl CongestionControl for Star {
+    fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
+        self.abe.start(now, srtt.unwrap_or(Nanos::ZERO));
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        self.measure(ack);
+        match self.target() {
+            Some(target) if !self.window.in_slow_start() && target > self.window.cwnd && may_grow(ack) => {
+                self.avoid(ack.acked, target);
+            }
+            _ => self.window.grow(ack),
+        }
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.reduce_to(self.ssthresh_after(loss));
+    }
+
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.time_out(loss, self.ssthresh_after(loss));
+    }
+
+    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
+        self.window.restart(restart_window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set(cwnd);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd_bytes()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ALONE, ack, close, loss, setup_with};
+    use crate::{Growth, NewReno};
+
+    const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
+
+    /// STAR with a window of so many segments of 1400 bytes, 250000 B/s and 0.56 s.
+    fn star(segments: u64) -> Star {
+        let mut cc = Star::new(&setup_with(1400, 1400 * segments, 1400 * segments, PER_ACK));
+        cc.abe = AvailableBandwidth::new(140_000.0);
+        cc.on_established(SimTime::ZERO, Some(Nanos::from_millis(560)));
+        cc.min_rtt = Some(Nanos::from_millis(560));
+        cc
+    }
+
+    #[test]
+    fn ts_1_target_growth_and_loss() {
+        close(star(60).abe.rate().unwrap(), 250_000.0, 1e-12);
+        close(star(60).target().unwrap() / 1400.0, 100.0, 1e-12);
+        let mut cc = star(60);
+        cc.avoid(Bytes(1400), 140_000.0);
+        close(cc.window.cwnd / 1400.0 - 60.0, 0.333_333, 2e-6);
+        for (segments, after) in [(120, 100), (80, 80)] {
+            let mut cc = star(segments);
+            cc.on_enter_recovery(&loss(1400 * segments), ALONE);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400 * after), Bytes(1400 * after)));
+            let mut cc = star(segments);
+            cc.on_rto(&loss(1400 * segments), ALONE);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400), Bytes(1400 * after)));
+        }
+    }
+
+    #[test]
+    fn growth_is_lifted_below_the_target_only() {
+        for (segments, lifted) in [(60, true), (120, false)] {
+            let mut cc = star(segments);
+            let srtt = Nanos::from_millis(560);
+            cc.on_ack(&Ack { snd_una: 1400, srtt, rtt: Some(srtt), ..ack(1400) }, ALONE);
+            let growth = (cc.window.cwnd / 1400.0 - segments as f64) * segments as f64;
+            assert_eq!(growth > 1.001, lifted, "{growth}");
+        }
+    }
+
+    #[test]
+    fn without_an_estimate_it_is_reno() {
+        let setup = setup_with(1400, 14_000, 28_000, PER_ACK);
+        let (mut cc, mut reno) = (Star::new(&setup), NewReno::new(&setup));
+        let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
+        for one in both {
+            (0..30).for_each(|_| one.on_ack(&ack(1400), ALONE));
+            one.on_enter_recovery(&loss(40_000), ALONE);
+            (0..50).for_each(|_| one.on_ack(&ack(1400), ALONE));
+            one.on_rto(&loss(30_000), ALONE);
+        }
+        assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
+    }
+}
