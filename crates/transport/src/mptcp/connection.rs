@@ -47,11 +47,12 @@ pub struct MptcpConnection {
     pub(super) sack_blocks: [usize; 2],
     /// By subflow index; `None` where the peer has used an index that has not reached this end.
     pub(super) subflows: Vec<Option<Subflow>>,
-    /// The same subflows as the scheduler and as the congestion controls see them; `freshen` brings those in `stale`
-    /// (bit i: subflow i) up to date before anyone looks.
+    /// The same subflows as the scheduler and as the congestion controls see them; those whose bit is set in
+    /// `stale_views` and `stale_paths` are brought up to date before anyone looks.
     pub(super) views: Vec<SubflowView>,
     pub(super) paths: Vec<PathView>,
-    pub(super) stale: u64,
+    pub(super) stale_views: u64,
+    pub(super) stale_paths: u64,
     /// Deadlines of the subflows, always up to date.
     pub(super) deadlines: Vec<SimTime>,
     /// Bit i: subflow i may have something to send of its own (handshake, repairs, acknowledgements).
@@ -113,7 +114,8 @@ impl MptcpConnection {
             subflows: Vec::new(),
             views: Vec::new(),
             paths: Vec::new(),
-            stale: 0,
+            stale_views: 0,
+            stale_paths: 0,
             deadlines: Vec::new(),
             busy: 0,
             pairs: setup.pairs,
@@ -147,17 +149,25 @@ impl MptcpConnection {
     pub(super) fn touch(&mut self, i: usize) {
         let Some(subflow) = &self.subflows[i] else { return };
         self.deadlines[i] = subflow.next_deadline();
-        self.stale |= 1 << i;
+        self.stale_views |= 1 << i;
+        self.stale_paths |= 1 << i;
     }
 
-    /// Brings the views up to date.
-    pub(super) fn freshen(&mut self) {
-        while self.stale != 0 {
-            let i = self.stale.trailing_zeros() as usize;
-            self.stale &= self.stale - 1;
-            let Some(subflow) = &self.subflows[i] else { continue };
-            self.views[i] = subflow.view(self.send.quantum(self.mss.0));
-            self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
+    /// Brings what the scheduler sees up to date.
+    pub(super) fn freshen_views(&mut self) {
+        for i in take_bits(&mut self.stale_views) {
+            if let Some(subflow) = &self.subflows[i] {
+                self.views[i] = subflow.view(self.send.quantum(self.mss.0));
+            }
+        }
+    }
+
+    /// Brings what the congestion controls see up to date.
+    pub(super) fn freshen_paths(&mut self) {
+        for i in take_bits(&mut self.stale_paths) {
+            if let Some(subflow) = &self.subflows[i] {
+                self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
+            }
         }
     }
 
@@ -341,4 +351,16 @@ impl MptcpConnection {
     pub fn role(&self) -> Role {
         self.role
     }
+}
+
+/// The set bits of `set`, which is empty afterwards.
+fn take_bits(set: &mut u64) -> impl Iterator<Item = usize> + use<> {
+    let mut left = std::mem::take(set);
+    std::iter::from_fn(move || {
+        let i = left.trailing_zeros() as usize;
+        (left != 0).then(|| {
+            left &= left - 1;
+            i
+        })
+    })
 }

@@ -34,7 +34,7 @@ impl MptcpConnection {
         }
         // Only a sender with data in flight has a congestion control that may look at its siblings.
         if self.send.next > self.send.una {
-            self.freshen();
+            self.freshen_paths();
         }
         let Some((subflow, paths)) = self.subflow_and_paths(i) else { return };
         let held = subflow.endpoint.receiver().out_of_order();
@@ -121,7 +121,7 @@ impl MptcpConnection {
 
     /// Acts on all deadlines that are due.
     pub fn on_timeout(&mut self, now: SimTime) {
-        self.freshen();
+        self.freshen_paths();
         for i in 0..self.subflows.len() {
             if self.deadlines[i] <= now {
                 self.subflow_timeout(now, i);
@@ -224,7 +224,7 @@ impl MptcpConnection {
         let rto = self.longest_rto(self.send.persists);
         self.send.persist_at = now + rto;
         let fastest = |s: &super::subflow::Subflow| s.endpoint.sender().rtt().srtt();
-        self.freshen();
+        self.freshen_views();
         let usable = (0..self.subflows.len()).filter(|i| self.views[*i].usable);
         let best = usable.min_by_key(|i| self.subflows[*i].as_ref().and_then(fastest));
         if let Some(i) = best.or_else(|| self.any_that_may_send()) {

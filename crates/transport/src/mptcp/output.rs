@@ -151,7 +151,7 @@ impl MptcpConnection {
 
     /// A subflow for a signal: usable ones in turn, `turn` saying whose.
     fn best_for_signals(&mut self, turn: usize) -> Option<usize> {
-        self.freshen();
+        self.freshen_views();
         let usable: usize = self.views.iter().filter(|v| v.usable).count();
         if usable == 0 {
             return self.any_that_may_send();
@@ -175,7 +175,7 @@ impl MptcpConnection {
         if self.send.reinject.is_empty() && self.send.unassigned() == 0 {
             return None;
         }
-        self.freshen();
+        self.freshen_views();
         if !self.send.reinject.is_empty()
             && let Some(i) = self.place_reinjection(now)
         {
@@ -197,7 +197,7 @@ impl MptcpConnection {
             return;
         }
         for (i, (view, subflow)) in self.views.iter_mut().zip(&self.subflows).enumerate() {
-            self.stale |= 1 << i;
+            self.stale_views |= 1 << i;
             let room = subflow.as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len));
             view.available = view.usable && room;
         }
