@@ -14,7 +14,7 @@
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
-use crate::reno::{Window, may_grow};
+use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::round::Repair;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
@@ -50,8 +50,6 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |setup: &Setup, options: &Options| Box::new(Hybla::new(setup, HyblaConfig::from_options(options))),
 };
 
-/// Largest window of TCP (RFC 7323 section 2.3): growth ends here.
-const MAX_WINDOW: f64 = (1_u64 << 30) as f64;
 /// `2^rho` is computed up to this rho; far beyond the largest window.
 const MAX_EXPONENT: f64 = 64.0;
 

@@ -14,6 +14,9 @@ use crate::{Ack, Loss, Setup};
 /// Smallest slow-start threshold, in segments (RFC 5681 equation 4).
 pub(crate) const MIN_SSTHRESH_SEGMENTS: f64 = 2.0;
 
+/// Largest window of TCP (RFC 7323 section 2.3): estimates that leave the realm of reason end here.
+pub(crate) const MAX_WINDOW: f64 = (1_u64 << 30) as f64;
+
 /// cwnd and ssthresh with the rules of Reno. Invariant: `cwnd` is finite and at least `mss`.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {

@@ -2,8 +2,8 @@
 //!
 //! Source: Obata, Ishida, Takeuchi and Hanasaki, "TCP-STAR: TCP Congestion Control Method for Satellite Internet",
 //! IEICE Transactions on Communications E89-B(6), 2006, as secondary sources give it.
-//! Fidelity is not claimed: the original could not be read, and the law
-//! of growth is Ropewalk's (decision D-22). Units: bytes and seconds.
+//! Fidelity is not claimed: the original could not be read, and the law of growth is Ropewalk's (decision D-22).
+//! Units: bytes and seconds.
 //! With `target = ABE * smallest RTT`, where ABE is the filter of `abe.rs`:
 //! CWS, a loss sets `ssthresh = cwnd = min(cwnd, target)`, at least two segments; a timeout sets ssthresh so.
 //! LWC, below the target avoidance adds `max(1, (target - cwnd) / 2) / cwnd` segments per ACK; above it is Reno.
@@ -13,7 +13,7 @@
 use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
 
 use crate::abe::AvailableBandwidth;
-use crate::reno::{Window, may_grow};
+use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
 const OPTIONS: &[OptionSpec] = &[];
@@ -50,9 +50,9 @@ impl Star {
         }
     }
 
-    /// What the path holds without a queue, in bytes.
+    /// What the path holds without a queue, in bytes; at most the largest window of TCP.
     fn target(&self) -> Option<f64> {
-        Some(self.abe.rate()? * self.min_rtt?.as_secs_f64())
+        Some((self.abe.rate()? * self.min_rtt?.as_secs_f64()).min(MAX_WINDOW))
     }
 
     fn ssthresh_after(&self, loss: &Loss) -> f64 {
@@ -153,6 +153,14 @@ mod tests {
             let growth = (cc.window.cwnd / 1400.0 - segments as f64) * segments as f64;
             assert_eq!(growth > 1.001, lifted, "{growth}");
         }
+    }
+
+    #[test]
+    fn an_absurd_estimate_does_not_exceed_the_largest_window() {
+        let mut cc = star(60);
+        cc.abe = AvailableBandwidth::new(1e30);
+        cc.on_established(SimTime::ZERO, Some(Nanos(1)));
+        close(cc.target().unwrap(), MAX_WINDOW, 0.0);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window};
+use crate::reno::{MAX_WINDOW, MIN_SSTHRESH_SEGMENTS, Window};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
 const OPTIONS: &[OptionSpec] = &[OptionSpec {
@@ -129,9 +129,11 @@ impl Westwood {
         self.meter.on_ack(ack, self.window.mss);
     }
 
-    /// What the path holds without a queue, in whole segments; `None` before the first sample of the bandwidth.
+    /// What the path holds without a queue, in whole segments, at most the largest window of TCP; `None` before the
+    /// first sample of the bandwidth.
     fn pipe(&self) -> Option<f64> {
-        let bytes = self.meter.bw_est * self.rtt_min.unwrap_or(self.last_rtt_min);
+        let rtt_min = self.rtt_min.unwrap_or(self.last_rtt_min);
+        let bytes = (self.meter.bw_est * rtt_min).min(MAX_WINDOW);
         let segments = (bytes / self.window.mss).floor().max(MIN_SSTHRESH_SEGMENTS);
         (self.meter.bw_est > 0.0).then_some(segments * self.window.mss)
     }
