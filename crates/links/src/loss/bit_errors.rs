@@ -42,7 +42,8 @@ impl BitErrors {
         Self { ratio: ratio.get(), cache: [(Bytes::ZERO, 0.0); 2] }
     }
 
-    fn probability(&mut self, size: Bytes) -> f64 {
+    /// Probability that a packet of `size` is lost.
+    pub(super) fn probability(&mut self, size: Bytes) -> f64 {
         if let Some((_, known)) = self.cache.iter().find(|(s, _)| *s == size) {
             return *known;
         }

@@ -2,6 +2,10 @@
 
 mod bernoulli;
 mod bit_errors;
+mod gilbert_elliott;
+mod land_mobile;
+mod on_off;
+mod phases;
 mod registry;
 
 use std::fmt;
@@ -18,6 +22,6 @@ pub use registry::{Algorithm, Registry};
 /// It is asked once per packet, in the order in which packets cross the link, so that two runs that differ only
 /// in the transport see the same sky.
 pub trait LossModel: fmt::Debug + Send {
-    /// True if the packet of `size` whose last bit leaves the transmitter at `at` is lost.
+    /// True if the packet of `size` whose last bit leaves the transmitter at `at` is lost. `at` never goes back.
     fn is_lost(&mut self, at: SimTime, size: Bytes, stream: &mut Stream) -> bool;
 }

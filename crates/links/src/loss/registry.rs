@@ -2,7 +2,7 @@
 
 use units::{Family, Options};
 
-use super::{LossModel, bernoulli, bit_errors};
+use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, on_off};
 
 /// The loss models.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,19 @@ pub enum Losses {}
 
 impl Family for Losses {
     type Build = fn(&Options) -> Box<dyn LossModel>;
-    const BUILTIN: &'static [Algorithm] = &[bernoulli::ROW, bit_errors::ROW];
+    const BUILTIN: &'static [Algorithm] = &[
+        bernoulli::ROW,
+        bit_errors::ROW,
+        gilbert_elliott::GILBERT_ELLIOTT,
+        gilbert_elliott::GILBERT_ELLIOTT_TIME,
+        gilbert_elliott::GILBERT,
+        gilbert_elliott::GILBERT_TIME,
+        gilbert_elliott::BURSTY,
+        gilbert_elliott::BURSTY_TIME,
+        on_off::ROW,
+        land_mobile::LUTZ,
+        land_mobile::PEREZ_FONTAN,
+    ];
 }
 
 /// A row of the registry; `build` makes the loss model of one link direction.
