@@ -32,6 +32,7 @@ $(VENV)/.extension: $(VENV)/.requirements $(SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }
 	@echo "building the simulator (a minute or two the first time)"
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet >$@.log 2>&1 || { cat $@.log >&2; exit 1; }
+	@$(BIN)/ropewalk schema > scenarios/ropewalk.schema.json
 	@touch $@
 
 test: check-rust test-rust check-python test-python

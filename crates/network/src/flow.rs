@@ -71,9 +71,9 @@ impl Flow {
         self.app.total()
     }
 
-    /// True if the application wrote all that it meant to.
+    /// True if the transfer has a size and the application wrote all of it.
     pub(crate) fn wrote_all(&self) -> bool {
-        self.closed && self.app.total().is_none_or(|total| self.written >= total)
+        self.closed && self.app.total().is_some_and(|total| self.written >= total)
     }
 
     /// True if the application has written its last byte and all bytes were delivered.
@@ -83,7 +83,7 @@ impl Flow {
 
     /// True if the transfer has no size, or was stopped before all was written: its interval ends with writing.
     pub(crate) fn stopped(&self) -> bool {
-        self.closed && (self.app.total().is_none() || !self.wrote_all())
+        self.closed && !self.wrote_all()
     }
 
     /// The end of the interval of a flow that is still going on when the run ends after `duration`: what is

@@ -49,8 +49,7 @@ impl World {
 pub(crate) fn flow_record(now: SimTime, end: SimTime, flow: &Flow, ends: [&End; 2]) -> FlowRecord {
     let recorder = &flow.recorder;
     let [sender, receiver] = [&ends[0].connection, &ends[1].connection];
-    // A transfer without a size has nothing to complete before it could begin.
-    let completed = sender.is_established() && flow.wrote_all() && flow.delivered_all(recorder.delivered);
+    let completed = flow.wrote_all() && flow.delivered_all(recorder.delivered);
     let message = |size| MessageRecord { size, start: flow.start, end };
     let messages = flow.total().filter(|_| completed).map(message);
     let subflows = 0..sender.subflow_count();

@@ -31,7 +31,7 @@ pub struct FlowRecord {
     pub start: SimTime,
     /// When its last byte was delivered, its writing stopped for good, or the run ended.
     pub end: SimTime,
-    /// True if everything that the application meant to send was delivered.
+    /// True if the transfer has a size and all of it was delivered.
     pub completed: bool,
     /// Application bytes delivered in order.
     pub delivered: Bytes,

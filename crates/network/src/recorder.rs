@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use trace::{Histogram, TimeAverage};
-use transport::segment::SubflowId;
 use transport::Connection;
+use transport::segment::SubflowId;
 use units::{Bytes, SimTime};
 
 /// One subflow, as its data sender sees it.

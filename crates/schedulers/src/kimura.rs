@@ -103,7 +103,7 @@ mod tests {
         [Box::new(LargestSpace), Box::new(LowestTimeSpace), Box::new(HighestRate)]
     }
 
-    /// Equal to a number that the sheet gives with four digits, in milliseconds and segments.
+    /// Equal to a number that the vector gives with four digits, in milliseconds and segments.
     fn near(value: f64, expected: f64) -> bool {
         (value - expected).abs() < 5e-4 * expected.max(1.0)
     }
