@@ -75,11 +75,28 @@ pub struct Trace {
     pub text: String,
 }
 
+/// Samples of time series that one call may record: some gigabytes.
+pub const MAX_SAMPLES: u64 = 50_000_000;
+
+/// Refuses runs whose time series would not fit into memory. An estimate: subflows are not known beforehand.
+fn bound_samples(scenario: &Scenario, replications: u64) -> Result<(), RunError> {
+    let instants = scenario.duration.0 / scenario.record_interval.0.max(1) + 1;
+    // Three metrics of each link direction and flow, five of each subflow, two subflows for each flow.
+    let per_instant = 6 * scenario.cables.len() as u64 + 13 * scenario.flows.len() as u64;
+    let samples = instants.saturating_mul(per_instant).saturating_mul(replications);
+    if samples > MAX_SAMPLES { Err(RunError::TooManySamples { samples }) } else { Ok(()) }
+}
+
 /// Why there are no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// The caller set the cancel flag.
     Cancelled,
+    /// The time series would not fit into memory.
+    TooManySamples {
+        /// About how many there would be.
+        samples: u64,
+    },
     /// A replication broke an assertion: a bug in the simulator, never a mistake in the scenario.
     Failed {
         /// Name of the scenario.
@@ -97,6 +114,11 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("cancelled"),
+            Self::TooManySamples { samples } => write!(
+                f,
+                "the time series would have about {samples} samples, and {MAX_SAMPLES} are allowed: set record.interval \
+                 to a longer time, or ask for fewer replications"
+            ),
             Self::Failed { scenario, seed, baseline, message } => {
                 write!(f, "scenario \"{scenario}\", seed {seed}")?;
                 if let Some(name) = baseline {
@@ -129,6 +151,9 @@ pub fn run(
 ) -> Result<Output, RunError> {
     let variants = Variant::all(scenario);
     let total = options.seeds.len() * variants.len();
+    if options.series {
+        bound_samples(scenario, total as u64)?;
+    }
     let done = AtomicUsize::new(0);
     let outcomes = pool::run_all(total, options.jobs, cancel, |job| {
         let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);

@@ -28,10 +28,10 @@ impl FromStr for QueueLimit {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let text = text.trim();
-        if let Some(number) = text.strip_suffix('p')
-            && let Ok(packets) = number.trim().parse()
-        {
-            return Ok(Self::Packets(packets));
+        let number = text.strip_suffix('p').map(str::trim).filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        if let Some(number) = number.filter(|n| !n.is_empty()) {
+            let too_large = |_| UnitError { message: format!("found \"{text}\", which is too large") };
+            return number.parse().map(Self::Packets).map_err(too_large);
         }
         let cure = |e: UnitError| UnitError {
             message: format!("{}; a queue may also be counted in packets, as in \"100p\"", e.message),

@@ -62,14 +62,16 @@ pub(crate) fn flow_record(now: SimTime, end: SimTime, flow: &Flow, ends: [&End; 
         ofo_mean: recorder.out_of_order.mean(now),
         ofo_max: recorder.out_of_order_max,
         failure: failure(ends),
-        fell_back: sender.fell_back() || receiver.fell_back(),
+        fell_back: sender.is_established() && (sender.fell_back() || receiver.fell_back()),
         subflows: subflows.map(|i| subflow_record(now, i, ends[0], receiver, recorder)).collect(),
         messages: messages.into_iter().collect(),
     }
 }
 
 fn failure(ends: [&End; 2]) -> Option<&'static str> {
-    ends[0].connection.failure().or_else(|| ends[1].connection.failure())
+    let [sender, receiver] = [&ends[0].connection, &ends[1].connection];
+    let never_opened = || (!sender.is_established()).then_some("the connection was never established");
+    sender.failure().or_else(|| receiver.failure()).or_else(never_opened)
 }
 
 fn subflow_record(

@@ -37,7 +37,7 @@ pub struct FlowRecord {
     pub delivered: Bytes,
     /// Delay from application write to in-order delivery to the receiving side, one count per byte.
     pub delay: Histogram,
-    /// Out-of-order bytes at connection level: average over time.
+    /// Bytes held at the receiver because of gaps, connection and subflows together: average over time.
     pub ofo_mean: f64,
     /// And their maximum.
     pub ofo_max: Bytes,

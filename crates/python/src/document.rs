@@ -121,7 +121,9 @@ impl Document {
             Some(error) => Err(error),
             None => outcome.map_err(|error| match error {
                 RunError::Cancelled => PyKeyboardInterrupt::new_err(()),
-                failure @ RunError::Failed { .. } => RunFailed::new_err(failure.to_string()),
+                failure @ (RunError::Failed { .. } | RunError::TooManySamples { .. }) => {
+                    RunFailed::new_err(failure.to_string())
+                }
             }),
         }
     }

@@ -245,7 +245,18 @@ impl Rules<'_, '_, '_> {
     }
 
     /// Recovery by SACK needs SACK.
-    fn recovery(&mut self, transport: &Table, at: Origin) {
+    fn recovery(&mut self, transport: &mut Table, at: Origin) {
+        if transport.text("recovery") == Some("newreno") && transport.flag("prr") == Some(true) {
+            let prr = transport.get("prr").map_or(Origin::Default, |node| node.at);
+            if prr == Origin::Default {
+                // A profile's preference gives way to what the file says.
+                transport.put("prr", Origin::Default, Node::new(Value::Flag(false), Origin::Default));
+            } else {
+                let message = "prr = true, but recovery = \"newreno\" makes no use of it".to_owned();
+                let help = "set prr = false, or recovery = \"sack\" or \"rack\"".to_owned();
+                return self.add(prr, Code::Contradiction, "transport.prr", message, help);
+            }
+        }
         if transport.flag("sack") != Some(false) {
             return;
         }

@@ -38,7 +38,7 @@ pub struct TcpConfig {
     pub dupthresh: u32,
     /// Limited Transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Nagle's algorithm.
+    /// Nagle's algorithm; plain TCP only: a subflow sends each mapping at once.
     pub nagle: bool,
     /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
@@ -117,7 +117,7 @@ pub struct MptcpConfig {
     pub path_manager: PathManager,
     /// When data is sent again on another subflow.
     pub reinjection: Reinjection,
-    /// DSS checksum: 2 more bytes per mapping.
+    /// DSS checksum: 2 more bytes per mapping, which the padding of the option absorbs.
     pub checksum: bool,
     /// 64-bit data sequence numbers and Data ACKs on the wire (otherwise 32-bit): bytes of option space, and so
     /// how many SACK blocks fit.

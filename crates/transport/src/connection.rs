@@ -317,7 +317,8 @@ impl Connection {
         }
     }
 
-    /// Bytes held at connection level because of a gap.
+    /// Bytes that have arrived and cannot be delivered because of a gap; with MPTCP the queues of the connection and
+    /// of its subflows together, so that the figure compares with that of TCP.
     pub fn out_of_order(&self) -> Bytes {
         match &self.0 {
             Kind::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),

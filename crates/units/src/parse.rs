@@ -54,6 +54,11 @@ pub(crate) fn parse_quantity(
     if unit.is_empty() {
         return Err(fail(format!("found \"{text}\", which has no unit")));
     }
+    if unit.starts_with(['e', 'E'])
+        && unit[1..].starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
+    {
+        return Err(fail(format!("found \"{text}\": exponents are not read, write the digits out")));
+    }
     let Some(&(_, scale)) = units.iter().find(|u| u.0 == unit) else {
         return Err(fail(format!("found \"{text}\" with the unknown unit \"{unit}\"")));
     };

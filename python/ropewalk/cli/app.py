@@ -78,6 +78,12 @@ def _main(
     pass
 
 
+def _directory(text: str) -> Path:
+    if not text.strip():
+        raise typer.BadParameter("an empty name is not a directory")
+    return Path(text)
+
+
 @app.command()
 def run(
     file: File,
@@ -104,7 +110,12 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write tables (Parquet), summary, plots.", show_default=False),
+        typer.Option(
+            metavar="DIR",
+            help="Write tables (Parquet), summary, plots.",
+            show_default=False,
+            parser=_directory,
+        ),
     ] = None,
     as_json: AsJson = False,
     trace: Annotated[

@@ -164,6 +164,12 @@ def problems(results: Results) -> list[str]:
         if len(failures):
             reasons = ", ".join(failures.unique(maintain_order=True).to_list())
             found.append(f"{name}: failed in {len(failures)} of {n} replications: {reasons}")
+        unfinished = n - int(group["completed"].sum())
+        if 0 < unfinished < n:
+            found.append(
+                f"{name}: did not complete in {unfinished} of {n} replications, "
+                "which the mean time of completion leaves out"
+            )
         if group["fell_back"].any():
             found.append(f"{name}: fell back to TCP in {group['fell_back'].sum()} of {n} replications")
     return found

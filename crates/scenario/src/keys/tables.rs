@@ -277,7 +277,12 @@ pub(crate) static TRANSPORT: Section = Section {
             Default::Text("timeout"),
             "data of a subflow is sent again elsewhere at its first timeout, or only when it dies",
         ),
-        mptcp("checksum", FLAG, Default::Text("false"), "checksum of each mapping: 2 more bytes of options"),
+        mptcp(
+            "checksum",
+            FLAG,
+            Default::Text("false"),
+            "checksum of each mapping: its 2 bytes fit into the padding of the option, so that packets keep their size",
+        ),
         mptcp("wide_sequence", FLAG, Default::Text("true"), "64-bit data sequence numbers, otherwise 32-bit"),
         mptcp(
             "peer_capable",
@@ -340,7 +345,11 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("prr", FLAG, "proportional rate reduction in recovery; needs `sack`"),
         tcp("dupthresh", integer(1, 1000), "duplicate ACKs that mean a loss"),
         tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
-        tcp("nagle", FLAG, "small segments wait while data is outstanding"),
+        tcp(
+            "nagle",
+            FLAG,
+            "small segments wait while data is outstanding; plain TCP only, since MPTCP maps what it is given at once",
+        ),
         tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
         tcp("receive_buffer", BUFFER, "receive buffer at the start"),

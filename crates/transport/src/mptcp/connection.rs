@@ -321,13 +321,9 @@ impl MptcpConnection {
         self.send.una - 1
     }
 
-    /// Bytes above a gap at connection level.
+    /// Bytes held because of gaps: at connection level, and on subflows that are out of order themselves.
     pub fn out_of_order(&self) -> u64 {
-        match self.mode {
-            // Plain TCP: its one subflow is the connection.
-            Mode::Fallback => self.held_by_subflows,
-            Mode::Negotiating | Mode::Multipath => self.receive.out_of_order(),
-        }
+        self.receive.out_of_order() + self.held_by_subflows
     }
 
     /// Subflow indices in use are below this.
