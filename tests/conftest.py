@@ -46,7 +46,10 @@ link = "b"
 set = { up = true }
 """
 
-ENDLESS = SMALL.replace('duration = "4s"', 'duration = "1000000s"').replace("seeds = 3", "seeds = 1")
+ENDLESS = (
+    SMALL.replace('duration = "4s"', 'duration = "1000000s"').replace("seeds = 3", "seeds = 1")
+    + '\n[record]\ninterval = "100s"\n'
+)
 
 Ropewalk = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SMALL, Ropewalk
+from conftest import ENDLESS, SMALL, Ropewalk
 
 PLACE = re.compile(r"^.*small\.toml:\d+:\d+: ", re.MULTILINE)
 
@@ -105,3 +105,18 @@ def test_directory_without_permission(ropewalk: Ropewalk, small: Path, tmp_path:
     done = ropewalk("run", small, "--out", closed)
     assert done.returncode == 2
     assert "Permission denied" in done.stderr
+
+
+def test_series_without_bound_are_refused(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    scenario = tmp_path / "long.toml"
+    scenario.write_text(ENDLESS.replace('"100s"', '"1ms"'), encoding="utf-8")
+    done = ropewalk("run", scenario, "--out", tmp_path / "out")
+    assert done.returncode == 1
+    assert "record.interval" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_empty_directory_name_is_refused(ropewalk: Ropewalk, small: Path) -> None:
+    done = ropewalk("run", small, "--out", "")
+    assert done.returncode == 2
+    assert "empty" in done.stderr
