@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use transport::segment::SubflowId;
+use transport::segment::{Segment, SubflowId};
 use units::SimTime;
 
 use crate::end::{self, End};
@@ -202,7 +202,8 @@ impl World {
     }
 
     fn transmit(&mut self, now: SimTime, index: usize) {
-        while let Some(segment) = self.ends[index].connection.poll_transmit(now) {
+        let mut segment = Segment::default();
+        while self.ends[index].connection.poll_transmit_into(now, &mut segment) {
             let subflow = usize::from(segment.subflow);
             while self.ends[index].ways.len() <= subflow {
                 self.add_way(index);

@@ -254,7 +254,13 @@ impl Connection {
 
     /// The next segment to put on the wire.
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
-        each!(mut self, c => c.poll_transmit(now))
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, &mut segment).then_some(segment)
+    }
+
+    /// The same, in place: overwrites `segment` and returns true, or returns false when there is none.
+    pub fn poll_transmit_into(&mut self, now: SimTime, segment: &mut Segment) -> bool {
+        each!(mut self, c => c.poll_transmit(now, segment)).is_some()
     }
 
     /// When `on_timeout` is due, `NEVER` if nothing waits.

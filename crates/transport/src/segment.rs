@@ -24,16 +24,30 @@ pub struct Flags {
 }
 
 /// Up to four SACK blocks; the first is the most recent (RFC 2018), or a duplicate report (RFC 2883).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SackBlocks {
     blocks: [Range; 4],
     count: u8,
 }
 
+/// What lies behind the last block does not count.
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for SackBlocks {}
+
 impl SackBlocks {
     /// The blocks in order.
     pub fn as_slice(&self) -> &[Range] {
         &self.blocks[..usize::from(self.count)]
+    }
+
+    /// Forgets all blocks.
+    pub fn clear(&mut self) {
+        self.count = 0;
     }
 
     /// Adds a block; returns false if all four places are taken.

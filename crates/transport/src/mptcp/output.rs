@@ -10,48 +10,48 @@ use super::keys::{join_hmac64, join_hmac160};
 use super::send_side::DataFin;
 use super::subflow::Join;
 use crate::connection::Role;
-use crate::segment::{Dss, MptcpOption, SackBlocks, Segment};
+use crate::segment::{Dss, MptcpOption, Segment};
 use crate::tcp::endpoint::Offer;
 use crate::wire_size::wire_size;
 
 impl MptcpConnection {
-    /// The next segment; call until `None`.
-    pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
+    /// Writes the next segment into `segment`; call until `None`.
+    pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
         while self.busy != 0 {
             let i = self.busy.trailing_zeros() as usize;
-            if let Some(segment) = self.poll_subflow(now, i) {
-                return Some(segment);
+            if self.poll_subflow(now, i, segment).is_some() {
+                return Some(());
             }
             self.busy &= !(1 << i);
         }
         if self.mode == Mode::Negotiating || self.failure.is_some() {
             return None;
         }
-        if let Some(segment) = self.signal(now) {
-            return Some(segment);
+        if self.signal(now, segment).is_some() {
+            return Some(());
         }
         while let Some(i) = self.schedule(now) {
-            if let Some(segment) = self.poll_subflow(now, i) {
-                return Some(segment);
+            if self.poll_subflow(now, i, segment).is_some() {
+                return Some(());
             }
         }
         self.watch_window(now);
         None
     }
 
-    fn poll_subflow(&mut self, now: SimTime, i: usize) -> Option<Segment> {
+    fn poll_subflow(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {
         let sack_blocks = self.sack_blocks;
         let subflow = self.subflow(i)?;
         let offer = Offer { sack_blocks, may_send: subflow.may_send() };
-        let segment = subflow.endpoint.poll_transmit(now, &offer);
+        let written = subflow.endpoint.poll_transmit(now, &offer, segment);
         self.touch(i);
-        let mut segment = segment?;
+        written?;
         if segment.sequence_len() == 0 {
             // A bare acknowledgement is the last thing that an endpoint has to say.
             self.busy &= !(1 << i);
         }
-        self.dress(i, &mut segment);
-        Some(segment)
+        self.dress(i, segment);
+        Some(())
     }
 
     /// Adds the MPTCP option, the window and the size on the wire.
@@ -110,12 +110,12 @@ impl MptcpConnection {
     }
 
     /// ADD_ADDR, its echo, DATA_FIN: they travel in ACKs of their own.
-    fn signal(&mut self, now: SimTime) -> Option<Segment> {
+    fn signal(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
         if self.announcements.iter().any(|a| a.resend_at <= now) {
             let rto = self.longest_rto(0);
             if let Some(i) = self.best_for_signals(0) {
                 let option = self.next_announcement(now, rto)?;
-                return self.bare_ack(now, i, option);
+                return self.bare_ack(now, i, option, segment);
             }
             // Nobody can carry it: a deadline in the past would stop the clock.
             self.announcements.iter_mut().for_each(|a| a.resend_at = a.resend_at.max(now + rto));
@@ -126,27 +126,27 @@ impl MptcpConnection {
         if self.mode == Mode::Fallback {
             self.send.fin = DataFin::Sent(SimTime::NEVER);
             self.subflow(0)?.endpoint.sender_mut().finish();
-            return self.poll_subflow(now, 0);
+            return self.poll_subflow(now, 0, segment);
         }
         let i = self.best_for_signals(self.send.fin_tries);
         let backoff = u32::try_from(self.send.fin_tries).unwrap_or(u32::MAX);
         self.send.fin = DataFin::Sent(now + self.longest_rto(backoff));
         self.send.fin_tries += 1;
         let dss = Dss { data_ack: Some(self.receive.next), dsn: Some(self.send.written), data_fin: true };
-        self.bare_ack(now, i?, MptcpOption::Dss(dss))
+        self.bare_ack(now, i?, MptcpOption::Dss(dss), segment)
     }
 
-    fn bare_ack(&mut self, now: SimTime, i: usize, option: MptcpOption) -> Option<Segment> {
+    fn bare_ack(&mut self, now: SimTime, i: usize, option: MptcpOption, segment: &mut Segment) -> Option<()> {
         let offer = Offer { sack_blocks: [0; 2], may_send: false };
         let subflow = self.subflow(i)?;
         subflow.endpoint.acknowledge_now();
-        let mut segment = subflow.endpoint.poll_transmit(now, &offer)?;
+        subflow.endpoint.poll_transmit(now, &offer, segment)?;
         self.busy |= 1 << i;
         segment.mptcp = option;
-        segment.sack = SackBlocks::default();
-        self.finish_segment(&mut segment);
+        segment.sack.clear();
+        self.finish_segment(segment);
         self.touch(i);
-        Some(segment)
+        Some(())
     }
 
     /// A subflow for a signal: usable ones in turn, `turn` saying whose.

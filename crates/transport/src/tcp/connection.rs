@@ -121,13 +121,13 @@ impl TcpConnection {
     }
 
     /// The next segment.
-    pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
+    pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
-        let mut segment = self.endpoint.poll_transmit(now, &offer)?;
+        self.endpoint.poll_transmit(now, &offer, segment)?;
         let next = self.endpoint.receiver().next();
         segment.window = self.window.offer(&self.config, next, self.free(), self.buffer.size());
-        segment.wire_size = wire_size(&segment, &self.config, None);
-        Some(segment)
+        segment.wire_size = wire_size(segment, &self.config, None);
+        Some(())
     }
 
     /// The window it would advertise.

@@ -182,22 +182,22 @@ impl Endpoint {
         self.sender.on_established(now, segment.window, rtt, self.syn_tries > 0);
     }
 
-    /// The next segment, without MPTCP option, window and wire size; call until `None`.
-    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
+    /// Writes the next segment into `segment`, without window and wire size; call until `None`. In place, because
+    /// a segment is large and this happens for every packet.
+    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer, segment: &mut Segment) -> Option<()> {
         if std::mem::take(&mut self.send_reset) {
-            return Some(Segment {
-                flags: Flags { rst: true, ack: true, ..Flags::default() },
-                ..self.header(now, self.sender.nxt())
-            });
+            self.header(now, self.sender.nxt(), segment);
+            segment.flags = Flags { rst: true, ack: true, ..Flags::default() };
+            return Some(());
         }
         match self.state {
             State::Idle | State::Dead(_) => None,
-            State::SynSent | State::SynReceived => self.syn(now),
-            State::Established => self.established_segment(now, offer),
+            State::SynSent | State::SynReceived => self.syn(now, segment),
+            State::Established => self.established_segment(now, offer, segment),
         }
     }
 
-    fn syn(&mut self, now: SimTime) -> Option<Segment> {
+    fn syn(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
         if !std::mem::take(&mut self.send_syn) {
             return None;
         }
@@ -210,60 +210,64 @@ impl Endpoint {
         if passive {
             self.receiver.acknowledge(0);
         }
-        let mut segment = self.header(now, 0);
+        self.header(now, 0, segment);
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
         segment.ack = u64::from(passive);
         segment.retransmission = self.syn_tries > 0;
-        Some(segment)
+        Some(())
     }
 
-    fn established_segment(&mut self, now: SimTime, offer: &Offer) -> Option<Segment> {
+    fn established_segment(&mut self, now: SimTime, offer: &Offer, segment: &mut Segment) -> Option<()> {
         if offer.may_send
             && let Some(transmission) = self.sender.next(now)
         {
-            return Some(self.data(now, transmission, offer));
+            self.data(now, transmission, offer, segment);
+            return Some(());
         }
         if std::mem::take(&mut self.probe_window) {
             // Below snd_una: the peer must answer with its window (RFC 9293 3.8.6.1).
-            return Some(self.bare_ack(now, self.sender.una() - 1, offer));
+            self.bare_ack(now, self.sender.una() - 1, offer, segment);
+            return Some(());
         }
         if self.receiver.ack_is_due(now) {
-            return Some(self.bare_ack(now, self.sender.nxt(), offer));
+            self.bare_ack(now, self.sender.nxt(), offer, segment);
+            return Some(());
         }
         None
     }
 
-    fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer) -> Segment {
-        let sack = self.receiver.acknowledge(offer.sack_blocks[0]);
-        let mut segment = self.header(now, transmission.seq);
+    fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, segment: &mut Segment) {
+        self.header(now, transmission.seq, segment);
+        self.receiver.acknowledge_into(offer.sack_blocks[0], &mut segment.sack);
         segment.flags = Flags { ack: true, fin: transmission.fin, ..Flags::default() };
         segment.len = transmission.len;
-        segment.sack = sack;
         segment.retransmission = transmission.retransmission;
         if transmission.dsn > 0 {
             segment.mptcp =
                 MptcpOption::Dss(Dss { data_ack: None, dsn: Some(transmission.dsn), data_fin: false });
         }
-        segment
     }
 
-    fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer) -> Segment {
-        let sack = self.receiver.acknowledge(offer.sack_blocks[1]);
-        let mut segment = self.header(now, seq);
+    fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer, segment: &mut Segment) {
+        self.header(now, seq, segment);
+        self.receiver.acknowledge_into(offer.sack_blocks[1], &mut segment.sack);
         segment.flags = Flags { ack: true, ..Flags::default() };
-        segment.sack = sack;
-        segment
     }
 
-    fn header(&self, now: SimTime, seq: u64) -> Segment {
+    /// Fills in what all segments have; nothing of what `segment` held before remains.
+    fn header(&self, now: SimTime, seq: u64, segment: &mut Segment) {
         let echo = self.receiver.ts_recent();
-        Segment {
-            subflow: self.subflow,
-            seq,
-            ack: self.receiver.next(),
-            timestamps: self.config.timestamps.then_some(Timestamps { value: now, echo }),
-            ..Segment::default()
-        }
+        segment.subflow = self.subflow;
+        segment.flags = Flags::default();
+        segment.len = 0;
+        segment.wire_size = Bytes::ZERO;
+        segment.seq = seq;
+        segment.ack = self.receiver.next();
+        segment.window = Bytes::ZERO;
+        segment.timestamps = self.config.timestamps.then_some(Timestamps { value: now, echo });
+        segment.sack.clear();
+        segment.mptcp = MptcpOption::None;
+        segment.retransmission = false;
     }
 
     /// The next deadline, `NEVER` if none.

@@ -197,13 +197,19 @@ impl Receiver {
 
     /// The segment about to leave acknowledges everything; with at most `limit` SACK blocks.
     pub fn acknowledge(&mut self, limit: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        self.acknowledge_into(limit, &mut blocks);
+        blocks
+    }
+
+    /// The same, into `blocks`, which is empty.
+    pub fn acknowledge_into(&mut self, limit: usize, blocks: &mut SackBlocks) {
         self.owed = Owed::Nothing;
         self.unacknowledged = 0;
         self.last_ack_sent = self.next;
         let duplicate = self.duplicate.take();
-        let mut blocks = SackBlocks::default();
         if !self.sack || limit == 0 || (self.out_of_order.is_empty() && duplicate.is_none()) {
-            return blocks;
+            return;
         }
         if let Some(duplicate) = duplicate {
             blocks.push(duplicate);
@@ -218,7 +224,6 @@ impl Receiver {
                 blocks.push(range);
             }
         }
-        blocks
     }
 }
 
