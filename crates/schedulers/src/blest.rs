@@ -19,9 +19,7 @@
 //! ```
 //! lambda starts at 1.2 and, at most every min_S, rises by 0.04 if data of a slower subflow was repeated elsewhere
 //! since and falls by 0.01 otherwise, within 1.0 and 1.3.
-//! Deviation: the view gives the free window; W is that plus what the usable subflows hold, and so leaves out what
-//! the receiver holds out of order: earlier to wait. Any reinjection of data that a slower subflow has carried counts
-//! as a repetition; the kernel counts its opportunistic retransmissions. Without round-trip samples, or with nothing
+//! Deviation: any reinjection of data that a slower subflow has carried counts as a repetition; the kernel counts its opportunistic retransmissions. Without round-trip samples, or with nothing
 //! in flight on F, S is used.
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
@@ -192,12 +190,6 @@ impl Lambda {
     }
 }
 
-/// The window from the Data ACK on, as far as the view shows it.
-fn whole_window(connection: &ConnectionView<'_>) -> f64 {
-    let usable = connection.subflows.iter().filter(|s| s.usable);
-    usable.map(|s| s.inflight + s.unsent).fold(connection.send_window, |sum, held| sum + held).as_f64()
-}
-
 impl Scheduler for Blest {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
         self.observe(connection.subflows);
@@ -208,7 +200,7 @@ impl Scheduler for Blest {
         };
         self.lambda.repeated |= connection.subflows.iter().any(|s| s.carried && s.srtt > fast.1.srtt);
         self.lambda.step(connection.now, self.seen[slow.0].min);
-        if self.blocks(fast, slow, whole_window(connection)) {
+        if self.blocks(fast, slow, connection.send_window.as_f64()) {
             return Decision::Wait;
         }
         Decision::Send(slow.0)
@@ -222,12 +214,11 @@ mod tests {
 
     /// One decision with a window of `window` from the Data ACK on.
     fn ask(blest: &mut Blest, subflows: &[SubflowView], window: u64, now_ms: u64) -> Decision {
-        let held: Bytes = subflows.iter().filter(|s| s.usable).map(|s| s.inflight + s.unsent).sum();
         blest.pick(&ConnectionView {
             now: SimTime::from_millis(now_ms),
             subflows,
             unassigned: Bytes(1 << 20),
-            send_window: Bytes(window) - held,
+            send_window: Bytes(window),
         })
     }
 

@@ -71,7 +71,7 @@ pub struct ConnectionView<'a> {
     pub subflows: &'a [SubflowView],
     /// Bytes written by the application and not yet given to any subflow.
     pub unassigned: Bytes,
-    /// Free bytes of the connection's send window.
+    /// Send window of the connection, counted from the Data ACK: the free part and what is outstanding.
     pub send_window: Bytes,
 }
 

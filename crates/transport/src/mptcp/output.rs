@@ -245,7 +245,7 @@ impl MptcpConnection {
             now,
             subflows: &self.views,
             unassigned: Bytes(self.send.unassigned()),
-            send_window: Bytes(self.send.window()),
+            send_window: Bytes(self.send.right.saturating_sub(self.send.una)),
         })
     }
 
