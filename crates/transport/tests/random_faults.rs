@@ -59,6 +59,18 @@ prop_compose! {
     }
 }
 
+/// Every registered congestion control, by name.
+fn any_control() -> impl Strategy<Value = &'static str> {
+    let names: Vec<_> = congestion::Registry::builtin().iter().map(|row| row.name).collect();
+    proptest::sample::select(names)
+}
+
+/// Every registered scheduler, by name.
+fn any_scheduler() -> impl Strategy<Value = &'static str> {
+    let names: Vec<_> = schedulers::Registry::builtin().iter().map(|row| row.name).collect();
+    proptest::sample::select(names)
+}
+
 fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![
         3 => Just(Reading::AtOnce),
@@ -102,7 +114,7 @@ proptest! {
     #[test]
     fn tcp_delivers_everything(
         config in tcp_config(),
-        control in prop_oneof![Just("newreno"), Just("cubic"), Just("lia")],
+        control in any_control(),
         wires in wires(1),
         faults in vec(fault(1), 0..60),
         reading in reading(),
@@ -130,8 +142,8 @@ proptest! {
     fn mptcp_delivers_everything(
         config in tcp_config(),
         (control, scheduler) in (
-            prop_oneof![Just("newreno"), Just("cubic"), Just("lia")],
-            prop_oneof![Just("minrtt"), Just("roundrobin"), Just("wrr")],
+            any_control(),
+            any_scheduler(),
         ),
         manager in path_manager(),
         (death, wide, checksum) in any::<(bool, bool, bool)>(),
@@ -155,8 +167,8 @@ proptest! {
     fn mptcp_delivers_everything_through_heavy_noise(
         config in tcp_config(),
         (control, scheduler) in (
-            prop_oneof![Just("newreno"), Just("cubic"), Just("lia")],
-            prop_oneof![Just("minrtt"), Just("roundrobin"), Just("wrr")],
+            any_control(),
+            any_scheduler(),
         ),
         (death, wide) in any::<(bool, bool)>(),
         (paths, subflows) in prop_oneof![Just((1, 8u32)), Just((2, 4)), Just((4, 2)), Just((8, 1)), Just((3, 1))],
