@@ -178,21 +178,7 @@ impl CongestionControl for Olia {
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.window.restart(restart_window);
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set(cwnd);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh_bytes()
-    }
+    crate::reno::window_methods!();
 
     fn loss_interval(&self) -> f64 {
         self.between_losses.max(self.since_loss()) as f64

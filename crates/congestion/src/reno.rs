@@ -151,3 +151,24 @@ impl Window {
 pub(crate) fn may_grow(ack: &Ack) -> bool {
     ack.cwnd_limited && ack.acked > Bytes::ZERO
 }
+/// The methods of a controller that it leaves to its field `window`, inside its `impl CongestionControl`.
+macro_rules! window_methods {
+    () => {
+        fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
+            self.window.restart(restart_window);
+        }
+
+        fn set_cwnd(&mut self, cwnd: Bytes) {
+            self.window.set(cwnd);
+        }
+
+        fn cwnd(&self) -> Bytes {
+            self.window.cwnd_bytes()
+        }
+
+        fn ssthresh(&self) -> Bytes {
+            self.window.ssthresh_bytes()
+        }
+    };
+}
+pub(crate) use window_methods;

@@ -174,21 +174,7 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.window.restart(restart_window);
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set(cwnd);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh_bytes()
-    }
+    crate::reno::window_methods!();
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use network::record::RunRecord;
-use network::{Observe, World};
+use network::{Observe, Routes, Topology, World};
 use scenario::{Document, Registries};
 use trace::SeriesKey;
 use units::Bytes;
@@ -137,5 +137,20 @@ fn every_profile_completes_a_transfer() {
             assert_eq!(flow.subflows.len(), n);
             assert!(!flow.fell_back && flow.failure.is_none());
         }
+    }
+}
+
+/// The demonstration that is shipped, not a copy of it: from each terminal to its partner lead 3 * 4 * 6 * 4 * 3 ways.
+#[test]
+fn the_shipped_layered_graph_has_864_paths() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/layered-graph.toml");
+    let text = std::fs::read_to_string(file).expect("a shipped scenario");
+    let document =
+        Document::parse(&text, file, &[], &Registries::builtin()).unwrap_or_else(|e| panic!("{e}"));
+    let scenario = document.scenario;
+    let forward = scenario.nodes.iter().map(|node| node.forward);
+    let mut routes = Routes::new(Topology::new(forward, scenario.cables.iter().map(|cable| cable.ends)));
+    for flow in &scenario.flows {
+        assert_eq!(routes.path_count(flow.from, flow.to), 864, "{}", flow.name);
     }
 }
