@@ -13,7 +13,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test bench clean build format check-rust test-rust check-python test-python
+.PHONY: demo test bench clean build format check-rust test-rust test-example check-python test-python test-rain
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -35,7 +35,7 @@ $(VENV)/.extension: $(VENV)/.requirements $(SOURCES)
 	@$(BIN)/ropewalk schema > scenarios/ropewalk.schema.json
 	@touch $@
 
-test: check-rust test-rust check-python test-python
+test: check-rust test-rust test-example check-python test-python
 	@echo "all checks passed"
 
 check-rust:
@@ -49,6 +49,15 @@ check-rust:
 test-rust:
 	cargo test --workspace --locked --quiet
 
+# A crate outside the workspace, with the workspace's versions of everything.
+EXAMPLE := --manifest-path examples/own-algorithms/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)
+
+test-example:
+	cp Cargo.lock examples/own-algorithms/Cargo.lock
+	cargo fmt --check --manifest-path examples/own-algorithms/Cargo.toml
+	cargo test --quiet $(EXAMPLE)
+	cargo run --quiet $(EXAMPLE)
+
 check-python: $(VENV)/.requirements
 	$(BIN)/ruff check --quiet python tests tools
 	$(BIN)/ruff format --quiet --check python tests tools
@@ -57,6 +66,11 @@ check-python: $(VENV)/.requirements
 
 test-python: build
 	$(BIN)/pytest --quiet
+
+# Apart from the others because the maps of the ITU-R are a download of 160 MB; without them these tests are skipped.
+test-rain: build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-rain.txt
+	$(BIN)/pytest --quiet tests/test_rain.py
 
 bench:
 	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }

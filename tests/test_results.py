@@ -20,7 +20,16 @@ def test_tables_have_units_in_their_names_and_one_row_per_thing(results: rw.Resu
     assert results.links.height == 3 * 4
     assert results.runs["run"].to_list() == [1, 2, 3]
     assert {"goodput_bit_s", "delay_p95_s", "ofo_max_bytes", "benefit_vs_best"} <= set(results.flows.columns)
-    assert results.series.columns == ["run", "flow", "subflow", "link", "t_s", "metric", "value"]
+    assert results.series.columns == [
+        "run",
+        "flow",
+        "connection",
+        "subflow",
+        "link",
+        "t_s",
+        "metric",
+        "value",
+    ]
     assert list(results.traces) == [1, 2, 3]
 
 

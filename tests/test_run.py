@@ -42,7 +42,7 @@ def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Pa
     summary: dict[str, Any] = json.loads(done.stdout)
     assert list(summary) == [
         *("scenario", "model_version", "seeds", "duration_s", "events", "packet_hops", "cpu_s"),
-        *("flows", "subflows", "links"),
+        *("flows", "measures", "pages", "subflows", "links"),
     ]
     assert summary["scenario"] == "small"
     assert summary["seeds"] == [1, 2, 3]
@@ -67,8 +67,9 @@ def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Pa
     assert all(map(is_estimate, benefit.values()))
     assert summary["flows"][1]["aggregation_benefit"] is None
     for subflow in summary["subflows"]:
-        assert list(subflow) == ["flow", "subflow", "path", "goodput_bit_s", "share", "srtt_s", "cwnd_bytes"]
-        assert all(is_estimate(subflow[key]) for key in list(subflow)[3:])
+        keys = ["flow", "connection", "subflow", "path", "goodput_bit_s", "share", "srtt_s", "cwnd_bytes"]
+        assert list(subflow) == keys
+        assert all(is_estimate(subflow[key]) for key in list(subflow)[4:])
     assert [(s["flow"], s["subflow"], s["path"]) for s in summary["subflows"][:2]] == [
         ("upload", 0, "a"),
         ("upload", 1, "b"),

@@ -3,10 +3,18 @@
 import math
 
 import pytest
+import scipy.stats
 
 from ropewalk.statistics import (
+    alike,
+    box,
+    describe,
     estimate,
+    holm,
+    jain,
+    largest_gap,
     largest_z_score,
+    paired,
     pooled,
     sample_sd,
     student_half_width,
@@ -73,3 +81,90 @@ def test_three_sigma_among_twenty() -> None:
     assert result.kept == values[:19]
     assert without_outliers([]).kept == []
     assert without_outliers([2.0, 2.0]).dropped == []
+
+
+def test_jain() -> None:
+    assert jain([1.0, 1.0, 1.0, 1.0]) == 1.0
+    assert jain([1.0, 0.0, 0.0, 0.0]) == 0.25
+    assert jain([1.0, 2.0, 3.0]) == pytest.approx(36 / 42)
+    with pytest.raises(ValueError, match="not defined"):
+        jain([0.0, 0.0])
+
+
+def test_quantiles_are_interpolated() -> None:
+    """Type 7 on 1..5: the quantile q lies at 1 + 4 q."""
+    found = describe([5.0, 1.0, 4.0, 2.0, 3.0])
+    assert found is not None
+    assert (found.p5, found.p25, found.median, found.p75, found.p95) == pytest.approx((1.2, 2, 3, 4, 4.8))
+    assert (found.n, found.mean) == (5, 3.0)
+    assert found.sd == pytest.approx(math.sqrt(2.5))
+    assert describe([]) is None
+    one = describe([7.0])
+    assert one is not None
+    assert (one.sd, one.ci95, one.p5, one.p95) == (None, None, 7.0, 7.0)
+
+
+def test_box_plot() -> None:
+    """Quartiles 2.75 and 7.25 (type 7 of ten values): fences at -4 and 14."""
+    found = box([1.0, 2.0, 2.0, 5.0, 5.0, 5.0, 6.0, 7.666667, 14.0, 14.5])
+    assert found is not None
+    assert found.p25 == pytest.approx(2.75)
+    assert found.p75 == pytest.approx(7.25)
+    assert (found.low, found.high, found.fliers) == (1.0, 14.0, [14.5])
+    assert box([]) is None
+
+
+A = {1: 10.1, 2: 12.0, 3: 9.5, 4: 11.2, 5: 10.9}
+B = {1: 9.8, 2: 11.1, 3: 9.6, 4: 10.1, 5: 10.2}
+
+
+def test_paired_differences() -> None:
+    """Differences 0.3, 0.9, -0.1, 1.1, 0.7: mean 0.58, sd 0.48166; t = 2.6926 with 4 degrees of freedom."""
+    found = paired(A, B)
+    assert found is not None
+    assert found.n == 5
+    assert found.mean == pytest.approx(0.58)
+    assert found.ci95 == pytest.approx(2.776445 * 0.481664 / math.sqrt(5), rel=1e-5)
+    expected = scipy.stats.ttest_rel(list(A.values()), list(B.values()))
+    assert found.p == pytest.approx(float(expected.pvalue), rel=1e-9)
+    ranks = paired(A, B, "wilcoxon")
+    assert ranks is not None
+    # One negative difference, the smallest: W = 1, and 2 * 2 of the 32 signs are at least as extreme.
+    assert ranks.p == pytest.approx(4 / 32)
+
+
+def test_pairs_that_are_none() -> None:
+    found = paired(A | {6: 1.0}, B | {7: 1.0})
+    assert found is not None
+    assert found.n == 5
+    assert paired(A, {9: 1.0}) is None
+    one = paired({1: 3.0}, {1: 1.0})
+    assert one is not None
+    assert (one.mean, one.ci95, one.p) == (2.0, None, None)
+    same, shifted = paired(A, A), paired({1: 2.0, 2: 3.0}, {1: 1.0, 2: 2.0})
+    assert same is not None
+    assert shifted is not None
+    assert (same.p, shifted.p) == (1.0, 0.0)
+
+
+def test_holm() -> None:
+    """Holm 1979: 0.01 * 4, then 0.03 * 3 and so on, never less than the one before."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_groups_that_do_not_differ() -> None:
+    low = {seed: 1.0 + 0.01 * (seed % 3) for seed in range(12)}
+    high = {seed: 2.0 + 0.01 * (seed % 4) for seed in range(12)}
+    noisy = {seed: (0.2 if seed % 2 else 2.8) for seed in range(12)}
+    # The noisy one differs from neither, those two differ from each other.
+    assert alike([low, high, noisy]) == [[1, 2], [2, 0]]
+    assert alike([low, low, high]) == [[2], [0, 1]]
+    assert alike([low]) == [[0]]
+
+
+def test_gap_between_pooled_groups() -> None:
+    assert largest_gap([1.0, 1.5, 2.0], 0.5) == 2.0
+    assert largest_gap([1.0, 1.0], 0.0) == 0.0
+    assert largest_gap([1.0, 1.1], 0.0) == math.inf

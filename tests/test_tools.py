@@ -11,6 +11,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "tools"))
 
 import lengths
+import links
 
 
 def test_long_files_and_functions_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +34,27 @@ def test_this_project_keeps_the_limits() -> None:
     done = subprocess.run([sys.executable, str(tool)], capture_output=True, text=True, check=False)
     assert done.stdout == ""
     assert done.returncode == 0
+
+
+def test_dead_links_and_unlisted_pages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(
+        "# A `b`, c\n[gone](docs/gone.md) [top](#a-b-c) [no](#b)\n`[x](y)` <https://e.org> [z](https://e.org)\n"
+        "```\n[x](y)\n```\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "docs" / "README.md").write_text(
+        "[up](../README.md#a-b-c) [`one`](one.md)\n", encoding="utf-8"
+    )
+    (tmp_path / "docs" / "one.md").write_text("# One\n", encoding="utf-8")
+    (tmp_path / "docs" / "two.md").write_text("# Two\n", encoding="utf-8")
+    monkeypatch.setattr(links, "ROOT", tmp_path)
+    assert list(links.complaints()) == [
+        "README.md:2: docs/gone.md leads nowhere",
+        "README.md:2: #b has no such heading",
+        "docs/README.md: does not list docs/two.md",
+    ]
+
+
+def test_this_project_has_no_dead_links() -> None:
+    assert list(links.complaints()) == []

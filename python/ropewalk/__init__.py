@@ -14,6 +14,8 @@ from ropewalk.scenario import Scenario
 
 if TYPE_CHECKING:
     from ropewalk.results import Results
+    from ropewalk.study import Study
+    from ropewalk.study.results import StudyResults
 
 __all__ = [
     "MODEL_VERSION",
@@ -22,6 +24,8 @@ __all__ = [
     "RunFailed",
     "Scenario",
     "ScenarioError",
+    "Study",
+    "StudyResults",
     "__version__",
 ]
 
@@ -32,4 +36,12 @@ def __getattr__(name: str) -> object:
         from ropewalk.results import Results
 
         return Results
+    if name == "Study":
+        from ropewalk.study import Study
+
+        return Study
+    if name == "StudyResults":
+        from ropewalk.study.results import StudyResults
+
+        return StudyResults
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

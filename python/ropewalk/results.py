@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import _core, store
+from ropewalk.statistics import jain
 from ropewalk.summary import Summary, summarise
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ropewalk.plots import Plots
     from ropewalk.scenario import Scenario
 
-TABLES = ("runs", "flows", "subflows", "links", "messages", "delays", "series")
+TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages", "delays", "series")
 """Names of the tables, as attributes of `Results` and as Parquet files."""
 
 
@@ -61,7 +63,7 @@ class Results:
         """Takes over what the Rust side hands out."""
         totals = Totals(output.events, output.packet_hops, output.cpu_s)
         tables = {name: pl.DataFrame(columns) for name, columns in output.tables}
-        tables["series"] = tables["series"].with_columns(pl.col("subflow").cast(pl.Int64))
+        tables["series"] = tables["series"].with_columns(pl.col("connection", "subflow").cast(pl.Int64))
         study = Study(scenario, seeds, _core.MODEL_VERSION, totals)
         return cls(study, tables, dict(output.traces))
 
@@ -77,7 +79,7 @@ class Results:
 
     @property
     def subflows(self) -> pl.DataFrame:
-        """One row per seed, flow and subflow; plain TCP has one subflow."""
+        """One row per seed, flow, connection and subflow; plain TCP has one subflow."""
         return self.tables["subflows"]
 
     @property
@@ -91,6 +93,16 @@ class Results:
         return self.tables["messages"]
 
     @property
+    def measures(self) -> pl.DataFrame:
+        """Delays, jitter and late share of messages: one row per seed, flow and kind of message."""
+        return self.tables["measures"]
+
+    @property
+    def pages(self) -> pl.DataFrame:
+        """One row per page that an application fetched."""
+        return self.tables["pages"]
+
+    @property
     def delays(self) -> pl.DataFrame:
         """Histograms of the delay from application write to in-order delivery: bytes per bucket."""
         return self.tables["delays"]
@@ -99,6 +111,29 @@ class Results:
     def series(self) -> pl.DataFrame:
         """Time series in long form: one row per sample."""
         return self.tables["series"]
+
+    def jain(self, flows: Sequence[str] | None = None) -> dict[int, float]:
+        """Jain's index over the goodputs of `flows` (all but baselines if none are named), by seed.
+
+        Raises:
+            ValueError: a flow does not exist.
+        """
+        names = self.flows["flow"].unique().to_list()
+        group = [name for name in names if "@" not in name] if flows is None else list(flows)
+        if missing := set(group) - set(names):
+            raise ValueError(
+                f"there is no flow {', '.join(sorted(missing))}; flows: {', '.join(sorted(names))}"
+            )
+        chosen = self.flows.filter(pl.col("flow").is_in(group))
+        groups = chosen.partition_by("run", maintain_order=True)
+        return {one["run"][0]: jain(one["goodput_bit_s"].fill_null(0.0).to_list()) for one in groups}
+
+    def shares(self) -> pl.DataFrame:
+        """Share of each path in the payload that reached the receiver: one row per seed, flow and path."""
+        keys = ["run", "flow", "path"]
+        by_path = self.subflows.group_by(keys, maintain_order=True).agg(pl.col("goodput_bit_s").sum())
+        total = pl.col("goodput_bit_s").sum().over("run", "flow")
+        return by_path.select(*keys, (pl.col("goodput_bit_s") / total).alias("share"))
 
     @property
     def totals(self) -> Totals:

@@ -92,6 +92,10 @@ class Scenario:
         """The scenario with every default filled in: TOML that gives the same results."""
         return self._document.to_toml()
 
+    def whole(self) -> str:
+        """As `show`, with the content of each file in the place of its path: it needs no other file."""
+        return self._document.to_whole_toml()
+
     def run(
         self,
         seeds: int | Iterable[int] | None = None,

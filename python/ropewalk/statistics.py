@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class EstimateDict(TypedDict):
@@ -114,3 +114,165 @@ def without_outliers(values: Sequence[float], threshold: float = 3.0) -> Without
     dropped = [value for value in values if abs(value - mean) / sd > threshold]
     kept = [value for value in values if abs(value - mean) / sd <= threshold]
     return WithoutOutliers(kept, dropped, bound)
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's fairness index: 1 if all are equal, 1/n if one has everything (Jain, Chiu, Hawe 1984).
+
+    Raises:
+        ValueError: no values, or all are zero.
+    """
+    squares = math.fsum(value**2 for value in values)
+    if squares == 0.0:
+        raise ValueError("the fairness of nothing is not defined")
+    return math.fsum(values) ** 2 / (len(values) * squares)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A sample in figures. Quantiles are interpolated linearly (type 7 of Hyndman and Fan 1996)."""
+
+    n: int
+    mean: float
+    sd: float | None
+    """With n - 1 in the denominator; None with one value."""
+    ci95: float | None
+    min: float
+    p5: float
+    p25: float
+    median: float
+    p75: float
+    p95: float
+    max: float
+
+
+def describe(values: Sequence[float]) -> Description | None:
+    """All figures of a sample; None if it is empty."""
+    found = estimate(values)
+    if found is None:
+        return None
+    import numpy as np
+
+    sd = sample_sd(values) if len(values) > 1 else None
+    p5, p25, median, p75, p95 = map(float, np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]))
+    return Description(found.n, found.mean, sd, found.ci95, found.min, p5, p25, median, p75, p95, found.max)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box plot after Tukey: whiskers end at the last value within 1.5 interquartile ranges of the box."""
+
+    low: float
+    p25: float
+    median: float
+    p75: float
+    high: float
+    fliers: list[float]
+    """Values beyond the whiskers, in order."""
+
+
+def box(values: Sequence[float]) -> Box | None:
+    """The numbers of a box plot; None of an empty sample."""
+    found = describe(values)
+    if found is None:
+        return None
+    reach = 1.5 * (found.p75 - found.p25)
+    inside = [value for value in values if found.p25 - reach <= value <= found.p75 + reach]
+    fliers = sorted(value for value in values if not found.p25 - reach <= value <= found.p75 + reach)
+    return Box(min(inside), found.p25, found.median, found.p75, max(inside), fliers)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Differences of two samples under the same seeds."""
+
+    n: int
+    """Pairs."""
+    mean: float
+    """Mean of first minus second."""
+    ci95: float | None
+    """Half width of its interval; None with one pair."""
+    p: float | None
+    """Two-sided significance of its being zero; None with one pair."""
+
+
+def paired(first: Mapping[int, float], second: Mapping[int, float], test: str = "t") -> Paired | None:
+    """Compares two samples seed by seed; seeds that one of them lacks do not count. None without any pair.
+
+    Args:
+        first: seed to value.
+        second: seed to value.
+        test: `t` of Student, or `wilcoxon` (signed ranks).
+    """
+    differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
+    found = estimate(differences)
+    if found is None:
+        return None
+    if found.n == 1:
+        return Paired(1, found.mean, None, None)
+    sd = sample_sd(differences)
+    if not any(differences):
+        p = 1.0
+    elif test == "wilcoxon":
+        from scipy.stats import wilcoxon
+
+        p = float(wilcoxon(differences).pvalue)
+    elif sd == 0.0:
+        p = 0.0
+    else:
+        from scipy.special import stdtr
+
+        p = 2 * float(stdtr(found.n - 1, -abs(found.mean) / (sd / math.sqrt(found.n))))
+    return Paired(found.n, found.mean, found.ci95, p)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Significances of a family of tests after Holm's step-down correction (Holm 1979), in their order."""
+    order = sorted(range(len(ps)), key=lambda index: ps[index])
+    adjusted = [0.0] * len(ps)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, ps[index] * (len(ps) - rank)))
+        adjusted[index] = largest
+    return adjusted
+
+
+def alike(
+    samples: Sequence[Mapping[int, float]], alpha: float = 0.05, test: str = "t", correction: str = "holm"
+) -> list[list[int]]:
+    """Groups of samples that do not differ: paired tests of all pairs, corrected for their number.
+
+    A sample may be in several groups; two samples share one exactly if their difference is not significant.
+    The groups are found by insertion and absorption (Piepho 2004), best mean first.
+
+    Returns:
+        indices into `samples`; groups in the order of their largest mean.
+    """
+    means = [math.fsum(sample.values()) / len(sample) if sample else -math.inf for sample in samples]
+    order = sorted(range(len(samples)), key=lambda index: -means[index])
+    pairs = [(a, b) for place, a in enumerate(order) for b in order[place + 1 :]]
+    found = [paired(samples[a], samples[b], test) for a, b in pairs]
+    raw = [1.0 if pair is None or pair.p is None else pair.p for pair in found]
+    ps = holm(raw) if correction == "holm" else raw
+    groups: list[frozenset[int]] = [frozenset(order)]
+    for (a, b), p in zip(pairs, ps, strict=True):
+        if p >= alpha:
+            continue
+        split = [part for group in groups for part in _without_both(group, a, b)]
+        groups = [group for group in dict.fromkeys(split) if not any(group < other for other in split)]
+    rank = {index: place for place, index in enumerate(order)}
+    listed = [sorted(group, key=rank.__getitem__) for group in groups]
+    return sorted(listed, key=lambda group: [rank[index] for index in group])
+
+
+def _without_both(group: frozenset[int], a: int, b: int) -> list[frozenset[int]]:
+    return [group - {a}, group - {b}] if a in group and b in group else [group]
+
+
+def largest_gap(means: Sequence[float], sd: float) -> float:
+    """How many standard deviations the two means lie apart that are furthest from each other.
+
+    Pooling is meant for groups that are no more than three apart.
+    """
+    spread = max(means) - min(means)
+    return spread / sd if sd > 0.0 else (math.inf if spread > 0.0 else 0.0)

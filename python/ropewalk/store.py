@@ -42,7 +42,7 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
         staging = Path(name)
         for table, rows in results.tables.items():
             rows.write_parquet(staging / f"{table}.parquet")
-        (staging / SCENARIO).write_text(results.study.scenario.show(), encoding="utf-8")
+        (staging / SCENARIO).write_text(results.study.scenario.whole(), encoding="utf-8")
         (staging / TRACES).mkdir()
         for seed, text in results.traces.items():
             (staging / TRACES / f"seed-{seed}.txt").write_text(text, encoding="utf-8")

@@ -51,10 +51,37 @@ class FlowSummary(TypedDict):
     aggregation_benefit: Benefit | None
 
 
+class MeasureSummary(TypedDict):
+    """One kind of message of one flow."""
+
+    flow: str
+    what: str
+    sent: EstimateDict | None
+    delivered: EstimateDict | None
+    delay_mean_s: EstimateDict | None
+    delay_p50_s: EstimateDict | None
+    delay_p95_s: EstimateDict | None
+    delay_p99_s: EstimateDict | None
+    jitter_s: EstimateDict | None
+    late: EstimateDict | None
+
+
+class PageSummary(TypedDict):
+    """One page, over all that were fetched of it."""
+
+    flow: str
+    name: str
+    pages: int
+    complete: int
+    load_time_s: EstimateDict | None
+    """Over the means of the replications."""
+
+
 class SubflowSummary(TypedDict):
     """One subflow."""
 
     flow: str
+    connection: int
     subflow: int
     path: str | None
     goodput_bit_s: EstimateDict | None
@@ -84,6 +111,8 @@ class Summary(TypedDict):
     packet_hops: int
     cpu_s: float
     flows: list[FlowSummary]
+    measures: list[MeasureSummary]
+    pages: list[PageSummary]
     subflows: list[SubflowSummary]
     links: list[LinkSummary]
 
@@ -100,7 +129,9 @@ def summarise(results: Results) -> Summary:
         packet_hops=study.totals.packet_hops,
         cpu_s=study.totals.cpu_s,
         flows=[_flow(group) for group in _groups(results.flows, "flow")],
-        subflows=[_subflow(group) for group in _groups(results.subflows, "flow", "subflow")],
+        measures=[_measure(group) for group in _groups(results.measures, "flow", "what")],
+        pages=[_page(group) for group in _groups(results.pages, "flow", "name")],
+        subflows=[_subflow(group) for group in _groups(results.subflows, "flow", "connection", "subflow")],
         links=[_link(group) for group in _groups(results.links, "link")],
     )
 
@@ -141,10 +172,39 @@ def _flow(group: pl.DataFrame) -> FlowSummary:
     )
 
 
+def _measure(group: pl.DataFrame) -> MeasureSummary:
+    return MeasureSummary(
+        flow=group["flow"][0],
+        what=group["what"][0],
+        sent=_estimate(group, "sent"),
+        delivered=_estimate(group, "delivered"),
+        delay_mean_s=_estimate(group, "delay_mean_s"),
+        delay_p50_s=_estimate(group, "delay_p50_s"),
+        delay_p95_s=_estimate(group, "delay_p95_s"),
+        delay_p99_s=_estimate(group, "delay_p99_s"),
+        jitter_s=_estimate(group, "jitter_s"),
+        late=_estimate(group, "late"),
+    )
+
+
+def _page(group: pl.DataFrame) -> PageSummary:
+    # Pages of one replication are not independent of each other.
+    of_runs = [run["load_time_s"].mean() for run in group.partition_by("run", maintain_order=True)]
+    found = estimate(value for value in of_runs if isinstance(value, float))
+    return PageSummary(
+        flow=group["flow"][0],
+        name=group["name"][0],
+        pages=group.height,
+        complete=group["load_time_s"].drop_nulls().len(),
+        load_time_s=None if found is None else found.to_dict(),
+    )
+
+
 def _subflow(group: pl.DataFrame) -> SubflowSummary:
     paths = group["path"].unique().to_list()
     return SubflowSummary(
         flow=group["flow"][0],
+        connection=group["connection"][0],
         subflow=group["subflow"][0],
         path=paths[0] if len(paths) == 1 else None,
         goodput_bit_s=_estimate(group, "goodput_bit_s"),

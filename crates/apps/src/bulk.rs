@@ -1,12 +1,13 @@
-//! Bulk transfer: as much as the connection takes, by size, by duration, or to the end of the run.
+//! Bulk transfer: as much as the connections take, by size, by duration, or to the end of the run; once, or again and
+//! again with time to think in between.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options};
 
-use crate::{Algorithm, App, SenderView, Wish};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Mistake, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "bulk",
-    summary: "one transfer as fast as it goes, by size, by duration, or to the end of the run",
+    summary: "transfers as fast as it goes, by size, by duration, or to the end of the run",
     source: "iperf-like transfer",
     notes: "",
     options: &[
@@ -14,7 +15,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
             name: "size",
             kind: OptionKind::Size,
             default: Some("unlimited"),
-            doc: "bytes to send; the flow completes when all are delivered",
+            doc: "bytes to send; the transfer completes when all are delivered",
         },
         OptionSpec {
             name: "duration",
@@ -28,77 +29,198 @@ pub(crate) const ROW: Algorithm = Algorithm {
             default: Some("unlimited"),
             doc: "rate at which the receiving application reads; the rest waits in the receive buffer",
         },
+        OptionSpec {
+            name: "repeat",
+            kind: OptionKind::Integer { min: 1, max: 1_000_000 },
+            default: Some("1"),
+            doc: "transfers of `size`, one after the other",
+        },
+        OptionSpec {
+            name: "think",
+            kind: OptionKind::Duration,
+            default: Some("0s"),
+            doc: "time from the end of a transfer to the start of the next",
+        },
+        OptionSpec {
+            name: "connections",
+            kind: OptionKind::Integer { min: 1, max: 256 },
+            default: Some("1"),
+            doc: "parallel connections, among which each transfer is split equally",
+        },
     ],
-    build: |options| {
-        Box::new(Bulk::new(options.size("size"), options.duration("duration"), options.rate("read_rate")))
-    },
+    build: |options| Box::new(Bulk::new(options)),
 };
 
-/// Keeps the send buffer full.
+/// Tag of the wake-up at the end of `duration`.
+const OVER: u64 = 0;
+/// Tag of the wake-up at the end of a think time.
+const NEXT: u64 = 1;
+
+/// Keeps the send buffers full.
 #[derive(Clone, Debug)]
 pub struct Bulk {
     size: Bytes,
     duration: Nanos,
     read_rate: BitsPerSecond,
+    repeat: u64,
+    think: Nanos,
+    connections: u64,
+    opened: Vec<ConnectionId>,
+    /// Parts of the present transfer that have not arrived, and when it began.
+    missing: u64,
+    began: units::SimTime,
 }
 
 impl Bulk {
-    /// `Bytes::MAX`, the longest duration and the largest rate stand for "no limit".
-    pub fn new(size: Bytes, duration: Nanos, read_rate: BitsPerSecond) -> Self {
-        Self { size, duration, read_rate }
+    /// As the options of its row say. `Bytes::MAX`, the longest duration and the largest rate stand for "no limit".
+    pub fn new(options: &Options) -> Self {
+        Self {
+            size: options.size("size"),
+            duration: options.duration("duration"),
+            read_rate: options.rate("read_rate"),
+            repeat: options.integer("repeat"),
+            think: options.duration("think"),
+            connections: options.integer("connections"),
+            opened: Vec::new(),
+            missing: 0,
+            began: units::SimTime::ZERO,
+        }
+    }
+
+    /// The part of a transfer that connection `i` carries: parts differ by a byte at most.
+    fn part(&self, i: u64) -> Bytes {
+        if self.size == Bytes::MAX {
+            return Bytes::MAX;
+        }
+        Bytes(self.size.0 / self.connections + u64::from(i < self.size.0 % self.connections))
+    }
+
+    fn transfer(&mut self, desk: &mut dyn Desk) {
+        self.repeat -= 1;
+        self.began = desk.now();
+        self.missing = 0;
+        for (i, &connection) in (0..).zip(&self.opened) {
+            let size = self.part(i);
+            if size > Bytes::ZERO {
+                desk.send(connection, Side::Sender, Message { size, tag: i, log: None });
+                self.missing += 1;
+            }
+            if self.repeat == 0 {
+                desk.close(connection, Side::Sender);
+            }
+        }
+        if self.repeat == 0 {
+            desk.finish();
+        }
     }
 }
 
 impl App for Bulk {
-    fn poll_write(&mut self, view: &SenderView) -> Wish {
-        let stop = view.stop.min(view.started + self.duration);
-        let left = self.size.saturating_sub(view.written);
-        if view.now >= stop {
-            return Wish { write: Bytes::ZERO, close: true, wake: SimTime::NEVER };
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                self.opened = (0..self.connections).map(|_| desk.open()).collect();
+                if self.duration != Nanos(u64::MAX) {
+                    desk.wake(desk.now() + self.duration, OVER);
+                }
+                self.transfer(desk);
+            }
+            Event::Wake(OVER) => desk.stop(),
+            Event::Wake(_) => self.transfer(desk),
+            Event::Arrived { .. } => {
+                self.missing -= 1;
+                if self.missing > 0 {
+                    return;
+                }
+                let delay = Some(desk.now().since(self.began));
+                desk.log(Measurement {
+                    what: "transfer",
+                    size: self.size,
+                    start: self.began,
+                    ended: true,
+                    delay,
+                });
+                if self.repeat > 0 {
+                    desk.wake(desk.now() + self.think, NEXT);
+                }
+            }
+            Event::Accepted { .. } => {}
         }
-        let write = left.min(view.space);
-        // With data left, the deadline must be met even if no space ever appears.
-        let close = write == left && self.size != Bytes::MAX;
-        Wish { write, close, wake: if close { SimTime::NEVER } else { stop } }
     }
 
     fn read_rate(&self) -> Option<BitsPerSecond> {
         (self.read_rate.0 != u64::MAX).then_some(self.read_rate)
     }
 
-    fn total(&self) -> Option<Bytes> {
-        (self.size != Bytes::MAX).then_some(self.size)
+    fn talks_both_ways(&self) -> bool {
+        false
+    }
+
+    fn mistake(&self) -> Option<Mistake> {
+        (self.size == Bytes::MAX && self.repeat > 1).then(|| Mistake {
+            option: "repeat",
+            message: format!("repeat = {}, but a transfer of unlimited size never ends", self.repeat),
+            help: "give the transfer a `size`, or remove `repeat`".into(),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use units::{OptionValue, SimTime};
+
     use super::*;
+    use crate::testing::{Asked, Script};
 
-    fn view(now: u64, written: u64, space: u64) -> SenderView {
-        SenderView {
-            now: SimTime::from_secs(now),
-            started: SimTime::ZERO,
-            stop: SimTime::from_secs(30),
-            written: Bytes(written),
-            space: Bytes(space),
-        }
+    fn bulk(set: &[(&str, OptionValue)]) -> Bulk {
+        let options = Options::defaults(ROW.options);
+        Bulk::new(&set.iter().fold(options, |options, (name, value)| options.with(name, value.clone())))
     }
 
     #[test]
-    fn by_size_it_closes_with_the_last_byte() {
-        let mut app = Bulk::new(Bytes(1000), Nanos(u64::MAX), BitsPerSecond(u64::MAX));
-        let wish = app.poll_write(&view(0, 0, 600));
-        assert_eq!((wish.write, wish.close), (Bytes(600), false));
-        let wish = app.poll_write(&view(0, 600, 600));
-        assert_eq!((wish.write, wish.close), (Bytes(400), true));
-        assert_eq!(app.total(), Some(Bytes(1000)));
+    fn by_size_it_closes_behind_the_last_byte() {
+        let mut script = Script::new(bulk(&[("size", OptionValue::Size(Bytes(1000)))]));
+        script.start();
+        let sent = Asked::Send(0, Side::Sender, Message { size: Bytes(1000), tag: 0, log: None });
+        assert_eq!(script.take(), [Asked::Open(0), sent, Asked::Close(0, Side::Sender), Asked::Finish]);
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        let [Asked::Log(row)] = script.take()[..] else { panic!() };
+        assert_eq!((row.size, row.delay), (Bytes(1000), Some(Nanos::from_secs(2))));
     }
 
     #[test]
-    fn by_duration_it_closes_on_time() {
-        let mut app = Bulk::new(Bytes::MAX, Nanos::from_secs(5), BitsPerSecond(u64::MAX));
-        assert_eq!(app.poll_write(&view(0, 0, 600)).wake, SimTime::from_secs(5));
-        assert!(app.poll_write(&view(5, 600, 600)).close);
+    fn by_duration_it_stops_on_time() {
+        let duration = OptionValue::Duration(Nanos::from_secs(5));
+        let mut script = Script::new(bulk(&[("duration", duration)]));
+        script.start();
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(5)));
+        script.take();
+        script.wake();
+        assert_eq!(script.take(), [Asked::Stop]);
+    }
+
+    #[test]
+    fn repeated_and_split_equally() {
+        let mut script = Script::new(bulk(&[
+            ("size", OptionValue::Size(Bytes(1001))),
+            ("repeat", OptionValue::Integer(2)),
+            ("think", OptionValue::Duration(Nanos::from_secs(3))),
+            ("connections", OptionValue::Integer(2)),
+        ]));
+        script.start();
+        let send = |i, size| {
+            let message = Message { size: Bytes(size), tag: u64::from(i), log: None };
+            Asked::Send(i, Side::Sender, message)
+        };
+        assert_eq!(script.take(), [Asked::Open(0), Asked::Open(1), send(0, 501), send(1, 500)]);
+        script.arrive(SimTime::from_secs(1), 0, Side::Receiver);
+        assert!(script.take().is_empty(), "the other half is missing");
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(5)));
+        script.take();
+        script.wake();
+        let closes = [Asked::Close(0, Side::Sender), Asked::Close(1, Side::Sender)];
+        let [second, third] = closes;
+        assert_eq!(script.take(), [send(0, 501), second, send(1, 500), third, Asked::Finish]);
     }
 }

@@ -2,7 +2,7 @@
 
 use units::{Family, Options};
 
-use crate::{App, bulk};
+use crate::{App, bulk, ftp, game, http, iperf, onoff, player, probe, replay, video};
 
 /// The applications.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,19 @@ pub enum Apps {}
 
 impl Family for Apps {
     type Build = fn(&Options) -> Box<dyn App>;
-    const BUILTIN: &'static [Algorithm] = &[bulk::ROW];
+    const BUILTIN: &'static [Algorithm] = &[
+        bulk::ROW,
+        iperf::ROW,
+        ftp::ROW,
+        http::ROW,
+        onoff::ROW,
+        video::ROW,
+        player::ROW,
+        game::ROW,
+        replay::ROW,
+        probe::SOCKPERF,
+        probe::PING,
+    ];
 }
 
 /// A row of the registry; `build` makes the application of one flow.

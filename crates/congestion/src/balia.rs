@@ -110,6 +110,10 @@ impl CongestionControl for Balia {
         self.window.time_out(loss, ssthresh);
     }
 
+    fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        report("alpha", Rates::of(self.window.cwnd, paths).map_or(1.0, |rates| rates.alpha()));
+    }
+
     crate::reno::window_methods!();
 }
 

@@ -287,12 +287,25 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.window.set_ssthresh(ssthresh);
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }
 
     fn ssthresh(&self) -> Bytes {
         self.window.ssthresh_bytes()
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if self.w_max > 0.0 {
+            report("w_max_bytes", self.w_max * self.window.mss);
+        }
+        if let Some(stage) = &self.stage {
+            report("k_s", stage.k);
+        }
     }
 }
 

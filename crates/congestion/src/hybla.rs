@@ -154,6 +154,10 @@ impl CongestionControl for Hybla {
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
     }
 
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        report("rho", self.rho);
+    }
+
     crate::reno::window_methods!();
 }
 

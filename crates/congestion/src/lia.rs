@@ -81,6 +81,11 @@ impl CongestionControl for Lia {
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
     }
 
+    fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        let total: f64 = paths.all.iter().filter(|p| p.coupled && p.srtt > 0.0).map(|p| p.cwnd).sum();
+        report("alpha", alpha_over_total(self.window.cwnd, paths).map_or(1.0, |share| share * total));
+    }
+
     crate::reno::window_methods!();
 }
 

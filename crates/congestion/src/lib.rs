@@ -6,12 +6,17 @@
 //! `docs/reference/congestion/`.
 
 mod abe;
+mod adalr;
 mod balia;
+mod bbr;
 mod cubic;
+mod fixed_rate;
 mod hybla;
 mod hystart;
+mod jersey;
 mod lia;
 mod newreno;
+mod newvegas;
 mod olia;
 mod registry;
 mod reno;
@@ -27,11 +32,16 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+pub use adalr::{Adalr, AdalrConfig, Deflation};
 pub use balia::Balia;
+pub use bbr::Bbr;
 pub use cubic::{Cubic, CubicConfig, SsthreshFrom};
+pub use fixed_rate::FixedRate;
 pub use hybla::{Hybla, HyblaConfig};
+pub use jersey::Jersey;
 pub use lia::Lia;
 pub use newreno::NewReno;
+pub use newvegas::{NewVegas, NewVegasConfig};
 pub use olia::Olia;
 pub use registry::{Algorithm, Registry};
 pub use star::Star;
@@ -62,7 +72,7 @@ pub struct Growth {
 }
 
 /// An acknowledgement of new data outside recovery.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// When it arrived.
     pub now: SimTime,
@@ -76,16 +86,70 @@ pub struct Ack {
     pub srtt: Nanos,
     /// FlightSize before this ACK.
     pub flight_before: Bytes,
+    /// FlightSize after this ACK.
+    pub flight: Bytes,
+    /// Bytes believed to be in the network after this ACK (RFC 6675 pipe).
+    pub pipe: Bytes,
+    /// Bytes ever deemed lost; a retransmission that was lost counts again.
+    pub lost: Bytes,
+    /// Receive window from `snd_una`, as advertised.
+    pub rwnd: Bytes,
     /// First unacknowledged byte after this ACK, as an offset of the stream.
     pub snd_una: u64,
     /// Next byte to be sent, as an offset of the stream; an ACK beyond an earlier `snd_nxt` ends a round.
     pub snd_nxt: u64,
     /// True when the window, not the application or the receiver, limits the sender: only then may it grow.
     pub cwnd_limited: bool,
+    /// It echoes a congestion mark (RFC 3168).
+    pub marked: bool,
+    /// How fast the data was delivered; only for a controller that [`Wants`] it, and not with every ACK.
+    pub rate: Option<RateSample>,
+}
+
+/// How fast data was delivered between the transmission of a segment and its acknowledgement
+/// (draft-cheng-iccrg-delivery-rate-estimation-02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered in the interval.
+    pub delivered: Bytes,
+    /// Its length: the longer of the times in which they were sent and in which their ACKs came. Not zero.
+    pub interval: Nanos,
+    /// Bytes that the connection had delivered when the segment was sent.
+    pub before: Bytes,
+    /// Bytes that it has delivered now.
+    pub total: Bytes,
+    /// There was not enough data to send: the path could have done more.
+    pub app_limited: bool,
+}
+
+/// What a controller needs of its sender beyond the hooks. Asked once, before the first of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// The sender spaces its segments by [`CongestionControl::pacing_rate`].
+    pub pacing: bool,
+    /// Its rate and burst count packets as they are on the wire, not payload.
+    pub wire_pacing: bool,
+    /// ACKs carry delivery-rate samples.
+    pub rate_samples: bool,
+    /// The window is the controller's own in loss episodes, too: the sender uses `cwnd` as it is in every phase, and
+    /// calls `on_ack` with each ACK that delivers anything, after losses have been looked for and after
+    /// `on_enter_recovery` or `on_exit_recovery`; never `on_recovery_ack`.
+    pub whole_window: bool,
+    /// The sender may pass the advertised window by [`CongestionControl::beyond_window`].
+    pub beyond_window: bool,
+    /// The retransmission timer is longer by [`CongestionControl::rto_margin`] if the receiver delays ACKs.
+    pub rto_margin: bool,
+}
+
+impl Wants {
+    /// Anything at all.
+    pub fn anything(self) -> bool {
+        self != Self::default()
+    }
 }
 
 /// A congestion event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Loss {
     /// When it was detected.
     pub now: SimTime,
@@ -95,8 +159,23 @@ pub struct Loss {
     pub cwnd_limited: bool,
     /// Smoothed round-trip time.
     pub srtt: Nanos,
+    /// Next byte to be sent, as an offset of the stream.
+    pub snd_nxt: u64,
+    /// The last ACK echoed a congestion mark (RFC 3168).
+    pub marked: bool,
     /// Retransmission timeout only: true for the first timeout of this data. ssthresh is reduced once per data.
     pub first_timeout: bool,
+}
+
+/// An ACK of new data in fast recovery, as the recovery machine sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryAck {
+    /// Bytes newly acknowledged cumulatively.
+    pub acked: Bytes,
+    /// It ends the episode; otherwise it is a partial ACK.
+    pub full: bool,
+    /// The window is inflated by what duplicate ACKs told (RFC 6582); otherwise recovery goes by pipe.
+    pub inflated: bool,
 }
 
 /// What a controller may know of one path of its connection.
@@ -149,6 +228,13 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// The episode is over.
     fn on_exit_recovery(&mut self, _now: SimTime) {}
 
+    /// Congestion was signalled by a mark (RFC 3168), at most once per window and never in a loss episode: as after a
+    /// loss, but nothing is sent again.
+    fn on_ecn(&mut self, loss: &Loss, paths: Paths<'_>) {
+        self.on_enter_recovery(loss, paths);
+        self.on_exit_recovery(loss.now);
+    }
+
     /// The retransmission timer fired: set ssthresh (if `first_timeout`) and fall to one MSS.
     fn on_rto(&mut self, loss: &Loss, paths: Paths<'_>);
 
@@ -159,16 +245,54 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// something outside penalises the path.
     fn set_cwnd(&mut self, cwnd: Bytes);
 
+    /// Something outside penalises the path: the threshold is lowered to this. A controller without threshold has
+    /// nothing to do.
+    fn set_ssthresh(&mut self, _ssthresh: Bytes) {}
+
     /// Congestion window, rounded down to whole bytes.
     fn cwnd(&self) -> Bytes;
 
     /// Slow-start threshold; `Bytes::MAX` while it is unlimited.
     fn ssthresh(&self) -> Bytes;
 
-    /// Rate at which to pace, if this controller paces.
+    /// Whether it is in slow start, for those who watch.
+    fn in_slow_start(&self) -> bool {
+        self.cwnd() < self.ssthresh()
+    }
+
+    /// What it needs of its sender; the same at all times.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
+
+    /// Rate at which payload leaves, if it [`Wants`] pacing and knows a rate; not zero.
     fn pacing_rate(&self) -> Option<BitsPerSecond> {
         None
     }
+
+    /// Bytes that may leave at once after a pause, if it [`Wants`] pacing; below a packet: one packet.
+    fn pacing_burst(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// Bytes by which the sender may pass the right edge of the advertised window, if it [`Wants`] to.
+    fn beyond_window(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// What an ACK of new data in fast recovery makes of the window of recovery; `None`: what the recovery machine says.
+    fn recovery_window(&self, _window: Bytes, _ack: RecoveryAck) -> Option<Bytes> {
+        None
+    }
+
+    /// Time added to the retransmission timer, if it [`Wants`] a margin; `after_timeout`: the timer is backed off.
+    fn rto_margin(&self, _after_timeout: bool) -> Nanos {
+        Nanos::ZERO
+    }
+
+    /// Reports what it knows of the path, for recorders: names that carry their unit, as time series have, and
+    /// values.
+    fn gauges(&self, _paths: Paths<'_>, _report: &mut dyn FnMut(&'static str, f64)) {}
 
     /// For the siblings: bytes acknowledged between two losses, the larger of the last such interval and the
     /// present one (OLIA); 0 from a controller that does not count them.

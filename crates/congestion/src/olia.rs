@@ -70,6 +70,11 @@ impl Olia {
 
     /// The bracket of the rule in 1/bytes; `None` when nothing is linked.
     fn increase_per_byte(&self, paths: Paths<'_>) -> Option<f64> {
+        let Linked { me, sum_rate, alpha } = self.linked(paths)?;
+        Some(me.cwnd / (me.srtt * me.srtt) / (sum_rate * sum_rate) + alpha / me.cwnd)
+    }
+
+    fn linked(&self, paths: Paths<'_>) -> Option<Linked> {
         let me = paths.all.get(paths.me).filter(|p| takes_part(p))?;
         // The own path as it is now, its siblings as they were seen.
         let me = PathView { cwnd: self.window.cwnd, loss_interval: self.loss_interval(), ..*me };
@@ -83,8 +88,17 @@ impl Olia {
         let sum_rate: f64 = counted().map(|p| p.cwnd / p.srtt).sum();
         let sets = Sets::of(counted());
         let alpha = sets.alpha(&me, n as f64);
-        Some(me.cwnd / (me.srtt * me.srtt) / (sum_rate * sum_rate) + alpha / me.cwnd)
+        Some(Linked { me, sum_rate, alpha })
     }
+}
+
+/// What the rule is made of.
+struct Linked {
+    me: PathView,
+    /// Sum of w / r in bytes per second.
+    sum_rate: f64,
+    /// alpha_i.
+    alpha: f64,
 }
 
 fn takes_part(path: &PathView) -> bool {
@@ -176,6 +190,10 @@ impl CongestionControl for Olia {
             self.note_loss();
         }
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+    }
+
+    fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        report("alpha", self.linked(paths).map_or(0.0, |linked| linked.alpha));
     }
 
     crate::reno::window_methods!();

@@ -3,7 +3,8 @@
 use units::{Family, Options};
 
 use crate::{
-    CongestionControl, Setup, balia, cubic, hybla, lia, newreno, olia, star, vegas, westwood, wvegas,
+    CongestionControl, Setup, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia, newreno, newvegas,
+    olia, star, vegas, westwood, wvegas,
 };
 
 /// The congestion controls.
@@ -24,6 +25,11 @@ impl Family for Congestion {
         vegas::ROW,
         vegas::LINUX_ROW,
         star::ROW,
+        bbr::ROW,
+        adalr::ROW,
+        fixed_rate::ROW,
+        jersey::ROW,
+        newvegas::ROW,
     ];
 }
 

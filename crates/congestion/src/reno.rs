@@ -136,6 +136,11 @@ impl Window {
         self.bytes_acked = 0.0;
     }
 
+    /// A threshold from outside, at least two segments.
+    pub fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh.as_f64().max(MIN_SSTHRESH_SEGMENTS * self.mss);
+    }
+
     /// Whole bytes of the window.
     pub fn cwnd_bytes(&self) -> Bytes {
         Bytes(self.cwnd as u64)
@@ -160,6 +165,10 @@ macro_rules! window_methods {
 
         fn set_cwnd(&mut self, cwnd: Bytes) {
             self.window.set(cwnd);
+        }
+
+        fn set_ssthresh(&mut self, ssthresh: Bytes) {
+            self.window.set_ssthresh(ssthresh);
         }
 
         fn cwnd(&self) -> Bytes {

@@ -9,7 +9,7 @@ use units::Nanos;
 
 use crate::Ack;
 
-/// A round with fewer samples says nothing.
+/// A round with fewer samples says nothing, as a rule.
 const MIN_SAMPLES: u32 = 3;
 
 /// What an ACK means for the rounds.
@@ -48,12 +48,35 @@ pub(crate) struct Rounds {
     end: Option<u64>,
     /// The present round does not count.
     stale: bool,
+    /// A round with fewer samples says nothing.
+    min_samples: u32,
 }
 
 impl Rounds {
     pub fn new() -> Self {
         let longest = Nanos(u64::MAX);
-        Self { repair: Repair::Done, base: longest, min: longest, sum: 0, count: 0, end: None, stale: false }
+        Self {
+            repair: Repair::Done,
+            base: longest,
+            min: longest,
+            sum: 0,
+            count: 0,
+            end: None,
+            stale: false,
+            min_samples: MIN_SAMPLES,
+        }
+    }
+
+    /// Smallest sample so far in seconds.
+    pub fn base(&self) -> Option<f64> {
+        (self.base.0 < u64::MAX).then(|| self.base.as_secs_f64())
+    }
+
+    /// With this many samples a round counts.
+    #[must_use]
+    pub fn with_min_samples(mut self, samples: u32) -> Self {
+        self.min_samples = samples;
+        self
     }
 
     /// Recovery or idle time is over.
@@ -104,7 +127,7 @@ impl Rounds {
         if self.stale {
             return Turn::Inside;
         }
-        if self.count < MIN_SAMPLES {
+        if self.count < self.min_samples {
             return Turn::Unknown;
         }
         // The mean of 64-bit samples is a 64-bit number.

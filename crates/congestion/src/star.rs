@@ -93,6 +93,12 @@ impl CongestionControl for Star {
         self.window.time_out(loss, self.ssthresh_after(loss));
     }
 
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(rate) = self.abe.rate() {
+            report("bandwidth_bit_s", 8.0 * rate);
+        }
+    }
+
     crate::reno::window_methods!();
 }
 

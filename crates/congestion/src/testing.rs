@@ -26,9 +26,15 @@ pub(crate) fn ack(acked: u64) -> Ack {
         rtt: None,
         srtt: Nanos::ZERO,
         flight_before: Bytes(acked),
+        flight: Bytes::ZERO,
+        pipe: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        rwnd: Bytes::MAX,
         snd_una: 0,
         snd_nxt: 0,
         cwnd_limited: true,
+        marked: false,
+        rate: None,
     }
 }
 
@@ -39,6 +45,8 @@ pub(crate) fn loss(flight: u64) -> Loss {
         flight: Bytes(flight),
         cwnd_limited: true,
         srtt: Nanos::ZERO,
+        snd_nxt: flight,
+        marked: false,
         first_timeout: true,
     }
 }

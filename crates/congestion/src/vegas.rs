@@ -38,6 +38,12 @@ const OPTIONS: &[OptionSpec] = &[
         default: Some("1"),
         doc: "with more segments queued slow start ends",
     },
+    OptionSpec {
+        name: "min_samples",
+        kind: OptionKind::Integer { min: 1, max: 1000 },
+        default: Some("3"),
+        doc: "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
+    },
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -82,17 +88,25 @@ pub struct VegasConfig {
     pub beta: f64,
     /// Queue that ends slow start.
     pub gamma: f64,
+    /// A round with fewer samples is left to Reno.
+    pub min_samples: u32,
 }
 
 impl VegasConfig {
     /// From the options of the registry row.
     pub fn from_options(kind: VegasKind, options: &Options) -> Self {
         let number = |name| options.number(name);
-        Self { kind, alpha: number("alpha"), beta: number("beta"), gamma: number("gamma") }
+        Self {
+            kind,
+            alpha: number("alpha"),
+            beta: number("beta"),
+            gamma: number("gamma"),
+            min_samples: options.integer("min_samples") as u32,
+        }
     }
 
     /// Segments queued by a window of `segments`.
-    fn diff(&self, segments: f64, round: &RoundTrip) -> f64 {
+    pub(crate) fn diff(&self, segments: f64, round: &RoundTrip) -> f64 {
         let (base, min) = (round.base.as_secs_f64(), round.min.as_secs_f64());
         let per = match self.kind {
             VegasKind::Original => min,
@@ -108,17 +122,25 @@ pub struct Vegas {
     window: Window,
     config: VegasConfig,
     rounds: Rounds,
+    /// Segments queued, by the last round.
+    diff: Option<f64>,
 }
 
 impl Vegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: VegasConfig) -> Self {
-        Self { window: Window::new(setup), config, rounds: Rounds::new() }
+        Self {
+            window: Window::new(setup),
+            config,
+            rounds: Rounds::new().with_min_samples(config.min_samples),
+            diff: None,
+        }
     }
 
     fn decide(&mut self, ack: &Ack, round: &RoundTrip) {
         let window = &mut self.window;
         let diff = self.config.diff(window.cwnd / window.mss, round);
+        self.diff = Some(diff);
         if window.in_slow_start() {
             if diff > self.config.gamma {
                 let fitting = window.cwnd * (round.base.as_secs_f64() / round.min.as_secs_f64());
@@ -179,12 +201,25 @@ impl CongestionControl for Vegas {
         self.window.set(cwnd);
     }
 
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.window.set_ssthresh(ssthresh);
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }
 
     fn ssthresh(&self) -> Bytes {
         self.window.ssthresh_bytes()
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(base) = self.rounds.base() {
+            report("base_rtt_s", base);
+        }
+        if let Some(diff) = self.diff {
+            report("diff_segments", diff);
+        }
     }
 }
 

@@ -174,6 +174,12 @@ impl CongestionControl for Westwood {
         }
     }
 
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if self.meter.bw_est > 0.0 {
+            report("bandwidth_bit_s", 8.0 * self.meter.bw_est);
+        }
+    }
+
     crate::reno::window_methods!();
 }
 

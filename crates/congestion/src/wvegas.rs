@@ -90,6 +90,8 @@ pub struct WVegas {
     window: Window,
     config: WVegasConfig,
     rounds: Rounds,
+    /// Segments queued, by the last round.
+    diff: Option<f64>,
     /// alpha_i.
     alpha: f64,
     /// Share in the rate of the connection.
@@ -107,6 +109,7 @@ impl WVegas {
             window: Window::new(setup),
             config,
             rounds: Rounds::new(),
+            diff: None,
             alpha: config.initial_alpha,
             weight: 1.0,
             rate: 0.0,
@@ -116,6 +119,7 @@ impl WVegas {
 
     fn decide(&mut self, ack: &Ack, round: &RoundTrip, paths: Paths<'_>) {
         let diff = queued(self.window.cwnd / self.window.mss, round);
+        self.diff = Some(diff);
         if self.window.in_slow_start() {
             if diff > self.config.gamma {
                 let fitting = self.window.cwnd * base_share(round);
@@ -218,12 +222,27 @@ impl CongestionControl for WVegas {
         self.window.set(cwnd);
     }
 
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.window.set_ssthresh(ssthresh);
+    }
+
     fn cwnd(&self) -> Bytes {
         self.window.cwnd_bytes()
     }
 
     fn ssthresh(&self) -> Bytes {
         self.window.ssthresh_bytes()
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(base) = self.rounds.base() {
+            report("base_rtt_s", base);
+        }
+        if let Some(diff) = self.diff {
+            report("diff_segments", diff);
+        }
+        report("alpha_segments", self.alpha);
+        report("weight", self.weight);
     }
 
     fn measured_rate(&self) -> f64 {

@@ -1,23 +1,67 @@
 //! Every registered controller under every history: the window stays a window.
 
-use congestion::{Ack, Algorithm, CongestionControl, Growth, Loss, PathView, Paths, Registry, Setup};
+use congestion::{
+    Ack, Algorithm, CongestionControl, Growth, Loss, PathView, Paths, RateSample, Registry, Setup,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use units::{Bytes, Nanos, OptionKind, OptionSpec, OptionValue, Options, SimTime};
 
+/// What an ACK tells of the network.
+#[derive(Clone, Debug)]
+struct Network {
+    pipe: u64,
+    lost: u64,
+    rwnd: u64,
+    marked: bool,
+    /// Bytes delivered, interval, bytes since the segment was sent, shortage of data.
+    rate: Option<(u64, u64, u64, bool)>,
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    let rate = (size(), duration(), size(), any::<bool>());
+    (size(), prop_oneof![4 => Just(0), 1 => size()], size(), any::<bool>(), proptest::option::of(rate))
+        .prop_map(|(pipe, lost, rwnd, marked, rate)| Network { pipe, lost, rwnd, marked, rate })
+}
+
 /// One call of the trait.
 #[derive(Clone, Debug)]
 enum Event {
     Established(Option<u64>),
-    Ack { acked: u64, rtt: Option<u64>, sent: u64, cwnd_limited: bool },
+    Ack {
+        acked: u64,
+        rtt: Option<u64>,
+        sent: u64,
+        cwnd_limited: bool,
+        network: Network,
+    },
     DupAck,
-    EnterRecovery { flight: u64, cwnd_limited: bool },
-    RecoveryAck { acked: u64 },
+    EnterRecovery {
+        flight: u64,
+        cwnd_limited: bool,
+    },
+    /// A congestion mark.
+    Mark {
+        flight: u64,
+    },
+    RecoveryAck {
+        acked: u64,
+    },
     ExitRecovery,
-    Rto { flight: u64, first_timeout: bool },
-    IdleRestart { window: u64 },
-    SetCwnd { window: u64 },
+    Rto {
+        flight: u64,
+        first_timeout: bool,
+    },
+    IdleRestart {
+        window: u64,
+    },
+    SetCwnd {
+        window: u64,
+    },
+    SetSsthresh {
+        threshold: u64,
+    },
 }
 
 /// Sizes from nothing to absurd, most of them sane.
@@ -32,16 +76,19 @@ fn duration() -> impl Strategy<Value = u64> {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         1 => proptest::option::of(duration()).prop_map(Event::Established),
-        12 => (size(), proptest::option::of(duration()), size(), any::<bool>())
-            .prop_map(|(acked, rtt, sent, cwnd_limited)| Event::Ack { acked, rtt, sent, cwnd_limited }),
+        12 => (size(), proptest::option::of(duration()), size(), any::<bool>(), network()).prop_map(
+            |(acked, rtt, sent, cwnd_limited, network)| Event::Ack { acked, rtt, sent, cwnd_limited, network }
+        ),
         1 => Just(Event::DupAck),
         2 => (size(), any::<bool>())
             .prop_map(|(flight, cwnd_limited)| Event::EnterRecovery { flight, cwnd_limited }),
+        1 => size().prop_map(|flight| Event::Mark { flight }),
         1 => size().prop_map(|acked| Event::RecoveryAck { acked }),
         1 => Just(Event::ExitRecovery),
         1 => (size(), any::<bool>()).prop_map(|(flight, first_timeout)| Event::Rto { flight, first_timeout }),
         1 => prop_oneof![size(), Just(u64::MAX)].prop_map(|window| Event::IdleRestart { window }),
         1 => size().prop_map(|window| Event::SetCwnd { window }),
+        1 => size().prop_map(|threshold| Event::SetSsthresh { threshold }),
     ]
 }
 
@@ -81,13 +128,22 @@ struct History {
     srtt: Nanos,
     una: u64,
     nxt: u64,
+    lost: u64,
     mss: u64,
     views: Vec<PathView>,
 }
 
 impl History {
     fn loss(&self, flight: u64, cwnd_limited: bool, first_timeout: bool) -> Loss {
-        Loss { now: self.now, flight: Bytes(flight), cwnd_limited, srtt: self.srtt, first_timeout }
+        Loss {
+            now: self.now,
+            flight: Bytes(flight),
+            cwnd_limited,
+            srtt: self.srtt,
+            snd_nxt: self.nxt,
+            marked: false,
+            first_timeout,
+        }
     }
 
     fn ack(&mut self, acked: u64, rtt: Option<u64>, sent: u64, cwnd_limited: bool) -> Ack {
@@ -101,15 +157,47 @@ impl History {
             rtt: rtt.map(Nanos),
             srtt: self.srtt,
             flight_before: Bytes(acked),
+            flight: Bytes::ZERO,
+            pipe: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            rwnd: Bytes(65_535),
             snd_una: self.una,
             snd_nxt: self.nxt,
             cwnd_limited,
+            marked: false,
+            rate: None,
+        }
+    }
+
+    fn add_network(&mut self, ack: Ack, network: &Network) -> Ack {
+        self.lost = self.lost.saturating_add(network.lost);
+        let total = self.una;
+        let rate = network.rate.map(|(delivered, interval, ago, app_limited)| RateSample {
+            delivered: Bytes(delivered),
+            interval: Nanos(interval.max(1)),
+            before: Bytes(total.saturating_sub(ago)),
+            total: Bytes(total),
+            app_limited,
+        });
+        let (pipe, flight) = (Bytes(network.pipe), Bytes(self.nxt - self.una));
+        Ack {
+            pipe,
+            flight,
+            lost: Bytes(self.lost),
+            rwnd: Bytes(network.rwnd),
+            marked: network.marked,
+            rate,
+            ..ack
         }
     }
 
     fn apply(&mut self, event: &Event, pause: u64) {
         self.now += Nanos(pause);
         let before = self.cc.cwnd();
+        // One that owns its window has rules of its own for growth, losses and idle times.
+        let own = self.cc.wants().whole_window;
+        // A token bucket on the wire is no window at all.
+        let open_loop = self.cc.wants().wire_pacing;
         let mut views = std::mem::take(&mut self.views);
         if let Some(me) = views.first_mut() {
             (me.cwnd, me.mss, me.srtt) = (before.as_f64(), self.mss as f64, self.srtt.as_secs_f64());
@@ -122,18 +210,23 @@ impl History {
                 self.srtt = srtt.map_or(self.srtt, Nanos);
                 self.cc.on_established(self.now, srtt.map(Nanos));
             }
-            Event::Ack { acked, rtt, sent, cwnd_limited } => {
+            Event::Ack { acked, rtt, sent, cwnd_limited, ref network } => {
                 let ack = self.ack(acked, rtt, sent, cwnd_limited);
+                let ack = self.add_network(ack, network);
                 self.cc.on_ack(&ack, paths);
                 assert!(
-                    cwnd_limited || self.cc.cwnd() <= before,
+                    own || cwnd_limited || self.cc.cwnd() <= before,
                     "grew although something else was the limit"
                 );
             }
             Event::DupAck => self.cc.on_dup_ack(self.now),
             Event::EnterRecovery { flight, cwnd_limited } => {
                 self.cc.on_enter_recovery(&self.loss(flight, cwnd_limited, false), paths);
-                assert!(self.cc.ssthresh() < Bytes::MAX, "a loss sets the threshold");
+                assert!(own || self.cc.ssthresh() < Bytes::MAX, "a loss sets the threshold");
+            }
+            Event::Mark { flight } => {
+                let loss = Loss { marked: true, ..self.loss(flight, true, true) };
+                self.cc.on_ecn(&loss, paths);
             }
             Event::RecoveryAck { acked } => {
                 let ack = self.ack(acked, None, 0, true);
@@ -144,22 +237,38 @@ impl History {
                 let ssthresh = self.cc.ssthresh();
                 self.cc.on_rto(&self.loss(flight, true, first_timeout), paths);
                 assert!(first_timeout || self.cc.ssthresh() == ssthresh, "ssthresh is reduced once per data");
-                assert_eq!(self.cc.cwnd(), Bytes(self.mss), "one segment after a timeout");
+                assert!(open_loop || self.cc.cwnd() == Bytes(self.mss), "one segment after a timeout");
             }
             Event::IdleRestart { window } => {
                 self.cc.on_idle_restart(self.now, Bytes(window));
-                assert_eq!(self.cc.cwnd(), before.min(Bytes(window.max(self.mss))), "capped, never raised");
+                let capped = before.min(Bytes(window.max(self.mss)));
+                // A window in pairs shows less by up to two segments.
+                let allowed = capped.saturating_sub(Bytes(2 * self.mss))..=if own { before } else { capped };
+                assert!(allowed.contains(&self.cc.cwnd()), "capped, never raised");
             }
             Event::SetCwnd { window } => self.cc.set_cwnd(Bytes(window)),
+            Event::SetSsthresh { threshold } => {
+                let before = self.cc.ssthresh();
+                self.cc.set_ssthresh(Bytes(threshold));
+                let (now, wanted) = (self.cc.ssthresh(), Bytes(threshold.max(2 * self.mss)));
+                let without_threshold = now == before && (before == Bytes::MAX || open_loop);
+                assert!(now == wanted || without_threshold, "{now:?}, not {wanted:?}");
+            }
         }
         self.views = views;
         assert!(self.cc.cwnd() >= Bytes(self.mss), "at least one segment");
+        assert!(
+            self.cc.pacing_rate().is_none_or(|rate| rate.0 > 0),
+            "a rate of nothing stops the sender for good"
+        );
+        let paths = Paths { all: &self.views, me: 0 };
+        self.cc.gauges(paths, &mut |name, value| assert!(value.is_finite(), "{name} {value}"));
     }
 }
 
 /// Defaults with some options replaced by others that are allowed.
 fn options_of(specs: &'static [OptionSpec]) -> impl Strategy<Value = Options> {
-    let defaults = Options::defaults(specs);
+    let defaults = Options::examples(specs);
     let values: Vec<_> = specs
         .iter()
         .map(|spec| match spec.kind {
@@ -192,7 +301,7 @@ proptest! {
     ) {
         let cc = (row.build)(&setup, &options);
         let mut history =
-            History { cc, now: SimTime::ZERO, srtt: Nanos::ZERO, una: 0, nxt: 0, mss: setup.mss.0, views };
+            History { cc, now: SimTime::ZERO, srtt: Nanos::ZERO, una: 0, nxt: 0, lost: 0, mss: setup.mss.0, views };
         for (event, pause) in &events {
             history.apply(event, *pause);
             // An infinite or undefined real would show in the state.
@@ -213,8 +322,10 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     };
     let mut names: Vec<&str> = registry.iter().map(|row| row.name).collect();
     for row in registry.iter() {
-        let cc = (row.build)(&setup, &Options::defaults(row.options));
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(14_600), Bytes::MAX), "{}", row.name);
+        let cc = (row.build)(&setup, &Options::examples(row.options));
+        if row.name != "fixed-rate" {
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(14_600), Bytes::MAX), "{}", row.name);
+        }
         assert!(!row.summary.is_empty() && !row.source.is_empty(), "{}", row.name);
     }
     names.sort_unstable();
@@ -233,6 +344,11 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
         "vegas_linux",
         "hybla",
         "star",
+        "bbr",
+        "adalr",
+        "fixed-rate",
+        "jersey",
+        "newvegas",
     ] {
         assert!(registry.get(name).is_some(), "{name}");
     }

@@ -2,9 +2,10 @@
 
 use scenario::Registries;
 use serde_json::{Value, json};
-use units::{Entry, OptionKind, OptionSpec};
+use units::{Entry, Items, OptionKind, OptionSpec};
 
-/// One list per kind; each entry with `name`, `summary`, `source` where there is one, and `options`.
+/// One list per kind; each entry with `name`, `summary`, `source` and `notes` where there are any, whether
+/// `fidelity` to the source is claimed, and `options`.
 pub fn catalogue(registries: &Registries) -> Value {
     fn list<F: units::Family>(registry: &units::Registry<F>) -> Vec<Value> {
         registry.iter().map(|a| entry(&a.entry())).collect()
@@ -17,6 +18,9 @@ pub fn catalogue(registries: &Registries) -> Value {
         "congestion": list(&registries.congestion),
         "schedulers": list(&registries.schedulers),
         "path-managers": registries.path_managers().iter().map(entry).collect::<Vec<_>>(),
+        "rates": list(&registries.rates),
+        "delays": list(&registries.delays),
+        "queues": list(&registries.queues),
         "loss": list(&registries.loss),
         "apps": list(&registries.apps),
         "profiles": profiles.collect::<Vec<_>>(),
@@ -25,7 +29,7 @@ pub fn catalogue(registries: &Registries) -> Value {
 
 fn entry(entry: &Entry) -> Value {
     json!({ "name": entry.name, "summary": entry.summary, "source": entry.source, "notes": entry.notes,
-            "options": options(entry.options) })
+            "fidelity": entry.claims_fidelity(), "options": options(entry.options) })
 }
 
 fn options(specs: &[OptionSpec]) -> Vec<Value> {
@@ -44,5 +48,14 @@ fn allowed(kind: OptionKind) -> String {
         OptionKind::Rate => "rate".into(),
         OptionKind::Probability => "probability".into(),
         OptionKind::Choice(words) => words.join(", "),
+        OptionKind::Limit => "queue limit".into(),
+        OptionKind::List(items) => match items {
+            Items::Durations => "list of durations".into(),
+            Items::Rates => "list of rates".into(),
+            Items::Numbers => "list of numbers".into(),
+            Items::Integers => "list of whole numbers from 1".into(),
+        },
+        OptionKind::File(format) => format!("file of {}", format.what()),
+        OptionKind::Text => "text".into(),
     }
 }

@@ -47,7 +47,7 @@ pub struct RunOptions {
 /// What a set of replications leaves behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// `runs`, `flows`, `subflows`, `links`, `messages`, `delays`, `series`, in this order; each sorted by seed.
+    /// `runs`, `flows`, `subflows`, `links`, `messages`, `measures`, `pages`, `delays`, `series`, in this order; each sorted by seed.
     pub tables: Vec<Table>,
     /// Sums over all replications, baselines included.
     pub totals: Totals,
@@ -81,8 +81,8 @@ pub const MAX_SAMPLES: u64 = 50_000_000;
 /// Refuses runs whose time series would not fit into memory. An estimate: subflows are not known beforehand.
 fn bound_samples(scenario: &Scenario, replications: u64) -> Result<(), RunError> {
     let instants = scenario.duration.0 / scenario.record_interval.0.max(1) + 1;
-    // Three metrics of each link direction and flow, five of each subflow, two subflows for each flow.
-    let per_instant = 6 * scenario.cables.len() as u64 + 13 * scenario.flows.len() as u64;
+    // Three metrics of each link direction and flow, nine of each subflow, two subflows for each flow.
+    let per_instant = 6 * scenario.cables.len() as u64 + 21 * scenario.flows.len() as u64;
     let samples = instants.saturating_mul(per_instant).saturating_mul(replications);
     if samples > MAX_SAMPLES { Err(RunError::TooManySamples { samples }) } else { Ok(()) }
 }
@@ -137,8 +137,8 @@ impl std::error::Error for RunError {}
 
 /// Runs `scenario` once per seed, and its baselines with it.
 ///
-/// `progress` is called with `(done, total)` after each simulation, from any thread. Setting `cancel` ends the
-/// call within milliseconds; it is also set here when a replication fails, so that the others stop.
+/// `progress` is called with `(done, total)` at the start and after each simulation, from any thread. Setting
+/// `cancel` ends the call within milliseconds; it is also set here when a replication fails, so that the others stop.
 ///
 /// # Errors
 /// Cancelled, or a replication failed; with several failures the first in the order of the seeds that was met.
@@ -155,6 +155,7 @@ pub fn run(
         bound_samples(scenario, total as u64)?;
     }
     let done = AtomicUsize::new(0);
+    progress(0, total);
     let outcomes = pool::run_all(total, options.jobs, cancel, |job| {
         let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);
         let outcome = replication::simulate(variant, registries, seed, options, cancel);

@@ -34,16 +34,24 @@ fn links(scenario: &Scenario, change: &Change) -> String {
 }
 
 fn what(change: &Change) -> String {
-    let loss = change.loss.as_ref().map(|loss| match loss {
-        Some(model) => format!("loss {}", model.kind),
-        None => "no loss".to_owned(),
+    let loss = change.loss.as_ref().map(|models| match models.as_slice() {
+        [] => "no loss".to_owned(),
+        models => {
+            let names: Vec<&str> = models.iter().map(|model| model.kind.as_str()).collect();
+            format!("loss {}", names.join(" and "))
+        }
     });
     let parts = [
         change.up.map(|up| if up { "up" } else { "down" }.to_owned()),
-        change.rate.map(|rate| format!("rate {rate}")),
-        change.delay.map(|delay| format!("delay {delay}")),
-        change.queue.map(|queue| format!("queue {queue}")),
+        change.rate.as_ref().map(|rate| format!("rate {rate}")),
+        change.delay.as_ref().map(|delay| format!("delay {delay}")),
+        change.queue.as_ref().map(|queue| format!("queue {queue}")),
         loss,
+        change.shaper.map(|shaper| match shaper {
+            Some(shaper) => format!("shaper {}", shaper.rate),
+            None => "no shaper".to_owned(),
+        }),
+        change.faults.map(|faults| if faults.none() { "no faults" } else { "faults" }.to_owned()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -2,6 +2,7 @@
 
 mod column;
 mod flows;
+mod messages;
 mod runs;
 mod series;
 
@@ -21,7 +22,9 @@ pub(crate) fn all(scenario: &Scenario, variants: &[Variant<'_>], replications: &
         flows::flows(&rows),
         flows::subflows(&rows),
         runs::links(scenario, &studies),
-        flows::messages(&rows),
+        messages::messages(&rows),
+        messages::measures(&rows),
+        messages::pages(&rows),
         flows::delays(&rows),
         series::series(scenario, &studies),
     ]

@@ -92,10 +92,13 @@ fn the_number_of_workers_changes_nothing() {
 fn tables_are_tidy() {
     let output = run_with(&parse(TWO_PATHS), &[1, 2], 2);
     let names: Vec<_> = output.tables.iter().map(|t| t.name).collect();
-    assert_eq!(names, ["runs", "flows", "subflows", "links", "messages", "delays", "series"]);
+    assert_eq!(
+        names,
+        ["runs", "flows", "subflows", "links", "messages", "measures", "pages", "delays", "series"]
+    );
     for table in &output.tables {
         let rows = table.columns[0].data.len();
-        assert!(rows > 0, "{} is empty", table.name);
+        assert!(rows > 0 || table.name == "pages", "{} is empty", table.name);
         for column in &table.columns {
             assert_eq!(column.data.len(), rows, "{}.{}", table.name, column.name);
         }
@@ -234,13 +237,15 @@ fn progress_counts_every_simulation() {
     let note = |done, total| seen.lock().unwrap().push((done, total));
     let never = AtomicBool::new(false);
     run(&parse(TWO_PATHS).scenario, &Registries::builtin(), &options, &note, &never).unwrap();
-    assert_eq!(*seen.lock().unwrap(), (1..=6).map(|n| (n, 6)).collect::<Vec<_>>());
+    assert_eq!(*seen.lock().unwrap(), (0..=6).map(|n| (n, 6)).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_catalogue_lists_every_registry() {
     let all = catalogue(&Registries::builtin());
-    for kind in ["congestion", "schedulers", "path-managers", "loss", "apps", "profiles"] {
+    for kind in
+        ["congestion", "schedulers", "path-managers", "rates", "delays", "queues", "loss", "apps", "profiles"]
+    {
         let entries = all[kind].as_array().unwrap_or_else(|| panic!("no {kind}"));
         assert!(!entries.is_empty() && entries.iter().all(|e| e["name"].is_string()), "{kind}");
     }

@@ -4,33 +4,36 @@
 //! to record it, or call a connection.
 
 use engine::{EventQueue, LazyTimer};
-use links::{Counters, Link, LossModel, Offered, QueueLimit};
+use links::{Arrival, Counters, Fate, Offered};
+use scenario::model::Strip;
 use transport::segment::Segment;
-use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+use units::{Bytes, SimTime};
 
 use crate::ecmp::Chooser;
 use crate::end::End;
+use crate::lane::{Lane, Link, LinkChange};
+use crate::middlebox;
 use crate::packets::{Label, Packets};
 use crate::record::LinkRecord;
 use crate::routing::{Routes, TargetId};
 use crate::topology::{LinkId, NodeId};
 use crate::tracer::{Tracer, What};
 
-/// Index of one end of a flow's connection: `2 * flow` is the data sender, `2 * flow + 1` the receiver.
+/// Index of one end of a connection: `2 * connection` is the data sender, `2 * connection + 1` the receiver.
 pub(crate) type EndId = u32;
 
 /// What can happen. Changes of links and samples are not in the queue: they are known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The first packet in propagation on a link reaches its far end.
+    /// A packet on a link reaches its far end, or something else happens on the link.
     Arrival(LinkId),
     /// A connection's deadline.
     Timer(EndId),
     /// A flow starts.
     Start(u32),
-    /// The sending application of a flow wants to be asked.
+    /// The application of a flow wants to be woken, or its time is over.
     Wake(u32),
-    /// The receiving application of a flow may read again.
+    /// The receiving end of a connection may read again.
     Read(u32),
 }
 
@@ -56,35 +59,6 @@ pub(crate) enum Exit {
     Nowhere,
 }
 
-/// A link with the one queue entry that it may have.
-#[derive(Debug)]
-struct Lane {
-    link: Link,
-    timer: LazyTimer,
-}
-
-/// A change of one link at an instant; `None` leaves a parameter as it is.
-#[derive(Debug)]
-pub(crate) struct LinkChange {
-    pub(crate) at: SimTime,
-    pub(crate) link: LinkId,
-    pub(crate) rate: Option<BitsPerSecond>,
-    pub(crate) delay: Option<Nanos>,
-    pub(crate) queue: Option<QueueLimit>,
-    pub(crate) loss: Option<Option<Box<dyn LossModel>>>,
-    pub(crate) up: Option<bool>,
-}
-
-impl LinkChange {
-    fn what(&self) -> What {
-        match self.up {
-            Some(true) => What::Up,
-            Some(false) => What::Down,
-            None => What::Change,
-        }
-    }
-}
-
 /// A packet that has reached the end it was sent to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -102,6 +76,8 @@ pub(crate) struct Fabric {
     /// By node.
     choosers: Vec<Chooser>,
     packets: Packets,
+    /// Empty between calls; kept so that it is not allocated each time.
+    fates: Vec<Fate>,
 }
 
 impl Fabric {
@@ -112,8 +88,11 @@ impl Fabric {
         choosers: Vec<Chooser>,
         tracer: Option<Box<Tracer>>,
     ) -> Self {
-        let lanes = links.into_iter().map(|link| Lane { link, timer: LazyTimer::default() }).collect();
-        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets: Packets::default() }
+        let lanes =
+            links.into_iter().map(|link| Lane { link, timer: LazyTimer::default(), strip: Strip::Never });
+        let lanes = lanes.collect();
+        let packets = Packets::default();
+        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets, fates: Vec::new() }
     }
 
     /// Sends `segment` on its way.
@@ -147,7 +126,7 @@ impl Fabric {
     /// Moves packets that have arrived over `link` onwards, up to the first that has reached its end. Call it
     /// until `None`.
     pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
-        while let Some(packet) = self.lanes[link as usize].link.take_arrival(now) {
+        while let Some(packet) = self.take_arrival(now, link) {
             let node = self.routes.topology().head(link);
             let Label { to, home, target, hash } = *self.packets.label(packet);
             if node == home {
@@ -182,23 +161,27 @@ impl Fabric {
         if let Some(tracer) = &mut self.tracer {
             tracer.link(now, change.what(), change.link);
         }
-        let link = &mut self.lanes[change.link as usize].link;
-        if let Some(rate) = change.rate {
-            link.set_rate(now, rate);
+        let id = change.link;
+        if let Some(strip) = change.strip {
+            self.set_strip(id, strip);
         }
-        if let Some(delay) = change.delay {
-            link.set_delay(now, delay);
+        match &mut self.lanes[id as usize].link {
+            Link::Fifo(link) => {
+                if let Some(packet) = change.apply(now, link) {
+                    self.lose(now, What::DropDown, id, packet);
+                }
+            }
+            Link::Station(station) => {
+                change.apply_station(now, station);
+                self.settle(now, id);
+            }
         }
-        if let Some(queue) = change.queue {
-            link.set_queue(queue);
-        }
-        if let Some(loss) = change.loss {
-            link.set_loss(loss);
-        }
-        if let Some(packet) = change.up.and_then(|up| link.set_up(now, up)) {
-            self.lose(now, What::DropDown, change.link, packet);
-        }
-        self.arm(change.link);
+        self.arm(id);
+    }
+
+    /// Puts a middlebox at the entrance of a link.
+    pub(crate) fn set_strip(&mut self, link: LinkId, strip: Strip) {
+        self.lanes[link as usize].strip = strip;
     }
 
     /// Packets on links, lost ones not counted.
@@ -224,21 +207,7 @@ impl Fabric {
 
     /// The rows of all links at the end of a run.
     pub(crate) fn records(&mut self, end: SimTime) -> Vec<LinkRecord> {
-        let record = |lane: &mut Lane| {
-            let counters = lane.link.counters(end);
-            LinkRecord {
-                packets: counters.packets,
-                bytes: counters.bytes,
-                utilisation: lane.link.utilisation(end),
-                drops_queue: counters.drops_queue,
-                drops_error: counters.drops_error,
-                drops_down: counters.drops_down,
-                queue_delay_mean: counters.queue_delay_mean(),
-                queue_delay_max: counters.queue_delay_max,
-                queue_max: counters.queue_max,
-            }
-        };
-        self.lanes.iter_mut().map(record).collect()
+        self.lanes.iter_mut().map(|lane| lane.link.record(end)).collect()
     }
 
     fn next_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {
@@ -250,24 +219,80 @@ impl Fabric {
     }
 
     fn offer(&mut self, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
-        match self.lanes[link as usize].link.offer(now, size, packet) {
-            Offered::Accepted => self.arm(link),
-            Offered::QueueFull => self.lose(now, What::DropQueue, link, packet),
-            Offered::LostInTransit => self.lose(now, What::DropError, link, packet),
+        let lane = &mut self.lanes[link as usize];
+        if lane.strip != Strip::Never {
+            middlebox::cross(&mut lane.strip, self.packets.segment_mut(packet));
+        }
+        match &mut lane.link {
+            Link::Fifo(fifo) => match fifo.offer(now, size, packet) {
+                Offered::Accepted => self.arm(link),
+                Offered::QueueFull => self.lose(now, What::DropQueue, link, packet),
+                Offered::LostInTransit => self.lose(now, What::DropError, link, packet),
+            },
+            Link::Station(station) => {
+                station.offer(now, self.packets.describe(packet));
+                self.settle(now, link);
+                self.arm(link);
+            }
+        }
+    }
+
+    /// The next packet that has arrived over `link`; a copy becomes a packet of its own.
+    fn take_arrival(&mut self, now: SimTime, link: LinkId) -> Option<u32> {
+        let station = match &mut self.lanes[link as usize].link {
+            Link::Fifo(fifo) => return fifo.take_arrival(now),
+            Link::Station(station) => station,
+        };
+        let arrival = station.take_arrival(now);
+        self.settle(now, link);
+        let Arrival { id, copy } = arrival?;
+        if !copy {
+            return Some(id);
+        }
+        if let Some(tracer) = &mut self.tracer {
+            let to = self.packets.label(id).to;
+            tracer.on_link(now, What::Duplicate, link, to, self.packets.segment(id));
+        }
+        Some(self.packets.copy(id))
+    }
+
+    /// Does to packets what a station has decided.
+    fn settle(&mut self, now: SimTime, link: LinkId) {
+        let Link::Station(station) = &mut self.lanes[link as usize].link else { return };
+        let mut fates = std::mem::take(&mut self.fates);
+        station.swap_fates(&mut fates);
+        for fate in fates.drain(..) {
+            match fate {
+                Fate::Refused(packet) => self.lose(now, What::DropQueue, link, packet),
+                Fate::Lost(packet) => self.lose(now, What::DropError, link, packet),
+                Fate::Corrupted(packet) => self.lose(now, What::DropCheck, link, packet),
+                Fate::CutOff(packet) => self.lose(now, What::DropDown, link, packet),
+                Fate::Marked(packet) => self.mark(now, link, packet),
+            }
+        }
+        self.fates = fates;
+    }
+
+    /// Congestion experienced.
+    fn mark(&mut self, now: SimTime, link: LinkId, packet: u32) {
+        self.packets.mark(packet);
+        if let Some(tracer) = &mut self.tracer {
+            let to = self.packets.label(packet).to;
+            tracer.on_link(now, What::Mark, link, to, self.packets.segment(packet));
         }
     }
 
     fn lose(&mut self, now: SimTime, what: What, link: LinkId, packet: u32) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.dropped(now, what, link, self.packets.label(packet).to, self.packets.segment(packet));
+            tracer.on_link(now, what, link, self.packets.label(packet).to, self.packets.segment(packet));
         }
         self.packets.release(packet);
     }
 
-    /// Keeps the link's queue entry no later than its next arrival.
+    /// Keeps the link's queue entry no later than its next event.
     fn arm(&mut self, link: LinkId) {
-        let Lane { link: state, timer } = &mut self.lanes[link as usize];
-        if let Some(at) = timer.set(state.next_arrival()) {
+        let Lane { link: state, timer, .. } = &mut self.lanes[link as usize];
+        if let Some(at) = timer.set(state.next_event()) {
             self.queue.push(at, Event::Arrival(link));
         }
     }

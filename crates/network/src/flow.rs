@@ -1,40 +1,53 @@
-//! The two applications of a flow, and where the flow stands.
+//! A flow: its application, the times that it asked for, and where it stands.
 //!
-//! May: ask the application, write to and read from the flow's connections. May not: send packets or choose
-//! times other than those the application and the read rate ask for.
+//! May: keep what the application needs between events. May not: touch connections; the desk and the channels do.
 
-use apps::{App, SenderView};
-use engine::LazyTimer;
-use transport::Connection;
-use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use crate::record::FlowRecord;
-use crate::recorder::Recorder;
+use apps::App;
+use engine::{LazyTimer, Stream};
+use scenario::model::Flow as FlowModel;
+use units::{Nanos, SimTime};
 
-/// A reader that takes its time.
-#[derive(Clone, Copy, Debug)]
-struct PacedReader {
-    rate: BitsPerSecond,
-    /// Read in one go, if so much is there.
-    chunk: Bytes,
-    next: SimTime,
-    timer: LazyTimer,
+use crate::factory::Factory;
+use crate::record::{FlowRecord, MessageRecord, PageRecord};
+use crate::recorder::FlowRecorder;
+
+/// How an application has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It has asked for all that it ever wanted to send.
+    Finished,
+    /// Its time was over.
+    Stopped,
 }
 
 /// One flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    app: Box<dyn App>,
-    reader: Option<PacedReader>,
+    /// Away while it is being told something.
+    pub(crate) app: Option<Box<dyn App>>,
+    pub(crate) factory: Factory,
+    /// Random numbers of the application.
+    pub(crate) random: Stream,
     /// When it starts, and when its application stops writing at the latest.
     pub(crate) start: SimTime,
     pub(crate) stop: SimTime,
     pub(crate) started: bool,
-    written: Bytes,
-    closed: bool,
-    wake: SimTime,
+    /// Flows that must end before it starts, and how long it waits then.
+    after: Vec<usize>,
+    pause: Nanos,
+    /// Indices of its connections.
+    pub(crate) channels: Vec<usize>,
+    /// Wake-ups that the application has asked for: time, order, tag.
+    alarms: BinaryHeap<Reverse<(SimTime, u64, u64)>>,
+    alarms_set: u64,
     timer: LazyTimer,
-    pub(crate) recorder: Recorder,
+    pub(crate) recorder: FlowRecorder,
+    pub(crate) messages: Vec<MessageRecord>,
+    pub(crate) pages: Vec<PageRecord>,
+    pub(crate) ended: Option<Ended>,
     /// Filled in when the flow's interval is over.
     pub(crate) record: Option<FlowRecord>,
     /// Nothing remains to be written or delivered.
@@ -42,112 +55,93 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// A flow between `start` and `stop`; `mss` is the least that a paced reader reads at a time.
-    pub(crate) fn new(app: Box<dyn App>, start: SimTime, stop: SimTime, mss: Bytes) -> Self {
-        let reader = app.read_rate().map(|rate| PacedReader {
-            rate,
-            chunk: rate.bytes_in(Nanos::from_millis(1)).max(mss),
-            next: SimTime::ZERO,
-            timer: LazyTimer::default(),
-        });
+    /// A flow that has not started.
+    pub(crate) fn new(model: &FlowModel, mut factory: Factory, seed: u64, duration: SimTime) -> Self {
+        let delay = match model.spread {
+            Nanos::ZERO => Nanos::ZERO,
+            spread => Nanos((Stream::named(seed, &model.name, "start").uniform() * spread.0 as f64) as u64),
+        };
         Self {
-            app,
-            reader,
-            start,
-            stop,
+            app: factory.app.take(),
+            factory,
+            random: Stream::named(seed, &model.name, "application"),
+            start: if model.after.is_empty() { model.start + delay } else { SimTime::NEVER },
+            after: model.after.clone(),
+            pause: model.start.since(SimTime::ZERO) + delay,
+            stop: model.stop.min(duration),
             started: false,
-            written: Bytes::ZERO,
-            closed: false,
-            wake: start,
+            channels: Vec::new(),
+            alarms: BinaryHeap::new(),
+            alarms_set: 0,
             timer: LazyTimer::default(),
-            recorder: Recorder::new(start),
+            recorder: FlowRecorder::new(model.start + delay),
+            messages: Vec::new(),
+            pages: Vec::new(),
+            ended: None,
             record: None,
             done: false,
         }
     }
 
-    /// Size of the transfer, if it has one.
-    pub(crate) fn total(&self) -> Option<Bytes> {
-        self.app.total()
+    /// Another flow has ended. Returns when this one starts, if it waited for nothing else.
+    pub(crate) fn other_ended(&mut self, now: SimTime, other: usize) -> Option<SimTime> {
+        let before = self.after.len();
+        self.after.retain(|&flow| flow != other);
+        if self.after.len() == before || !self.after.is_empty() {
+            return None;
+        }
+        self.start = now + self.pause;
+        self.recorder = FlowRecorder::new(self.start);
+        Some(self.start)
     }
 
-    /// True if the transfer has a size and the application wrote all of it.
-    pub(crate) fn wrote_all(&self) -> bool {
-        self.closed && self.app.total().is_some_and(|total| self.written >= total)
-    }
-
-    /// True if the application has written its last byte and all bytes were delivered.
-    pub(crate) fn delivered_all(&self, delivered: Bytes) -> bool {
-        self.closed && delivered >= self.written
-    }
-
-    /// True if the transfer has no size, or was stopped before all was written: its interval ends with writing.
-    pub(crate) fn stopped(&self) -> bool {
-        self.closed && !self.wrote_all()
+    /// True if the application has asked for all that it wanted to send, and was not cut short.
+    pub(crate) fn finished(&self) -> bool {
+        self.ended == Some(Ended::Finished)
     }
 
     /// The end of the interval of a flow that is still going on when the run ends after `duration`: what is
-    /// written may be delivered until then, but nothing is written after `stop`.
+    /// asked for may be delivered until then (datagrams do not take that long), but nothing is written after `stop`.
     pub(crate) fn last_end(&self, duration: SimTime) -> SimTime {
-        if self.wrote_all() { duration } else { self.stop }
-    }
-
-    /// Lets the sending application write as much as it wants and the connection takes. Returns the instant to push
-    /// into the queue for its next wake-up, if one is needed.
-    pub(crate) fn write(&mut self, now: SimTime, sender: &mut Connection) -> Option<SimTime> {
-        while self.started && !self.closed {
-            let space = sender.send_space();
-            if space == Bytes::ZERO && now < self.wake {
-                break;
-            }
-            let view = SenderView { now, started: self.start, stop: self.stop, written: self.written, space };
-            let wish = self.app.poll_write(&view);
-            self.wake = wish.wake;
-            let write = wish.write.min(space);
-            if write > Bytes::ZERO {
-                sender.write(now, write);
-                self.written += write;
-                self.recorder.wrote(now, self.written);
-            }
-            if wish.close {
-                sender.close(now);
-                self.closed = true;
-                self.wake = SimTime::NEVER;
-            }
-            // Nothing more is wanted, or nothing more fits.
-            if write == Bytes::ZERO || write == space {
-                break;
-            }
+        match self.ended {
+            // What has not arrived by now is lost.
+            Some(Ended::Finished) if self.factory.datagrams() => self.recorder.last_datagram,
+            Some(Ended::Finished) => duration,
+            Some(Ended::Stopped) | None => self.stop,
         }
-        // A wish in the past would stop the clock.
-        self.timer.set(self.wake.max(now))
     }
 
-    /// A wake-up of the sending application came out of the queue. False if it was a stale one.
+    /// The application asks to be woken.
+    pub(crate) fn wake_at(&mut self, at: SimTime, tag: u64) {
+        self.alarms_set += 1;
+        self.alarms.push(Reverse((at, self.alarms_set, tag)));
+    }
+
+    /// The flow's time is over: nobody is woken any more.
+    pub(crate) fn sleep(&mut self) {
+        self.alarms.clear();
+    }
+
+    /// The tag of the next wish that is due.
+    pub(crate) fn due(&mut self, now: SimTime) -> Option<u64> {
+        let Reverse((at, _, tag)) = *self.alarms.peek()?;
+        if at > now {
+            return None;
+        }
+        self.alarms.pop();
+        Some(tag)
+    }
+
+    /// The instant to push into the queue for the next wake-up or the end of the flow's time, if one is needed.
+    pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
+        let alarm = self.alarms.peek().map_or(SimTime::NEVER, |Reverse((at, ..))| *at);
+        let stop = if now < self.stop { self.stop } else { SimTime::NEVER };
+        // A wish in the past would stop the clock.
+        self.timer.set(alarm.min(stop).max(now))
+    }
+
+    /// A wake-up came out of the queue. False if it was a stale one.
     pub(crate) fn wake_fires(&mut self, now: SimTime) -> bool {
         self.timer.fires(now)
-    }
-
-    /// Lets the receiving application read. Returns the instant to push for its next turn, if one is needed.
-    pub(crate) fn read(&mut self, now: SimTime, receiver: &mut Connection) -> Option<SimTime> {
-        let readable = receiver.readable();
-        if readable == Bytes::ZERO {
-            return None;
-        }
-        let Some(reader) = &mut self.reader else {
-            receiver.read(now, readable);
-            return None;
-        };
-        if now >= reader.next {
-            let bytes = readable.min(reader.chunk);
-            receiver.read(now, bytes);
-            reader.next = now + reader.rate.time_to_send(bytes);
-        }
-        reader.timer.set(reader.next)
-    }
-
-    /// A wake-up of the receiving application came out of the queue. False if it was a stale one.
-    pub(crate) fn read_fires(&mut self, now: SimTime) -> bool {
-        self.reader.as_mut().is_some_and(|reader| reader.timer.fires(now))
     }
 }

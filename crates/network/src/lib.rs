@@ -4,16 +4,24 @@
 //! transport or an application does.
 //!
 //! - `topology.rs`, `routing.rs`, `ecmp.rs`: who is connected with whom, and over which cable a packet leaves;
-//! - `fabric.rs`, `packets.rs`: links, packets on their way, and the event queue;
-//! - `end.rs`, `flow.rs`: the two ends of a connection, the two applications that use it;
-//! - `build.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
+//! - `fabric.rs`, `lane.rs`, `packets.rs`: links, packets on their way, and the event queue;
+//! - `end.rs`, `channel.rs`: the two ends of a connection, and what is to be sent over it in each direction;
+//! - `flow.rs`, `desk.rs`, `factory.rs`: an application, what it asks for, and the connections made for it;
+//! - `build.rs`, `links.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
 //! - `recorder.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs.
 
 mod build;
+mod channel;
+mod deeds;
+mod desk;
 mod ecmp;
 mod end;
 mod fabric;
+mod factory;
 mod flow;
+mod lane;
+mod links;
+mod middlebox;
 mod outcome;
 mod packets;
 pub mod record;

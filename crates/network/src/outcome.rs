@@ -5,11 +5,11 @@
 use transport::Connection;
 use units::{Bytes, SimTime};
 
+use crate::channel::Channel;
 use crate::end::End;
 use crate::fabric::Exit;
 use crate::flow::Flow;
-use crate::record::{FlowRecord, MessageRecord, RunRecord, SubflowRecord};
-use crate::recorder::Recorder;
+use crate::record::{FlowRecord, RunRecord, SubflowRecord};
 use crate::topology::cable_of;
 use crate::tracer::Tracer;
 use crate::world::World;
@@ -18,20 +18,21 @@ impl World {
     /// The record of a run that ended at `end`.
     pub(crate) fn into_record(mut self, end: SimTime) -> RunRecord {
         if let Some(sampler) = &mut self.sampler {
-            sampler.sample(end, &self.flows, &self.ends, &mut self.fabric);
+            sampler.sample(end, &self.flows, &self.channels, &self.ends, &mut self.fabric);
         }
         let links = self.fabric.records(end);
-        let flows = self.flows.iter_mut().zip(self.ends.chunks_exact(2));
-        let flows = flows
-            .map(|(flow, ends)| {
-                let ends = [&ends[0], &ends[1]];
-                let record = flow.record.take();
-                let mut record =
-                    record.unwrap_or_else(|| flow_record(end, flow.last_end(self.duration), flow, ends));
-                record.failure = failure(ends);
-                record
-            })
-            .collect();
+        let (channels, ends) = (&self.channels, &self.ends);
+        let settled = |flow: &mut Flow| {
+            let record = flow.record.take();
+            let mut record = record
+                .unwrap_or_else(|| flow_record(end, flow.last_end(self.duration), flow, channels, ends));
+            record.failure = failure(flow, ends);
+            // Messages may have arrived, and pages been given up, after the flow's interval.
+            record.messages = std::mem::take(&mut flow.messages);
+            record.pages = std::mem::take(&mut flow.pages);
+            record
+        };
+        let flows = self.flows.iter_mut().map(settled).collect();
         RunRecord {
             seed: self.seed,
             events: self.fabric.queue.taken(),
@@ -45,52 +46,77 @@ impl World {
     }
 }
 
-/// What is known at `now` of a flow whose interval ends at `end`. `ends` are sender and receiver.
-pub(crate) fn flow_record(now: SimTime, end: SimTime, flow: &Flow, ends: [&End; 2]) -> FlowRecord {
+/// What is known at `now` of a flow whose interval ends at `end`; messages and pages come last.
+pub(crate) fn flow_record(
+    now: SimTime,
+    end: SimTime,
+    flow: &Flow,
+    channels: &[Channel],
+    ends: &[End],
+) -> FlowRecord {
     let recorder = &flow.recorder;
-    let [sender, receiver] = [&ends[0].connection, &ends[1].connection];
-    let completed = flow.wrote_all() && flow.delivered_all(recorder.delivered);
-    let message = |size| MessageRecord { size, start: flow.start, end };
-    let messages = flow.total().filter(|_| completed).map(message);
-    let subflows = 0..sender.subflow_count();
+    let pairs = || flow.channels.iter().map(|&i| (&channels[i], &ends[2 * i], &ends[2 * i + 1]));
+    let completed =
+        flow.finished() && flow.channels.iter().all(|&i| channels[i].is_idle(&ends[2 * i..2 * i + 2]));
+    let fell_back = |(_, a, b): (_, &End, &End)| {
+        a.connection.is_established() && (a.connection.fell_back() || b.connection.fell_back())
+    };
+    let subflows = |(channel, sender, receiver): (_, &'_ End, &'_ End)| {
+        let count = sender.connection.subflow_count();
+        let record = |i| subflow_record(now, i, channel, sender, &receiver.connection);
+        (0..count).map(record).collect::<Vec<_>>()
+    };
     FlowRecord {
-        start: flow.start,
-        end: end.max(flow.start),
+        start: flow.start.min(end),
+        end,
         completed,
         delivered: recorder.delivered,
         delay: recorder.delay.clone(),
         ofo_mean: recorder.out_of_order.mean(now),
         ofo_max: recorder.out_of_order_max,
-        failure: failure(ends),
-        fell_back: sender.is_established() && (sender.fell_back() || receiver.fell_back()),
-        subflows: subflows.map(|i| subflow_record(now, i, ends[0], receiver, recorder)).collect(),
-        messages: messages.into_iter().collect(),
+        failure: failure(flow, ends),
+        fell_back: pairs().any(fell_back),
+        subflows: pairs().flat_map(subflows).collect(),
+        messages: Vec::new(),
+        pages: Vec::new(),
+        deadline: flow.app.as_ref().and_then(|app| app.deadline()),
     }
 }
 
-fn failure(ends: [&End; 2]) -> Option<&'static str> {
-    let [sender, receiver] = [&ends[0].connection, &ends[1].connection];
-    let never_opened = || (!sender.is_established()).then_some("the connection was never established");
-    sender.failure().or_else(|| receiver.failure()).or_else(never_opened)
+/// Why the first of the flow's connections failed that did.
+fn failure(flow: &Flow, ends: &[End]) -> Option<&'static str> {
+    if !flow.started {
+        return Some("the flows that it waits for did not end in time");
+    }
+    let of = |&i: &usize| {
+        let [sender, receiver] = [&ends[2 * i].connection, &ends[2 * i + 1].connection];
+        let never_opened = || (!sender.is_established()).then_some("the connection was never established");
+        sender.failure().or_else(|| receiver.failure()).or_else(never_opened)
+    };
+    flow.channels.iter().find_map(of)
 }
 
 fn subflow_record(
     now: SimTime,
     index: usize,
+    channel: &Channel,
     sender: &End,
     receiver: &Connection,
-    recorder: &Recorder,
 ) -> SubflowRecord {
-    let stats = sender.connection.stats(index);
+    let (stats, received) = (sender.connection.stats(index), receiver.stats(index));
     let way = sender.ways.get(index);
-    let cwnd = recorder.subflows.get(index).and_then(|subflow| subflow.cwnd);
+    let cwnd = channel.recorder.subflows.get(index).and_then(|subflow| subflow.cwnd);
     SubflowRecord {
+        connection: channel.number,
+        subflow: index as u32,
         cable: way.and_then(|way| match way.route.exit {
             Exit::Over(link) => Some(cable_of(link)),
             Exit::Any | Exit::Nowhere => None,
         }),
         established: stats.established_at,
-        received: Bytes(receiver.stats(index).bytes_received),
+        received: Bytes(received.bytes_received),
+        beyond_window: Bytes(received.beyond_window_received),
+        overflow: Bytes(received.overflow_received),
         sent: Bytes(stats.bytes_sent),
         wire: way.map_or(Bytes::ZERO, |way| way.wire),
         segments_sent: stats.segments_sent,

@@ -3,7 +3,7 @@
 //! May: hold them. May not: look into a segment. What routers need is kept apart from the segment, which only the
 //! ends read.
 
-use transport::segment::Segment;
+use transport::segment::{Ecn, Segment};
 
 use crate::fabric::EndId;
 use crate::routing::TargetId;
@@ -51,6 +51,35 @@ impl Packets {
     /// The segment of a packet, which stays readable until the number is used again.
     pub(crate) fn segment(&self, number: u32) -> &Segment {
         &self.segments[number as usize]
+    }
+
+    /// What links are told of a packet.
+    pub(crate) fn describe(&self, number: u32) -> links::Packet {
+        let (label, segment) = (self.label(number), self.segment(number));
+        links::Packet {
+            id: number,
+            size: u32::try_from(segment.wire_size.0).unwrap_or(u32::MAX),
+            flow: label.hash,
+            ect: segment.ecn != Ecn::NotEct,
+            low_priority: false,
+        }
+    }
+
+    /// The segment of a packet, for who changes it on its way.
+    pub(crate) fn segment_mut(&mut self, number: u32) -> &mut Segment {
+        &mut self.segments[number as usize]
+    }
+
+    /// A queue has marked the packet: congestion experienced.
+    pub(crate) fn mark(&mut self, number: u32) {
+        let marked = self.segments[number as usize].mark();
+        debug_assert!(marked, "packet {number} does not carry ECN");
+    }
+
+    /// Stores a copy of a packet and returns its number.
+    pub(crate) fn copy(&mut self, number: u32) -> u32 {
+        let (label, segment) = (*self.label(number), *self.segment(number));
+        self.insert(label, &segment)
     }
 
     /// Gives `number` back.

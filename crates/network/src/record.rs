@@ -45,15 +45,23 @@ pub struct FlowRecord {
     pub failure: Option<&'static str>,
     /// True if MPTCP was wanted and the connection fell back to TCP.
     pub fell_back: bool,
-    /// By subflow index.
+    /// By connection and subflow index.
     pub subflows: Vec<SubflowRecord>,
     /// Application messages (for a bulk transfer: the whole transfer, once complete).
     pub messages: Vec<MessageRecord>,
+    /// Pages, for applications that have such.
+    pub pages: Vec<PageRecord>,
+    /// Messages with a longer delay are late.
+    pub deadline: Option<Nanos>,
 }
 
 /// One subflow, as its data sender saw it unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubflowRecord {
+    /// Connection of the flow, in the order of opening.
+    pub connection: u32,
+    /// Subflow of the connection.
+    pub subflow: u32,
     /// Cable over which it leaves the data sender; `None` if routing decides packet by packet.
     pub cable: Option<usize>,
     /// When its handshake was complete at the data sender.
@@ -74,6 +82,10 @@ pub struct SubflowRecord {
     pub fast_recoveries: u64,
     /// Payload bytes given to this subflow by reinjection.
     pub reinjected: Bytes,
+    /// Payload bytes that the receiver took though they lay beyond the window it had advertised.
+    pub beyond_window: Bytes,
+    /// Payload bytes that the receiver threw away because its buffer had no room for them.
+    pub overflow: Bytes,
     /// Mean of the round-trip samples.
     pub srtt_mean: Option<Nanos>,
     /// Average over time of the congestion window, from establishment to the end of the flow.
@@ -95,6 +107,12 @@ pub struct LinkRecord {
     pub drops_error: u64,
     /// Packets cut off when the link went down.
     pub drops_down: u64,
+    /// Packets with bit errors that a checksum at the far end found.
+    pub drops_corrupt: u64,
+    /// Copies that the link made.
+    pub duplicated: u64,
+    /// Packets marked by the queue discipline.
+    pub marked: u64,
     /// Mean waiting time in the queue of the packets transmitted.
     pub queue_delay_mean: Nanos,
     /// And its maximum.
@@ -106,10 +124,33 @@ pub struct LinkRecord {
 /// One application message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageRecord {
+    /// What it is.
+    pub what: &'static str,
     /// Its bytes.
     pub size: Bytes,
     /// When it was asked for.
     pub start: SimTime,
-    /// When its last byte was delivered.
-    pub end: SimTime,
+    /// When its last byte was delivered; `None`: it never was.
+    pub end: Option<SimTime>,
+    /// The figure of interest: from start to end, or what the application says.
+    pub delay: Option<Nanos>,
+}
+
+/// One page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageRecord {
+    /// Which.
+    pub name: &'static str,
+    /// Its objects, the main one included.
+    pub objects: u64,
+    /// Objects that arrived.
+    pub arrived: u64,
+    /// Their bytes.
+    pub size: Bytes,
+    /// Connections opened for it.
+    pub connections: u64,
+    /// When it was asked for.
+    pub start: SimTime,
+    /// When the last object had arrived; `None`: not all of them did.
+    pub end: Option<SimTime>,
 }

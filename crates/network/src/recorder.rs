@@ -18,66 +18,86 @@ pub(crate) struct SubflowRecorder {
     last_cwnd: Bytes,
 }
 
-/// One flow, from its start to the end of its interval.
+/// One flow, from its start to the end of its interval: all of its connections together.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder {
-    /// Writes that are not yet delivered: offset after the last byte, and when it was written.
-    writes: VecDeque<(u64, SimTime)>,
-    /// In-order bytes delivered to the receiving side.
+pub(crate) struct FlowRecorder {
+    /// Bytes of the flow's data delivered to the receiving side: in order, or in datagrams.
     pub(crate) delivered: Bytes,
     /// Delay of each byte from write to delivery.
     pub(crate) delay: Histogram,
     /// Bytes held because of gaps.
     pub(crate) out_of_order: TimeAverage,
-    last_out_of_order: Bytes,
+    held: Bytes,
+    /// Datagrams: when the last one arrived.
+    pub(crate) last_datagram: SimTime,
     pub(crate) out_of_order_max: Bytes,
+}
+
+impl FlowRecorder {
+    /// A flow that starts at `start`.
+    pub(crate) fn new(start: SimTime) -> Self {
+        Self {
+            delivered: Bytes::ZERO,
+            delay: Histogram::default(),
+            out_of_order: TimeAverage::new(start, 0.0),
+            held: Bytes::ZERO,
+            last_datagram: start,
+            out_of_order_max: Bytes::ZERO,
+        }
+    }
+
+    /// `bytes` of a datagram written at `written` have arrived.
+    pub(crate) fn datagram(&mut self, now: SimTime, written: SimTime, bytes: u64) {
+        self.delivered += Bytes(bytes);
+        self.last_datagram = now;
+        self.delay.add(now.since(written), bytes);
+    }
+}
+
+/// One connection: what is needed to tell how its flow does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder {
+    /// Writes that are not yet delivered: offset after the last byte, and when it was written.
+    writes: VecDeque<(u64, SimTime)>,
+    /// In-order bytes delivered to the receiving side.
+    pub(crate) delivered: Bytes,
+    last_out_of_order: Bytes,
     /// By subflow index.
     pub(crate) subflows: Vec<SubflowRecorder>,
 }
 
 impl Recorder {
-    /// A flow that starts at `start`.
-    pub(crate) fn new(start: SimTime) -> Self {
-        Self {
-            writes: VecDeque::new(),
-            delivered: Bytes::ZERO,
-            delay: Histogram::default(),
-            out_of_order: TimeAverage::new(start, 0.0),
-            last_out_of_order: Bytes::ZERO,
-            out_of_order_max: Bytes::ZERO,
-            subflows: Vec::new(),
-        }
-    }
-
     /// The application has written up to `offset`.
-    pub(crate) fn wrote(&mut self, now: SimTime, offset: Bytes) {
+    pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
         match self.writes.back_mut() {
-            Some((end, at)) if *at == now => *end = offset.0,
-            _ => self.writes.push_back((offset.0, now)),
+            Some((end, at)) if *at == now => *end = offset,
+            _ => self.writes.push_back((offset, now)),
         }
     }
 
     /// The receiving connection may have changed.
-    pub(crate) fn received(&mut self, now: SimTime, receiver: &Connection) {
+    pub(crate) fn received(&mut self, now: SimTime, receiver: &Connection, flow: &mut FlowRecorder) {
         let delivered = receiver.delivered();
         if delivered > self.delivered {
-            self.deliver(now, delivered);
+            self.deliver(now, delivered, flow);
         }
         let out_of_order = receiver.out_of_order();
         if out_of_order != self.last_out_of_order {
+            flow.held = flow.held + out_of_order - self.last_out_of_order;
             self.last_out_of_order = out_of_order;
-            self.out_of_order_max = self.out_of_order_max.max(out_of_order);
-            self.out_of_order.set(now, out_of_order.as_f64());
+            flow.out_of_order_max = flow.out_of_order_max.max(flow.held);
+            flow.out_of_order.set(now, flow.held.as_f64());
         }
     }
 
-    fn deliver(&mut self, now: SimTime, delivered: Bytes) {
+    fn deliver(&mut self, now: SimTime, delivered: Bytes, flow: &mut FlowRecorder) {
         let mut from = self.delivered.0;
+        flow.delivered += delivered - self.delivered;
         self.delivered = delivered;
         while let Some(&(end, written)) = self.writes.front() {
             let to = end.min(delivered.0);
             if to > from {
-                self.delay.add(now.since(written), to - from);
+                flow.delay.add(now.since(written), to - from);
                 from = to;
             }
             if end > delivered.0 {

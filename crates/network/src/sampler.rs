@@ -3,10 +3,12 @@
 //! May: look at everything. May not: change anything, draw random numbers or be an event; a run is the same
 //! with and without it.
 
+use apps::ConnectionId;
 use trace::{Series, SeriesKey};
 use transport::{Connection, SenderState};
 use units::{Bytes, Nanos, SimTime};
 
+use crate::channel::Channel;
 use crate::end::End;
 use crate::fabric::Fabric;
 use crate::flow::Flow;
@@ -15,8 +17,8 @@ use crate::flow::Flow;
 #[derive(Clone, Debug, Default)]
 struct Before {
     delivered: Bytes,
-    /// By subflow.
-    received: Vec<Bytes>,
+    /// By connection and subflow.
+    received: Vec<Vec<Bytes>>,
 }
 
 /// Takes samples at multiples of an interval and at the end.
@@ -52,23 +54,39 @@ impl Sampler {
     }
 
     /// Samples all flows and links at `now`; rates are those since the last sample.
-    pub(crate) fn sample(&mut self, now: SimTime, flows: &[Flow], ends: &[End], fabric: &mut Fabric) {
+    pub(crate) fn sample(
+        &mut self,
+        now: SimTime,
+        flows: &[Flow],
+        channels: &[Channel],
+        ends: &[End],
+        fabric: &mut Fabric,
+    ) {
         let elapsed = now.since(self.last);
         if elapsed == Nanos::ZERO {
             return;
         }
         self.last = now;
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / elapsed.as_secs_f64();
-        for (index, _) in flows.iter().enumerate().filter(|(_, flow)| flow.started) {
-            let [sender, receiver] = [&ends[2 * index].connection, &ends[2 * index + 1].connection];
-            self.subflows(now, index, (sender, receiver), rate);
+        for (index, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.started) {
+            let (mut window, mut out_of_order) = (Bytes::ZERO, Bytes::ZERO);
+            for &channel in &flow.channels {
+                let [sender, receiver] = [&ends[2 * channel].connection, &ends[2 * channel + 1].connection];
+                if !receiver.is_closed() {
+                    window += receiver.receive_window();
+                }
+                out_of_order += receiver.out_of_order();
+                self.subflows(now, (index, channels[channel].number), (sender, receiver), rate);
+            }
             let before = &mut self.flows[index];
-            let delivered = receiver.delivered();
+            let delivered = flow.recorder.delivered;
             let goodput = rate(delivered - before.delivered);
             before.delivered = delivered;
             let key = SeriesKey::Flow(index as u32);
-            self.series.push(now, key, "rwnd_bytes", receiver.receive_window().as_f64());
-            self.series.push(now, key, "ofo_bytes", receiver.out_of_order().as_f64());
+            if !flow.factory.datagrams() {
+                self.series.push(now, key, "rwnd_bytes", window.as_f64());
+                self.series.push(now, key, "ofo_bytes", out_of_order.as_f64());
+            }
             self.series.push(now, key, "goodput_bit_s", goodput);
         }
         for link in 0..fabric.links() {
@@ -86,11 +104,13 @@ impl Sampler {
     fn subflows(
         &mut self,
         now: SimTime,
-        flow: usize,
+        (flow, number): (usize, ConnectionId),
         (sender, receiver): (&Connection, &Connection),
         rate: impl Fn(Bytes) -> f64,
     ) {
-        let before = &mut self.flows[flow].received;
+        let received = &mut self.flows[flow].received;
+        received.resize(received.len().max(number as usize + 1), Vec::new());
+        let before = &mut received[number as usize];
         before.resize(sender.subflow_count().max(before.len()), Bytes::ZERO);
         for (subflow, before) in before.iter_mut().enumerate() {
             let received = Bytes(receiver.stats(subflow).bytes_received);
@@ -100,7 +120,7 @@ impl Sampler {
             if matches!(gauges.state, SenderState::Closed | SenderState::Handshake) {
                 continue;
             }
-            let key = SeriesKey::Subflow(flow as u32, subflow as u32);
+            let key = SeriesKey::Subflow(flow as u32, number, subflow as u32);
             self.series.push(now, key, "cwnd_bytes", gauges.cwnd.as_f64());
             if gauges.ssthresh != Bytes::MAX {
                 self.series.push(now, key, "ssthresh_bytes", gauges.ssthresh.as_f64());
@@ -110,6 +130,22 @@ impl Sampler {
             }
             self.series.push(now, key, "inflight_bytes", gauges.inflight.as_f64());
             self.series.push(now, key, "throughput_bit_s", throughput);
+            self.series.push(now, key, "sender_state", f64::from(gauges.state.code()));
+            if let Some(rate) = gauges.pacing_rate {
+                self.series.push(now, key, "pacing_rate_bit_s", rate.0 as f64);
+            }
+            let series = &mut self.series;
+            sender.congestion_gauges(subflow, &mut |metric, value| series.push(now, key, metric, value));
+        }
+        if sender.is_established() && !sender.is_closed() {
+            // What concerns a whole connection stands at its first subflow: a flow may have several connections.
+            let key = |subflow: Option<usize>| {
+                SeriesKey::Subflow(flow as u32, number, subflow.unwrap_or_default() as u32)
+            };
+            let series = &mut self.series;
+            sender.scheduler_gauges(&mut |subflow, metric, value| {
+                series.push(now, key(subflow), metric, value)
+            });
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! May: format what it is shown. May not: influence it, or keep anything but text.
 
+use apps::ConnectionId;
 use transport::segment::{Dss, Flags, MptcpOption, Segment, SubflowId};
 use transport::{SenderState, SubflowGauges};
 use units::SimTime;
@@ -23,6 +24,12 @@ pub(crate) enum What {
     DropError,
     /// Cut off when the link went down.
     DropDown,
+    /// Damaged: dropped by a checksum at the far end.
+    DropCheck,
+    /// A copy that a link made reaches its far end.
+    Duplicate,
+    /// Marked by a queue: congestion experienced.
+    Mark,
     /// A retransmission timer fired.
     Timeout,
     /// A sender changed its state.
@@ -43,6 +50,9 @@ impl What {
             Self::DropQueue => "drop-queue",
             Self::DropError => "drop-error",
             Self::DropDown => "drop-down",
+            Self::DropCheck => "drop-check",
+            Self::Duplicate => "duplicate",
+            Self::Mark => "mark",
             Self::Timeout => "timeout",
             Self::State => "state",
             Self::Down => "down",
@@ -85,6 +95,8 @@ const COLUMNS: [(&str, usize, bool); 14] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Tracer {
     names: Names,
+    /// What the lines of each connection are called.
+    connections: Vec<String>,
     widths: [usize; COLUMNS.len()],
     /// State and number of timeouts when last looked at, by end and subflow.
     seen: Vec<Vec<(SenderState, u64)>>,
@@ -99,10 +111,20 @@ impl Tracer {
         widths[2] = longest(&names.nodes, 5).max(longest(&names.links, 5));
         // A dot and the number of the subflow follow the name of the flow.
         widths[3] = (longest(&names.flows, 1) + 3).max(7);
-        let seen = vec![Vec::new(); 2 * names.flows.len()];
-        let mut tracer = Self { names, widths, seen, text: String::new() };
+        let (connections, seen) = (Vec::new(), Vec::new());
+        let mut tracer = Self { names, connections, widths, seen, text: String::new() };
         tracer.row(&COLUMNS.map(|(name, ..)| name.to_owned()));
         tracer
+    }
+
+    /// The connections that exist by now: flow, and number in the flow.
+    pub(crate) fn know(&mut self, connections: impl ExactSizeIterator<Item = (usize, ConnectionId)>) {
+        self.seen.resize(2 * connections.len(), Vec::new());
+        for (flow, number) in connections.skip(self.connections.len()) {
+            let flow = &self.names.flows[flow];
+            let name = if number == 0 { flow.clone() } else { format!("{flow}#{number}") };
+            self.connections.push(name);
+        }
     }
 
     /// What has been written.
@@ -125,8 +147,8 @@ impl Tracer {
         self.row(&cells);
     }
 
-    /// A link drops a segment on its way to the end `to`.
-    pub(crate) fn dropped(&mut self, now: SimTime, what: What, link: LinkId, to: EndId, segment: &Segment) {
+    /// A link drops, copies or marks a segment on its way to the end `to`.
+    pub(crate) fn on_link(&mut self, now: SimTime, what: What, link: LinkId, to: EndId, segment: &Segment) {
         let mut cells = self.cells(now, what, &self.names.links[link as usize], (to / 2, segment.subflow));
         describe(&mut cells, segment);
         self.row(&cells);
@@ -163,10 +185,10 @@ impl Tracer {
         }
     }
 
-    fn cells(&self, now: SimTime, what: What, place: &str, (flow, subflow): (u32, SubflowId)) -> Cells {
+    fn cells(&self, now: SimTime, what: What, place: &str, (connection, subflow): (u32, SubflowId)) -> Cells {
         let mut cells = Cells::default();
         start(&mut cells, now, what, place);
-        cells[3] = format!("{}.{subflow}", self.names.flows[flow as usize]);
+        cells[3] = format!("{}.{subflow}", self.connections[connection as usize]);
         cells
     }
 
@@ -215,12 +237,20 @@ fn gauge(cells: &mut Cells, gauges: Option<SubflowGauges>) {
 
 /// The letters of the flags, with a star for a retransmission.
 fn flags(flags: Flags, retransmission: bool) -> String {
-    let letters =
-        [(flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.ack, 'A'), (retransmission, '*')];
+    let letters = [
+        (flags.syn, 'S'),
+        (flags.fin, 'F'),
+        (flags.rst, 'R'),
+        (flags.ack, 'A'),
+        (flags.ece, 'E'),
+        (flags.cwr, 'W'),
+        (retransmission, '*'),
+    ];
     letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect()
 }
 
 fn option(option: &MptcpOption) -> (&'static str, Option<Dss>) {
+    let ack = |data_ack| Some(Dss { data_ack: Some(data_ack), dsn: None, data_fin: false });
     match option {
         MptcpOption::None => ("", None),
         MptcpOption::CapableSyn | MptcpOption::CapableSynAck(_) => ("capable", None),
@@ -229,6 +259,10 @@ fn option(option: &MptcpOption) -> (&'static str, Option<Dss>) {
             ("join", None)
         }
         MptcpOption::Dss(dss) => ("dss", Some(*dss)),
-        MptcpOption::AddAddr { .. } => ("add-addr", None),
+        MptcpOption::AddAddr { data_ack, .. } => ("add-addr", ack(*data_ack)),
+        MptcpOption::RemoveAddr { data_ack, .. } => ("remove-addr", ack(*data_ack)),
+        MptcpOption::Prio { data_ack, .. } => ("prio", ack(*data_ack)),
+        MptcpOption::FastClose { .. } => ("fastclose", None),
+        MptcpOption::Reset(_) => ("reset", None),
     }
 }

@@ -3,17 +3,23 @@
 //! May: hand segments, deadlines and wake-ups to whom they belong, in the order of the event queue. May not: draw
 //! random numbers or decide anything that a link, a transport or an application decides.
 //!
-//! Changes of links and samples are known beforehand and kept out of the queue: at equal times they come before
-//! all events, changes first.
+//! Changes of links, what happens to connections, and samples are known beforehand and kept out of the queue: at
+//! equal times they come before all events, in this order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use apps::Side;
 use transport::segment::{Segment, SubflowId};
 use units::SimTime;
 
+use crate::channel::{Channel, Mark};
+use crate::deeds::Deed;
+use crate::desk::{Desk, Traits};
+use crate::ecmp;
 use crate::end::{self, End};
-use crate::fabric::{Delivery, EndId, Event, Fabric, LinkChange};
-use crate::flow::Flow;
+use crate::fabric::{Delivery, EndId, Event, Fabric};
+use crate::flow::{Ended, Flow};
+use crate::lane::LinkChange;
 use crate::outcome;
 use crate::record::RunRecord;
 use crate::sampler::Sampler;
@@ -42,16 +48,24 @@ pub struct World {
     pub(crate) seed: u64,
     pub(crate) duration: SimTime,
     pub(crate) fabric: Fabric,
-    /// Sender and receiver of each flow, in turn.
+    /// Sender and receiver of each connection, in turn.
     pub(crate) ends: Vec<End>,
+    /// Connections, in the order of opening.
+    pub(crate) channels: Vec<Channel>,
+    /// Ends for which an application has asked for something.
+    pub(crate) touched: Vec<usize>,
     pub(crate) flows: Vec<Flow>,
     /// Hashes of the flows' names.
     pub(crate) names: Vec<u64>,
     /// The next change last.
     pub(crate) changes: Vec<LinkChange>,
+    /// The next deed last.
+    pub(crate) deeds: Vec<Deed>,
     pub(crate) sampler: Option<Sampler>,
     /// Flows that are not done.
     pub(crate) open: usize,
+    /// The segment that is being sent: large, and needed for each.
+    pub(crate) outgoing: Segment,
 }
 
 impl World {
@@ -95,17 +109,19 @@ impl World {
     /// When the next change or sample is due.
     fn next_aside(&self) -> SimTime {
         let change = self.changes.last().map_or(SimTime::NEVER, |change| change.at);
-        change.min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
+        let deed = self.deeds.last().map_or(SimTime::NEVER, |deed| deed.at);
+        change.min(deed).min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
     }
 
     fn on_aside(&mut self, now: SimTime) {
         while let Some(change) = self.changes.pop_if(|change| change.at <= now) {
             self.fabric.change(now, change);
         }
+        self.do_deeds(now);
         if let Some(sampler) = &mut self.sampler
             && sampler.next() <= now
         {
-            sampler.sample(now, &self.flows, &self.ends, &mut self.fabric);
+            sampler.sample(now, &self.flows, &self.channels, &self.ends, &mut self.fabric);
         }
     }
 
@@ -114,27 +130,88 @@ impl World {
             Event::Arrival(link) => self.on_arrival(now, link),
             Event::Timer(end) => self.on_timer(now, end),
             Event::Start(flow) => self.on_start(now, flow as usize),
-            Event::Wake(flow) => {
-                if self.flows[flow as usize].wake_fires(now) {
-                    self.serve(now, 2 * flow as usize);
+            Event::Wake(flow) => self.on_wake(now, flow as usize),
+            Event::Read(channel) => {
+                if self.channels[channel as usize].read_fires(now) {
+                    self.serve(now, 2 * channel as usize + 1);
                 }
             }
-            Event::Read(flow) => {
-                if self.flows[flow as usize].read_fires(now) {
-                    self.serve(now, 2 * flow as usize + 1);
-                }
-            }
+        }
+        self.serve_touched(now);
+    }
+
+    /// Serves the ends that applications have written to.
+    pub(crate) fn serve_touched(&mut self, now: SimTime) {
+        while !self.touched.is_empty() {
+            let end = self.touched.remove(0);
+            self.serve(now, end);
         }
     }
 
     fn on_start(&mut self, now: SimTime, flow: usize) {
+        if now >= self.flows[flow].stop {
+            // It waited for others until its time was over.
+            self.flows[flow].ended = Some(Ended::Stopped);
+            return self.note_progress(now, flow);
+        }
         self.flows[flow].started = true;
-        let [sender, receiver] = [2 * flow, 2 * flow + 1];
-        let (client, server) = if self.ends[sender].client { (sender, receiver) } else { (receiver, sender) };
-        self.ends[client].connection.open(now);
-        self.serve(now, client);
-        // The application is asked at the start, wherever it writes.
-        self.serve(now, server);
+        self.tell(now, flow, Some(apps::Event::Start));
+    }
+
+    fn on_wake(&mut self, now: SimTime, flow: usize) {
+        if !self.flows[flow].wake_fires(now) {
+            return;
+        }
+        if now >= self.flows[flow].stop {
+            self.stop(now, flow);
+        } else {
+            while let Some(tag) = self.flows[flow].due(now) {
+                self.tell(now, flow, Some(apps::Event::Wake(tag)));
+            }
+        }
+        self.arm_flow(now, flow);
+        self.note_progress(now, flow);
+    }
+
+    /// The flow's time is over.
+    fn stop(&mut self, now: SimTime, flow: usize) {
+        if self.flows[flow].ended.is_none() {
+            self.tell(now, flow, None);
+        }
+        let mut desk = self.desk(now, flow, Traits { read_rate: None, talks_both_ways: false });
+        apps::Desk::stop(&mut desk);
+        self.flows[flow].sleep();
+    }
+
+    /// Tells an application what has happened, or that its time is over.
+    fn tell(&mut self, now: SimTime, flow: usize, event: Option<apps::Event>) {
+        if self.flows[flow].ended == Some(Ended::Stopped) {
+            return;
+        }
+        let Some(mut app) = self.flows[flow].app.take() else { return };
+        let traits = Traits { read_rate: app.read_rate(), talks_both_ways: app.talks_both_ways() };
+        let mut desk = self.desk(now, flow, traits);
+        match event {
+            Some(event) => app.on_event(event, &mut desk),
+            None => app.on_end(&mut desk),
+        }
+        self.flows[flow].app = Some(app);
+        if let Some(tracer) = &mut self.fabric.tracer {
+            tracer.know(self.channels.iter().map(|channel| (channel.flow, channel.number)));
+        }
+        self.arm_flow(now, flow);
+    }
+
+    fn desk(&mut self, now: SimTime, index: usize, traits: Traits) -> Desk<'_> {
+        let Self { flows, channels, ends, touched, .. } = self;
+        Desk { now, index, flow: &mut flows[index], channels, ends, touched, traits }
+    }
+
+    /// Keeps the flow's queue entry no later than the next wish of its application.
+    fn arm_flow(&mut self, now: SimTime, flow: usize) {
+        if let Some(at) = self.flows[flow].arm(now) {
+            self.fabric.queue.push(at, Event::Wake(flow as u32));
+        }
     }
 
     fn on_arrival(&mut self, now: SimTime, link: LinkId) {
@@ -153,11 +230,13 @@ impl World {
         let subflow = segment.subflow;
         end.connection.on_segment(now, segment);
         self.fabric.trace_delivery(now, delivery, end);
-        let flow = &mut self.flows[index / 2];
-        if index.is_multiple_of(2) {
-            flow.recorder.sent(now, &end.connection, subflow);
+        let channel = &mut self.channels[index / 2];
+        if channel.datagrams {
+            self.take_datagrams(now, index);
+        } else if index.is_multiple_of(2) {
+            channel.recorder.sent(now, &end.connection, subflow);
         } else {
-            flow.recorder.received(now, &end.connection);
+            channel.recorder.received(now, &end.connection, &mut self.flows[channel.flow].recorder);
         }
         self.serve(now, index);
     }
@@ -172,50 +251,90 @@ impl World {
             return;
         }
         self.ends[index].connection.on_timeout(now);
-        let (flow, connection) = (&mut self.flows[index / 2], &self.ends[index].connection);
+        let (channel, connection) = (&mut self.channels[index / 2], &self.ends[index].connection);
         if index.is_multiple_of(2) {
             for subflow in 0..connection.subflow_count() {
-                flow.recorder.sent(now, connection, subflow as SubflowId);
+                channel.recorder.sent(now, connection, subflow as SubflowId);
             }
         }
         self.serve(now, index);
     }
 
-    /// Lets the application act, then its connection send. One pass is enough: sending frees no buffer.
-    fn serve(&mut self, now: SimTime, index: usize) {
-        let flow = &mut self.flows[index / 2];
-        let connection = &mut self.ends[index].connection;
-        let (wake, event) = if index.is_multiple_of(2) {
-            (flow.write(now, connection), Event::Wake(index as u32 / 2))
-        } else {
-            (flow.read(now, connection), Event::Read(index as u32 / 2))
-        };
-        if let Some(at) = wake {
-            self.fabric.queue.push(at, event);
+    /// Hands over what has arrived, writes what the application wants to send, and lets the connection send. One
+    /// pass is enough: sending frees no buffer.
+    pub(crate) fn serve(&mut self, now: SimTime, index: usize) {
+        let side = if index.is_multiple_of(2) { Side::Sender } else { Side::Receiver };
+        let channel = &mut self.channels[index / 2];
+        let end = &mut self.ends[index];
+        if let Some(at) = channel.read(now, side, &mut end.connection) {
+            self.fabric.queue.push(at, Event::Read(index as u32 / 2));
+        }
+        if channel.lanes[1 - side.index()].has_marks() && !channel.datagrams {
+            self.hand_over(now, index, side);
+        }
+        let channel = &mut self.channels[index / 2];
+        if channel.write(now, side, &mut self.ends[index].connection) {
+            let (flow, connection) = (channel.flow, channel.number);
+            self.tell(now, flow, Some(apps::Event::Accepted { connection, from: side }));
         }
         if let Some(tracer) = &mut self.fabric.tracer {
             tracer.watch(now, index as EndId, &self.ends[index]);
         }
         self.transmit(now, index);
         self.arm(now, index);
-        self.note_progress(now, index / 2);
+        self.note_progress(now, self.channels[index / 2].flow);
+    }
+
+    /// Messages of a stream whose last byte has arrived at this end.
+    fn hand_over(&mut self, now: SimTime, index: usize, at: Side) {
+        let delivered = self.ends[index].connection.delivered();
+        while let Some(mark) = self.channels[index / 2].lanes[1 - at.index()].take_delivered(delivered) {
+            self.arrived(now, index, mark);
+        }
+    }
+
+    /// Datagrams that have arrived at this end.
+    fn take_datagrams(&mut self, now: SimTime, index: usize) {
+        while let Some(range) = self.ends[index].connection.next_datagram() {
+            let channel = &mut self.channels[index / 2];
+            let Some(mark) = channel.lanes[1 - index % 2].take_datagram(now, range) else { continue };
+            if !index.is_multiple_of(2) {
+                self.flows[channel.flow].recorder.datagram(now, mark.sent, range.len());
+            }
+            if mark.left == 0 {
+                self.arrived(now, index, mark);
+            }
+        }
+    }
+
+    /// All of a message is at this end.
+    fn arrived(&mut self, now: SimTime, index: usize, mark: Mark) {
+        let channel = &self.channels[index / 2];
+        let (flow, connection) = (channel.flow, channel.number);
+        let Mark { tag, size, sent, .. } = mark;
+        if let Some(row) = mark.row {
+            let message = &mut self.flows[flow].messages[row as usize];
+            message.end = Some(now);
+            message.delay = Some(now.since(sent));
+        }
+        let at = if index.is_multiple_of(2) { Side::Sender } else { Side::Receiver };
+        self.tell(now, flow, Some(apps::Event::Arrived { connection, at, tag, size, sent }));
     }
 
     fn transmit(&mut self, now: SimTime, index: usize) {
-        let mut segment = Segment::default();
-        while self.ends[index].connection.poll_transmit_into(now, &mut segment) {
-            let subflow = usize::from(segment.subflow);
+        while self.ends[index].connection.poll_transmit_into(now, &mut self.outgoing) {
+            let subflow = usize::from(self.outgoing.subflow);
             while self.ends[index].ways.len() <= subflow {
                 self.add_way(index);
             }
             let way = &mut self.ends[index].ways[subflow];
-            way.wire += segment.wire_size;
+            way.wire += self.outgoing.wire_size;
             let route = way.route;
             if let Some(tracer) = &mut self.fabric.tracer {
                 let gauges = self.ends[index].connection.gauges(subflow);
-                tracer.packet(now, (What::Send, route.node), route.label.to, &segment, gauges);
+                tracer.packet(now, (What::Send, route.node), route.label.to, &self.outgoing, gauges);
             }
-            self.fabric.send(now, &route, &segment);
+            self.fabric.send(now, &route, &self.outgoing);
         }
     }
 
@@ -228,36 +347,61 @@ impl World {
         let pair = if client == index { pair } else { pair.reversed() };
         let ports = self.ends[index].connection.ports(subflow);
         let places = (self.ends[index].node, peer as EndId, self.ends[peer].node);
-        let way = end::way(&mut self.fabric, self.names[index / 2], places, pair, ports);
+        let channel = &self.channels[index / 2];
+        let name = match channel.number {
+            0 => self.names[channel.flow],
+            // Further connections have ports of their own.
+            number => ecmp::flow_hash([self.names[channel.flow], u64::from(number)]),
+        };
+        let way = end::way(&mut self.fabric, name, places, pair, ports);
         self.ends[index].ways.push(way);
     }
 
     /// Keeps the end's queue entry no later than its connection's deadline.
     fn arm(&mut self, now: SimTime, index: usize) {
         let end = &mut self.ends[index];
-        if let Some(at) = end.timer.set(end.connection.next_deadline()) {
-            self.fabric.queue.push(at.max(now), Event::Timer(index as EndId));
+        // A deadline that lies in the past is due now.
+        if let Some(at) = end.timer.set(end.connection.next_deadline().max(now)) {
+            self.fabric.queue.push(at, Event::Timer(index as EndId));
+        }
+    }
+
+    /// Flows that waited for this one may start.
+    fn release(&mut self, now: SimTime, ended: usize) {
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            if let Some(at) = flow.other_ended(now, ended) {
+                self.fabric.queue.push(at, Event::Start(index as u32));
+            }
         }
     }
 
     /// Ends the flow's interval when its time has come, and counts it when nothing of it remains.
+    #[inline]
     fn note_progress(&mut self, now: SimTime, index: usize) {
-        let flow = &mut self.flows[index];
-        if flow.done {
-            return;
+        let flow = &self.flows[index];
+        if let Some(ended) = flow.ended
+            && !flow.done
+        {
+            self.conclude(now, index, ended);
         }
-        let delivered = flow.recorder.delivered;
-        let all = flow.delivered_all(delivered);
-        let over = all || flow.stopped();
-        if over && flow.record.is_none() {
-            let ends = [&self.ends[2 * index], &self.ends[2 * index + 1]];
-            flow.record = Some(outcome::flow_record(now, now, flow, ends));
+    }
+
+    /// What `note_progress` does for a flow whose application has ended.
+    fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
+        let flow = &self.flows[index];
+        let idle =
+            |&channel: &usize| self.channels[channel].is_idle(&self.ends[2 * channel..2 * channel + 2]);
+        let all = flow.channels.iter().all(idle);
+        if (all || ended == Ended::Stopped) && flow.record.is_none() {
+            let record = outcome::flow_record(now, now, flow, &self.channels, &self.ends);
+            self.flows[index].record = Some(record);
+            self.release(now, index);
         }
         if all {
+            let flow = &mut self.flows[index];
             flow.done = true;
-            let wrote_all = flow.wrote_all();
             if let Some(record) = &mut flow.record {
-                record.completed = wrote_all;
+                record.completed = ended == Ended::Finished;
             }
             self.open -= 1;
         }

@@ -123,8 +123,9 @@ fn a_download_survives_staggered_cuts() {
 
 #[test]
 fn every_profile_completes_a_transfer() {
-    for profile in ["ns3", "opnet2007", "rfc", "linux"] {
-        for (kind, n) in [("tcp", 1), ("mptcp", 2)] {
+    for profile in ["ns3", "opnet2007", "rfc", "linux", "scps", "stp"] {
+        let one_path = ["scps", "stp"].contains(&profile);
+        for (kind, n) in [("tcp", 1), ("mptcp", 2)].into_iter().take(if one_path { 1 } else { 2 }) {
             let loss = "[[event]]\nat = \"3s\"\nlink = \"p0\"\n\
                         set = { loss = { kind = \"packet\", probability = 0.01 } }\n";
             let flow = format!(

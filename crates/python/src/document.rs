@@ -46,6 +46,11 @@ impl Document {
         self.inner.to_toml()
     }
 
+    /// The same with the content of each file in the place of its path.
+    fn to_whole_toml(&self) -> String {
+        self.inner.to_whole_toml()
+    }
+
     /// Title.
     #[getter]
     fn name(&self) -> &str {

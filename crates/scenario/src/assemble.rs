@@ -1,25 +1,39 @@
 //! From a filled tree without mistakes to the model. `None` means that a key table and this file disagree.
 
-use congestion::Growth;
-use transport::config::{
-    AckConfig, MptcpConfig, PathManager, RecoveryKind, Reinjection, RtoConfig, RtoFloor, SendBuffer,
-    TcpConfig,
-};
-use units::{Bytes, OptionValue, Options, SimTime};
+use std::str::FromStr;
 
+use congestion::Growth;
+use links::{Faults, Shaper};
+use transport::AbortForm;
+use transport::config::{
+    AckConfig, EndpointFlags, InKernel, LossMeans, MptcpConfig, PathManager, RecoveryKind, ReinjectOn,
+    Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig, UdpConfig,
+};
+use units::{BitsPerSecond, Bytes, Nanos, OptionValue, Options, QueueLimit, Ratio, SimTime};
+
+use crate::choices::Choices;
 use crate::keys::{AUTO, UNLIMITED};
-use crate::model::{Cable, Change, Choice, Direction, Ecmp, Flow, Multipath, Node, Scenario, Transport};
-use crate::registries::{Catalogue, NO_LOSS, Registries};
+use crate::model::{
+    Cable, Change, Choice, Deed, DeedKind, Direction, Ecmp, Endpoint, Flow, Multipath, Node as Host,
+    Scenario, Setting, Strip, Transport,
+};
+use crate::queue_size::QueueSize;
+use crate::registries::{Catalogue, NO_LOSS};
 use crate::rules::directions;
 use crate::topology::{Topology, Wire};
-use crate::tree::{Table, Value};
+use crate::tree::{Node, Table, Value};
 
 /// The whole scenario.
-pub(crate) fn scenario(root: &Table, topology: &Topology, registries: &Registries) -> Option<Scenario> {
-    let assembler = Assembler { topology, registries };
+pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>) -> Option<Scenario> {
+    let assembler = Assembler { topology, choices };
+    let of_links = root.tables("event").filter(|(_, event)| event.has("link"));
     let mut events: Vec<Change> =
-        root.tables("event").map(|(_, event)| assembler.change(event)).collect::<Option<_>>()?;
+        of_links.map(|(_, event)| assembler.change(event)).collect::<Option<_>>()?;
     events.sort_by_key(|event| event.at);
+    let of_flows = root.tables("event").filter(|(_, event)| event.has("flow"));
+    let mut deeds: Vec<Deed> =
+        of_flows.map(|(_, event)| assembler.deeds(root, event)).collect::<Option<Vec<_>>>()?.concat();
+    deeds.sort_by_key(|deed| deed.at);
     Some(Scenario {
         name: root.text("name")?.into(),
         description: root.text("description")?.into(),
@@ -30,10 +44,11 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, registries: &Registrie
             _ => Ecmp::Flow,
         },
         record_interval: root.table("record")?.parse("interval")?,
-        nodes: topology.hosts.iter().map(|h| Node { name: h.name.clone(), forward: h.forward }).collect(),
+        nodes: topology.hosts.iter().map(|h| Host { name: h.name.clone(), forward: h.forward }).collect(),
         cables: topology.wires.iter().map(|wire| assembler.cable(root, wire)).collect::<Option<_>>()?,
-        flows: root.tables("flow").map(|(_, flow)| assembler.flow(flow)).collect::<Option<_>>()?,
+        flows: assembler.flows(root)?,
         events,
+        deeds,
     })
 }
 
@@ -53,7 +68,7 @@ fn seeds(value: &Value) -> Option<Vec<u64>> {
 
 struct Assembler<'a> {
     topology: &'a Topology,
-    registries: &'a Registries,
+    choices: &'a Choices<'a>,
 }
 
 impl Assembler<'_> {
@@ -64,38 +79,94 @@ impl Assembler<'_> {
             let keys = table.table(wire.keys[i])?;
             Some(Direction {
                 name: wire.directions[i].clone(),
-                rate: keys.parse("rate")?,
-                delay: keys.parse("delay")?,
-                queue: keys.parse("queue")?,
+                rate: self.setting(Catalogue::Rate, keys, "rate")?,
+                delay: self.setting(Catalogue::Delay, keys, "delay")?,
+                queue: self.queue(keys)?,
                 loss: self.loss(keys)?,
+                shaper: match keys.table("shaper") {
+                    Some(keys) => shaper(keys)?,
+                    None => None,
+                },
+                faults: match keys.table("faults") {
+                    Some(keys) => faults(keys)?,
+                    None => Faults::default(),
+                },
+                strip: strip(keys)?,
             })
         };
         Some(Cable { name: wire.name.clone(), ends: wire.ends, directions: [direction(0)?, direction(1)?] })
     }
 
-    /// `Some(None)`: nothing is lost.
-    fn loss(&self, keys: &Table) -> Option<Option<Choice>> {
-        let choice = self.choice(Catalogue::Loss, keys.table("loss")?)?;
-        Some((choice.kind != NO_LOSS).then_some(choice))
+    /// All loss models that do something.
+    fn loss(&self, keys: &Table) -> Option<Vec<Choice>> {
+        let node = keys.get("loss")?;
+        let tables: Vec<&Table> = match node.as_table() {
+            Some(table) => vec![table],
+            None => node.items().iter().map(Node::as_table).collect::<Option<_>>()?,
+        };
+        let mut all: Vec<Choice> =
+            tables.into_iter().map(|table| self.choice(Catalogue::Loss, table)).collect::<Option<_>>()?;
+        all.retain(|choice| choice.kind != NO_LOSS);
+        Some(all)
     }
 
     fn choice(&self, catalogue: Catalogue, table: &Table) -> Option<Choice> {
-        let algorithm = self.registries.find(catalogue, table.text("kind")?)?;
-        let option = |spec: &units::OptionSpec| {
-            let text = table.get(spec.name)?.value.bare()?;
-            Some((spec.name, spec.kind.parse(&text).ok()?))
+        self.choices.plain(catalogue, table)
+    }
+
+    fn setting<T: FromStr>(&self, catalogue: Catalogue, keys: &Table, key: &str) -> Option<Setting<T>> {
+        match keys.table(key) {
+            Some(table) => self.choice(catalogue, table).map(Setting::Model),
+            None => keys.parse(key).map(Setting::Value),
+        }
+    }
+
+    /// A queue; its size may depend on rate and delay.
+    fn queue(&self, keys: &Table) -> Option<Setting<QueueLimit>> {
+        let resolve = |size: QueueSize| match size {
+            QueueSize::Limit(limit) => Some(limit),
+            QueueSize::Bdp(_) => Some(size.limit(keys.parse("rate")?, keys.parse("queue_rtt")?)),
         };
-        let options = algorithm.options.iter().map(option).collect::<Option<Vec<_>>>()?;
-        Some(Choice { kind: algorithm.name.into(), options: Options::new(options) })
+        match keys.table("queue") {
+            Some(table) => self.choices.choice(Catalogue::Queue, table, &resolve).map(Setting::Model),
+            None => resolve(keys.parse("queue")?).map(Setting::Value),
+        }
     }
 
     fn node(&self, name: &str) -> Option<usize> {
         self.topology.hosts.iter().position(|host| host.name == name)
     }
 
+    /// Each flow of each `count`.
+    fn flows(&self, root: &Table) -> Option<Vec<Flow>> {
+        let tables: Vec<&Table> = root.tables("flow").map(|(_, flow)| flow).collect();
+        let counts = tables.iter().map(|flow| usize::try_from(flow.integer("count")?).ok());
+        let counts: Vec<usize> = counts.collect::<Option<_>>()?;
+        let first = |index: usize| counts[..index].iter().sum::<usize>();
+        let mut flows = Vec::new();
+        for (flow, &count) in tables.iter().zip(&counts) {
+            let after = match flow.text("after") {
+                Some(name) => {
+                    let index = tables.iter().position(|other| other.text("name") == Some(name))?;
+                    (first(index)..first(index + 1)).collect()
+                }
+                None => Vec::new(),
+            };
+            let described = Flow { after, ..self.flow(flow)? };
+            let spacing = flow.parse::<Nanos>("spacing")?;
+            for (name, n) in flow_names(&described.name, count).into_iter().zip(0..) {
+                let start = described.start + spacing.saturating_mul(n);
+                flows.push(Flow { name, start, ..described.clone() });
+            }
+        }
+        Some(flows)
+    }
+
     fn flow(&self, flow: &Table) -> Option<Flow> {
         Some(Flow {
             name: flow.text("name")?.into(),
+            after: Vec::new(),
+            spread: flow.parse("spread")?,
             from: self.node(flow.text("from")?)?,
             to: self.node(flow.text("to")?)?,
             opened_by_receiver: flow.text("opened_by")? == "receiver",
@@ -109,10 +180,17 @@ impl Assembler<'_> {
     }
 
     fn transport(&self, keys: &Table) -> Option<Transport> {
+        if keys.text("kind")? == "udp" {
+            return udp(keys);
+        }
         let mptcp = match keys.text("kind")? {
             "mptcp" => Some(Multipath {
                 config: self.multipath(keys)?,
                 scheduler: self.choice(Catalogue::Scheduler, keys.table("scheduler")?)?,
+                endpoints: keys
+                    .tables("endpoints")
+                    .map(|(_, endpoint)| self.endpoint(endpoint))
+                    .collect::<Option<_>>()?,
             }),
             _ => None,
         };
@@ -121,24 +199,37 @@ impl Assembler<'_> {
             tcp: tcp(keys)?,
             congestion: self.choice(Catalogue::Congestion, keys.table("congestion")?)?,
             mptcp,
+            udp: None,
         })
     }
 
     fn multipath(&self, keys: &Table) -> Option<MptcpConfig> {
         let manager = self.choice(Catalogue::PathManager, keys.table("path_manager")?)?;
-        let subflows = match manager.options.get("subflows")? {
-            OptionValue::Integer(n) => u32::try_from(*n).ok()?,
-            _ => return None,
+        let number = |name: &str| match manager.options.get(name) {
+            Some(OptionValue::Integer(n)) => u32::try_from(*n).ok(),
+            _ => None,
         };
         Some(MptcpConfig {
             path_manager: match manager.kind.as_str() {
-                "per-path" => PathManager::PerPath { subflows },
-                "fullmesh" => PathManager::FullMesh { subflows },
-                _ => PathManager::NdiffPorts { subflows },
+                "default" => PathManager::Passive,
+                "per-path" => PathManager::PerPath { subflows: number("subflows")? },
+                "fullmesh" => PathManager::FullMesh { subflows: number("subflows")? },
+                "ndiffports" => PathManager::NdiffPorts { subflows: number("subflows")? },
+                _ => PathManager::InKernel(InKernel {
+                    subflows: number("subflows")?,
+                    add_addr_accepted: number("add_addr_accepted")?,
+                    endpoints: Vec::new(),
+                }),
             },
             reinjection: match keys.text("reinjection")? {
                 "death" => Reinjection::Death,
                 _ => Reinjection::Timeout,
+            },
+            reinject_on: match keys.text("reinject_on")? {
+                "same-path" => ReinjectOn::SamePath,
+                "lowest-rtt" => ReinjectOn::LowestRtt,
+                "all" => ReinjectOn::All,
+                _ => ReinjectOn::Scheduler,
             },
             checksum: keys.flag("checksum")?,
             wide_sequence: keys.flag("wide_sequence")?,
@@ -146,18 +237,121 @@ impl Assembler<'_> {
         })
     }
 
+    fn endpoint(&self, keys: &Table) -> Option<Endpoint> {
+        let flags = keys.list("flags");
+        let has = |flag: &str| flags.iter().any(|word| word.as_text() == Some(flag));
+        Some(Endpoint {
+            cable: self.topology.wire(keys.text("path")?)?,
+            client: keys.text("end")? == "client",
+            flags: EndpointFlags {
+                subflow: has("subflow"),
+                signal: has("signal"),
+                backup: has("backup"),
+                fullmesh: has("fullmesh"),
+                laminar: has("laminar"),
+            },
+        })
+    }
+
+    /// One for each flow that the name stands for.
+    fn deeds(&self, root: &Table, event: &Table) -> Option<Vec<Deed>> {
+        let name = event.text("flow")?;
+        let keys = event.table("do")?;
+        let cable = |key: &str| keys.text(key).and_then(|name| self.topology.wire(name));
+        let what = if let Some(cable) = cable("leave") {
+            DeedKind::Leave(cable)
+        } else if let Some(cable) = cable("join") {
+            DeedKind::Join(cable)
+        } else if let Some(cable) = cable("backup") {
+            DeedKind::Backup(cable, true)
+        } else if let Some(cable) = cable("regular") {
+            DeedKind::Backup(cable, false)
+        } else {
+            DeedKind::Abort(match keys.text("abort")? {
+                "ack" => AbortForm::Ack,
+                _ => AbortForm::Reset,
+            })
+        };
+        let mut first = 0;
+        for (_, flow) in root.tables("flow") {
+            let count = usize::try_from(flow.integer("count")?).ok()?;
+            if flow.text("name") == Some(name) {
+                let (at, client) = (event.parse("at")?, keys.text("end")? == "client");
+                return Some((first..first + count).map(|flow| Deed { at, flow, client, what }).collect());
+            }
+            first += count;
+        }
+        None
+    }
+
     fn change(&self, event: &Table) -> Option<Change> {
         let set = event.table("set")?;
         Some(Change {
             at: event.parse::<SimTime>("at")?,
             links: directions(self.topology, event.text("link")?)?,
-            rate: set.parse("rate"),
-            delay: set.parse("delay"),
-            queue: set.parse("queue"),
-            loss: if set.has("loss") { Some(self.loss(set)?) } else { None },
+            rate: given(set, "rate", || self.setting(Catalogue::Rate, set, "rate"))?,
+            delay: given(set, "delay", || self.setting(Catalogue::Delay, set, "delay"))?,
+            queue: given(set, "queue", || self.queue(set))?,
+            loss: given(set, "loss", || self.loss(set))?,
+            shaper: given(set, "shaper", || shaper(set.table("shaper")?))?,
+            faults: given(set, "faults", || faults(set.table("faults")?))?,
+            strip: given(set, "strip_mptcp", || strip(set))?,
             up: set.flag("up"),
         })
     }
+}
+
+fn udp(keys: &Table) -> Option<Transport> {
+    Some(Transport {
+        profile: keys.text("profile")?.into(),
+        tcp: TcpConfig::default(),
+        congestion: Choice { kind: "none".into(), options: Options::default() },
+        mptcp: None,
+        udp: Some(UdpConfig {
+            payload: keys.parse("payload")?,
+            header: keys.parse("header")?,
+            overhead: keys.parse("overhead")?,
+        }),
+    })
+}
+
+/// The names of `count` flows with this name in the file.
+pub(crate) fn flow_names(name: &str, count: usize) -> Vec<String> {
+    if count == 1 {
+        return vec![name.to_owned()];
+    }
+    (1..=count).map(|n| format!("{name}{n}")).collect()
+}
+
+/// `Some(None)` where the key is not given; otherwise what `read` makes of it.
+fn given<T>(table: &Table, key: &str, read: impl FnOnce() -> Option<T>) -> Option<Option<T>> {
+    if table.has(key) { read().map(Some) } else { Some(None) }
+}
+
+/// `Some(None)`: a bucket without a limit.
+fn shaper(keys: &Table) -> Option<Option<Shaper>> {
+    let shaper = Shaper { rate: keys.parse("rate")?, burst: keys.parse("burst")? };
+    Some((shaper.rate != BitsPerSecond(u64::MAX)).then_some(shaper))
+}
+
+fn faults(keys: &Table) -> Option<Faults> {
+    let ratio = |key| Ratio::new(keys.get(key)?.value.bare()?.parse().ok()?).ok();
+    Some(Faults {
+        corrupt: ratio("corrupt")?,
+        duplicate: ratio("duplicate")?,
+        reorder: ratio("reorder")?,
+        reorder_delay: keys.parse("reorder_delay")?,
+    })
+}
+
+fn strip(keys: &Table) -> Option<Strip> {
+    Some(match &keys.get("strip_mptcp")?.value {
+        Value::Flag(false) => Strip::Never,
+        Value::Flag(true) => Strip::Always,
+        Value::Text(_) => Strip::Syn,
+        Value::Integer(n) => Strip::After(u64::try_from(*n).ok()?),
+        _ => return None,
+    })
 }
 
 /// A whole number that fits.
@@ -195,13 +389,22 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
             every: count(keys, "ack_every")?,
             delay: keys.parse("ack_delay")?,
             quick: count(keys, "quick_acks")?,
+            per_round_trip: count(keys, "acks_per_rtt")?,
         },
         sack: keys.flag("sack")?,
         timestamps: keys.flag("timestamps")?,
+        ecn: keys.flag("ecn")?,
         recovery: match keys.text("recovery")? {
             "newreno" => RecoveryKind::NewReno,
             "sack" => RecoveryKind::Sack,
+            "snack" => RecoveryKind::Snack { peer_capable: keys.flag("scps_peer")? },
+            "stp" => RecoveryKind::Stp,
             _ => RecoveryKind::Rack,
+        },
+        pacing: keys.flag("pacing")?,
+        loss_means: match keys.text("loss_means")? {
+            "corruption" => LossMeans::Corruption,
+            _ => LossMeans::Congestion,
         },
         prr: keys.flag("prr")?,
         dupthresh: count(keys, "dupthresh")?,

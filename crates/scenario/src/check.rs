@@ -2,14 +2,17 @@
 //! wrong is reported once and marked as broken, so that later steps keep silent about it.
 
 use crate::diagnostic::{Code, Report, nearest, suggest};
-use crate::keys::{Kind, Section};
+use crate::files::Files;
+use crate::keys::{Kind, Section, UNLIMITED};
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{Fault, scalar, wrong_type};
 use crate::tree::{Node, Origin, Table, Value};
+use units::OptionKind;
 
 /// Checks values against the key tables.
 pub(crate) struct Checker<'r, 's, 'a> {
     pub registries: &'r Registries,
+    pub files: &'r Files,
     pub report: &'s mut Report<'a>,
 }
 
@@ -35,7 +38,7 @@ impl Checker<'_, '_, '_> {
             match section.key(&name) {
                 None => self.unknown(section, table, &name, path),
                 // A key that does not apply is reported as such, whatever its value.
-                Some(key) if key.only.is_some() && kind.is_some() && key.only != kind.as_deref() => {}
+                Some(key) if kind.is_some() && !key.exists_with(kind.as_deref()) => {}
                 Some(key) => {
                     if let Some(node) = table.get_mut(&name) {
                         self.value(key.kind, node, &join(path, &name));
@@ -53,18 +56,32 @@ impl Checker<'_, '_, '_> {
             (Kind::Table(section), Value::Table(table)) => return self.table(section, table, path),
             (Kind::Tables(section), Value::List(items)) => {
                 for (index, item) in items.iter_mut().enumerate() {
-                    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-                    let path = element_path(parent, section.name, index, item);
+                    let (parent, list) = path.rsplit_once('.').unwrap_or(("", path));
+                    let path = element_path(parent, list, index, item);
                     self.value(Kind::Table(section), item, &path);
                 }
                 return;
             }
-            (Kind::Choice(catalogue), _) => return self.choice(catalogue, node, path),
+            (Kind::Choices(catalogue), Value::List(items)) => {
+                return items.iter_mut().for_each(|item| self.choice(catalogue, item, path));
+            }
+            (Kind::Choice(catalogue) | Kind::Choices(catalogue), _) => {
+                return self.choice(catalogue, node, path);
+            }
+            (Kind::Setting { models, .. }, value) if names_model(value) => {
+                return self.choice(models, node, path);
+            }
+            (Kind::Setting { plain, .. }, Value::Text(_)) => return self.value(*plain, node, path),
             _ => {}
         }
         match scalar(kind, &node.value) {
             Ok(value) => node.value = value,
-            Err(fault) => self.fault(node, path, fault),
+            Err(fault) => return self.fault(node, path, fault),
+        }
+        if let (Kind::Plain(OptionKind::File(format)), Some(file)) = (kind, node.as_text())
+            && let Err(fault) = self.files.load(file, format)
+        {
+            self.fault(node, path, fault);
         }
     }
 
@@ -166,6 +183,15 @@ impl Checker<'_, '_, '_> {
             (_, Some(_)) => {}
             (_, None) => table.put(meant.name, Origin::Default, broken),
         }
+    }
+}
+
+/// True for a table and for a word: quantities begin with a digit or a sign.
+pub(crate) fn names_model(value: &Value) -> bool {
+    match value {
+        Value::Table(_) => true,
+        Value::Text(text) => text.starts_with(|c: char| c.is_ascii_alphabetic()) && text != UNLIMITED,
+        _ => false,
     }
 }
 

@@ -51,6 +51,8 @@ codes! {
     StopBeforeStart "E018" "a flow that stops before it starts"
     TooMany "E019" "more of something than can be simulated sensibly"
     BadOverride "E020" "an override that does not address a key"
+    WaitCircle "E021" "flows that wait for each other"
+    BadFile "E022" "a file that cannot be read or holds something else than it should"
     Internal "E099" "a fault of Ropewalk and not of the scenario"
 }
 

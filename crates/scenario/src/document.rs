@@ -5,12 +5,16 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::check::Checker;
+use crate::choices::Choices;
 use crate::diagnostic::{Code, Diagnostics, Report};
+use crate::files::Files;
 use crate::keys::ROOT;
 use crate::model::Scenario;
 use crate::registries::Registries;
 use crate::tree::{Node, Origin, Table};
-use crate::{assemble, fill, inherit, overrides, print, rules, syntax, topology};
+use crate::{
+    addresses, assemble, fill, flows, inherit, link_rules, overrides, print, rules, syntax, topology, whole,
+};
 
 /// A scenario file without mistakes.
 #[derive(Clone, Debug)]
@@ -19,6 +23,8 @@ pub struct Document {
     pub scenario: Scenario,
     source: String,
     filled: Table,
+    /// The same with the content of files; `None` if there are none.
+    whole: Option<Table>,
 }
 
 impl Document {
@@ -45,21 +51,34 @@ impl Document {
             report.add(Origin::Default, Code::NothingToRun, "", "the scenario is empty".into(), help);
             return Err(report.finish());
         }
-        Checker { registries, report: &mut report }.table(&ROOT, &mut root, "");
+        let files = Files::beside(file);
+        Checker { registries, files: &files, report: &mut report }.table(&ROOT, &mut root, "");
         inherit::resolve(&mut root, &mut report);
-        let mut filled = fill::fill(root, registries, &mut report);
+        let mut filled = fill::fill(root, registries, &files, &mut report);
         if !filled.has("name") {
             filled.put("name", Origin::Default, Node::text(&stem(file)));
         }
         rules::something_to_run(&filled, &mut report);
         let topology = topology::build(&mut filled, &mut report);
-        rules::flows(&mut filled, &topology, &mut report);
+        let choices = Choices { registries, files: &files };
+        rules::flows(&mut filled, &topology, &choices, &mut report);
+        flows::waits(&filled, &mut report);
         rules::events(&filled, &topology, &mut report);
+        addresses::events(&filled, &topology, &mut report);
+        link_rules::links(&mut filled, &choices, &mut report);
         if !report.is_empty() {
             return Err(report.finish());
         }
-        match assemble::scenario(&filled, &topology, registries) {
-            Some(scenario) => Ok(Self { scenario, source: text.into(), filled }),
+        match assemble::scenario(&filled, &topology, &choices) {
+            Some(scenario) => {
+                let mut whole = None;
+                if !files.is_empty() {
+                    let mut tree = filled.clone();
+                    whole::inline(&ROOT, &mut tree, &choices);
+                    whole = Some(tree);
+                }
+                Ok(Self { scenario, source: text.into(), filled, whole })
+            }
             None => {
                 let message = "the scenario was accepted and cannot be built".into();
                 report.add(Origin::Default, Code::Internal, "", message, "please report this file".into());
@@ -72,6 +91,12 @@ impl Document {
     /// scenario.
     pub fn to_toml(&self) -> String {
         print::document(&self.filled)
+    }
+
+    /// The same with the content of each file in the place of its path: it parses to the same scenario anywhere, and
+    /// two such texts are equal only if their runs are.
+    pub fn to_whole_toml(&self) -> String {
+        print::document(self.whole.as_ref().unwrap_or(&self.filled))
     }
 
     /// The text that was parsed, without overrides.

@@ -1,8 +1,9 @@
 //! Fills in every default: afterwards each table has all of its keys, in the order of the key tables, and only the
 //! mistakes already reported are missing.
 
-use crate::check::{Checker, element_path, join};
+use crate::check::{Checker, element_path, join, names_model};
 use crate::diagnostic::{Code, Report};
+use crate::files::Files;
 use crate::keys::{Default, Key, Kind, ROOT, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
@@ -18,8 +19,8 @@ struct Context<'c> {
 }
 
 /// Fills the whole scenario.
-pub(crate) fn fill(root: Table, registries: &Registries, report: &mut Report<'_>) -> Table {
-    let checker = Checker { registries, report };
+pub(crate) fn fill(root: Table, registries: &Registries, files: &Files, report: &mut Report<'_>) -> Table {
+    let checker = Checker { registries, files, report };
     Filler { checker }.table(&ROOT, root, Origin::Default, "")
 }
 
@@ -41,7 +42,7 @@ impl Filler<'_, '_, '_> {
         let mut filled = Table { entries: Vec::new(), partial: given.partial };
         for key in section.keys {
             let entry = given.take(key.name);
-            if key.only.is_some() && key.only != context.kind {
+            if !key.exists_with(context.kind) {
                 self.not_applicable(key, entry, context, path);
                 continue;
             }
@@ -58,7 +59,8 @@ impl Filler<'_, '_, '_> {
 
     fn not_applicable(&mut self, key: &Key, entry: Option<Entry>, context: Context<'_>, path: &str) {
         // Without a readable kind nobody can tell.
-        let (Some(entry), Some(kind), Some(only)) = (entry, context.kind, key.only) else { return };
+        let (Some(entry), Some(kind)) = (entry, context.kind) else { return };
+        let only = key.only.join("\" or \"");
         let message = format!("`{}` exists only with kind = \"{only}\"; found kind = \"{kind}\"", key.name);
         let help = format!("remove `{}`, or set kind = \"{only}\"", key.name);
         self.checker.report.add(entry.at, Code::NotApplicable, &join(path, key.name), message, help);
@@ -82,7 +84,14 @@ impl Filler<'_, '_, '_> {
                 };
                 Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
-            (Kind::Choice(catalogue), value) => {
+            (Kind::Choices(catalogue), Value::List(items)) => {
+                let fill = |item| self.choice(key, catalogue, item, context, path);
+                Node::new(Value::List(items.into_iter().map(fill).collect()), at)
+            }
+            (Kind::Setting { models, .. }, value) if names_model(&value) => {
+                self.choice(key, models, Node::new(value, at), context, path)
+            }
+            (Kind::Choice(catalogue) | Kind::Choices(catalogue), value) => {
                 self.choice(key, catalogue, Node::new(value, at), context, path)
             }
             (_, value) => Node::new(value, at),
@@ -190,6 +199,8 @@ impl Filler<'_, '_, '_> {
 /// The algorithm whose options are meant when only options are given.
 fn default_kind(key: &Key, context: Context<'_>) -> Option<String> {
     match key.default {
+        // Its default is a plain value.
+        _ if matches!(key.kind, Kind::Setting { .. }) => None,
         Default::Text(name) if name != crate::registries::NO_LOSS => Some(name.to_owned()),
         Default::Profile => {
             profiles::value(context.profile?, context.kind?, key.name)?.as_text().map(str::to_owned)

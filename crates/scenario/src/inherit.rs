@@ -74,7 +74,7 @@ fn merge(section: &Section, base: &Table, own: &mut Table, layers: bool) {
     for entry in &base.entries {
         let Some(key) = section.key(&entry.key) else { continue };
         // What only another kind has is not inherited.
-        if key.only.is_some() && kind.is_some() && key.only != kind.as_deref() {
+        if kind.is_some() && !key.exists_with(kind.as_deref()) {
             continue;
         }
         let Some(mine) = own.get_mut(&entry.key) else {
@@ -87,7 +87,9 @@ fn merge(section: &Section, base: &Table, own: &mut Table, layers: bool) {
                     merge(inner, base, mine, layers);
                 }
             }
-            (Kind::Choice(_), _) => merge_choice(&entry.node, mine, layers),
+            (Kind::Choice(_) | Kind::Choices(_) | Kind::Setting { .. }, _) => {
+                merge_choice(&entry.node, mine, layers)
+            }
             _ if layers && entry.node.at.layer() > mine.at.layer() => *mine = entry.node.clone(),
             _ => {}
         }
@@ -99,6 +101,8 @@ fn merge_choice(base: &Node, own: &mut Node, layers: bool) {
     let kind_of = |node: &Node| match &node.value {
         Value::Text(name) => Some((name.clone(), node.at)),
         Value::Table(table) => table.get("kind").and_then(|k| Some((k.as_text()?.to_owned(), k.at))),
+        // A list is taken or left as a whole.
+        Value::List(_) => Some(("[]".to_owned(), node.at)),
         _ => None,
     };
     let (theirs, mine) = (kind_of(base), kind_of(own));

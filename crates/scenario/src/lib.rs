@@ -6,17 +6,24 @@
 //! May: know the names and options of all algorithms. May not: run anything.
 //! To add a key: see `keys/mod.rs`. To add a profile: a file under `profiles/` and a row in `profiles.rs`.
 
+mod addresses;
+mod algorithm_page;
 mod assemble;
 mod check;
+mod choices;
 mod diagnostic;
 mod document;
+mod files;
 mod fill;
+mod flows;
 mod inherit;
 mod keys;
+mod link_rules;
 pub mod model;
 mod overrides;
 mod print;
 mod profiles;
+mod queue_size;
 mod reference;
 mod registries;
 mod rules;
@@ -25,7 +32,9 @@ mod schema;
 mod syntax;
 mod topology;
 mod tree;
+mod whole;
 
+pub use algorithm_page::{AlgorithmPage, algorithm_pages, algorithms_markdown, parameter_row};
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
 pub use document::Document;
 pub use profiles::{Profile, profiles};

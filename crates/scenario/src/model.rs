@@ -1,9 +1,12 @@
 //! A checked scenario: what the rest of the laboratory works with. Every name is resolved to an index, every
 //! default is filled in, every value lies within its bounds. Only the parser makes one.
 
-use links::QueueLimit;
-use transport::config::{MptcpConfig, TcpConfig};
-use units::{BitsPerSecond, Bytes, Nanos, Options, SimTime};
+use std::fmt;
+
+use links::{Faults, Shaper};
+use transport::AbortForm;
+use transport::config::{EndpointFlags, MptcpConfig, TcpConfig, UdpConfig};
+use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, SimTime};
 
 /// One of several algorithms by name, with its options filled in.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +15,34 @@ pub struct Choice {
     pub kind: String,
     /// Its options, all of them.
     pub options: Options,
+}
+
+/// A plain value, or a model of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting<T> {
+    /// Constant.
+    Value(T),
+    /// By a model of a registry.
+    Model(Choice),
+}
+
+impl<T: Copy> Setting<T> {
+    /// The value, if it is a plain one.
+    pub fn value(&self) -> Option<T> {
+        match self {
+            Self::Value(value) => Some(*value),
+            Self::Model(_) => None,
+        }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Setting<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => value.fmt(f),
+            Self::Model(choice) => f.write_str(&choice.kind),
+        }
+    }
 }
 
 /// Everything that a run depends on, but for the seed.
@@ -37,6 +68,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Changes of links, by time.
     pub events: Vec<Change>,
+    /// What happens to connections, by time.
+    pub deeds: Vec<Deed>,
 }
 
 /// How packets choose among next hops of equal cost.
@@ -75,13 +108,33 @@ pub struct Direction {
     /// Unique name.
     pub name: String,
     /// Serialisation rate.
-    pub rate: BitsPerSecond,
+    pub rate: Setting<BitsPerSecond>,
     /// Propagation delay.
-    pub delay: Nanos,
-    /// Limit of the drop-tail queue.
-    pub queue: QueueLimit,
-    /// Loss model; `None`: nothing is lost.
-    pub loss: Option<Choice>,
+    pub delay: Setting<Nanos>,
+    /// Limit of a drop-tail queue, or a queue discipline.
+    pub queue: Setting<QueueLimit>,
+    /// Loss models, all at work at once; empty: nothing is lost.
+    pub loss: Vec<Choice>,
+    /// Token bucket behind the queue.
+    pub shaper: Option<Shaper>,
+    /// What else goes wrong.
+    pub faults: Faults,
+    /// Which segments lose their MPTCP options.
+    pub strip: Strip,
+}
+
+/// What a middlebox does to MPTCP options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strip {
+    /// Nothing.
+    #[default]
+    Never,
+    /// It takes them all away.
+    Always,
+    /// It takes those on SYNs away.
+    Syn,
+    /// It takes them all away once so many segments with options have passed.
+    After(u64),
 }
 
 /// One flow: an application over a transport between two nodes.
@@ -95,8 +148,12 @@ pub struct Flow {
     pub to: usize,
     /// True if the receiver opens the connection (a download).
     pub opened_by_receiver: bool,
-    /// When it starts.
+    /// When it starts; with `after` the time from the last end of those flows.
     pub start: SimTime,
+    /// Flows that must have ended before.
+    pub after: Vec<usize>,
+    /// It starts at a random time up to this much later.
+    pub spread: Nanos,
     /// When its application stops writing, at the latest.
     pub stop: SimTime,
     /// What it sends.
@@ -120,6 +177,8 @@ pub struct Transport {
     pub congestion: Choice,
     /// MPTCP; `None`: plain TCP.
     pub mptcp: Option<Multipath>,
+    /// Datagrams instead of TCP: then `tcp` and `congestion` have no meaning.
+    pub udp: Option<UdpConfig>,
 }
 
 /// The multipath part of a transport.
@@ -129,6 +188,45 @@ pub struct Multipath {
     pub config: MptcpConfig,
     /// Scheduler.
     pub scheduler: Choice,
+    /// Addresses of the in-kernel path manager; those in `config` are filled in by whoever knows the interfaces.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// One address of the in-kernel path manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The cable that the address is on.
+    pub cable: usize,
+    /// The address of the end that opens the connection.
+    pub client: bool,
+    /// What it is for.
+    pub flags: EndpointFlags,
+}
+
+/// Something that happens to a connection while the run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// When.
+    pub at: SimTime,
+    /// Index of the flow.
+    pub flow: usize,
+    /// At the end that opens the connection.
+    pub client: bool,
+    /// What.
+    pub what: DeedKind,
+}
+
+/// What happens to a connection. Addresses are named by the cable that they are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeedKind {
+    /// An address leaves.
+    Leave(usize),
+    /// An address comes, or comes back.
+    Join(usize),
+    /// The subflows of an address become backups, or are so no longer.
+    Backup(usize, bool),
+    /// The connection is aborted.
+    Abort(AbortForm),
 }
 
 /// A change of one or both directions of a cable while the run goes on. `None` leaves a parameter as it is.
@@ -139,13 +237,19 @@ pub struct Change {
     /// `(cable, direction)`.
     pub links: Vec<(usize, usize)>,
     /// New rate.
-    pub rate: Option<BitsPerSecond>,
+    pub rate: Option<Setting<BitsPerSecond>>,
     /// New delay.
-    pub delay: Option<Nanos>,
-    /// New queue limit.
-    pub queue: Option<QueueLimit>,
-    /// New loss model; `Some(None)`: none from now on.
-    pub loss: Option<Option<Choice>>,
+    pub delay: Option<Setting<Nanos>>,
+    /// New queue limit or discipline.
+    pub queue: Option<Setting<QueueLimit>>,
+    /// New loss models; empty: none from now on.
+    pub loss: Option<Vec<Choice>>,
+    /// New token bucket; `Some(None)`: none from now on.
+    pub shaper: Option<Option<Shaper>>,
+    /// New probabilities of faults.
+    pub faults: Option<Faults>,
+    /// New middlebox.
+    pub strip: Option<Strip>,
     /// Down: nothing is transmitted; up again: what waits is.
     pub up: Option<bool>,
 }

@@ -70,7 +70,10 @@ impl Writer<'_, '_, '_> {
             return table.put(head.0, at, Node::broken(at));
         };
         match (key.kind, rest) {
-            (Kind::Tables(section), _) => self.element(section, table, *head, rest, value),
+            // A list on one line can be replaced as a whole.
+            (Kind::Tables(section), _) if !(section.inline && rest.is_empty()) => {
+                self.element(section, table, *head, rest, value)
+            }
             (_, []) => {
                 if key.name == "kind" {
                     drop_other_kinds(section, table, value.as_text());
@@ -86,7 +89,15 @@ impl Writer<'_, '_, '_> {
                     self.write(inner, inner_table, rest, value);
                 }
             }
-            (Kind::Choice(_), [option]) => {
+            (Kind::Choice(_) | Kind::Choices(_) | Kind::Setting { .. }, [option]) => {
+                if let Some(Value::List(_)) = table.get(head.0).map(|node| &node.value) {
+                    let message = format!("`{}` is a list here", head.0);
+                    return self.refuse(
+                        *option,
+                        message,
+                        format!("set `{}` as a whole", &self.key[..option.1 - 1]),
+                    );
+                }
                 if !table.has(head.0) {
                     table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
                 }
@@ -161,7 +172,6 @@ fn address(section: &'static Section, index: usize, item: &Node) -> String {
 
 /// Keys in the file that only another kind has do not apply any more.
 fn drop_other_kinds(section: &'static Section, table: &mut Table, kind: Option<&str>) {
-    let other =
-        |name: &str| section.key(name).and_then(|key| key.only).is_some_and(|only| Some(only) != kind);
+    let other = |name: &str| section.key(name).is_some_and(|key| !key.exists_with(kind));
     table.entries.retain(|entry| entry.at.layer() > 0 || !other(&entry.key));
 }

@@ -21,7 +21,7 @@ fn body(out: &mut String, section: &Section, table: &Table, path: &str) {
     for (key, node) in present() {
         let nested = match key.kind {
             Kind::Table(section) => !section.inline,
-            Kind::Tables(_) => true,
+            Kind::Tables(section) => !section.inline,
             _ => false,
         };
         if !nested {
@@ -35,7 +35,7 @@ fn body(out: &mut String, section: &Section, table: &Table, path: &str) {
                 header(out, &format!("[{path}]"));
                 body(out, section, table, &path);
             }
-            (Kind::Tables(section), Value::List(items)) => {
+            (Kind::Tables(section), Value::List(items)) if !section.inline => {
                 for table in items.iter().filter_map(|item| item.as_table()) {
                     header(out, &format!("[[{path}]]"));
                     body(out, section, table, &path);

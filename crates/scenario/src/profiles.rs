@@ -7,11 +7,13 @@ use toml::de::DeTable;
 use crate::keys::TRANSPORT;
 use crate::tree::{Node, Table};
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 6] = [
     ("linux", include_str!("../profiles/linux.toml")),
     ("ns3", include_str!("../profiles/ns3.toml")),
     ("opnet2007", include_str!("../profiles/opnet2007.toml")),
     ("rfc", include_str!("../profiles/rfc.toml")),
+    ("scps", include_str!("../profiles/scps.toml")),
+    ("stp", include_str!("../profiles/stp.toml")),
 ];
 
 /// One profile, for lists.
@@ -21,7 +23,7 @@ pub struct Profile {
     pub name: &'static str,
     /// One line.
     pub summary: String,
-    /// Keys of a transport with their values as in a file; `mptcp.` stands before what holds for MPTCP only.
+    /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only.
     pub values: Vec<(String, String)>,
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Node> {
 pub fn profiles() -> Vec<Profile> {
     let print = |table: &Table, prefix: &str| -> Vec<(String, String)> {
         let known = TRANSPORT.names().filter_map(|key| {
-            let node = table.get(key).filter(|node| node.as_table().is_none())?;
+            let node = table.get(key)?;
             Some((format!("{prefix}{key}"), crate::print::inline(&node.value)))
         });
         known.collect()
@@ -60,6 +62,7 @@ pub fn profiles() -> Vec<Profile> {
         .map(|(name, tree)| {
             let mut values = print(tree, "");
             values.extend(tree.table("mptcp").into_iter().flat_map(|table| print(table, "mptcp.")));
+            values.extend(tree.table("udp").into_iter().flat_map(|table| print(table, "udp.")));
             Profile { name, summary: tree.text("summary").unwrap_or_default().into(), values }
         })
         .collect()

@@ -24,6 +24,7 @@ in it and in the seed. Unknown keys are errors.
 * **Algorithms** are chosen by name, `congestion = \"cubic\"`, or by a table with options,
   `loss = { kind = \"packet\", probability = 0.01 }`. Options that are not given have their defaults; so has `kind`
   itself where the key has a default.
+* **Files** with measured values are named by their path from the folder of the scenario file.
 * **`like`** takes every key that is not given from another path, link or flow; tables inside are merged key by key,
   the options of an algorithm as long as its name is the same.
 * **`both`** gives keys to both directions of a link; what a direction says itself comes first, and both come before
@@ -43,9 +44,16 @@ pub fn reference_markdown(registries: &Registries) -> String {
         keys(&mut out, section, &title);
     }
     transport_profiles(&mut out);
-    for catalogue in
-        [Catalogue::Congestion, Catalogue::Scheduler, Catalogue::PathManager, Catalogue::Loss, Catalogue::App]
-    {
+    for catalogue in [
+        Catalogue::Congestion,
+        Catalogue::Scheduler,
+        Catalogue::PathManager,
+        Catalogue::Rate,
+        Catalogue::Delay,
+        Catalogue::Queue,
+        Catalogue::Loss,
+        Catalogue::App,
+    ] {
         algorithms(&mut out, catalogue, registries);
     }
     codes(&mut out);
@@ -60,11 +68,13 @@ fn collect(section: &'static Section, title: String, found: &mut Vec<(&'static S
     found.push((section, title));
     for key in section.keys {
         match key.kind {
-            Kind::Tables(inner) => collect(inner, format!("`[[{}]]`", inner.name), found),
+            Kind::Tables(inner) if !inner.inline => collect(inner, format!("`[[{}]]`", inner.name), found),
             Kind::Table(inner) if section.name == ROOT.name => {
                 collect(inner, format!("`[{}]`", inner.name), found)
             }
-            Kind::Table(inner) => collect(inner, format!("The keys of {}", inner.what), found),
+            Kind::Table(inner) | Kind::Tables(inner) => {
+                collect(inner, format!("The keys of {}", inner.what), found);
+            }
             _ => {}
         }
     }
@@ -87,7 +97,11 @@ fn table(out: &mut String, head: &[&str], rows: impl IntoIterator<Item = Vec<Str
 fn keys(out: &mut String, section: &Section, title: &str) {
     put(out, &format!("\n## {title}\n\n{}\n", section.doc));
     let rows = section.keys.iter().map(|key| {
-        let only = key.only.map_or(String::new(), |only| format!(" (only {only})"));
+        // What TCP and MPTCP have in common is the rule, not the exception.
+        let only = match key.only {
+            [only] => format!(" (only {only})"),
+            _ => String::new(),
+        };
         let default = match key.default {
             Default::Compulsory => "**compulsory**".into(),
             Default::Absent => "–".into(),
@@ -102,7 +116,8 @@ fn keys(out: &mut String, section: &Section, title: &str) {
     table(out, &["Key", "Meaning", "Value", "Default"], rows);
 }
 
-fn sentence(text: &str) -> String {
+/// With a capital letter in front.
+pub(crate) fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

@@ -1,6 +1,6 @@
 //! The algorithms that a scenario may name. Parsing takes them as an argument, so that another crate can add its own.
 
-use units::{Entry, OptionKind, OptionSpec};
+use units::{Entry, OptionFault, OptionKind, OptionSpec, Options};
 
 /// Everything that a scenario chooses by name.
 #[derive(Clone, Debug)]
@@ -11,6 +11,12 @@ pub struct Registries {
     pub schedulers: schedulers::Registry,
     /// Loss models.
     pub loss: links::loss::Registry,
+    /// Rate models.
+    pub rates: links::rate::Registry,
+    /// Delay models.
+    pub delays: links::delay::Registry,
+    /// Queue disciplines.
+    pub queues: links::queue::Registry,
     /// Applications.
     pub apps: apps::Registry,
 }
@@ -21,6 +27,9 @@ pub(crate) enum Catalogue {
     Congestion,
     Scheduler,
     Loss,
+    Rate,
+    Delay,
+    Queue,
     App,
     PathManager,
 }
@@ -42,6 +51,13 @@ const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
 /// The path managers are part of the protocol machine and not a registry.
 const PATH_MANAGERS: &[Entry] = &[
     Entry {
+        name: "default",
+        summary: "opens nothing and announces nothing, accepts what the peer opens",
+        source: "Linux out-of-tree MPTCP, `default`",
+        notes: "",
+        options: &[],
+    },
+    Entry {
         name: "per-path",
         summary: "each local address to one remote address that it reaches, known beforehand",
         source: "RFC 8684 section 3.2",
@@ -62,6 +78,26 @@ const PATH_MANAGERS: &[Entry] = &[
         notes: "",
         options: &[subflows("2", "subflows in all, the first one included")],
     },
+    Entry {
+        name: "in-kernel",
+        summary: "endpoints with flags (key `endpoints`) within limits, as `ip mptcp` sets them",
+        source: "Linux since 5.7, `ip-mptcp(8)`",
+        notes: "",
+        options: &[
+            OptionSpec {
+                name: "subflows",
+                kind: OptionKind::Integer { min: 0, max: 8 },
+                default: Some("2"),
+                doc: "further subflows beside the first one, at most",
+            },
+            OptionSpec {
+                name: "add_addr_accepted",
+                kind: OptionKind::Integer { min: 0, max: 8 },
+                default: Some("0"),
+                doc: "announced addresses that are used, at most",
+            },
+        ],
+    },
 ];
 
 impl Catalogue {
@@ -71,6 +107,9 @@ impl Catalogue {
             Self::Congestion => "congestion control",
             Self::Scheduler => "scheduler",
             Self::Loss => "loss model",
+            Self::Rate => "rate model",
+            Self::Delay => "delay model",
+            Self::Queue => "queue discipline",
             Self::App => "application",
             Self::PathManager => "path manager",
         }
@@ -82,6 +121,9 @@ impl Catalogue {
             Self::Congestion => "a congestion control",
             Self::Scheduler => "a scheduler",
             Self::Loss => "a loss model",
+            Self::Rate => "a rate model",
+            Self::Delay => "a delay model",
+            Self::Queue => "a queue discipline",
             Self::App => "an application",
             Self::PathManager => "a path manager",
         }
@@ -95,6 +137,9 @@ impl Registries {
             congestion: congestion::Registry::builtin(),
             schedulers: schedulers::Registry::builtin(),
             loss: links::loss::Registry::builtin(),
+            rates: links::rate::Registry::builtin(),
+            delays: links::delay::Registry::builtin(),
+            queues: links::queue::Registry::builtin(),
             apps: apps::Registry::builtin(),
         }
     }
@@ -109,9 +154,31 @@ impl Registries {
         match catalogue {
             Catalogue::Congestion => self.congestion.iter().map(|a| a.entry()).collect(),
             Catalogue::Scheduler => self.schedulers.iter().map(|a| a.entry()).collect(),
+            Catalogue::Rate => self.rates.iter().map(|a| a.entry()).collect(),
+            Catalogue::Delay => self.delays.iter().map(|a| a.entry()).collect(),
+            Catalogue::Queue => self.queues.iter().map(|a| a.entry()).collect(),
             Catalogue::App => self.apps.iter().map(|a| a.entry()).collect(),
             Catalogue::PathManager => PATH_MANAGERS.to_vec(),
             Catalogue::Loss => std::iter::once(NONE).chain(self.loss.iter().map(|a| a.entry())).collect(),
+        }
+    }
+
+    /// Rules between the options of an algorithm.
+    pub(crate) fn check(
+        &self,
+        catalogue: Catalogue,
+        name: &str,
+        options: &Options,
+    ) -> Result<(), OptionFault> {
+        match catalogue {
+            Catalogue::Congestion => self.congestion.check(name, options),
+            Catalogue::Scheduler => self.schedulers.check(name, options),
+            Catalogue::Loss => self.loss.check(name, options),
+            Catalogue::Rate => self.rates.check(name, options),
+            Catalogue::Delay => self.delays.check(name, options),
+            Catalogue::Queue => self.queues.check(name, options),
+            Catalogue::App => self.apps.check(name, options),
+            Catalogue::PathManager => Ok(()),
         }
     }
 

@@ -2,6 +2,9 @@
 
 use units::{Bytes, Nanos};
 
+use crate::addresses;
+use crate::assemble::flow_names;
+use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::AUTO;
 use crate::topology::{Topology, duplicate};
@@ -26,7 +29,7 @@ pub(crate) fn something_to_run(root: &Table, report: &mut Report<'_>) {
 }
 
 /// All flows; fills in what follows from other keys.
-pub(crate) fn flows(root: &mut Table, topology: &Topology, report: &mut Report<'_>) {
+pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>, report: &mut Report<'_>) {
     let end = root.parse::<Nanos>("duration");
     let duration = root.get("duration").map(|node| node.value.clone());
     let Some(Node { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
@@ -37,16 +40,20 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, report: &mut Report<'
         if let Some(name) = flow.get("name")
             && let Some(text) = name.as_text()
         {
-            if names.contains(&text.to_owned()) {
-                duplicate(report, name.at, &format!("{path}.name"), "flow", text);
+            let count = flow.integer("count").and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
+            for text in flow_names(text, count) {
+                if names.contains(&text) {
+                    duplicate(report, name.at, &format!("{path}.name"), "flow", &text);
+                }
+                names.push(text);
             }
-            names.push(text.to_owned());
         }
         if !flow.has("stop")
             && let Some(value) = &duration
         {
             flow.put("stop", Origin::Default, Node::new(value.clone(), Origin::Default));
         }
+        crate::flows::application(flow, &path, choices, report);
         let mut rules = Rules { report, path: &path };
         rules.times(flow, end);
         rules.ends(flow, topology);
@@ -59,6 +66,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, report: &mut Report<'
             }
         }
         rules.subflows(flow, topology);
+        addresses::endpoints(flow, topology, &path, report);
     }
 }
 
@@ -75,6 +83,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
             let help = "choose an earlier time, or a longer `duration`".into();
             report.add(node.at, Code::NeverHappens, &format!("{path}.at"), message, help);
         }
+        shape(event, item.at, &path, report);
         if let Some(node) = event.get("link")
             && let Some(name) = node.as_text()
             && directions(topology, name).is_none()
@@ -91,8 +100,34 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
             && set.entries.is_empty()
             && !set.partial
         {
-            let help = "give at least one of rate, delay, queue, loss, up".into();
+            let help =
+                "give at least one of rate, delay, queue, loss, shaper, faults, strip_mptcp, up".into();
             report.add(node.at, Code::MissingKey, &format!("{path}.set"), "nothing is changed".into(), help);
+        }
+    }
+}
+
+/// An event is about a link or about a flow.
+fn shape(event: &Table, at: Origin, path: &str, report: &mut Report<'_>) {
+    if event.partial {
+        return;
+    }
+    let mut missing = |key: &str, help: &str| {
+        let (key, message) = (format!("{path}.{key}"), format!("`{key}` is missing"));
+        report.add(at, Code::MissingKey, &key, message, help.into());
+    };
+    match ["link", "set", "flow", "do"].map(|key| event.has(key)) {
+        [true, true, false, false] | [false, false, true, true] => {}
+        [false, false, false, false] => missing("link", "add `link` and `set`, or `flow` and `do`"),
+        [false, true, false, false] => missing("link", "add `link`: the name of what changes"),
+        [true, false, false, false] => missing("set", "add `set`: what the link becomes"),
+        [false, false, false, true] => missing("flow", "add `flow`: to whose connection it happens"),
+        [false, false, true, false] => missing("do", "add `do`, as in do = { leave = \"beam2\" }"),
+        _ => {
+            let (at, key) = blame(event, &["flow", "do"], at);
+            let message = "an event is about a link (`link`, `set`) or about a flow (`flow`, `do`)".into();
+            let help = "write two events".into();
+            report.add(at, Code::Contradiction, &format!("{path}.{key}"), message, help);
         }
     }
 }
@@ -114,7 +149,7 @@ struct Rules<'r, 'a, 'p> {
 }
 
 /// Where to point: the first of these keys that someone wrote, else the table.
-fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin, &'static str) {
+pub(crate) fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin, &'static str) {
     let written = |key: &&'static str| {
         let at = table.get(key)?.at;
         (at != Origin::Default).then_some((at, *key))
@@ -131,14 +166,21 @@ impl Rules<'_, '_, '_> {
         let (Some(start), Some(stop)) = (flow.parse::<Nanos>("start"), flow.parse::<Nanos>("stop")) else {
             return;
         };
-        if let Some(end) = end.filter(|end| start >= *end) {
-            let (at, _) = blame(flow, &["start"], Origin::Default);
-            let message = format!("found \"{start}\", but the run ends at \"{end}\"");
+        let waits = flow.has("after");
+        let last = crate::flows::last_start(flow, start);
+        if let Some(end) = end.filter(|end| last >= *end) {
+            let (at, key) = blame(flow, &["start", "spacing", "spread"], Origin::Default);
+            let found = if last == start {
+                format!("found \"{start}\"")
+            } else {
+                format!("the last of them may start at \"{last}\"")
+            };
+            let message = format!("{found}, but the run ends at \"{end}\"");
             let help = "choose an earlier time, or a longer `duration`".into();
-            self.add(at, Code::NeverHappens, "start", message, help);
-        } else if stop <= start {
+            self.add(at, Code::NeverHappens, key, message, help);
+        } else if !waits && stop <= last {
             let (at, key) = blame(flow, &["stop", "start"], Origin::Default);
-            let message = format!("the flow stops at \"{stop}\" and starts at \"{start}\"");
+            let message = format!("the flow stops at \"{stop}\" and starts at \"{last}\"");
             self.add(at, Code::StopBeforeStart, key, message, "let it stop later than it starts".into());
         }
     }
@@ -200,7 +242,8 @@ impl Rules<'_, '_, '_> {
         let each = table.integer("subflows").and_then(|n| usize::try_from(n).ok());
         let (Some(from), Some(to), Some(each)) = (node("from"), node("to"), each) else { return };
         let (pairs, interfaces) = topology.pairs(from, to);
-        let wanted = match table.text("kind") {
+        let kind = table.text("kind");
+        let wanted = match kind {
             Some("per-path") => interfaces.max(topology.pairs(to, from).1) * each,
             Some("fullmesh") => pairs * each,
             _ => each,
@@ -210,6 +253,32 @@ impl Rules<'_, '_, '_> {
             let help =
                 format!("a connection has at most {MAX_SUBFLOWS}: fewer subflows on each, or fewer links");
             self.add(manager.at, Code::TooMany, "transport.path_manager", message, help);
+        }
+        // With the others it depends on what the peer announces.
+        let known = matches!(kind, Some("per-path" | "fullmesh" | "ndiffports")).then_some(wanted);
+        if let Some(node) = transport.and_then(|t| t.table("scheduler")).and_then(|s| s.get("weights")) {
+            self.weights(node, known);
+        }
+    }
+
+    /// Weights of subflows: one for each, positive; or a single zero, which asks for none.
+    fn weights(&mut self, node: &Node, subflows: Option<usize>) {
+        let number = |item: &Node| item.value.bare().and_then(|text| text.parse::<f64>().ok());
+        let weights: Vec<f64> = node.items().iter().filter_map(number).collect();
+        let path = "transport.scheduler.weights";
+        // What is no list of numbers is reported already.
+        if weights.is_empty() || weights.len() != node.items().len() || weights == [0.0] {
+            return;
+        }
+        if let Some(item) = node.items().iter().find(|item| number(item) == Some(0.0)) {
+            let message = "found the weight 0: that subflow would never have a turn".into();
+            let help = "give positive weights, or [0] alone for cwnd/srtt".into();
+            self.add(item.at, Code::BadValue, path, message, help);
+        } else if let Some(subflows) = subflows.filter(|&n| n != weights.len()) {
+            let message = format!("found {} weights; there will be {subflows} subflows", weights.len());
+            let equal = vec!["1"; subflows.min(8)].join(", ");
+            let help = format!("give one weight per subflow, in the order of the paths: [{equal}]");
+            self.add(node.at, Code::BadValue, path, message, help);
         }
     }
 
@@ -244,18 +313,11 @@ impl Rules<'_, '_, '_> {
         Some((wire, node.at))
     }
 
-    /// Recovery by SACK needs SACK.
+    /// Recovery by SACK needs SACK, and some kinds of recovery make no use of other settings.
     fn recovery(&mut self, transport: &mut Table, at: Origin) {
-        if transport.text("recovery") == Some("newreno") && transport.flag("prr") == Some(true) {
-            let prr = transport.get("prr").map_or(Origin::Default, |node| node.at);
-            if prr == Origin::Default {
-                // A profile's preference gives way to what the file says.
-                transport.put("prr", Origin::Default, Node::new(Value::Flag(false), Origin::Default));
-            } else {
-                let message = "prr = true, but recovery = \"newreno\" makes no use of it".to_owned();
-                let help = "set prr = false, or recovery = \"sack\" or \"rack\"".to_owned();
-                return self.add(prr, Code::Contradiction, "transport.prr", message, help);
-            }
+        let kind = transport.text("recovery").map(str::to_owned).unwrap_or_default();
+        if !self.unused_by_recovery(transport, &kind) || !self.space_links(transport, &kind, at) {
+            return;
         }
         if transport.flag("sack") != Some(false) {
             return;
@@ -278,6 +340,62 @@ impl Rules<'_, '_, '_> {
             let help = format!("set sack = true, or {}", cure.join(" and "));
             self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
         }
+    }
+
+    /// A profile's preference gives way to a recovery that makes no use of it; what the file says is a mistake.
+    /// False if there is one.
+    fn unused_by_recovery(&mut self, transport: &mut Table, kind: &str) -> bool {
+        let unused: &[&'static str] = match kind {
+            "newreno" => &["prr"],
+            "snack" => &["prr", "sack"],
+            "stp" => &["prr", "sack", "timestamps", "acks_per_rtt"],
+            _ => &[],
+        };
+        for key in unused {
+            let (off, found) = match transport.get(key).map(|node| &node.value) {
+                Some(Value::Flag(true)) => (Value::Flag(false), "true".to_owned()),
+                Some(Value::Integer(n @ 1..)) => (Value::Integer(0), n.to_string()),
+                _ => continue,
+            };
+            let at = transport.get(key).map_or(Origin::Default, |node| node.at);
+            if at != Origin::Default {
+                let message = format!(
+                    "{key} = {found}, but recovery = \"{kind}\"{} makes no use of it",
+                    whose(transport, "recovery")
+                );
+                let off = if matches!(off, Value::Flag(_)) { "false" } else { "0" };
+                let help = format!("set {key} = {off}, or recovery = \"sack\" or \"rack\"");
+                self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+                return false;
+            }
+            transport.put(key, Origin::Default, Node::new(off, Origin::Default));
+        }
+        true
+    }
+
+    /// SCPS-TP and STP are transports of their own, of one path. False if there is a mistake.
+    fn space_links(&mut self, transport: &Table, kind: &str, at: Origin) -> bool {
+        if transport.text("kind") == Some("mptcp") && matches!(kind, "snack" | "stp") {
+            let (at, key) = blame(transport, &["recovery", "profile", "kind"], at);
+            let message = format!(
+                "kind = \"mptcp\", but recovery = \"{kind}\"{} is for TCP only",
+                whose(transport, "recovery")
+            );
+            let help = "set kind = \"tcp\", or recovery = \"newreno\", \"sack\" or \"rack\"".to_owned();
+            self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+            return false;
+        }
+        if transport.flag("scps_peer") == Some(false) && kind != "snack" {
+            let (at, key) = blame(transport, &["scps_peer"], at);
+            let message = format!(
+                "`scps_peer` has no meaning with recovery = \"{kind}\"{}",
+                whose(transport, "recovery")
+            );
+            let help = "set recovery = \"snack\", or remove `scps_peer`".to_owned();
+            self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+            return false;
+        }
+        true
     }
 
     fn buffers(&mut self, transport: &mut Table, at: Origin) {

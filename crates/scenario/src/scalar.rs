@@ -3,13 +3,13 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use links::QueueLimit;
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionValue, Ratio, UnitError};
+use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind, OptionValue, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
-use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, Section, UNLIMITED};
+use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, SYN, Section, UNLIMITED};
 use crate::profiles;
-use crate::tree::{Node, Value};
+use crate::queue_size::QueueSize;
+use crate::tree::{Node, Origin, Value};
 
 /// What is wrong with a value.
 #[derive(Debug)]
@@ -56,6 +56,14 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
         (Kind::Text | Kind::Reference(_), Value::Text(_)) => Ok(value.clone()),
         (Kind::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
         (Kind::Nodes { exactly }, Value::List(items)) => nodes(kind, exactly, items).map(|()| value.clone()),
+        (Kind::Strip, Value::Flag(_)) => Ok(value.clone()),
+        (Kind::Strip, Value::Text(text)) => {
+            word(text, "allowed: true, false, a number of segments, or", &[SYN]).map(|()| value.clone())
+        }
+        (Kind::Strip, Value::Integer(_)) => {
+            plain(OptionKind::Integer { min: 1, max: u64::from(u32::MAX) }, value)
+        }
+        (Kind::Words(words), Value::List(items)) => word_list(kind, words, items).map(|()| value.clone()),
         (Kind::Seeds, Value::Integer(_) | Value::List(_)) => seeds(value).map(|()| value.clone()),
         (Kind::Profile, Value::Text(text)) => {
             word(text, "profiles", &profiles::names()).map(|()| value.clone())
@@ -68,10 +76,7 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
         (Kind::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
         (Kind::Buffer { .. }, Value::Text(text)) if text == AUTO => Ok(value.clone()),
         (Kind::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
-        (Kind::Queue, Value::Text(text)) => match text.parse::<QueueLimit>() {
-            Ok(limit) => Ok(Value::Text(limit.to_string())),
-            Err(e) => Err(unit_fault(text, &e, &["p", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"])),
-        },
+        (Kind::Queue, Value::Text(text)) => queue(text),
         _ => Err(wrong_type(kind, value)),
     }
 }
@@ -80,11 +85,19 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
 pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     match kind {
-        Kind::Plain(OptionKind::Flag) => Value::Flag(text == "true"),
+        Kind::Plain(OptionKind::Flag) | Kind::Strip => Value::Flag(text == "true"),
         Kind::Plain(OptionKind::Integer { .. }) | Kind::Limit { .. } | Kind::Seeds => {
             number(text).unwrap_or_else(|| Value::Text(text.into()))
         }
-        Kind::Plain(OptionKind::Number { .. }) => {
+        Kind::Plain(OptionKind::List(_)) => {
+            let item = |item: &str| match item.parse::<f64>() {
+                Ok(x) => Value::Float(x),
+                Err(_) => Value::Text(item.into()),
+            };
+            let items = text.split(',').map(|text| Node::new(item(text.trim()), Origin::Default));
+            Value::List(items.collect())
+        }
+        Kind::Plain(OptionKind::Probability | OptionKind::Number { .. }) => {
             text.parse().map_or_else(|_| Value::Text(text.into()), Value::Float)
         }
         _ => Value::Text(text.into()),
@@ -94,7 +107,7 @@ pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
 /// "found a list; expected a duration ...".
 pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
     let help = match (kind, value) {
-        (Kind::Tables(section), Value::Table(_)) => {
+        (Kind::Tables(section), Value::Table(_)) if !section.inline => {
             format!("write [[{0}]] with two brackets: there may be several", section.name)
         }
         (Kind::Table(section), _) => format!("write {}", sketch(section)),
@@ -111,7 +124,8 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
         ) if text.parse::<i64>().is_ok() || text == "true" || text == "false" => {
             format!("leave out the quotes: {text}")
         }
-        (Kind::Nodes { .. }, Value::Text(text)) => format!("write a list: [\"{text}\"]"),
+        (Kind::Tables(section), _) if section.inline => format!("write a list: [{}]", sketch(section)),
+        (Kind::Nodes { .. } | Kind::Words(_), Value::Text(text)) => format!("write a list: [\"{text}\"]"),
         _ => format!("give {}", kind.what()),
     };
     Fault {
@@ -138,13 +152,17 @@ fn unit_example(kind: Kind) -> Option<&'static str> {
         Kind::Duration { .. } | Kind::Plain(OptionKind::Duration) => Some("ms"),
         Kind::Size { .. } | Kind::Buffer { .. } | Kind::Plain(OptionKind::Size) => Some("B"),
         Kind::Rate { .. } | Kind::Plain(OptionKind::Rate) => Some("Mbit/s"),
-        Kind::Queue => Some("p"),
+        Kind::Queue | Kind::Plain(OptionKind::Limit) => Some("p"),
+        Kind::Setting { plain, .. } => unit_example(*plain),
         _ => None,
     }
 }
 
 /// A plain value or an option of an algorithm.
 fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
+    if let OptionKind::List(items) = kind {
+        return list(items, value);
+    }
     let fits = matches!(
         (kind, value),
         (OptionKind::Flag, Value::Flag(_))
@@ -152,7 +170,13 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
             | (OptionKind::Number { .. }, Value::Integer(_) | Value::Float(_))
             | (OptionKind::Probability, Value::Integer(_) | Value::Float(_) | Value::Text(_))
             | (
-                OptionKind::Duration | OptionKind::Size | OptionKind::Rate | OptionKind::Choice(_),
+                OptionKind::Duration
+                    | OptionKind::Size
+                    | OptionKind::Rate
+                    | OptionKind::Choice(_)
+                    | OptionKind::Limit
+                    | OptionKind::File(_)
+                    | OptionKind::Text,
                 Value::Text(_)
             )
     );
@@ -162,6 +186,8 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
         OptionKind::Duration => quantity(&text, Nanos::ZERO, Nanos(u64::MAX), TIMES),
         OptionKind::Size => quantity(&text, Bytes::ZERO, Bytes::MAX, SIZES),
         OptionKind::Rate => quantity(&text, BitsPerSecond(0), BitsPerSecond(u64::MAX), RATES),
+        OptionKind::Limit => queue(&text),
+        OptionKind::File(_) => Ok(Value::Text(text)),
         OptionKind::Probability => match text.parse::<Ratio>() {
             Ok(ratio) => Ok(Value::Float(ratio.get())),
             Err(e) => Err(unit_fault(&text, &e, &[])),
@@ -176,6 +202,32 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
 
 fn bad(message: String, help: String) -> Fault {
     Fault { code: Code::BadValue, message, help }
+}
+
+/// The size of a queue.
+fn queue(text: &str) -> Result<Value, Fault> {
+    match text.parse::<QueueSize>() {
+        Ok(size) => Ok(Value::Text(size.to_string())),
+        Err(e) => Err(unit_fault(text, &e, &["p", "BDP", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"])),
+    }
+}
+
+/// The items of a list in their canonical form.
+fn list(items: Items, value: &Value) -> Result<Value, Fault> {
+    let Value::List(nodes) = value else {
+        return Err(wrong_type(Kind::Plain(OptionKind::List(items)), value));
+    };
+    let one = match items {
+        Items::Durations => OptionKind::Duration,
+        Items::Rates => OptionKind::Rate,
+        Items::Numbers => OptionKind::Number { min: 0.0, max: f64::MAX },
+        Items::Integers => OptionKind::Integer { min: 1, max: u64::MAX },
+    };
+    if nodes.is_empty() {
+        return Err(bad("found an empty list".into(), "give at least one item".into()));
+    }
+    let node = |node: &Node| Ok(Node::new(plain(one, &node.value)?, node.at));
+    nodes.iter().map(node).collect::<Result<_, _>>().map(Value::List)
 }
 
 /// A word of a closed list.
@@ -216,6 +268,24 @@ fn nodes(kind: Kind, exactly: Option<usize>, items: &[Node]) -> Result<(), Fault
         Some(item) => Err(wrong_type(Kind::Reference("a node"), &item.value)),
         None => Ok(()),
     }
+}
+
+fn word_list(kind: Kind, words: &[&'static str], items: &[Node]) -> Result<(), Fault> {
+    let mut seen: Vec<&str> = Vec::new();
+    for item in items {
+        let Some(text) = item.as_text() else {
+            return Err(wrong_type(kind, &item.value));
+        };
+        word(text, "allowed", words)?;
+        if seen.contains(&text) {
+            return Err(bad(format!("found \"{text}\" twice"), "name each word once".into()));
+        }
+        seen.push(text);
+    }
+    if items.is_empty() {
+        return Err(bad("found an empty list".into(), format!("give {}", kind.what())));
+    }
+    Ok(())
 }
 
 fn seeds(value: &Value) -> Result<(), Fault> {

@@ -2,9 +2,9 @@
 //! keys that may be inherited, are left to the parser.
 
 use serde_json::{Map, Value as Json, json};
-use units::{Bytes, OptionKind};
+use units::{Bytes, Items, OptionKind};
 
-use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, ROOT, Section, UNLIMITED};
+use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, ROOT, SYN, Section, UNLIMITED};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{RATES, SIZES, TIMES, from_default};
@@ -70,7 +70,7 @@ fn exclusions(section: &Section) -> Vec<Json> {
         let refused: Map<String, Json> = section
             .keys
             .iter()
-            .filter(|key| key.only.is_some_and(|only| only != *kind))
+            .filter(|key| !key.exists_with(Some(kind)))
             .map(|key| (key.name.to_owned(), Json::Bool(false)))
             .collect();
         (!refused.is_empty()).then(|| {
@@ -103,6 +103,12 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         Kind::Nodes { exactly: None } => {
             json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
         }
+        Kind::Strip => json!({ "anyOf": [
+            { "type": "boolean" }, { "const": SYN }, { "type": "integer", "minimum": 1 },
+        ] }),
+        Kind::Words(words) => {
+            json!({ "type": "array", "items": { "enum": words }, "minItems": 1, "uniqueItems": true })
+        }
         Kind::Plain(kind) => plain(kind),
         Kind::Limit { min, max } => {
             json!({ "anyOf": [{ "type": "integer", "minimum": min, "maximum": max }, { "const": UNLIMITED }] })
@@ -110,10 +116,7 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         Kind::Duration { .. } => quantity(TIMES, false),
         Kind::Size { max, .. } => quantity(SIZES, max == Bytes::MAX),
         Kind::Rate { .. } => quantity(RATES, false),
-        Kind::Queue => {
-            let units: Vec<&str> = std::iter::once("p").chain(SIZES.iter().copied()).collect();
-            quantity(&units, true)
-        }
+        Kind::Queue => limit(),
         Kind::Buffer { .. } => json!({ "anyOf": [{ "const": AUTO }, quantity(SIZES, false)] }),
         Kind::Seeds => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": MAX_SEEDS },
@@ -121,6 +124,14 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         ] }),
         Kind::Profile => json!({ "enum": profiles::names() }),
         Kind::Choice(catalogue) => choice(catalogue, registries, defs),
+        Kind::Choices(catalogue) => {
+            let one = choice(catalogue, registries, defs);
+            json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+        }
+        Kind::Setting { plain, models } => {
+            let plain = property(*plain, registries, defs);
+            json!({ "anyOf": [plain, choice(models, registries, defs)] })
+        }
         Kind::Table(section) => reference(section, registries, defs),
         Kind::Tables(section) => json!({ "type": "array", "items": reference(section, registries, defs) }),
     }
@@ -147,7 +158,24 @@ fn plain(kind: OptionKind) -> Json {
             { "type": "string", "pattern": r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*%?\s*$" },
         ] }),
         OptionKind::Choice(words) => json!({ "enum": words }),
+        OptionKind::Limit => limit(),
+        OptionKind::List(items) => {
+            let item = match items {
+                Items::Durations => quantity(TIMES, true),
+                Items::Rates => quantity(RATES, true),
+                Items::Numbers => json!({ "type": "number", "minimum": 0 }),
+                Items::Integers => json!({ "type": "integer", "minimum": 1 }),
+            };
+            json!({ "type": "array", "items": item, "minItems": 1 })
+        }
+        OptionKind::File(_) | OptionKind::Text => json!({ "type": "string", "minLength": 1 }),
     }
+}
+
+/// The size of a queue.
+fn limit() -> Json {
+    let units: Vec<&str> = ["p", "BDP"].into_iter().chain(SIZES.iter().copied()).collect();
+    quantity(&units, true)
 }
 
 /// A number with one of these units.

@@ -2,8 +2,11 @@
 
 mod common;
 
-use common::{BASE, ROUTED, assert_round_trip, good};
+use common::{BASE, MULTIPATH, ROUTED, assert_round_trip, good};
+use scenario::model::{DeedKind, Endpoint};
 use scenario::{Registries, schema};
+use transport::AbortForm;
+use transport::config::{EndpointFlags, RecoveryKind};
 
 /// Section of the schema, key, override, value. The path, link or flow is the first of its base.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
@@ -25,7 +28,23 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("direction", "rate", "path.beam1.up.rate", "9Mbit/s"),
     ("direction", "delay", "path.beam1.up.delay", "8ms"),
     ("direction", "queue", "path.beam1.up.queue", "64KiB"),
+    (
+        "direction",
+        "queue_rtt",
+        "path.beam1.up",
+        "{ rate = \"3Mbit/s\", delay = \"250ms\", queue = \"1BDP\", queue_rtt = \"1s\" }",
+    ),
+    ("direction", "shaper", "path.beam1.up.shaper", "{ rate = \"1Mbit/s\", burst = \"15kB\" }"),
+    ("direction", "faults", "path.beam1.up.faults.corrupt", "0.1"),
+    ("shaper", "rate", "path.beam1.up.shaper", "{ rate = \"1Mbit/s\", burst = \"15kB\" }"),
+    ("shaper", "burst", "path.beam1.up.shaper", "{ rate = \"1Mbit/s\", burst = \"15kB\" }"),
+    ("faults", "corrupt", "path.beam1.up.faults.corrupt", "0.1"),
+    ("faults", "duplicate", "path.beam1.up.faults.duplicate", "0.1"),
+    ("faults", "reorder", "path.beam1.up.faults.reorder", "0.1"),
+    ("faults", "reorder_delay", "path.beam1.up.faults.reorder_delay", "3ms"),
     ("direction", "loss", "path.beam1.up.loss", "{ kind = \"ber\", ratio = 1e-6 }"),
+    ("direction", "strip_mptcp", "path.beam1.up.strip_mptcp", "syn"),
+    ("set", "strip_mptcp", "event.0.set.strip_mptcp", "7"),
     ("link", "name", "link.two.name", "three"),
     ("link", "ends", "link.two.ends", "[\"b\", \"r2\"]"),
     ("link", "both", "link.two.both.rate", "9Mbit/s"),
@@ -40,7 +59,9 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("flow", "name", "flow.upload.name", "g"),
     ("flow", "from", "flow.upload.from", "server"),
     ("flow", "to", "flow.upload.to", "terminal"),
+    ("flow", "count", "flow.upload.count", "3"),
     ("flow", "start", "flow.upload.start", "1s"),
+    ("flow", "spread", "flow.upload.spread", "2s"),
     ("flow", "stop", "flow.upload.stop", "20s"),
     ("flow", "app", "flow.upload.app.size", "1MB"),
     ("flow", "via", "flow.f.via", "left.a-r2"),
@@ -53,14 +74,34 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("set", "rate", "event.0.set.rate", "1Mbit/s"),
     ("set", "delay", "event.0.set.delay", "1ms"),
     ("set", "queue", "event.0.set.queue", "1p"),
+    ("set", "shaper", "event.0.set.shaper", "{ rate = \"1Mbit/s\", burst = \"15kB\" }"),
+    ("set", "faults", "event.0.set.faults", "{ duplicate = 0.5 }"),
     ("set", "loss", "event.0.set.loss", "none"),
     ("set", "up", "event.0.set.up", "true"),
+    ("event", "flow", "event.0.flow", "other"),
+    ("event", "do", "event.0.do", "{ abort = \"ack\" }"),
+    ("do", "leave", "event.2.do.leave", "beam2"),
+    ("do", "join", "event.0.do.join", "beam3"),
+    ("do", "backup", "event.1.do", "{ backup = \"beam2\" }"),
+    ("do", "regular", "event.1.do.regular", "beam1"),
+    ("do", "abort", "event.3.do.abort", "ack"),
+    ("do", "end", "event.1.do.end", "server"),
+    ("endpoint", "path", "flow.upload.transport.endpoints.0.path", "beam3"),
+    ("endpoint", "end", "flow.upload.transport.endpoints.1.end", "client"),
+    ("endpoint", "flags", "flow.upload.transport.endpoints.0.flags", "[\"subflow\"]"),
+    (
+        "transport",
+        "endpoints",
+        "flow.upload.transport.endpoints",
+        "[{ path = \"beam3\", flags = [\"signal\"] }]",
+    ),
     ("transport", "kind", "flow.upload.transport.kind", "tcp"),
     ("transport", "profile", "flow.upload.transport.profile", "rfc"),
     ("transport", "congestion", "flow.upload.transport.congestion.hystart", "true"),
     ("transport", "scheduler", "flow.upload.transport.scheduler", "roundrobin"),
     ("transport", "path_manager", "flow.upload.transport.path_manager", "ndiffports"),
     ("transport", "reinjection", "flow.upload.transport.reinjection", "death"),
+    ("transport", "reinject_on", "flow.upload.transport.reinject_on", "lowest-rtt"),
     ("transport", "checksum", "flow.upload.transport.checksum", "true"),
     ("transport", "wide_sequence", "flow.upload.transport.wide_sequence", "false"),
     ("transport", "peer_capable", "flow.upload.transport.peer_capable", "false"),
@@ -81,6 +122,10 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "ack_every", "flow.upload.transport.ack_every", "1"),
     ("transport", "ack_delay", "flow.upload.transport.ack_delay", "200ms"),
     ("transport", "quick_acks", "flow.upload.transport.quick_acks", "0"),
+    ("transport", "ecn", "flow.upload.transport.ecn", "true"),
+    ("transport", "acks_per_rtt", "flow.upload.transport.acks_per_rtt", "2"),
+    ("transport", "pacing", "flow.upload.transport.pacing", "true"),
+    ("transport", "loss_means", "flow.upload.transport.loss_means", "corruption"),
     ("transport", "timestamps", "flow.upload.transport.timestamps", "false"),
     ("transport", "recovery", "flow.upload.transport.recovery", "sack"),
     ("transport", "prr", "flow.upload.transport.prr", "false"),
@@ -95,11 +140,23 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "send_buffer_max", "flow.upload.transport.send_buffer_max", "1MB"),
 ];
 
-/// Keys with tests of their own: `like` is inheritance, and SACK cannot be turned off alone.
-const ELSEWHERE: &[(&str, &str)] =
-    &[("path", "like"), ("link", "like"), ("flow", "like"), ("transport", "sack")];
+/// Keys with tests of their own: `like` is inheritance, SACK cannot be turned off alone, and only SCPS-TP has peers
+/// without it.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("path", "like"),
+    ("link", "like"),
+    ("flow", "like"),
+    ("flow", "after"),
+    ("flow", "spacing"),
+    ("transport", "sack"),
+    ("transport", "payload"),
+    ("transport", "scps_peer"),
+];
 
 fn base(key: &str) -> &'static str {
+    if ["do", ".flow", "endpoints"].iter().any(|part| key.contains(part)) {
+        return MULTIPATH;
+    }
     let routed = ["node.", "link.", "mesh.", "flow.f."].iter().any(|start| key.starts_with(start));
     if routed { ROUTED } else { BASE }
 }
@@ -140,7 +197,7 @@ fn no_key_is_left_out() {
     // The tables of the top level are covered by their own keys.
     let tables = ["routing", "record", "node", "path", "link", "mesh", "flow", "event"];
     add("scenario", &schema);
-    for section in tables.into_iter().chain(["direction", "transport", "set"]) {
+    for section in tables.into_iter().chain(["direction", "transport", "set", "do", "endpoint"]) {
         add(section, &schema["$defs"][section]);
     }
     assert!(keys.len() > 80, "{keys:?}");
@@ -150,6 +207,41 @@ fn no_key_is_left_out() {
         let top = section == "scenario" && tables.contains(&name.as_str());
         assert!(changed || elsewhere || top, "no test changes {section}.{name}");
     }
+}
+
+#[test]
+fn counted_flows_have_numbers_and_start_in_turn() {
+    let sets = [("flow.upload.count", "3"), ("flow.upload.start", "2s"), ("flow.upload.spacing", "5s")];
+    let document = good(BASE, &sets);
+    let flows = &document.scenario.flows;
+    let found: Vec<_> = flows.iter().map(|f| (f.name.as_str(), f.start.0 / 1_000_000_000)).collect();
+    assert_eq!(found, [("upload1", 2), ("upload2", 7), ("upload3", 12)]);
+    assert_round_trip(&document);
+}
+
+#[test]
+fn a_flow_waits_for_each_of_a_count() {
+    let later =
+        "[[flow]]\nname = \"later\"\nlike = \"upload\"\nafter = \"upload\"\nstart = \"1s\"\ncount = 1\n";
+    let text = format!("{}\n{later}", BASE.replace("name = \"upload\"", "name = \"upload\"\ncount = 2"));
+    let document = good(&text, &[]);
+    let flow = &document.scenario.flows[2];
+    assert_eq!((flow.name.as_str(), flow.after.as_slice()), ("later", [0, 1].as_slice()));
+    assert_round_trip(&document);
+}
+
+#[test]
+fn datagrams_have_a_payload_and_no_settings_of_tcp() {
+    let onoff = ("flow.upload.app", "onoff");
+    let udp = |more: &str| format!("{{ kind = \"udp\"{more} }}");
+    let config = |transport: &str| {
+        let document = good(BASE, &[onoff, ("flow.upload.transport", transport)]);
+        assert_round_trip(&document);
+        document.scenario.flows[0].transport.udp.unwrap()
+    };
+    assert_eq!((config(&udp("")).payload.0, config(&udp("")).header.0), (1472, 28));
+    assert_eq!(config(&udp(", payload = \"500B\", overhead = \"18B\"")).overhead.0, 18);
+    assert_eq!(config(&udp(", payload = \"500B\"")).payload.0, 500);
 }
 
 #[test]
@@ -170,7 +262,54 @@ fn events_are_sorted_and_stable() {
     let links: Vec<_> =
         document.scenario.events.iter().map(|e| (e.at.0 / 1_000_000_000, e.links.clone())).collect();
     assert_eq!(links, [(3, vec![(0, 0)]), (3, vec![(0, 1)]), (12, vec![(0, 0), (0, 1)])]);
-    assert_eq!(document.scenario.events[1].loss, Some(None));
+    assert_eq!(document.scenario.events[1].loss, Some(Vec::new()));
     assert_eq!(document.scenario.events[0].loss, None);
     assert_round_trip(&document);
+}
+
+/// Endpoints and deeds, with the interfaces of neither end: those are the network's business.
+#[test]
+fn endpoints_and_deeds_reach_the_model() {
+    let text = MULTIPATH.to_owned();
+    let document = good(&text, &[]);
+    let flow = &document.scenario.flows[0];
+    let endpoints = &flow.transport.mptcp.as_ref().unwrap().endpoints;
+    let flags = EndpointFlags { subflow: true, backup: true, ..EndpointFlags::default() };
+    let signal = EndpointFlags { signal: true, ..EndpointFlags::default() };
+    assert_eq!(
+        endpoints,
+        &[Endpoint { cable: 1, client: true, flags }, Endpoint { cable: 0, client: false, flags: signal },]
+    );
+    let deeds: Vec<_> =
+        document.scenario.deeds.iter().map(|d| (d.at.0 / 1_000_000_000, d.flow, d.client, d.what)).collect();
+    assert_eq!(
+        deeds,
+        [
+            (3, 0, true, DeedKind::Join(1)),
+            (4, 0, true, DeedKind::Backup(1, false)),
+            (5, 0, false, DeedKind::Leave(0)),
+            (6, 0, true, DeedKind::Abort(AbortForm::Reset)),
+        ]
+    );
+    assert_round_trip(&document);
+}
+
+#[test]
+fn recoveries_for_space_links_reach_the_model() {
+    let transport = |recovery: &'static str| {
+        let keys = [
+            ("flow.upload.transport.kind", "tcp"),
+            ("flow.upload.transport.profile", "rfc"),
+            ("flow.upload.transport.recovery", recovery),
+        ];
+        keys.to_vec()
+    };
+    let of = |sets: &[(&str, &str)]| good(BASE, sets).scenario.flows[0].transport.tcp.clone();
+    let snack = of(&transport("snack"));
+    assert_eq!((snack.recovery, snack.sack), (RecoveryKind::Snack { peer_capable: true }, false));
+    let mut deaf = transport("snack");
+    deaf.push(("flow.upload.transport.scps_peer", "false"));
+    assert_eq!(of(&deaf).recovery, RecoveryKind::Snack { peer_capable: false });
+    let stp = of(&transport("stp"));
+    assert_eq!((stp.recovery, stp.sack, stp.prr, stp.timestamps), (RecoveryKind::Stp, false, false, false));
 }

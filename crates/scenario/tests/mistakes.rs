@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BASE, ROUTED, good, parse};
+use common::{BASE, MULTIPATH, ROUTED, good, parse};
 
 /// `(what to replace, by what, [(line, column, code, part of the cure)])`.
 type Row = (&'static str, &'static str, &'static [(usize, usize, &'static str, &'static str)]);
@@ -97,6 +97,24 @@ fn transports() {
                 &[(12, 57, "E012", "set sack = true, or recovery = \"newreno\"")],
             ),
             ("\"mptcp\"", "\"tcp\", profile = \"ns3\", prr = true", &[(12, 52, "E012", "prr = false")]),
+            ("\"mptcp\"", "\"mptcp\", recovery = \"snack\"", &[(12, 42, "E012", "set kind = \"tcp\"")]),
+            (
+                "\"mptcp\"",
+                "\"mptcp\", profile = \"stp\"",
+                &[(12, 41, "E012", "recovery = \"newreno\", \"sack\" or \"rack\"")],
+            ),
+            ("\"mptcp\"", "\"tcp\", recovery = \"snack\", sack = true", &[(12, 56, "E012", "sack = false")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", recovery = \"stp\", acks_per_rtt = 2",
+                &[(12, 62, "E012", "set acks_per_rtt = 0")],
+            ),
+            (
+                "\"mptcp\"",
+                "\"tcp\", recovery = \"stp\", timestamps = true",
+                &[(12, 60, "E012", "timestamps = false")],
+            ),
+            ("\"mptcp\"", "\"tcp\", scps_peer = false", &[(12, 41, "E012", "recovery = \"snack\"")]),
             (
                 "\"mptcp\"",
                 "\"tcp\", receive_buffer = \"16MB\"",
@@ -125,6 +143,7 @@ fn transports() {
                 &[(12, 80, "E005", "from 1 to 64")],
             ),
             ("\"mptcp\" }", "\"mptcp\", reinjection = \"never\" }", &[(12, 45, "E006", "timeout, death")]),
+            ("\"mptcp\" }", "\"mptcp\", reinject_on = \"fastest\" }", &[(12, 45, "E006", "lowest-rtt")]),
         ],
     );
 }
@@ -267,7 +286,7 @@ fn printed_with_the_line_and_a_caret() {
 test.toml:5:10: path.beam1.up.rte: `rte` is not a key of a link direction [E002]
   5 | up   = { rte = \"3Mbit/s\", delay = \"250ms\" }
     |          ^^^
-  fix: did you mean `rate`? keys of a link direction: rate, delay, queue, loss";
+  fix: did you mean `rate`? keys of a link direction: rate, delay, queue, queue_rtt, loss, shaper, faults, strip_mptcp";
     assert_eq!(printed, wanted);
 }
 
@@ -294,4 +313,118 @@ fn a_path_manager_opens_no_more_subflows_than_there_can_be() {
         let found = parse(&file(kind, 8), &[]).unwrap_err().to_string();
         assert!(found.contains("would open 72 subflows") && found.contains("at most 64"), "{found}");
     }
+}
+
+/// Endpoints of the in-kernel path manager.
+#[test]
+fn endpoints() {
+    check(
+        MULTIPATH,
+        &[
+            ("\"in-kernel\"", "\"fullmesh\"", &[(23, 13, "E012", "path_manager = \"in-kernel\"")]),
+            ("path = \"beam2\"", "path = \"beam\"", &[(24, 12, "E009", "`beam1`")]),
+            ("[\"subflow\", \"backup\"]", "\"subflow\"", &[(24, 29, "E004", "[\"subflow\"]")]),
+            ("[\"subflow\", \"backup\"]", "[]", &[(24, 29, "E005", "a list of some of")]),
+            ("[\"subflow\", \"backup\"]", "[\"backup\", \"backup\"]", &[(24, 29, "E005", "once")]),
+            ("[\"subflow\", \"backup\"]", "[\"subflw\"]", &[(24, 29, "E006", "`subflow`")]),
+            (
+                "[\"subflow\", \"backup\"]",
+                "[\"fullmesh\"]",
+                &[(24, 29, "E012", "[\"subflow\", \"fullmesh\"]")],
+            ),
+            ("[\"signal\"]", "[\"subflow\"]", &[(25, 45, "E012", "\"signal\" at the server")]),
+            (
+                "path = \"beam1\", end = \"server\"",
+                "path = \"beam2\", end = \"client\"",
+                &[(25, 12, "E008", "at one place")],
+            ),
+            ("endpoints = [", "endpoint = [", &[(23, 1, "E002", "`endpoints`")]),
+            (
+                "path_manager = \"in-kernel\"",
+                "path_manager = { kind = \"in-kernel\", subflows = 9 }",
+                &[(22, 49, "E005", "from 0 to 8")],
+            ),
+        ],
+    );
+}
+
+/// Events of flows.
+#[test]
+fn deeds() {
+    check(
+        MULTIPATH,
+        &[
+            ("flow = \"upload\"", "flow = \"uplaod\"", &[(34, 8, "E009", "`upload`")]),
+            ("do = { join = \"beam2\" }", "", &[(32, 1, "E003", "do = { leave")]),
+            ("flow = \"upload\"", "", &[(32, 1, "E003", "`flow`")]),
+            ("flow = \"upload\"", "link = \"beam1\"", &[(35, 6, "E012", "two events")]),
+            ("{ join = \"beam2\" }", "{}", &[(35, 6, "E003", "leave, join")]),
+            ("{ join = \"beam2\" }", "{ end = \"client\" }", &[(35, 6, "E003", "leave, join")]),
+            (
+                "{ join = \"beam2\" }",
+                "{ join = \"beam2\", backup = \"beam2\" }",
+                &[(35, 33, "E012", "an event for each")],
+            ),
+            ("{ join = \"beam2\" }", "{ join = \"beam4\" }", &[(35, 15, "E009", "`beam1`")]),
+            ("{ join = \"beam2\" }", "{ join = \"beam1\" }", &[(35, 15, "E012", "let it leave first")]),
+            ("{ regular = \"beam2\" }", "{ join = \"beam2\" }", &[(40, 15, "E012", "take turns")]),
+            ("{ join = \"beam2\" }", "{ abort = \"fast\" }", &[(35, 16, "E006", "ack, reset")]),
+            ("at = \"3s\"", "at = \"30s\"", &[(33, 6, "E017", "longer `duration`")]),
+        ],
+    );
+    check(
+        BASE,
+        &[
+            (
+                "link = \"beam1\"\nset = { up = false }",
+                "flow = \"upload\"\ndo = { leave = \"beam1\", end = \"sever\" }",
+                &[(17, 31, "E006", "`server`")],
+            ),
+            ("set = { up = false }", "", &[(14, 1, "E003", "`set`")]),
+            ("link = \"beam1\"", "", &[(14, 1, "E003", "`link`")]),
+        ],
+    );
+    let tcp = BASE
+        .replace("\"mptcp\"", "\"tcp\"")
+        .replace("link = \"beam1\"\nset = { up = false }", "flow = \"upload\"\ndo = { leave = \"beam1\" }");
+    let found = parse(&tcp, &[]).unwrap_err();
+    let found: Vec<_> = found.iter().map(|d| (d.line, d.column, d.code.as_str())).collect();
+    assert_eq!(found, [(17, 16, "E011")]);
+}
+
+/// One weight for each subflow, where their number is known.
+#[test]
+fn weights_of_subflows() {
+    let with = |weights: &str| {
+        format!("{{ kind = \"mptcp\", scheduler = {{ kind = \"wrr\", weights = {weights} }} }}")
+    };
+    let [three_one, zero, number, words, one] = ["[3, 1]", "[0, 1]", "3", "[\"3\"]", "[3]"].map(with);
+    let mptcp = "{ kind = \"mptcp\" }";
+    for (text, expected) in [
+        (&three_one, (12, 69, "E005", "one weight per subflow, in the order of the paths: [1]")),
+        (&zero, (12, 70, "E005", "[0] alone")),
+        (&number, (12, 69, "E004", "a list")),
+        (&words, (12, 69, "E004", "a number")),
+    ] {
+        let found = parse(&BASE.replacen(mptcp, text, 1), &[]).expect_err("a mistake");
+        let found: Vec<_> =
+            found.iter().map(|d| (d.line, d.column, d.code.as_str(), d.help.clone())).collect();
+        let (line, column, code, cure) = expected;
+        assert!(
+            matches!(found.as_slice(), [(l, c, k, help)] if (*l, *c, *k) == (line, column, code) && help.contains(cure)),
+            "{text}: {found:?}"
+        );
+    }
+    let document = good(&BASE.replacen(mptcp, &one, 1), &[]);
+    let multipath = document.scenario.flows[0].transport.mptcp.as_ref().expect("MPTCP");
+    assert_eq!(multipath.scheduler.options.numbers("weights"), [3.0]);
+    // How many subflows there will be, the peer decides.
+    good(
+        &BASE.replacen(
+            mptcp,
+            &three_one.replace("\"mptcp\",", "\"mptcp\", path_manager = \"in-kernel\","),
+            1,
+        ),
+        &[],
+    );
 }

@@ -6,7 +6,7 @@ use common::{BASE, assert_round_trip, good};
 use congestion::Growth;
 use scenario::model::Transport;
 use scenario::profiles;
-use transport::config::{AckConfig, RecoveryKind, RtoConfig, RtoFloor, SendBuffer, TcpConfig};
+use transport::config::{AckConfig, LossMeans, RecoveryKind, RtoConfig, RtoFloor, SendBuffer, TcpConfig};
 use units::{Bytes, Nanos};
 
 fn transport(profile: &str, kind: &str) -> Transport {
@@ -27,7 +27,7 @@ const fn rto(initial: u64, min: u64, max: u64, granularity: u64, floor: RtoFloor
 }
 
 const fn ack(every: u32, delay: u64, quick: u32) -> AckConfig {
-    AckConfig { every, delay: Nanos::from_millis(delay), quick }
+    AckConfig { every, delay: Nanos::from_millis(delay), quick, per_round_trip: 0 }
 }
 
 const fn growth(slow_start_limit: u32, byte_counting: bool) -> Growth {
@@ -51,9 +51,12 @@ fn linux() {
         ack: ack(2, 40, 16),
         sack: true,
         timestamps: true,
+        ecn: false,
         recovery: RecoveryKind::Rack,
         prr: true,
         dupthresh: 3,
+        pacing: false,
+        loss_means: LossMeans::Congestion,
         limited_transmit: true,
         nagle: true,
         idle_restart: true,
@@ -82,9 +85,12 @@ fn ns3() {
         ack: ack(2, 200, 0),
         sack: false,
         timestamps: false,
+        ecn: false,
         recovery: RecoveryKind::NewReno,
         prr: false,
         dupthresh: 3,
+        pacing: false,
+        loss_means: LossMeans::Congestion,
         limited_transmit: false,
         nagle: false,
         idle_restart: false,
@@ -113,15 +119,18 @@ fn opnet2007() {
         ack: ack(2, 200, 0),
         sack: true,
         timestamps: false,
+        ecn: false,
         recovery: RecoveryKind::Sack,
         prr: false,
         dupthresh: 3,
+        pacing: false,
+        loss_means: LossMeans::Congestion,
         limited_transmit: false,
         nagle: false,
         idle_restart: true,
         window_scaling: false,
-        receive_buffer: Bytes(65_535),
-        receive_buffer_max: Bytes(65_535),
+        receive_buffer: Bytes(128 << 10),
+        receive_buffer_max: Bytes(128 << 10),
         send_buffer: SendBuffer::Fixed(Bytes(128 << 10)),
     };
     assert_eq!(transport.tcp, wanted);
@@ -144,9 +153,12 @@ fn rfc() {
         ack: ack(2, 200, 0),
         sack: true,
         timestamps: true,
+        ecn: false,
         recovery: RecoveryKind::Sack,
         prr: true,
         dupthresh: 3,
+        pacing: false,
+        loss_means: LossMeans::Congestion,
         limited_transmit: true,
         nagle: true,
         idle_restart: true,
@@ -156,6 +168,54 @@ fn rfc() {
         send_buffer: SendBuffer::Fixed(Bytes(4_000_000)),
     };
     assert_eq!(transport.tcp, wanted);
+}
+
+/// What the two for space links share.
+fn space(ack: AckConfig, recovery: RecoveryKind, loss_means: LossMeans) -> TcpConfig {
+    let stp = recovery == RecoveryKind::Stp;
+    TcpConfig {
+        mss: Bytes(1460),
+        header: Bytes(40),
+        overhead: Bytes(0),
+        initial_window: 10,
+        initial_ssthresh: if stp { Bytes::MAX } else { Bytes(65_535) },
+        growth: growth(u32::MAX, true),
+        rto: rto(1000, 1000, 60_000, 1, RtoFloor::Total),
+        syn_retries: 7,
+        retries: if stp { 15 } else { 255 },
+        ack,
+        sack: false,
+        timestamps: false,
+        recovery,
+        ecn: false,
+        prr: false,
+        dupthresh: 3,
+        pacing: true,
+        loss_means,
+        limited_transmit: false,
+        nagle: false,
+        idle_restart: false,
+        window_scaling: true,
+        receive_buffer: Bytes(16_000_000),
+        receive_buffer_max: Bytes(16_000_000),
+        send_buffer: SendBuffer::Fixed(Bytes(16_000_000)),
+    }
+}
+
+#[test]
+fn scps() {
+    let transport = transport("scps", "tcp");
+    assert_eq!(transport.congestion.kind, "vegas");
+    let ack = AckConfig { per_round_trip: 2, ..ack(2, 200, 0) };
+    let recovery = RecoveryKind::Snack { peer_capable: true };
+    assert_eq!(transport.tcp, space(ack, recovery, LossMeans::Corruption));
+}
+
+#[test]
+fn stp() {
+    let transport = transport("stp", "tcp");
+    assert_eq!(transport.congestion.kind, "newreno");
+    assert_eq!(transport.tcp, space(ack(2, 200, 0), RecoveryKind::Stp, LossMeans::Congestion));
 }
 
 #[test]
@@ -175,13 +235,14 @@ fn subflows_differ_where_the_profile_says_so() {
 fn each_is_complete_and_listed() {
     let all = profiles();
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
-    assert_eq!(names, ["linux", "ns3", "opnet2007", "rfc"]);
+    assert_eq!(names, ["linux", "ns3", "opnet2007", "rfc", "scps", "stp"]);
     for profile in &all {
         assert!(!profile.summary.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.
-        let plain = profile.values.iter().filter(|(key, _)| !key.starts_with("mptcp.")).count();
-        assert!((30..=31).contains(&plain), "{}: {plain}", profile.name);
-        assert!(profile.values.iter().any(|(key, _)| key == "mptcp.scheduler"), "{}", profile.name);
+        let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
+        assert!((33..=34).contains(&plain), "{}: {plain}", profile.name);
+        let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
+        assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }
     let get = |key: &str| all[1].values.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
     assert_eq!((get("mss"), get("mptcp.congestion")), (Some("\"1000B\""), Some("\"lia\"")));

@@ -65,6 +65,7 @@ const MULTIPATH: &[&str] = &[
     "path_manager = { kind = \"ndiffports\", subflows = 7 }",
     "path_manager = { subflows = 2 }",
     "reinjection = \"death\"",
+    "reinject_on = \"all\"",
     "checksum = true",
     "wide_sequence = false",
     "peer_capable = false",

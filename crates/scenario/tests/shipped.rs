@@ -27,22 +27,21 @@ fn two_geo_beams_is_m_def() {
     assert_eq!((s.duration, s.seeds.len(), s.cables.len()), (Nanos::from_secs(30), 20, 2));
     for cable in &s.cables {
         let [up, down] = &cable.directions;
-        assert_eq!((up.rate, down.rate), (BitsPerSecond(3_000_000), BitsPerSecond(10_000_000)));
+        let rates = (up.rate.value(), down.rate.value());
+        assert_eq!(rates, (Some(BitsPerSecond(3_000_000)), Some(BitsPerSecond(10_000_000))));
         for direction in [up, down] {
-            assert_eq!(direction.delay, Nanos::from_millis(250));
+            assert_eq!(direction.delay.value(), Some(Nanos::from_millis(250)));
             assert_eq!(direction.queue.to_string(), "1000p");
-            let loss = direction
-                .loss
-                .as_ref()
-                .map(|l| (l.kind.as_str(), l.options.probability("probability").get()));
+            let loss =
+                direction.loss.first().map(|l| (l.kind.as_str(), l.options.probability("probability").get()));
             assert_eq!(loss, Some(("packet", 0.01)));
         }
     }
     let flow = &s.flows[0];
     assert!(flow.compare_paths && !flow.opened_by_receiver);
     assert_eq!((flow.via, flow.stop), (Some(0), SimTime::from_secs(30)));
-    let mptcp = flow.transport.mptcp.as_ref().map(|m| (m.scheduler.kind.as_str(), m.config.path_manager));
-    assert_eq!(mptcp, Some(("minrtt", PathManager::PerPath { subflows: 1 })));
+    let mptcp = flow.transport.mptcp.as_ref().map(|m| (m.scheduler.kind.as_str(), &m.config.path_manager));
+    assert_eq!(mptcp, Some(("minrtt", &PathManager::PerPath { subflows: 1 })));
     assert_eq!((flow.transport.congestion.kind.as_str(), flow.transport.tcp.mss), ("cubic", Bytes(1448)));
 }
 

@@ -16,7 +16,7 @@
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options};
 
 use crate::eligible::{Contest, Eligible};
-use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
+use crate::{Algorithm, ConnectionView, Decision, Report, Scheduler, SubflowView};
 
 const OPTIONS: &[OptionSpec] = &[OptionSpec {
     name: "linux_delta",
@@ -105,12 +105,14 @@ impl Scheduler for Ecf {
         }
         Decision::Send(slow.0)
     }
+
+    fn gauges(&self, report: Report<'_>) {
+        report(None, "waiting", f64::from(u8::from(self.waiting.is_some())));
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use units::SimTime;
-
     use super::*;
     use crate::testing::{full, pick, scene_s1, scene_s2, subflow};
 
@@ -123,7 +125,12 @@ mod tests {
 
     fn ask(scheduler: &mut Ecf, subflows: &[SubflowView], k: u64) -> Decision {
         let send_window = Bytes(1 << 30);
-        scheduler.pick(&ConnectionView { now: SimTime::ZERO, subflows, unassigned: Bytes(k), send_window })
+        scheduler.pick(&ConnectionView {
+            subflows,
+            unassigned: Bytes(k),
+            send_window,
+            ..ConnectionView::default()
+        })
     }
 
     fn estimate([fast, slow]: [SubflowView; 2], delta_ms: u64, k: u64) -> Estimate {
@@ -142,6 +149,7 @@ mod tests {
         let mut ecf = Ecf::default();
         assert_eq!(ask(&mut ecf, &scene, 42_000), Decision::Wait);
         assert!(ecf.waiting.is_some());
+        ecf.gauges(&mut |subflow, name, value| assert_eq!((subflow, name, value), (None, "waiting", 1.0)));
     }
 
     #[test]

@@ -16,7 +16,7 @@
 use units::{Bytes, Nanos, SimTime};
 
 use crate::eligible::{Eligible, fastest};
-use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
+use crate::{Algorithm, ConnectionView, Decision, Needs, Report, Scheduler, SubflowView};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "espc",
@@ -124,6 +124,16 @@ impl Scheduler for Espc {
         let candidates = Eligible::new(connection.subflows).available().filter(below);
         fastest(candidates).map_or(Decision::Wait, |(index, _)| Decision::Send(index))
     }
+
+    fn needs(&self) -> Needs {
+        Needs { watching: true, ..Needs::default() }
+    }
+
+    fn gauges(&self, report: Report<'_>) {
+        let caps = self.paths.iter().map(|path| path.bounds.cap()).enumerate();
+        caps.filter(|(_, cap)| cap.is_finite())
+            .for_each(|(index, cap)| report(Some(index), "cap_segments", cap));
+    }
 }
 
 #[cfg(test)]
@@ -138,7 +148,13 @@ mod tests {
     fn ask(espc: &mut Espc, subflows: &[SubflowView], now_ms: u64) -> Decision {
         let wide = Bytes(1 << 20);
         let now = SimTime::from_millis(now_ms);
-        espc.pick(&ConnectionView { now, subflows, unassigned: wide, send_window: wide })
+        espc.pick(&ConnectionView {
+            now,
+            subflows,
+            unassigned: wide,
+            send_window: wide,
+            ..ConnectionView::default()
+        })
     }
 
     /// 100 ms, a window of 60 and a threshold of `ssthresh` segments.

@@ -6,40 +6,56 @@
 
 mod blest;
 mod bufferbloat;
+mod daps;
 mod ecf;
 mod eligible;
 mod espc;
+mod head;
 mod kimura;
+mod minratio;
 mod minratio_thesis;
 mod minrtt;
+mod minrtt_rp;
+mod otias;
+mod queueing;
+mod redundant;
 mod registry;
 mod round_robin;
+mod sttf;
 #[cfg(test)]
 mod testing;
 mod weighted_round_robin;
 
 use std::fmt;
 
-use units::{Bytes, Nanos, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 pub use blest::{Blest, BlestFormula};
 pub use bufferbloat::MinRttBm;
+pub use daps::Daps;
 pub use ecf::Ecf;
 pub use espc::Espc;
 pub use kimura::{HighestRate, LargestSpace, LowestTimeSpace};
+pub use minratio::MinRatio;
 pub use minratio_thesis::MinRatioThesis;
 pub use minrtt::MinRtt;
+pub use minrtt_rp::MinRttRp;
+pub use otias::Otias;
+pub use redundant::Redundant;
 pub use registry::{Algorithm, Registry};
 pub use round_robin::RoundRobin;
+pub use sttf::Sttf;
 pub use weighted_round_robin::WeightedRoundRobin;
 
-/// What a scheduler may know of one subflow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a scheduler may know of one subflow. The default is a subflow that does not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubflowView {
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Nanos>,
     /// Smallest round-trip time of the last 10 to 20 s; `None` before the first sample.
     pub min_rtt: Option<Nanos>,
+    /// The latest round-trip sample; `None` before the first. Only for a scheduler with [`Needs`].
+    pub latest_rtt: Option<Nanos>,
     /// Mean deviation of the round-trip time (RTTVAR of RFC 6298).
     pub rttvar: Nanos,
     /// Congestion window.
@@ -50,46 +66,182 @@ pub struct SubflowView {
     pub inflight: Bytes,
     /// Bytes queued on the subflow and not yet sent.
     pub unsent: Bytes,
+    /// Bytes that the subflow's send buffer holds: sent and not acknowledged, and not yet sent. Only for a scheduler with
+    /// [`Needs`].
+    pub held: Bytes,
+    /// The peer's window as this subflow knows it, counted from its own first unacknowledged byte. Only for a
+    /// scheduler with [`Needs`].
+    pub send_window: Bytes,
+    /// Rate at which the subflow would pace; `None` where it is unlimited or [`Needs::pacing`] is not set.
+    pub pacing_rate: Option<BitsPerSecond>,
     /// Payload bytes of a full segment.
     pub mss: Bytes,
     /// Joined, able to send, not potentially failed: may be used now or as soon as its window opens.
     pub usable: bool,
     /// `usable`, and its congestion and send windows have room for a segment now.
     pub available: bool,
+    /// No loss episode: neither fast recovery nor the time after a timeout. Only for a scheduler with [`Needs`].
+    pub open: bool,
     /// Marked as backup by either end.
     pub backup: bool,
     /// Has already carried the data at hand (reinjections only).
     pub carried: bool,
+    /// Data that others were given and this subflow was not, up to the first new byte; 0 unless [`Needs::copies`].
+    pub lag: Bytes,
+}
+
+impl SubflowView {
+    /// Size of its send buffer: twice the window and 16 KiB, 87,040 bytes at least (decision D-32).
+    pub fn send_buffer(&self) -> Bytes {
+        Bytes(self.cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
+    }
+
+    /// Its send buffer takes another segment, whatever its congestion window says.
+    pub fn has_queue_room(&self) -> bool {
+        self.usable && self.held + self.mss <= self.send_buffer()
+    }
+
+    /// `bytes` in segments, rounded up.
+    pub fn segments(&self, bytes: Bytes) -> u64 {
+        bytes.0.div_ceil(self.mss.0.max(1))
+    }
+}
+
+/// What is to be decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Question {
+    /// The next new segment is to be placed.
+    #[default]
+    New,
+    /// A segment is to be sent again; `carried` says who has had it.
+    Again,
+    /// New data waits and the connection's send window has no room for it. Asked only with [`Needs::head`].
+    WindowFull,
+    /// The application has more, the send buffer is full and everything in it was given to subflows. Asked only with
+    /// [`Needs::head`].
+    BufferFull,
+    /// No new segment may leave. Asked only with [`Needs::copies`].
+    NothingNew,
+}
+
+/// A set of subflows, by index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SubflowSet(pub u64);
+
+impl SubflowSet {
+    /// Is the subflow in it?
+    pub fn contains(self, index: usize) -> bool {
+        self.0 & (1 << index) != 0
+    }
+
+    /// Nobody.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Its members, ascending.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..64).filter(move |&index| self.contains(index))
+    }
+}
+
+impl FromIterator<usize> for SubflowSet {
+    fn from_iter<T: IntoIterator<Item = usize>>(members: T) -> Self {
+        Self(members.into_iter().fold(0, |set, index| set | 1 << index))
+    }
 }
 
 /// What a scheduler may know of the connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionView<'a> {
     /// When the question is asked.
     pub now: SimTime,
+    /// What is to be decided.
+    pub question: Question,
     /// By subflow index; ties go to the lowest (decision D-30).
     pub subflows: &'a [SubflowView],
     /// Bytes written by the application and not yet given to any subflow.
     pub unassigned: Bytes,
+    /// Size of the segment at hand; 0 if there is none.
+    pub len: Bytes,
     /// Send window of the connection, counted from the Data ACK: the free part and what is outstanding.
     pub send_window: Bytes,
+    /// Its free part.
+    pub window_left: Bytes,
+    /// Subflows on which the oldest segment without Data ACK is outstanding; with [`Question::WindowFull`] and
+    /// [`Question::BufferFull`] only.
+    pub head: SubflowSet,
 }
 
 /// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The segment goes to this subflow.
+    /// The segment goes to this subflow. New data may go to one without free window if [`Needs::queueing`] says so.
     Send(usize),
     /// Nothing now. Legal only if some other event is certain to ask again.
     Wait,
+    /// This subflow repeats the oldest data that it lacks (`lag`): needs [`Needs::copies`] and room on the subflow.
+    Copy(usize),
+    /// The oldest segment without Data ACK goes to this subflow as well: needs [`Needs::head`] and room on the
+    /// subflow.
+    ResendHead(usize),
+    /// The congestion windows of these are halved, and their thresholds if the window had reached them; then the
+    /// question is asked again. An answer to [`Question::WindowFull`] only.
+    Penalise(SubflowSet),
 }
+
+/// How much a scheduler may queue on a subflow whose congestion window is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queueing {
+    /// Nothing.
+    #[default]
+    Never,
+    /// What the subflow's send buffer takes (decision D-32).
+    SendBuffer,
+    /// Anything: what is queued is a plan.
+    Unlimited,
+}
+
+/// What a scheduler asks of the connection beyond what costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// May it give new data to a usable subflow whose congestion window is full?
+    pub queueing: Queueing,
+    /// Views tell pacing rates.
+    pub pacing: bool,
+    /// It is asked when the send window or the send buffer is full, and told who carries the oldest segment.
+    pub head: bool,
+    /// Every subflow carries everything: views tell `lag`, nothing is reinjected.
+    pub copies: bool,
+    /// [`Scheduler::redistributes`] is asked after acknowledgements.
+    pub redistribution: bool,
+    /// It is asked about new data even while no subflow has room, because it learns from what it is shown.
+    pub watching: bool,
+}
+
+/// Where gauges of a scheduler go: the subflow that the number is about (`None`: the connection), its name with the
+/// unit, the number.
+pub type Report<'a> = &'a mut dyn FnMut(Option<usize>, &'static str, f64);
 
 /// Chooses a subflow for each segment.
 ///
-/// It is asked whenever there is a segment to place and again after each `Send`, until it says `Wait`. The
-/// connection has already reduced `available` to non-backup subflows where one is usable, and bypasses the
-/// scheduler while there is only one subflow.
+/// It is asked whenever there is a segment to place and a subflow with room for it (or where its [`Needs`] say more),
+/// and again after each answer, until it says `Wait`. The connection has already reduced `available` to non-backup subflows where one is usable, and bypasses the
+/// scheduler while only one subflow is usable, unless it wants copies.
 pub trait Scheduler: fmt::Debug + Send {
     /// Where the next segment goes.
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision;
+
+    /// What it looks at; the same for its whole life.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Should what is queued on the subflows and was never sent be placed anew?
+    fn redistributes(&mut self, _connection: &ConnectionView<'_>) -> bool {
+        false
+    }
+
+    /// Its state, for the recorder.
+    fn gauges(&self, _report: Report<'_>) {}
 }

@@ -3,8 +3,8 @@
 use units::{Family, Options};
 
 use crate::{
-    Scheduler, blest, bufferbloat, ecf, espc, kimura, minratio_thesis, minrtt, round_robin,
-    weighted_round_robin,
+    Scheduler, blest, bufferbloat, daps, ecf, espc, kimura, minratio, minratio_thesis, minrtt, minrtt_rp,
+    otias, redundant, round_robin, sttf, weighted_round_robin,
 };
 
 /// The schedulers.
@@ -15,6 +15,7 @@ impl Family for Schedulers {
     type Build = fn(&Options) -> Box<dyn Scheduler>;
     const BUILTIN: &'static [Algorithm] = &[
         minrtt::ROW,
+        minrtt_rp::ROW,
         round_robin::ROW,
         weighted_round_robin::ROW,
         ecf::ROW,
@@ -24,7 +25,12 @@ impl Family for Schedulers {
         kimura::HSR_ROW,
         bufferbloat::ROW,
         espc::ROW,
+        minratio::ROW,
         minratio_thesis::ROW,
+        otias::ROW,
+        daps::ROW,
+        sttf::ROW,
+        redundant::ROW,
     ];
 }
 

@@ -1,27 +1,44 @@
 //! Short hands for the unit tests of the schedulers.
 
-use units::{Bytes, Nanos, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos};
 
-use crate::{ConnectionView, Decision, Scheduler, SubflowView};
+use crate::{ConnectionView, Decision, Question, Scheduler, SubflowSet, SubflowView};
 
-const MSS: u64 = 1400;
+pub(crate) const MSS: u64 = 1400;
 
 /// Sampled, no backup; window and flight in segments. Available if there is room.
 pub(crate) fn subflow(srtt_ms: u64, cwnd: u64, inflight: u64) -> SubflowView {
     SubflowView {
         srtt: Some(Nanos::from_millis(srtt_ms)),
         min_rtt: Some(Nanos::from_millis(srtt_ms)),
-        rttvar: Nanos::ZERO,
+        latest_rtt: Some(Nanos::from_millis(srtt_ms)),
         cwnd: Bytes(cwnd * MSS),
         ssthresh: Bytes::MAX,
         inflight: Bytes(inflight * MSS),
-        unsent: Bytes::ZERO,
+        held: Bytes(inflight * MSS),
+        send_window: Bytes(1 << 20),
         mss: Bytes(MSS),
         usable: true,
         available: inflight < cwnd,
-        backup: false,
-        carried: false,
+        open: true,
+        ..SubflowView::default()
     }
+}
+
+/// The same with so many segments queued behind its window.
+pub(crate) fn queued(subflow: SubflowView, unsent: u64) -> SubflowView {
+    let unsent = Bytes(unsent * MSS);
+    SubflowView {
+        unsent,
+        held: subflow.inflight + unsent,
+        available: subflow.available && unsent == Bytes::ZERO,
+        ..subflow
+    }
+}
+
+/// The same, pacing at so many bytes per second.
+pub(crate) fn paced(subflow: SubflowView, bytes_per_second: u64) -> SubflowView {
+    SubflowView { pacing_rate: Some(BitsPerSecond(8 * bytes_per_second)), ..subflow }
 }
 
 /// A fast path that is full and a slow one that is not.
@@ -40,21 +57,59 @@ pub(crate) fn full(subflow: SubflowView) -> SubflowView {
     SubflowView { available: false, ..subflow }
 }
 
-/// One decision with plenty to send and a wide window.
-pub(crate) fn pick(scheduler: &mut dyn Scheduler, subflows: &[SubflowView]) -> Decision {
-    scheduler.pick(&ConnectionView {
-        now: SimTime::ZERO,
+/// Plenty to send and a wide window.
+pub(crate) fn plenty(subflows: &[SubflowView]) -> ConnectionView<'_> {
+    ConnectionView {
         subflows,
         unassigned: Bytes(1 << 20),
+        len: Bytes(MSS),
         send_window: Bytes(1 << 20),
+        window_left: Bytes(1 << 20),
+        ..ConnectionView::default()
+    }
+}
+
+/// One decision with plenty to send and a wide window.
+pub(crate) fn pick(scheduler: &mut dyn Scheduler, subflows: &[SubflowView]) -> Decision {
+    scheduler.pick(&plenty(subflows))
+}
+
+/// One decision while the send window is full and the oldest segment is on `head`.
+pub(crate) fn pick_blocked(
+    scheduler: &mut dyn Scheduler,
+    subflows: &[SubflowView],
+    head: &[usize],
+) -> Decision {
+    let head: SubflowSet = head.iter().copied().collect();
+    scheduler.pick(&ConnectionView {
+        question: Question::WindowFull,
+        window_left: Bytes::ZERO,
+        head,
+        ..plenty(subflows)
     })
 }
 
-/// The next `n` decisions over unchanging subflows: A, B, C, ... or `-` for Wait.
+/// The next `n` decisions over unchanging subflows: A, B, C, ... (a, b, c, ... for a copy) or `-` for any other.
 pub(crate) fn picks(scheduler: &mut dyn Scheduler, subflows: &[SubflowView], n: usize) -> String {
     let letter = |decision| match decision {
         Decision::Send(index) => char::from(b'A' + index as u8),
-        Decision::Wait => '-',
+        Decision::Copy(index) => char::from(b'a' + index as u8),
+        Decision::Wait | Decision::ResendHead(_) | Decision::Penalise(_) => '-',
     };
     (0..n).map(|_| letter(pick(scheduler, subflows))).collect()
+}
+
+/// As the connection does it: asks until the answer is Wait, and queues each segment where it belongs.
+pub(crate) fn fill(scheduler: &mut dyn Scheduler, subflows: &mut [SubflowView], n: usize) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    for _ in 0..n {
+        let Decision::Send(index) = pick(scheduler, subflows) else { break };
+        let view = &mut subflows[index];
+        let fits = view.unsent == Bytes::ZERO && view.inflight + view.mss <= view.cwnd;
+        *if fits { &mut view.inflight } else { &mut view.unsent } += view.mss;
+        view.held += view.mss;
+        view.available &= fits && view.inflight + view.mss <= view.cwnd;
+        chosen.push(index);
+    }
+    chosen
 }

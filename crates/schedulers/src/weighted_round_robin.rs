@@ -3,25 +3,41 @@
 //! Source: Choi et al., "Optimal Load Balancing Scheduler for MPTCP-Based Bandwidth Aggregation in Heterogeneous
 //! Wireless Environments", Computer Communications 2017, known to us through secondary sources only: no claim to
 //! fidelity. Units: segments per round; default weights in byte/s.
-//! `quota_i = max(1, round(weight_i / min_k weight_k))`. The weights are given, or cwnd_i / srtt_i as found at the
-//! start of each round. A subflow without a round-trip sample, without a given weight, or that joins during the round
+//! `quota_i = max(1, round(weight_i / min_k weight_k))`. The weights are given by subflow index, or cwnd_i / srtt_i as
+//! found at the start of each round (decision D-37). A subflow without a round-trip sample, without a given weight, or that joins during the round
 //! has the quota 1. The rest is as in `round_robin.rs`.
 
-use units::{Bytes, OptionSpec, Options};
+use units::{Bytes, Items, OptionKind, OptionSpec, Options};
 
 use crate::eligible::Eligible;
 use crate::round_robin::{CWND_LIMITED, Round, Turn};
 use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
 
-const OPTIONS: &[OptionSpec] = &[CWND_LIMITED];
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "weights",
+        kind: OptionKind::List(Items::Numbers),
+        default: Some("0"),
+        doc: "one positive number per subflow; [0]: cwnd/srtt at the start of each round",
+    },
+    CWND_LIMITED,
+];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "wrr",
-    summary: "subflows take turns in proportion to cwnd/srtt",
+    summary: "subflows take turns in proportion to weights, or to cwnd/srtt",
     source: "Choi et al., Computer Communications 2017 (secondary sources)",
-    notes: "",
+    notes: "fidelity is not claimed",
     options: OPTIONS,
-    build: |options: &Options| Box::new(WeightedRoundRobin::new(options.flag("cwnd_limited"))),
+    build: |options: &Options| {
+        let (weights, cwnd_limited) = (options.numbers("weights"), options.flag("cwnd_limited"));
+        let given = weights.iter().any(|weight| *weight > 0.0);
+        Box::new(if given {
+            WeightedRoundRobin::with_weights(weights, cwnd_limited)
+        } else {
+            WeightedRoundRobin::new(cwnd_limited)
+        })
+    },
 };
 
 /// Turns in proportion to weights.
@@ -107,6 +123,8 @@ impl Scheduler for WeightedRoundRobin {
 
 #[cfg(test)]
 mod tests {
+    use units::OptionValue;
+
     use super::*;
     use crate::testing::{full, pick, picks, scene_s1, scene_s2, subflow};
 
@@ -168,6 +186,17 @@ mod tests {
         let mut waits = WeightedRoundRobin::with_weights(vec![2.0, 1.0], false);
         assert_eq!(picks(&mut waits, &[full(free), free], 2), "--");
         assert_eq!(picks(&mut waits, &[free, free], 3), "AAB");
+    }
+
+    #[test]
+    fn weights_from_options() {
+        let with = |weights: &[f64]| {
+            let weights = OptionValue::Numbers(weights.to_vec());
+            let mut scheduler = (ROW.build)(&Options::defaults(OPTIONS).with("weights", weights));
+            picks(scheduler.as_mut(), &[subflow(100, 10, 0), subflow(100, 20, 0)], 6)
+        };
+        assert_eq!(with(&[3.0, 1.0]), "AAABAA");
+        assert_eq!(with(&[0.0]), "ABBABB", "cwnd/srtt");
     }
 
     #[test]

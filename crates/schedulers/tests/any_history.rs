@@ -2,12 +2,15 @@
 
 mod common;
 
-use common::{history, open, pick, subflow};
+use common::{connection, history, open, pick, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use schedulers::{Algorithm, Decision, Registry, RoundRobin, SubflowView, WeightedRoundRobin};
-use units::{Bytes, Options};
+use schedulers::{
+    Algorithm, ConnectionView, Decision, MinRtt, MinRttRp, Needs, Question, Queueing, Redundant, Registry,
+    RoundRobin, Scheduler, SubflowSet, SubflowView, WeightedRoundRobin,
+};
+use units::{Bytes, Options, SimTime};
 
 fn any_row() -> impl Strategy<Value = Algorithm> {
     select(Registry::builtin().iter().copied().collect::<Vec<_>>())
@@ -17,22 +20,102 @@ fn any_row() -> impl Strategy<Value = Algorithm> {
 fn work_conserving_row() -> impl Strategy<Value = Algorithm> {
     let registry = Registry::builtin();
     select(
-        ["minrtt", "roundrobin", "wrr", "lws", "lts", "hsr"]
+        ["minrtt", "minrtt_rp", "roundrobin", "wrr", "lws", "lts", "hsr", "minratio_thesis", "redundant"]
             .map(|name| *registry.get(name).expect("registered"))
             .to_vec(),
     )
 }
 
+/// A question at some time.
+#[derive(Clone, Debug)]
+struct Moment {
+    at: u64,
+    question: usize,
+    subflows: Vec<SubflowView>,
+    lags: Vec<u64>,
+    head: u64,
+    window: u64,
+}
+
+fn moment() -> impl Strategy<Value = Moment> {
+    let subflows = vec(subflow(), 0..6).prop_map(connection);
+    let rest = (vec(prop_oneof![Just(0), 1..50_000_u64], 6), 0..64_u64, 0..200_000_u64);
+    (0..100_000_u64, 0..4_usize, subflows, rest).prop_map(|(at, question, subflows, (lags, head, window))| {
+        Moment { at, question, subflows, lags, head, window }
+    })
+}
+
+impl Moment {
+    /// What the connection shows to a scheduler with these needs.
+    fn view(&self, needs: Needs) -> ConnectionView<'_> {
+        let question = match self.question {
+            1 => Question::Again,
+            2 if needs.head => Question::WindowFull,
+            3 if needs.head => Question::BufferFull,
+            2 | 3 if needs.copies => Question::NothingNew,
+            _ => Question::New,
+        };
+        let blocked = matches!(question, Question::WindowFull | Question::BufferFull);
+        ConnectionView {
+            now: SimTime::from_millis(self.at),
+            question,
+            subflows: &self.subflows,
+            unassigned: Bytes(self.window),
+            len: Bytes(self.window.min(1400)),
+            send_window: Bytes(2 * self.window),
+            window_left: Bytes(self.window),
+            head: SubflowSet(if blocked { self.head & ((1 << self.subflows.len()) - 1) } else { 0 }),
+        }
+    }
+
+    /// With what each subflow lacks.
+    fn with_lags(mut self) -> Self {
+        self.subflows.iter_mut().zip(&self.lags).for_each(|(s, &lag)| s.lag = Bytes(lag));
+        self
+    }
+}
+
+/// What each answer promises.
+fn is_legal(decision: Decision, connection: &ConnectionView<'_>, needs: Needs) -> bool {
+    let at = |index: usize| connection.subflows[index];
+    let fresh = connection.question == Question::New;
+    match decision {
+        Decision::Wait => true,
+        Decision::Send(index) => {
+            let queues = match needs.queueing {
+                Queueing::Never => false,
+                Queueing::SendBuffer => at(index).has_queue_room(),
+                Queueing::Unlimited => true,
+            };
+            let asked = fresh || connection.question == Question::Again;
+            asked && at(index).usable && (at(index).available || fresh && queues)
+        }
+        Decision::Copy(index) => needs.copies && at(index).available && at(index).lag > Bytes::ZERO,
+        Decision::ResendHead(index) => {
+            let asked = matches!(connection.question, Question::WindowFull | Question::BufferFull);
+            asked && at(index).available && !connection.head.contains(index)
+        }
+        Decision::Penalise(set) => {
+            let asked = connection.question == Question::WindowFull;
+            asked && !set.is_empty() && set.iter().all(|o| connection.head.contains(o) && at(o).open)
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
+    /// What the connection relies on, for every question and whatever came before.
     #[test]
-    fn nothing_is_sent_on_an_unusable_subflow(row in any_row(), history in history()) {
+    fn every_answer_is_legal(row in any_row(), history in vec(moment(), 1..40)) {
         let mut scheduler = (row.build)(&Options::defaults(row.options));
-        for subflows in &history {
-            if let Decision::Send(index) = pick(scheduler.as_mut(), subflows) {
-                prop_assert!(subflows[index].usable, "{}", row.name);
-            }
+        let needs = scheduler.needs();
+        for moment in &history {
+            let connection = moment.view(needs);
+            let decision = scheduler.pick(&connection);
+            prop_assert!(is_legal(decision, &connection, needs), "{}: {decision:?} to {connection:?}", row.name);
+            scheduler.redistributes(&connection);
+            scheduler.gauges(&mut |_, name, value| assert!(value.is_finite(), "{}: {name}", row.name));
         }
     }
 
@@ -47,7 +130,8 @@ proptest! {
         history.iter().for_each(|subflows| _ = pick(scheduler.as_mut(), subflows));
         let gone = SubflowView { usable: false, available: false, ..only };
         let mut subflows = [gone; 3];
-        subflows[at] = SubflowView { usable: true, available: true, unsent: Bytes::ZERO, inflight: Bytes::ZERO, ..only };
+        let free = SubflowView { unsent: Bytes::ZERO, inflight: Bytes::ZERO, held: Bytes::ZERO, ..only };
+        subflows[at] = SubflowView { usable: true, available: true, ..free };
         prop_assert_eq!(pick(scheduler.as_mut(), &subflows), Decision::Send(at), "{}", row.name);
     }
 
@@ -72,6 +156,7 @@ proptest! {
             match pick(scheduler.as_mut(), &fresh) {
                 Decision::Send(index) => prop_assert!(fresh[index].available, "{}", row.name),
                 Decision::Wait => prop_assert!(!fresh.iter().any(|s| s.available), "{}", row.name),
+                other => prop_assert!(false, "{}: {other:?}", row.name),
             }
         }
     }
@@ -87,6 +172,30 @@ proptest! {
                 let another = |s: &SubflowView| s.available && !s.carried;
                 prop_assert!(!subflows[index].carried || !subflows.iter().any(another), "{}", row.name);
             }
+        }
+    }
+
+    /// Copies first where something is lacking, whoever has the turn, and nothing new when nothing new may leave.
+    #[test]
+    fn redundant_copies_what_is_lacking(history in vec(moment(), 1..40)) {
+        let mut scheduler = Redundant::default();
+        for moment in history.into_iter().map(Moment::with_lags) {
+            let connection = moment.view(scheduler.needs());
+            match scheduler.pick(&connection) {
+                Decision::Send(index) if connection.question == Question::New => {
+                    prop_assert_eq!(connection.subflows[index].lag, Bytes::ZERO);
+                }
+                decision => prop_assert!(is_legal(decision, &connection, scheduler.needs()), "{decision:?}"),
+            }
+        }
+    }
+
+    /// With a window that never fills the remedies are never asked for.
+    #[test]
+    fn without_a_full_window_rp_is_minrtt(history in history()) {
+        let mut scheduler = MinRttRp::default();
+        for subflows in &history {
+            prop_assert_eq!(pick(&mut scheduler, subflows), pick(&mut MinRtt, subflows));
         }
     }
 
@@ -134,18 +243,25 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
+    assert_eq!(count, 17);
     for name in [
         "minrtt",
-        "roundrobin",
-        "wrr",
+        "minrtt_rp",
+        "minrtt_bm",
+        "minratio",
+        "minratio_thesis",
         "ecf",
-        "blest",
         "lws",
         "lts",
         "hsr",
-        "minrtt_bm",
         "espc",
-        "minratio_thesis",
+        "blest",
+        "otias",
+        "daps",
+        "roundrobin",
+        "wrr",
+        "redundant",
+        "sttf",
     ] {
         assert!(registry.get(name).is_some(), "{name}");
     }

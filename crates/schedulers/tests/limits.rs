@@ -20,7 +20,7 @@ fn ask(
 ) -> Decision {
     let now = SimTime::from_millis(at);
     let (unassigned, send_window) = (Bytes(unassigned), Bytes(send_window));
-    scheduler.pick(&ConnectionView { now, subflows, unassigned, send_window })
+    scheduler.pick(&ConnectionView { now, subflows, unassigned, send_window, ..ConnectionView::default() })
 }
 
 /// Round-trip times of a millisecond at least.

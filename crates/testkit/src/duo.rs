@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use engine::{EventQueue, Stream};
-use transport::segment::Segment;
+use transport::segment::{MptcpOption, Segment};
 use transport::{AddressPair, Connection, SenderState};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::faults::{Fault, Way, fate};
+use crate::faults::{Fault, Way, fate, strips};
 
 /// One wire, the same both ways; its queue is endless.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,20 @@ pub enum Reading {
     Slowly(Bytes, Nanos),
 }
 
+/// Something that happens to the addresses of one end; they are numbered like the wires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// The address leaves.
+    Leave(u8),
+    /// It comes back.
+    Join(u8),
+    /// Its subflows become backups, or are so no longer.
+    Backup(u8, bool),
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
+    Act(usize),
     Arrival(Way, usize),
     Read,
     Wake,
@@ -43,6 +55,8 @@ pub struct Duo {
     pub server: Connection,
     wires: Vec<Wire>,
     faults: Vec<Fault>,
+    /// At which end what happens.
+    acts: Vec<(Way, Act)>,
     noise: Stream,
     queue: EventQueue<Event>,
     /// Segments in flight, by event index.
@@ -69,6 +83,8 @@ pub struct Duo {
     pub max_out_of_order: Bytes,
     /// Segments put on the wires, lost ones included, and segments that arrived.
     pub sent_and_arrived: [u64; 2],
+    /// Bytes put on the wires by the client and by the server.
+    pub wire_bytes: [u64; 2],
 }
 
 impl Duo {
@@ -80,6 +96,7 @@ impl Duo {
             server,
             wires,
             faults: Vec::new(),
+            acts: Vec::new(),
             noise: Stream::named(1, "duo", "noise"),
             queue: EventQueue::new(),
             flying: Vec::new(),
@@ -97,6 +114,7 @@ impl Duo {
             delivered_at: SimTime::ZERO,
             max_out_of_order: Bytes::ZERO,
             sent_and_arrived: [0; 2],
+            wire_bytes: [0; 2],
         }
     }
 
@@ -105,6 +123,16 @@ impl Duo {
     pub fn with_faults(mut self, faults: Vec<Fault>, seed: u64) -> Self {
         self.faults = faults;
         self.noise = Stream::named(seed, "duo", "noise");
+        self
+    }
+
+    /// With things that happen to the addresses of the end that sends this way.
+    #[must_use]
+    pub fn with_acts(mut self, acts: Vec<(SimTime, Way, Act)>) -> Self {
+        for (at, way, act) in acts {
+            self.queue.push(at, Event::Act(self.acts.len()));
+            self.acts.push((way, act));
+        }
         self
     }
 
@@ -229,6 +257,15 @@ impl Duo {
                     }
                 }
             }
+            Event::Act(n) => {
+                let (way, act) = self.acts[n];
+                let end = if way == Way::Up { &mut self.client } else { &mut self.server };
+                match act {
+                    Act::Leave(address) => end.remove_address(now, address),
+                    Act::Join(address) => end.add_address(now, address),
+                    Act::Backup(address, backup) => end.set_backup(now, address, backup),
+                }
+            }
             Event::Read => {
                 if let Reading::Slowly(bytes, every) = self.reading {
                     let (_, reader) = self.ends();
@@ -317,16 +354,20 @@ impl Duo {
         usize::from(pair.local.unwrap_or(0))
     }
 
-    fn send(&mut self, way: Way, segment: Segment) {
+    fn send(&mut self, way: Way, mut segment: Segment) {
         let now = self.now();
         let wire = self.wire_of(way, &segment);
         let direction = usize::from(way == Way::Down);
         let n = self.counts[wire][direction];
         self.counts[wire][direction] += 1;
         self.sent_and_arrived[0] += 1;
+        self.wire_bytes[direction] += segment.wire_size.0;
         if way == Way::Up {
             self.data_segments[wire] += u64::from(segment.len > 0);
             self.note(if segment.retransmission { "resend" } else { "send" }, &segment);
+        }
+        if strips(&self.faults, wire, way, n, segment.flags.syn) {
+            segment.mptcp = MptcpOption::None;
         }
         let start = now.max(self.busy_until[wire][direction]);
         let model = self.wires[wire];

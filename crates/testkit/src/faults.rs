@@ -52,6 +52,17 @@ pub enum Fault {
         /// To here.
         until: SimTime,
     },
+    /// MPTCP options are taken away from the n-th segment of one way on, or on SYNs only.
+    Strip {
+        /// Which wire.
+        wire: usize,
+        /// Which way.
+        way: Way,
+        /// From which segment on.
+        from: u64,
+        /// On SYNs only.
+        syn: bool,
+    },
     /// Each segment of one way is lost with this probability.
     Erase {
         /// Which wire.
@@ -75,6 +86,14 @@ pub enum Fault {
 pub(crate) struct Fate {
     pub copies: u32,
     pub late: Nanos,
+}
+
+/// True if the `n`-th segment of `way` on `wire` loses its MPTCP options.
+pub(crate) fn strips(faults: &[Fault], wire: usize, way: Way, n: u64, is_syn: bool) -> bool {
+    faults.iter().any(|fault| match *fault {
+        Fault::Strip { wire: w, way: y, from, syn } => (w, y) == (wire, way) && n >= from && (is_syn || !syn),
+        _ => false,
+    })
 }
 
 /// Judges the `n`-th segment of `way` on `wire` at `now`; `draw` is a random number below a million for the noise.

@@ -7,6 +7,6 @@ pub mod golden;
 pub mod setups;
 mod talk;
 
-pub use duo::{Duo, Reading, Wire};
+pub use duo::{Act, Duo, Reading, Wire};
 pub use faults::{Fault, Way};
 pub use talk::Talk;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use schedulers::Registry as Schedulers;
-use transport::config::{MptcpConfig, TcpConfig};
+use transport::config::{LossMeans, MptcpConfig, RecoveryKind, TcpConfig};
 use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
-use units::Options;
+use units::{BitsPerSecond, Bytes, OptionValue, Options};
 
 use crate::Talk;
 
@@ -20,32 +20,64 @@ pub fn tcp() -> TcpConfig {
     TcpConfig::default()
 }
 
+/// STP: no SACK, growth by what a report covers.
+pub fn stp() -> TcpConfig {
+    let growth = congestion::Growth { slow_start_limit: u32::MAX, byte_counting: true };
+    TcpConfig { recovery: RecoveryKind::Stp, sack: false, growth, ..tcp() }
+}
+
+/// SCPS-TP: two acknowledgements per round trip, losses are the links'.
+pub fn scps() -> TcpConfig {
+    let mut config = TcpConfig { recovery: RecoveryKind::Snack { peer_capable: true }, ..stp() };
+    config.ack.per_round_trip = 2;
+    config.loss_means = LossMeans::Corruption;
+    config
+}
+
 /// One subflow per path, reinjection at timeouts.
 pub fn mptcp() -> MptcpConfig {
     MptcpConfig::default()
 }
 
-/// Makes controllers of the registry's `name` with default options.
+/// Makes controllers of the registry's `name` with default options; a compulsory rate is 1 Mbit/s.
 ///
 /// # Panics
 /// If there is none of that name.
 pub fn congestion(name: &str) -> NewCongestion {
     let registry = congestion::Registry::builtin();
     let row = *registry.get(name).expect("a registered congestion control");
-    Arc::new(move |setup| (row.build)(setup, &Options::defaults(row.options)))
+    Arc::new(move |setup| (row.build)(setup, &Options::examples(row.options)))
+}
+
+/// A token bucket of this rate on the wire.
+///
+/// # Panics
+/// If it is not registered.
+pub fn fixed_rate(rate: BitsPerSecond, burst: Bytes) -> NewCongestion {
+    let row = *congestion::Registry::builtin().get("fixed-rate").expect("a registered congestion control");
+    let options = Options::examples(row.options)
+        .with("rate", OptionValue::Rate(rate))
+        .with("burst", OptionValue::Size(burst));
+    Arc::new(move |setup| (row.build)(setup, &options))
 }
 
 /// Client and server over plain TCP.
 pub fn tcp_pair(config: &TcpConfig, control: &str) -> (Connection, Connection) {
+    tcp_pair_with(config, &congestion(control))
+}
+
+/// The same with this congestion control.
+pub fn tcp_pair_with(config: &TcpConfig, control: &NewCongestion) -> (Connection, Connection) {
     let end = |role| {
         let first = AddressPair { local: Some(0), remote: Some(0) };
         Connection::new(Setup {
             tcp: Arc::new(config.clone()),
-            congestion: congestion(control),
+            congestion: Arc::clone(control),
             mptcp: None,
             role,
             first,
             pairs: vec![first],
+            absent: Default::default(),
             key: Key::default(),
             nonce_seed: 0,
         })
@@ -74,6 +106,7 @@ pub fn mptcp_pair(
             role,
             first: pairs[0],
             pairs,
+            absent: Default::default(),
             key,
             nonce_seed: key.0 ^ 0x5555,
         })
@@ -98,7 +131,12 @@ pub const SUBFLOW_MSS: u64 = 1432;
 
 /// A client over MPTCP with minRTT and NewReno on each of `paths` paths, for a scripted server.
 pub fn mptcp_client(tcp: &TcpConfig, mptcp: &MptcpConfig, paths: u8) -> Talk {
-    Talk::new(mptcp_pair(tcp, mptcp, "newreno", "minrtt", paths).0, SUBFLOW_MSS)
+    mptcp_client_with(tcp, mptcp, paths, "minrtt")
+}
+
+/// The same with this scheduler.
+pub fn mptcp_client_with(tcp: &TcpConfig, mptcp: &MptcpConfig, paths: u8, scheduler: &str) -> Talk {
+    Talk::new(mptcp_pair(tcp, mptcp, "newreno", scheduler, paths).0, SUBFLOW_MSS)
 }
 
 /// The same as a server, for a scripted client.

@@ -4,10 +4,12 @@
 
 mod average;
 mod histogram;
+mod messages;
 mod series;
 mod table;
 
 pub use average::TimeAverage;
 pub use histogram::Histogram;
+pub use messages::MessageStats;
 pub use series::{Metric, Series, SeriesKey};
 pub use table::{Column, Data, Table};

@@ -5,8 +5,8 @@ use units::SimTime;
 /// Whose series it is. Indices are those of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SeriesKey {
-    /// One subflow of a flow.
-    Subflow(u32, u32),
+    /// One subflow of a flow: flow, connection of the flow, subflow of the connection.
+    Subflow(u32, u32, u32),
     /// A flow as a whole.
     Flow(u32),
     /// A link direction.

@@ -9,6 +9,13 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
+impl Table {
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Data> {
+        self.columns.iter().find(|c| c.name == name).map(|c| &c.data)
+    }
+}
+
 /// A column. Its name carries the unit, as in `goodput_bit_s`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
@@ -52,6 +59,19 @@ impl Data {
         self.len() == 0
     }
 
+    /// A cell as text; empty where there is no value.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn text(&self, row: usize) -> String {
+        match self {
+            Self::Integer(v) => v[row].to_string(),
+            Self::Real(v) => v[row].map_or_else(String::new, |x| x.to_string()),
+            Self::Flag(v) => v[row].to_string(),
+            Self::Word { words, rows } => rows[row].map_or_else(String::new, |w| words[w as usize].clone()),
+        }
+    }
+
     /// A column of words.
     pub fn words<'a>(rows: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         let mut words: Vec<String> = Vec::new();
@@ -78,5 +98,16 @@ mod tests {
         };
         assert_eq!(words, ["a", "b"]);
         assert_eq!(rows, [Some(0), None, Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn cells_by_name_and_row() {
+        let real = Column { name: "delay_s", data: Data::Real(vec![Some(0.25), None]) };
+        let word = Column { name: "flow", data: Data::words([Some("a"), None]) };
+        let table = Table { name: "flows", columns: vec![real, word] };
+        let texts = |name| table.column(name).map(|d| [d.text(0), d.text(1)]);
+        assert_eq!(texts("delay_s"), Some(["0.25".into(), String::new()]));
+        assert_eq!(texts("flow"), Some(["a".into(), String::new()]));
+        assert_eq!(texts("none"), None);
     }
 }

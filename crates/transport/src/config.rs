@@ -28,6 +28,8 @@ pub struct TcpConfig {
     pub ack: AckConfig,
     /// Selective acknowledgements.
     pub sack: bool,
+    /// Explicit congestion notification (RFC 3168), if the other end agrees.
+    pub ecn: bool,
     /// Timestamps option: 12 bytes in every segment, a round-trip sample from every ACK.
     pub timestamps: bool,
     /// How losses are detected and repaired.
@@ -36,6 +38,10 @@ pub struct TcpConfig {
     pub prr: bool,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
+    /// Segments are spaced as Linux would space them, if the congestion control has no rate of its own.
+    pub pacing: bool,
+    /// What a loss tells the sender.
+    pub loss_means: LossMeans,
     /// Limited Transmit (RFC 3042).
     pub limited_transmit: bool,
     /// Nagle's algorithm; plain TCP only: a subflow sends each mapping at once.
@@ -50,6 +56,24 @@ pub struct TcpConfig {
     pub receive_buffer_max: Bytes,
     /// Send buffer: fixed, or twice the congestion window up to a maximum.
     pub send_buffer: SendBuffer,
+}
+
+impl TcpConfig {
+    /// An end that is asked for SCPS-TP has it.
+    pub(crate) fn speaks_scps(&self) -> bool {
+        self.recovery == RecoveryKind::Snack { peer_capable: true }
+    }
+}
+
+/// UDP (RFC 768).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpConfig {
+    /// Largest payload of one datagram; a larger message takes several.
+    pub payload: Bytes,
+    /// IP and UDP header bytes.
+    pub header: Bytes,
+    /// Further bytes per packet on the wire (tunnel, link framing).
+    pub overhead: Bytes,
 }
 
 /// RFC 6298 timer parameters.
@@ -85,6 +109,8 @@ pub struct AckConfig {
     pub delay: Nanos,
     /// Acknowledge each of the first n segments at once (Linux quick ACKs).
     pub quick: u32,
+    /// Acknowledge data this often per round-trip time instead of by `every` and `delay`; 0: not so.
+    pub per_round_trip: u32,
 }
 
 /// How losses are detected and repaired.
@@ -96,6 +122,22 @@ pub enum RecoveryKind {
     Sack,
     /// RFC 8985: RACK-TLP, by time.
     Rack,
+    /// SCPS-TP (CCSDS 714.0-B): the receiver names the holes.
+    Snack {
+        /// False: the peer answers without the capabilities and the connection falls back to TCP.
+        peer_capable: bool,
+    },
+    /// STP: the sender polls, the receiver reports what is missing; no acknowledgements, no retransmission timer.
+    Stp,
+}
+
+/// What a loss tells the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossMeans {
+    /// The network is full: the controller hears of it.
+    Congestion,
+    /// A link has spoilt a packet or is down: it is sent again, the window stays. Only an explicit mark reduces it.
+    Corruption,
 }
 
 /// Size of the send buffer: written by the application and not yet acknowledged.
@@ -117,6 +159,8 @@ pub struct MptcpConfig {
     pub path_manager: PathManager,
     /// When data is sent again on another subflow.
     pub reinjection: Reinjection,
+    /// Where it goes then.
+    pub reinject_on: ReinjectOn,
     /// DSS checksum: 2 more bytes per mapping, which the padding of the option absorbs.
     pub checksum: bool,
     /// 64-bit data sequence numbers and Data ACKs on the wire (otherwise 32-bit): bytes of option space, and so
@@ -126,10 +170,12 @@ pub struct MptcpConfig {
     pub peer_capable: bool,
 }
 
-/// Which subflows the client opens after the first one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which subflows the client opens after the first one, and which addresses either end announces.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathManager {
-    /// One per path: each local address to one remote address it can reach, known beforehand.
+    /// Opens nothing and announces nothing; joins of the peer are accepted.
+    Passive,
+    /// Each local address to one remote address that it can reach, known beforehand.
     PerPath {
         /// Subflows on each path.
         subflows: u32,
@@ -144,6 +190,44 @@ pub enum PathManager {
         /// Subflows in all.
         subflows: u32,
     },
+    /// Endpoints with flags and limits, as in Linux since 5.7.
+    InKernel(InKernel),
+}
+
+/// The path manager of the Linux kernel at one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InKernel {
+    /// Further subflows beside the first one, at most.
+    pub subflows: u32,
+    /// Announced addresses of the peer that are used, at most.
+    pub add_addr_accepted: u32,
+    /// This end's addresses that have a part to play.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// One address of the in-kernel path manager.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Interface of this end.
+    pub address: u8,
+    /// What it is for.
+    pub flags: EndpointFlags,
+}
+
+/// What an endpoint is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct EndpointFlags {
+    /// Client: a subflow from it to the peer's initial address.
+    pub subflow: bool,
+    /// It is announced to the peer.
+    pub signal: bool,
+    /// Its subflows are backups.
+    pub backup: bool,
+    /// With `subflow`: to every address of the peer that is known.
+    pub fullmesh: bool,
+    /// Subflows to announced addresses start here.
+    pub laminar: bool,
 }
 
 /// When data outstanding on one subflow is sent again on another.
@@ -153,6 +237,19 @@ pub enum Reinjection {
     Timeout,
     /// Only when it dies.
     Death,
+}
+
+/// Which subflows carry data that is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReinjectOn {
+    /// The scheduler chooses, among those that have not carried it.
+    Scheduler,
+    /// None but its own, as long as that lives.
+    SamePath,
+    /// The one with the smallest round-trip time that has room and has not carried it.
+    LowestRtt,
+    /// Each that has not carried it.
+    All,
 }
 
 impl Default for TcpConfig {
@@ -174,12 +271,15 @@ impl Default for TcpConfig {
             },
             syn_retries: 6,
             retries: 15,
-            ack: AckConfig { every: 1, delay: Nanos::from_millis(40), quick: 0 },
+            ack: AckConfig { every: 1, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 },
             sack: true,
             timestamps: false,
+            ecn: false,
             recovery: RecoveryKind::Sack,
             prr: false,
             dupthresh: 3,
+            pacing: false,
+            loss_means: LossMeans::Congestion,
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
@@ -191,12 +291,20 @@ impl Default for TcpConfig {
     }
 }
 
+impl Default for UdpConfig {
+    /// Packets of up to 1,500 bytes over IPv4.
+    fn default() -> Self {
+        Self { payload: Bytes(1472), header: Bytes(28), overhead: Bytes(0) }
+    }
+}
+
 impl Default for MptcpConfig {
     /// One subflow per path, reinjection at timeouts, 64-bit sequence numbers.
     fn default() -> Self {
         Self {
             path_manager: PathManager::PerPath { subflows: 1 },
             reinjection: Reinjection::Timeout,
+            reinject_on: ReinjectOn::Scheduler,
             checksum: false,
             wide_sequence: true,
             peer_capable: true,

@@ -1,19 +1,22 @@
-//! A connection as hosts see it: plain TCP or MPTCP behind one face.
+//! A connection as hosts see it: plain TCP, MPTCP or UDP behind one face.
 
 use std::fmt;
 use std::sync::Arc;
 
-use congestion::CongestionControl;
+use congestion::{CongestionControl, Paths};
 use schedulers::Scheduler;
-use units::{Bytes, Nanos, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::config::{MptcpConfig, TcpConfig};
+use crate::config::{MptcpConfig, TcpConfig, UdpConfig};
 use crate::mptcp::MptcpConnection;
 use crate::mptcp::keys::Key;
 use crate::segment::{Segment, SubflowId};
 use crate::tcp::connection::TcpConnection;
 use crate::tcp::endpoint::Endpoint;
+use crate::tcp::ranges::Range;
 pub use crate::tcp::sender::SenderState;
+use crate::tcp::sender::single_path;
+use crate::udp::UdpSocket;
 
 /// Which end opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,15 @@ impl AddressPair {
     }
 }
 
+/// How a connection is aborted (RFC 8684 section 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortForm {
+    /// MP_FASTCLOSE on an ACK of one subflow, to be answered by a RST; the other subflows are reset.
+    Ack,
+    /// MP_FASTCLOSE on a RST of each subflow.
+    Reset,
+}
+
 /// Makes the congestion control of one path.
 pub type NewCongestion = Arc<dyn Fn(&congestion::Setup) -> Box<dyn CongestionControl> + Send + Sync>;
 
@@ -59,6 +71,8 @@ pub struct Setup {
     pub first: AddressPair,
     /// Every pair that routing can connect, seen from this end.
     pub pairs: Vec<AddressPair>,
+    /// Addresses of this end, and of the peer, that are not there at the start.
+    pub absent: [Vec<u8>; 2],
     /// Random key of this end (MPTCP).
     pub key: Key,
     /// Seed of the random numbers in MP_JOIN.
@@ -111,6 +125,8 @@ pub struct SubflowGauges {
     pub state: SenderState,
     /// The peer's receive window.
     pub send_window: Bytes,
+    /// The rate of its pacer; `None` without one.
+    pub pacing_rate: Option<BitsPerSecond>,
     /// Bytes held above a gap at this end.
     pub out_of_order: Bytes,
 }
@@ -132,12 +148,16 @@ pub struct SubflowStats {
     pub bytes_received: u64,
     /// Segments received that brought nothing new.
     pub duplicates_received: u64,
-    /// Payload bytes given to this subflow by reinjection.
+    /// Payload bytes given to this subflow that another was given before: reinjections and redundant copies.
     pub reinjected_bytes: u64,
     /// Mean of the round-trip samples.
     pub rtt_mean: Option<Nanos>,
     /// When the handshake was complete.
     pub established_at: Option<SimTime>,
+    /// Payload bytes accepted though the peer sent them beyond the advertised window; plain TCP only.
+    pub beyond_window_received: u64,
+    /// Payload bytes thrown away because the receive buffer had no room for them; plain TCP only.
+    pub overflow_received: u64,
 }
 
 impl SubflowStats {
@@ -156,6 +176,8 @@ impl SubflowStats {
             reinjected_bytes,
             rtt_mean: endpoint.sender().rtt().mean(),
             established_at: endpoint.established_at(),
+            beyond_window_received: 0,
+            overflow_received: 0,
         }
     }
 }
@@ -172,6 +194,7 @@ impl SubflowGauges {
             inflight: Bytes(sender.pipe()),
             state: endpoint.state(),
             send_window: sender.send_window(),
+            pacing_rate: sender.pacing_rate(),
             out_of_order: Bytes(endpoint.receiver().out_of_order()),
         }
     }
@@ -185,6 +208,7 @@ pub struct Connection(Kind);
 enum Kind {
     Tcp(Box<TcpConnection>, AddressPair),
     Mptcp(Box<MptcpConnection>),
+    Udp(Box<UdpSocket>, AddressPair),
 }
 
 /// Calls the same method of whichever kind it is.
@@ -193,12 +217,14 @@ macro_rules! each {
         match &$self.0 {
             Kind::Tcp($connection, _) => $call,
             Kind::Mptcp($connection) => $call,
+            Kind::Udp($connection, _) => $call,
         }
     };
     (mut $self:ident, $connection:ident => $call:expr) => {
         match &mut $self.0 {
             Kind::Tcp($connection, _) => $call,
             Kind::Mptcp($connection) => $call,
+            Kind::Udp($connection, _) => $call,
         }
     };
 }
@@ -212,12 +238,31 @@ impl Connection {
         Self(Kind::Tcp(Box::new(TcpConnection::new(&setup)), setup.first))
     }
 
+    /// One end of a conversation in datagrams, which has neither handshake nor close.
+    pub fn datagrams(config: UdpConfig, role: Role, pair: AddressPair) -> Self {
+        Self(Kind::Udp(Box::new(UdpSocket::new(config, role)), pair))
+    }
+
+    /// True if messages may get lost, and those that arrive keep no order.
+    pub fn is_datagrams(&self) -> bool {
+        matches!(self.0, Kind::Udp(..))
+    }
+
+    /// Datagrams: the next one that has arrived, as a range of all bytes that the peer has sent; each is handed out
+    /// once.
+    pub fn next_datagram(&mut self) -> Option<Range> {
+        match &mut self.0 {
+            Kind::Udp(c, _) => c.next_datagram(),
+            Kind::Tcp(..) | Kind::Mptcp(_) => None,
+        }
+    }
+
     /// Client: the first SYN becomes ready.
     pub fn open(&mut self, _now: SimTime) {
         each!(mut self, c => c.open());
     }
 
-    /// The application appends `bytes` to the stream.
+    /// The application appends `bytes` to the stream, or sends them as a message of their own in datagrams.
     pub fn write(&mut self, _now: SimTime, bytes: Bytes) {
         each!(mut self, c => c.write(bytes.0));
     }
@@ -225,6 +270,50 @@ impl Connection {
     /// No more data after what has been written.
     pub fn close(&mut self, _now: SimTime) {
         each!(mut self, c => c.close());
+    }
+
+    /// The connection is given up at once: MP_FASTCLOSE in this form, a RST with plain TCP.
+    pub fn abort(&mut self, now: SimTime, form: AbortForm) {
+        match &mut self.0 {
+            Kind::Tcp(c, _) => c.abort(),
+            Kind::Mptcp(c) => c.abort(now, form),
+            Kind::Udp(..) => {}
+        }
+    }
+
+    /// An address of this end leaves: the subflows that use it are gone, the peer is told. A TCP
+    /// connection that uses it is gone.
+    pub fn remove_address(&mut self, now: SimTime, address: u8) {
+        match &mut self.0 {
+            Kind::Tcp(c, pair) if pair.local == Some(address) => c.lose_address(),
+            Kind::Tcp(..) | Kind::Udp(..) => {}
+            Kind::Mptcp(c) => c.remove_address(now, address),
+        }
+    }
+
+    /// An address of this end comes, or comes back: the path manager does with it what it does (MPTCP).
+    pub fn add_address(&mut self, _now: SimTime, address: u8) {
+        if let Kind::Mptcp(c) = &mut self.0 {
+            c.add_address(address);
+        }
+    }
+
+    /// The subflows that use an address of this end become backups, or are so no longer (MPTCP).
+    pub fn set_backup(&mut self, _now: SimTime, address: u8, backup: bool) {
+        if let Kind::Mptcp(c) = &mut self.0 {
+            c.set_backup(address, backup);
+        }
+    }
+
+    /// From now on this end closes only when told to. Otherwise it follows the peer: it closes as soon as the peer has
+    /// closed and everything is read, as suits an end that has nothing to say.
+    pub fn hold_open(&mut self) {
+        each!(mut self, c => c.hold_open());
+    }
+
+    /// The peer has closed and everything is read.
+    pub fn peer_finished(&self) -> bool {
+        each!(self, c => c.peer_finished())
     }
 
     /// Free bytes of the send buffer; none before the handshake is complete.
@@ -268,13 +357,14 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.endpoint().next_deadline(),
             Kind::Mptcp(c) => c.next_deadline(),
+            Kind::Udp(..) => SimTime::NEVER,
         }
     }
 
     /// Addresses of a subflow, seen from this end.
     pub fn address_pair(&self, subflow: SubflowId) -> AddressPair {
         match &self.0 {
-            Kind::Tcp(_, pair) => *pair,
+            Kind::Tcp(_, pair) | Kind::Udp(_, pair) => *pair,
             Kind::Mptcp(c) => c.address_pair(subflow),
         }
     }
@@ -284,6 +374,7 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.endpoint().established_at().is_some(),
             Kind::Mptcp(c) => c.is_established(),
+            Kind::Udp(..) => true,
         }
     }
 
@@ -297,13 +388,14 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.endpoint().death(),
             Kind::Mptcp(c) => c.failure(),
+            Kind::Udp(..) => None,
         }
     }
 
     /// MPTCP was wanted and the connection is plain TCP.
     pub fn fell_back(&self) -> bool {
         match &self.0 {
-            Kind::Tcp(..) => false,
+            Kind::Tcp(..) | Kind::Udp(..) => false,
             Kind::Mptcp(c) => c.fell_back(),
         }
     }
@@ -320,6 +412,7 @@ impl Connection {
                 Bytes(c.endpoint().sender().una() - 1 - u64::from(c.endpoint().sender().finished()))
             }
             Kind::Mptcp(c) => Bytes(c.acked()),
+            Kind::Udp(..) => Bytes::ZERO,
         }
     }
 
@@ -329,6 +422,7 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
             Kind::Mptcp(c) => Bytes(c.out_of_order()),
+            Kind::Udp(..) => Bytes::ZERO,
         }
     }
 
@@ -340,7 +434,7 @@ impl Connection {
     /// Subflow indices in use are below this.
     pub fn subflow_count(&self) -> usize {
         match &self.0 {
-            Kind::Tcp(..) => 1,
+            Kind::Tcp(..) | Kind::Udp(..) => 1,
             Kind::Mptcp(c) => c.subflow_count(),
         }
     }
@@ -349,12 +443,36 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
             Kind::Mptcp(c) => c.endpoint(subflow),
+            Kind::Udp(..) => None,
         }
     }
 
-    /// State of a subflow; `None` while it does not exist.
+    /// State of a subflow; `None` while it does not exist, and with datagrams.
     pub fn gauges(&self, subflow: usize) -> Option<SubflowGauges> {
         self.endpoint(subflow).map(|(endpoint, _)| SubflowGauges::of(endpoint))
+    }
+
+    /// What the congestion control of a subflow knows of its path: names that carry their unit, and values.
+    pub fn congestion_gauges(&self, subflow: usize, report: &mut dyn FnMut(&'static str, f64)) {
+        let Some((endpoint, _)) = self.endpoint(subflow) else { return };
+        match &self.0 {
+            Kind::Tcp(..) => {
+                let view = endpoint.path_view(true);
+                endpoint.sender().congestion_gauges(single_path(&view), report);
+            }
+            Kind::Mptcp(c) => {
+                let views = c.path_views();
+                endpoint.sender().congestion_gauges(Paths { all: &views, me: subflow }, report);
+            }
+            Kind::Udp(..) => {}
+        }
+    }
+
+    /// State of the scheduler; nothing with plain TCP.
+    pub fn scheduler_gauges(&self, report: schedulers::Report<'_>) {
+        if let Kind::Mptcp(c) = &self.0 {
+            c.scheduler_gauges(report);
+        }
     }
 
     /// Congestion window of a subflow; `None` unless it is established. Cheaper than all gauges.
@@ -365,8 +483,19 @@ impl Connection {
 
     /// Counters of a subflow; zeros while it does not exist.
     pub fn stats(&self, subflow: usize) -> SubflowStats {
-        self.endpoint(subflow)
-            .map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected))
+        if let (Kind::Udp(c, _), 0) = (&self.0, subflow) {
+            return c.stats();
+        }
+        let stats = self
+            .endpoint(subflow)
+            .map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected));
+        match &self.0 {
+            Kind::Tcp(c, _) if subflow == 0 => {
+                let (beyond_window_received, overflow_received) = c.beyond_window();
+                SubflowStats { beyond_window_received, overflow_received, ..stats }
+            }
+            _ => stats,
+        }
     }
 
     /// Ports of a subflow `(local, remote)`: they set apart subflows between the same addresses.
@@ -377,6 +506,7 @@ impl Connection {
         let client = match &self.0 {
             Kind::Tcp(c, _) => c.is_client(),
             Kind::Mptcp(c) => c.role() == Role::Client,
+            Kind::Udp(c, _) => c.is_client(),
         };
         if client { (ephemeral, SERVER) } else { (SERVER, ephemeral) }
     }

@@ -1,4 +1,4 @@
-//! Transport protocols as state machines without I/O and without a clock: TCP and MPTCP.
+//! Transport protocols as state machines without I/O and without a clock: TCP, MPTCP and UDP.
 //!
 //! Time is an argument; segments go in (`on_segment`), segments come out (`poll_transmit`), the next deadline is
 //! asked for (`next_deadline`). They speak of ranges of a byte stream, never of bytes, so one implementation
@@ -11,8 +11,9 @@ mod connection;
 pub mod mptcp;
 pub mod segment;
 pub mod tcp;
+pub mod udp;
 mod wire_size;
 
 pub use connection::{
-    AddressPair, Connection, NewCongestion, Role, SenderState, Setup, SubflowGauges, SubflowStats,
+    AbortForm, AddressPair, Connection, NewCongestion, Role, SenderState, Setup, SubflowGauges, SubflowStats,
 };

@@ -5,6 +5,7 @@ use units::{Bytes, SimTime};
 use crate::connection::AddressPair;
 use crate::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, Token};
 use crate::tcp::ranges::Range;
+use crate::tcp::space::Snack;
 
 /// Index of a subflow in its connection, the same at both ends: it stands for the pair of addresses and ports.
 /// A plain TCP connection has subflow 0 only.
@@ -21,6 +22,22 @@ pub struct Flags {
     pub fin: bool,
     /// Reset.
     pub rst: bool,
+    /// ECN-echo: a mark has arrived and has not been answered (RFC 3168); on a SYN: ECN is understood.
+    pub ece: bool,
+    /// Congestion window reduced: the answer to ECN-echo.
+    pub cwr: bool,
+}
+
+/// ECN codepoint of the packet (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The ends do not speak ECN: routers drop instead.
+    #[default]
+    NotEct,
+    /// ECN-capable: routers may mark instead of dropping.
+    Ect0,
+    /// Marked: congestion experienced.
+    Ce,
 }
 
 /// Up to four SACK blocks; the first is the most recent (RFC 2018), or a duplicate report (RFC 2883).
@@ -108,6 +125,10 @@ pub enum MptcpOption {
         nonce: Nonce,
         /// Source and destination address of the packet.
         addresses: AddressPair,
+        /// Address ID of the source.
+        id: u8,
+        /// B: the receiver should send on this subflow only if no other is usable.
+        backup: bool,
     },
     /// MP_JOIN on a SYN/ACK.
     JoinSynAck {
@@ -115,6 +136,10 @@ pub enum MptcpOption {
         hmac: Hmac64,
         /// Random number of the listener.
         nonce: Nonce,
+        /// Address ID of the listener.
+        id: u8,
+        /// B, as in the SYN.
+        backup: bool,
     },
     /// MP_JOIN on the third ACK.
     JoinAck {
@@ -125,8 +150,10 @@ pub enum MptcpOption {
     Dss(Dss),
     /// ADD_ADDR with the Data ACK of the segment.
     AddAddr {
-        /// Address identifier.
+        /// Address ID.
         id: u8,
+        /// The address.
+        address: u8,
         /// True for the echo that acknowledges it.
         echo: bool,
         /// HMAC over the address; zero in an echo.
@@ -134,6 +161,87 @@ pub enum MptcpOption {
         /// Data ACK.
         data_ack: u64,
     },
+    /// REMOVE_ADDR with the Data ACK of the segment.
+    RemoveAddr {
+        /// Address ID.
+        id: u8,
+        /// Data ACK.
+        data_ack: u64,
+    },
+    /// MP_PRIO with the Data ACK of the segment: changes the priority of the subflow that carries it.
+    Prio {
+        /// B, as in MP_JOIN.
+        backup: bool,
+        /// Data ACK.
+        data_ack: u64,
+    },
+    /// MP_FASTCLOSE, on an ACK or on a RST: the whole connection is aborted.
+    FastClose {
+        /// Key of the receiver of this segment.
+        key: Key,
+    },
+    /// MP_TCPRST on a RST.
+    Reset(ResetReason),
+}
+
+/// Reason codes of MP_TCPRST (RFC 8684 section 3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetReason {
+    /// 0: no particular reason.
+    Unspecified,
+    /// 1: the peer did not keep to MPTCP: wrong token, wrong HMAC, data without mapping.
+    Protocol,
+    /// 2: lack of resources.
+    Resources,
+    /// 3: refused by a limit of the administrator.
+    Administrative,
+    /// 5: the subflow did not perform.
+    Performance,
+    /// 6: a middlebox interferes.
+    Middlebox,
+}
+
+impl ResetReason {
+    /// Code on the wire.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Unspecified => 0,
+            Self::Protocol => 1,
+            Self::Resources => 2,
+            Self::Administrative => 3,
+            Self::Performance => 5,
+            Self::Middlebox => 6,
+        }
+    }
+
+    /// The T flag: the same subflow may well come into being later.
+    pub fn is_transient(self) -> bool {
+        matches!(self, Self::Resources | Self::Performance)
+    }
+}
+
+/// What a segment carries for a transport over space links; never beside an MPTCP option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// Nothing.
+    #[default]
+    None,
+    /// SCPS capabilities, on a SYN.
+    ScpsCapable,
+    /// SCPS-TP: holes of the stream, counted from the acknowledgement number.
+    Snack(Snack),
+    /// STP POLL: asks for the state of everything below `seq`.
+    Poll {
+        /// Poll number.
+        number: u32,
+    },
+    /// STP STAT, one part: the first block is the part of the stream that it describes, the others are missing from it.
+    Stat {
+        /// The poll that it answers.
+        number: u32,
+    },
+    /// STP USTAT: the block has just been found missing.
+    Ustat,
 }
 
 /// One segment of one subflow.
@@ -159,11 +267,24 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// MPTCP option.
     pub mptcp: MptcpOption,
+    /// What routers see and may change.
+    pub ecn: Ecn,
+    /// What a transport over space links says.
+    pub signal: Signal,
     /// True for a retransmission; recorders look at it, the protocol does not.
     pub retransmission: bool,
 }
 
 impl Segment {
+    /// A router marks it instead of dropping it. False if its ends do not speak ECN: then it must be dropped.
+    pub fn mark(&mut self) -> bool {
+        if self.ecn == Ecn::NotEct {
+            return false;
+        }
+        self.ecn = Ecn::Ce;
+        true
+    }
+
     /// Sequence numbers that it occupies: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)

@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use crate::config::{MptcpConfig, TcpConfig};
-use crate::segment::{Dss, MptcpOption, Segment};
+use crate::segment::{Dss, MptcpOption, Segment, Signal};
 
 /// TCP option space in bytes (RFC 9293 section 3.1).
 const OPTION_SPACE: u64 = 40;
@@ -32,6 +32,11 @@ fn dss_size(dss: &Dss, config: &MptcpConfig) -> u64 {
     padded(size)
 }
 
+/// Bytes of a DSS option with nothing but a Data ACK.
+fn data_ack_size(config: &MptcpConfig) -> u64 {
+    dss_size(&Dss { data_ack: Some(0), dsn: None, data_fin: false }, config)
+}
+
 /// Bytes of an MPTCP option, padded.
 fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
     match option {
@@ -44,10 +49,12 @@ fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
         MptcpOption::JoinSynAck { .. } => 16,
         MptcpOption::JoinAck { .. } => 24,
         MptcpOption::Dss(dss) => dss_size(dss, config),
-        MptcpOption::AddAddr { echo, .. } => {
-            let data_ack = Dss { data_ack: Some(0), dsn: None, data_fin: false };
-            (if *echo { 8 } else { 16 }) + dss_size(&data_ack, config)
-        }
+        // Signals travel beside the Data ACK of their segment.
+        MptcpOption::AddAddr { echo, .. } => (if *echo { 8 } else { 16 }) + data_ack_size(config),
+        // 3 + 1 and 3 bytes, padded.
+        MptcpOption::RemoveAddr { .. } | MptcpOption::Prio { .. } => 4 + data_ack_size(config),
+        MptcpOption::FastClose { .. } => 12,
+        MptcpOption::Reset(_) => 4,
     }
 }
 
@@ -58,7 +65,9 @@ pub(crate) fn wire_size(segment: &Segment, tcp: &TcpConfig, mptcp: Option<&Mptcp
         options += syn_options(tcp);
     }
     let blocks = segment.sack.as_slice().len() as u64;
-    if blocks > 0 {
+    if segment.signal != Signal::None {
+        options += signal_size(&segment.signal, blocks);
+    } else if blocks > 0 {
         options += SACK_HEAD + SACK_BLOCK * blocks;
     }
     if let Some(mptcp) = mptcp {
@@ -66,6 +75,23 @@ pub(crate) fn wire_size(segment: &Segment, tcp: &TcpConfig, mptcp: Option<&Mptcp
     }
     debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
     tcp.header + tcp.overhead + Bytes(options + u64::from(segment.len))
+}
+
+/// Bytes of what a transport over space links says, padded. `blocks` are those of a STAT or USTAT.
+fn signal_size(signal: &Signal, blocks: u64) -> u64 {
+    // Packet numbers and poll numbers of STP have 24 bits and stand in words.
+    const WORD: u64 = 4;
+    match signal {
+        Signal::None => 0,
+        Signal::ScpsCapable => 4,
+        // Kind, length, two numbers of 16 bits, the bit vector.
+        Signal::Snack(snack) => padded(6 + u64::from(snack.bits).div_ceil(8)),
+        // Poll number and the number of the next packet.
+        Signal::Poll { .. } => 2 * WORD,
+        // Poll number, and two numbers for the part described and for each missing range.
+        Signal::Stat { .. } => WORD + 2 * WORD * blocks,
+        Signal::Ustat => 2 * WORD * blocks,
+    }
 }
 
 /// MSS 4, window scale 3, SACK-permitted 2 (shares the padding of the timestamps where there are any).
@@ -83,10 +109,7 @@ pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize;
     };
     match mptcp {
         None => [with(0); 2],
-        Some(mptcp) => {
-            let ack = Dss { data_ack: Some(0), dsn: None, data_fin: false };
-            [with(mapping_size(mptcp)), with(dss_size(&ack, mptcp))]
-        }
+        Some(mptcp) => [with(mapping_size(mptcp)), with(data_ack_size(mptcp))],
     }
 }
 

@@ -2,7 +2,7 @@
 //! Subflow 0 has a round-trip time of 100 ms, subflow 1 of 40 ms; a full segment carries 1432 bytes.
 
 use testkit::{Talk, setups};
-use transport::config::{MptcpConfig, Reinjection, TcpConfig};
+use transport::config::{MptcpConfig, ReinjectOn, Reinjection, TcpConfig};
 
 fn client_with(tcp: &TcpConfig, mptcp: &MptcpConfig, window: u64) -> Talk {
     let mut talk = setups::mptcp_client(tcp, mptcp, 2);
@@ -163,6 +163,88 @@ fn rj_1() {
     );
 }
 
+/// Three subflows: round-trip times of 100, 40 and 60 ms; ten segments outstanding on subflow 0 and two each on 1 and 2.
+fn three(reinjection: Reinjection, reinject_on: ReinjectOn, scheduler: &str) -> Talk {
+    let mptcp = MptcpConfig { reinjection, reinject_on, ..setups::mptcp() };
+    let mut talk = setups::mptcp_client_with(&setups::tcp(), &mptcp, 3, scheduler);
+    talk.play(
+        "  0  open
+           0  > S 0..1 capable
+         100  < S. 0..1 ack 1 capable win 1000000
+         100  > . ack 1 capable
+         100  write s1
+         100  > . s0..s1 capable dsn 1
+         200  < . ack s1 dack s1
+         200  > [1] S 0..1 join
+         200  > [2] S 0..1 join
+         200  write s10
+         200  > . s1..s11 dsn s1
+         240  < [1] S. 0..1 ack 1 join win 1000000
+         240  > [1] . ack 1 join
+         260  < [2] S. 0..1 ack 1 join win 1000000
+         260  > [2] . ack 1 join
+         280  < [1] . ack 1 dack s1
+         320  < [2] . ack 1 dack s1
+         330  < [1] . ack 1 dack s5",
+    );
+    talk
+}
+
+/// RJ-1 with three subflows: the six segments left go to the fastest of the others, not to the one whose turn it is.
+#[test]
+fn rj_1_on_the_lowest_rtt() {
+    three(Reinjection::Timeout, ReinjectOn::LowestRtt, "roundrobin").play(
+        " 450  > . s1..s2 again dsn s1
+          450  > [1] . s0..s6 dsn s5
+          450  = [1] reinjected 8592
+          450  = [2] reinjected 0
+          500  < [1] . ack s6 dack s11
+          500  = acked 15752",
+    );
+}
+
+/// RJ-1 with a copy on each of the others; the Data ACK of one ends it, and nothing is sent a third time.
+#[test]
+fn rj_1_on_all() {
+    three(Reinjection::Timeout, ReinjectOn::All, "minrtt").play(
+        " 450  > . s1..s2 again dsn s1
+          450  > [1] . s0..s1 dsn s5
+          450  > [2] . s0..s1 dsn s5
+          450  > [1] . s1..s2 dsn s6
+          450  > [2] . s1..s2 dsn s6
+          450  > [1] . s2..s3 dsn s7
+          450  > [2] . s2..s3 dsn s7
+          450  > [1] . s3..s4 dsn s8
+          450  > [2] . s3..s4 dsn s8
+          450  > [1] . s4..s5 dsn s9
+          450  > [2] . s4..s5 dsn s9
+          450  > [1] . s5..s6 dsn s10
+          450  > [2] . s5..s6 dsn s10
+          450  = [1] reinjected 8592
+          450  = [2] reinjected 8592
+          # subflow 1 times out: every other subflow carries the six already
+          500  < [2] . ack s1 dack s6
+          650  > [1] . s0..s1 again dsn s5
+          690  < [1] . ack s6 dack s11
+          690  = [2] reinjected 8592",
+    );
+}
+
+/// RJ-1 on the same path: nothing goes elsewhere but new data, until the subflow dies.
+#[test]
+fn rj_1_on_the_same_path() {
+    three(Reinjection::Timeout, ReinjectOn::SamePath, "minrtt").play(
+        " 450  > . s1..s2 again dsn s1
+          450  = [1] reinjected 0
+          460  write s1
+          460  > [1] . s0..s1 dsn s11
+          500  < [1] . ack s1 dack s5
+          600  < R. ack s1
+          600  > [1] . s1..s7 dsn s5
+          600  = [1] reinjected 8592",
+    );
+}
+
 /// Data that was reinjected and then arrives on its own subflow is not sent again.
 #[test]
 fn a_data_ack_empties_the_reinjection_queue() {
@@ -207,7 +289,7 @@ fn a_subflow_gives_up_and_the_connection_goes_on() {
     let mptcp = MptcpConfig { reinjection: Reinjection::Death, ..setups::mptcp() };
     client_with(&tcp, &mptcp, WIDE).play("200 write s2\n200 > . s1..s3 dsn s1").play(&joined(WIDE)).play(
         "450  > . s1..s2 again dsn s1
-         950  > R. plain
+         950  > R. reason 5
          950  > [1] . s0..s2 dsn s1
          990  < [1] . ack s2 dack s3
          990  = acked 4296 failure none",

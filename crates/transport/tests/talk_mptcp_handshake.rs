@@ -95,7 +95,11 @@ fn the_fourth_ack_stands_alone() {
 
 #[test]
 fn a_join_with_a_wrong_token_is_refused() {
-    server(&mptcp(), 2).play(ACCEPTED).play("120 < [1] S 0..1 join forged\n9000 = subflows 1 failure none");
+    server(&mptcp(), 2).play(ACCEPTED).play(
+        " 120  < [1] S 0..1 join forged
+          120  > [1] R. 0..0 ack 1 reason 1 size 44
+         9000  = subflows 1 failure none",
+    );
 }
 
 #[test]
@@ -105,6 +109,7 @@ fn a_join_to_a_connection_that_fell_back_is_refused() {
            0  > S. 0..1 ack 1 plain
          100  < . ack 1
          120  < [1] S 0..1 join
+         120  > [1] R. 0..0 ack 1 reason 1
          900  = subflows 1 fallback yes",
     );
 }
@@ -115,8 +120,11 @@ fn a_third_ack_with_a_wrong_hmac_is_refused() {
         "120  < [1] S 0..1 join
          120  > [1] S. 0..1 ack 1 join
          160  < [1] . ack 1 join forged
-         160  > [1] R.
+         160  > [1] R. reason 1
          160  = [1] state closed failure none
+         # it was lost, and the peer goes on
+         170  < [1] . s0..s1 ack 1 dack 1 dsn 1
+         170  > [1] R. reason 1
          200  < . s0..s1 ack 1 dack 1 dsn 1
          200  > . ack s1 dack s1",
     );
@@ -127,21 +135,32 @@ fn a_syn_ack_with_a_wrong_hmac_is_refused() {
     client(2).play(OPENED).play(
         "200  > [1] S 0..1 join
          240  < [1] S. 0..1 ack 1 join forged
-         240  > [1] R.
+         240  > [1] R. reason 1
          240  = [1] state closed failure none
          240  write s1
          240  > . s1..s2 dsn s1",
     );
 }
 
-/// A middlebox took MP_JOIN out of the SYN/ACK.
+/// A middlebox took MP_JOIN out of the SYN/ACK, or somebody else has answered.
 #[test]
 fn a_syn_ack_without_join_is_refused() {
     client(2).play(OPENED).play(
         "200  > [1] S 0..1 join
          240  < [1] S. 0..1 ack 1
-         240  > [1] R.
+         240  > [1] R. reason 6
          240  = [1] state closed failure none",
+    );
+}
+
+/// A middlebox took MP_JOIN out of the SYN: the listener takes it for a new connection.
+#[test]
+fn a_syn_without_join_gets_a_plain_answer() {
+    server(&mptcp(), 2).play(ACCEPTED).play(
+        " 120  < [1] S 0..1
+          120  > [1] S. 0..1 ack 1 plain
+          160  < [1] R. 1..1 ack 1
+          160  = subflows 1 failure none",
     );
 }
 
@@ -182,7 +201,7 @@ fn a_third_ack_that_nobody_answers_is_given_up() {
           240  > [1] . ack 1 join
           440  > [1] . ack 1 join
           840  > [1] . ack 1 join
-         1640  > [1] R.
+         1640  > [1] R. reason 5
          1640  = [1] state closed failure none",
     );
 }
@@ -457,5 +476,76 @@ fn option_sizes() {
          100  < . ack 1 capable
          120  < [1] S 0..1 join
          120  > [1] S. 0..1 ack 1 join size 68",
+    );
+}
+
+/// Options vanish in mid-transfer on the only subflow there ever was: both ends go on as plain TCP.
+#[test]
+fn options_stripped_in_mid_transfer() {
+    server(&mptcp(), 2).play(ACCEPTED).play(
+        "110  < . s0..s1 ack 1 dack 1 dsn 1
+         110  > . ack s1 dack s1
+         120  < . s1..s2 ack 1
+         120  > . ack s2 plain
+         120  = delivered 2864 fallback yes
+         # no join any more
+         130  < [1] S 0..1 join
+         130  > [1] R. 0..0 ack 1 reason 1",
+    );
+    client(1).play(OPENED).play(
+        "200  write s2
+         200  > . s1..s3 dsn s1
+         300  < . ack s2
+         300  = fallback yes acked 2864
+         300  write s1
+         300  > . s3..s4 plain
+         400  < . ack s4
+         400  = acked 5728",
+    );
+}
+
+/// With a second subflow the mapping is not known without options: the subflow is reset and the other one goes on.
+#[test]
+fn options_stripped_on_one_of_two_subflows() {
+    server(&mptcp(), 2).play(ACCEPTED).play(
+        "120  < [1] S 0..1 join
+         120  > [1] S. 0..1 ack 1 join
+         160  < [1] . ack 1 join
+         160  > [1] . ack 1 dack 1
+         170  < [1] . s0..s1 ack 1
+         170  > [1] R. reason 6
+         170  = delivered 0 fallback no failure none
+         180  < [1] . s0..s1 ack 1
+         180  > [1] R. reason 6
+         200  < . s0..s1 ack 1 dack 1 dsn 1
+         200  > . ack s1 dack s1",
+    );
+    client(2).play(OPENED).play(
+        "200  > [1] S 0..1 join
+         240  < [1] S. 0..1 ack 1 join
+         240  > [1] . ack 1 join
+         280  < [1] . ack 1 dack s1
+         280  write s1
+         280  > [1] . s0..s1 dsn s1
+         # acknowledged without a Data ACK: nobody knows what has arrived
+         320  < [1] . ack s1
+         320  > [1] R. reason 6
+         320  > . s1..s2 dsn s1
+         320  = reinjected 1432",
+    );
+}
+
+/// DATA_FIN is taken away and nothing else shows it: after three of them the FIN must do.
+#[test]
+fn a_data_fin_that_is_taken_away() {
+    client(1).play(OPENED).play(
+        " 200  close
+          200  > . dack 1 dsn s1 dfin
+          450  > . dack 1 dsn s1 dfin
+          950  > . dack 1 dsn s1 dfin
+         1950  > F. s1..s1+1 plain
+         2050  < F. 1..2 ack s1+1
+         2050  > . ack 2 plain
+         2050  = closed yes fallback yes",
     );
 }

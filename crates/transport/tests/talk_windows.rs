@@ -41,6 +41,36 @@ fn window_scaling() {
     accepted(&buffer(200_000)).play("200 < . s0..s1\n200 > . ack s1 win 198540");
 }
 
+/// A peer that passes the advertised window is served as far as the buffer goes; what it cannot hold is not there and
+/// is answered with what is.
+#[test]
+fn a_receiver_takes_no_more_than_its_buffer_holds() {
+    accepted(&buffer(4380)).play(
+        "200  < . s0..s3
+         200  > . ack s3 win 0
+         210  < . s3..s4
+         210  > . ack s3 win 0
+         220  read 4380
+         220  > . ack s3 win 4380
+         230  < . s3..s4
+         230  > . ack s4 win 2920",
+    );
+    let config = TcpConfig { window_scaling: false, ..buffer(200_000) };
+    let mut talk = accepted(&config);
+    talk.play(
+        "200  < . s0..s60
+         200  > . ack s60 win 65535
+         210  < . s100..s136
+         210  > . ack s60 win 65535 sack s100..s136
+         220  < . s136..s137
+         220  > . ack s60 win 65535 sack s100..s136+1440",
+    );
+    let stats = talk.end.stats(0);
+    // 60 segments are 87600 bytes; the buffer ends 20 bytes before segment 137.
+    assert_eq!(stats.overflow_received, 20);
+    assert_eq!(stats.beyond_window_received, (87_600 - 65_535) + (200_000 - 153_135));
+}
+
 /// The right edge of the advertised window never moves left and moves in steps worth a segment.
 #[test]
 fn receiver_side_silly_window_avoidance() {
@@ -247,7 +277,7 @@ fn sack_blocks_and_duplicate_reports() {
 /// echoes the first of its segments, and one behind a gap the last in order.
 #[test]
 fn which_timestamp_is_echoed() {
-    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0 };
+    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
     let config = TcpConfig { timestamps: true, ack, ..tcp() };
     let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, 1460);
     talk.play(

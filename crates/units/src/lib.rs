@@ -7,6 +7,8 @@
 //! family of algorithms needs both and depends on nothing else.
 //! May: integer arithmetic, text. May not: know what the quantities are used for.
 
+mod file;
+mod limit;
 mod option;
 mod parse;
 mod rate;
@@ -15,10 +17,12 @@ mod registry;
 mod size;
 mod time;
 
-pub use option::{OptionKind, OptionSpec, OptionValue, Options};
+pub use file::{FileError, FileFormat, FileRows, Measure, TraceFile};
+pub use limit::QueueLimit;
+pub use option::{Items, OptionFault, OptionKind, OptionSpec, OptionValue, Options};
 pub use parse::UnitError;
 pub use rate::BitsPerSecond;
 pub use ratio::Ratio;
-pub use registry::{Algorithm, Entry, Family, Registry};
+pub use registry::{Algorithm, Entry, FIDELITY_NOT_CLAIMED, Family, Registry};
 pub use size::Bytes;
 pub use time::{Nanos, SimTime};

@@ -1,6 +1,6 @@
 //! Named options of an algorithm: declared once as data, so that files, lists and docs cannot disagree.
 
-use crate::{BitsPerSecond, Bytes, Nanos, Ratio};
+use crate::{BitsPerSecond, Bytes, FileFormat, Nanos, QueueLimit, Ratio, TraceFile};
 
 /// What an option holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +31,27 @@ pub enum OptionKind {
     Probability,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A queue limit.
+    Limit,
+    /// A list of one or more values.
+    List(Items),
+    /// A file with measured values, by its path.
+    File(FileFormat),
+    /// Any text.
+    Text,
+}
+
+/// What the items of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Items {
+    /// Durations.
+    Durations,
+    /// Rates.
+    Rates,
+    /// Numbers that are not negative.
+    Numbers,
+    /// Whole numbers from 1 on.
+    Integers,
 }
 
 /// The value of an option.
@@ -52,6 +73,20 @@ pub enum OptionValue {
     Probability(Ratio),
     /// See [`OptionKind::Choice`].
     Choice(String),
+    /// See [`OptionKind::Limit`].
+    Limit(QueueLimit),
+    /// See [`Items::Durations`].
+    Durations(Vec<Nanos>),
+    /// See [`Items::Rates`].
+    Rates(Vec<BitsPerSecond>),
+    /// See [`Items::Numbers`].
+    Numbers(Vec<f64>),
+    /// See [`Items::Integers`].
+    Integers(Vec<u64>),
+    /// See [`OptionKind::File`].
+    File(TraceFile),
+    /// See [`OptionKind::Text`].
+    Text(String),
 }
 
 /// Declaration of one option. `default` is text as in a scenario file; `None` makes the option compulsory.
@@ -65,6 +100,17 @@ pub struct OptionSpec {
     pub default: Option<&'static str>,
     /// One line for lists and docs.
     pub doc: &'static str,
+}
+
+/// An option that is wrong together with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionFault {
+    /// Its name.
+    pub option: &'static str,
+    /// What was found.
+    pub message: String,
+    /// The cure.
+    pub help: String,
 }
 
 /// The checked options of one algorithm: every declared option is present with a value of its kind.
@@ -105,6 +151,27 @@ impl Options {
         Self(specs.iter().map(value).collect())
     }
 
+    /// All defaults, and a plausible value where an option is compulsory; for tests that try every algorithm.
+    ///
+    /// # Panics
+    /// If a default does not parse, or a compulsory option is a limit, a list or a file.
+    pub fn examples(specs: &'static [OptionSpec]) -> Self {
+        let value = |spec: &'static OptionSpec| {
+            let text = spec.default.unwrap_or(match spec.kind {
+                OptionKind::Flag => "false",
+                OptionKind::Integer { .. } | OptionKind::Number { .. } => "1",
+                OptionKind::Duration => "1s",
+                OptionKind::Size => "1kB",
+                OptionKind::Rate => "1Mbit/s",
+                OptionKind::Probability => "0.01",
+                OptionKind::Choice(words) => words[0],
+                other => panic!("option `{}` of {other:?} has no plausible value", spec.name),
+            });
+            (spec.name, spec.kind.parse(text).unwrap_or_else(|e| panic!("value of `{}`: {e}", spec.name)))
+        };
+        Self(specs.iter().map(value).collect())
+    }
+
     /// The same options with `name` set to `value`; for tests and experiments in code.
     #[must_use]
     pub fn with(mut self, name: &str, value: OptionValue) -> Self {
@@ -132,6 +199,13 @@ impl Options {
     getter!(/** Value of a rate. */ rate, Rate, BitsPerSecond);
     getter!(/** Value of a probability. */ probability, Probability, Ratio);
     getter!(/** Value of a choice. */ choice, Choice, String);
+    getter!(/** Value of a queue limit. */ limit, Limit, QueueLimit);
+    getter!(/** Value of a list of durations. */ durations, Durations, Vec<Nanos>);
+    getter!(/** Value of a list of rates. */ rates, Rates, Vec<BitsPerSecond>);
+    getter!(/** Value of a list of numbers. */ numbers, Numbers, Vec<f64>);
+    getter!(/** Value of a list of whole numbers. */ integers, Integers, Vec<u64>);
+    getter!(/** What a file holds. */ file, File, TraceFile);
+    getter!(/** A text. */ text, Text, String);
 }
 
 impl OptionKind {
@@ -161,6 +235,45 @@ impl OptionKind {
             Self::Probability => text.parse().map(OptionValue::Probability).map_err(unit),
             Self::Choice(words) if words.contains(&text) => Ok(OptionValue::Choice(text.into())),
             Self::Choice(words) => Err(format!("found \"{text}\"; allowed: {}", words.join(", "))),
+            Self::Limit => text.parse().map(OptionValue::Limit).map_err(unit),
+            Self::List(items) => items.parse(text),
+            Self::Text => Ok(OptionValue::Text(text.into())),
+            Self::File(_) => Err("a file is read by whoever knows where it lies".into()),
+        }
+    }
+}
+
+impl Items {
+    /// Parses items separated by commas; at least one.
+    ///
+    /// # Errors
+    /// What was found and what is allowed.
+    pub fn parse(self, text: &str) -> Result<OptionValue, String> {
+        let items: Vec<&str> = text.split(',').map(str::trim).collect();
+        let unit = |e: crate::UnitError| e.message;
+        match self {
+            Self::Durations => {
+                let items: Result<_, _> = items.into_iter().map(str::parse).collect();
+                items.map(OptionValue::Durations).map_err(unit)
+            }
+            Self::Rates => {
+                let items: Result<_, _> = items.into_iter().map(str::parse).collect();
+                items.map(OptionValue::Rates).map_err(unit)
+            }
+            Self::Numbers => {
+                let number = |item: &str| match item.parse::<f64>() {
+                    Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
+                    _ => Err(format!("found {item}; allowed: numbers from 0 on")),
+                };
+                items.into_iter().map(number).collect::<Result<_, _>>().map(OptionValue::Numbers)
+            }
+            Self::Integers => {
+                let number = |item: &str| match item.parse::<u64>() {
+                    Ok(n) if n > 0 => Ok(n),
+                    _ => Err(format!("found {item}; allowed: whole numbers from 1 on")),
+                };
+                items.into_iter().map(number).collect::<Result<_, _>>().map(OptionValue::Integers)
+            }
         }
     }
 }
@@ -179,5 +292,8 @@ mod tests {
         assert!(options.flag("hystart"));
         assert_eq!(options.duration("window"), Nanos::from_secs(10));
         assert!(OptionKind::Integer { min: 1, max: 3 }.parse("4").unwrap_err().contains("1 to 3"));
+        let list = OptionKind::List(Items::Durations).parse("5s, 10ms");
+        assert_eq!(list, Ok(OptionValue::Durations(vec![Nanos::from_secs(5), Nanos::from_millis(10)])));
+        assert!(OptionKind::List(Items::Integers).parse("1, 0").unwrap_err().contains("found 0"));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::OptionSpec;
+use crate::{OptionFault, OptionSpec, Options};
 
 /// A family of algorithms: how its members are made, and which come with Ropewalk.
 pub trait Family: 'static {
@@ -11,7 +11,18 @@ pub trait Family: 'static {
     type Build: Copy + 'static;
     /// The members that come with Ropewalk: the one place that a new one is entered.
     const BUILTIN: &'static [Algorithm<Self>];
+
+    /// Rules between the options of one algorithm; each option has been checked for itself.
+    ///
+    /// # Errors
+    /// The option that is wrong.
+    fn check(_name: &str, _options: &Options) -> Result<(), OptionFault> {
+        Ok(())
+    }
 }
+
+/// Stands in the notes of an algorithm whose source leaves so much open that results need not agree with it.
+pub const FIDELITY_NOT_CLAIMED: &str = "fidelity is not claimed";
 
 /// What all algorithms have in common, for lists and docs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +37,13 @@ pub struct Entry {
     pub notes: &'static str,
     /// Its own options.
     pub options: &'static [OptionSpec],
+}
+
+impl Entry {
+    /// False where the notes contain [`FIDELITY_NOT_CLAIMED`].
+    pub fn claims_fidelity(&self) -> bool {
+        !self.notes.contains(FIDELITY_NOT_CLAIMED)
+    }
 }
 
 /// One row.
@@ -96,6 +114,14 @@ impl<F: Family> Registry<F> {
     /// The row of `name`.
     pub fn get(&self, name: &str) -> Option<&Algorithm<F>> {
         self.0.iter().find(|a| a.name == name)
+    }
+
+    /// Rules between the options of the algorithm `name`, see [`Family::check`].
+    ///
+    /// # Errors
+    /// The option that is wrong.
+    pub fn check(&self, name: &str, options: &Options) -> Result<(), OptionFault> {
+        F::check(name, options)
     }
 
     /// All rows.

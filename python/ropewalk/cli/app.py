@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ropewalk import _core
+from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import MAX_REPLICATIONS, Scenario, choose_seeds
@@ -43,21 +44,29 @@ class Kind(enum.StrEnum):
     CONGESTION = "congestion"
     SCHEDULERS = "schedulers"
     PATH_MANAGERS = "path-managers"
+    RATES = "rates"
+    DELAYS = "delays"
+    QUEUES = "queues"
     LOSS = "loss"
     APPS = "apps"
     PROFILES = "profiles"
 
 
-def load(file: Path, overrides: list[str] | None) -> Scenario:
-    """Reads a scenario; every mistake ends the command with exit code 2."""
+def pairs_of(overrides: list[str] | None) -> list[tuple[str, str]]:
+    """What stands after `--set`, as keys and values."""
     pairs = []
     for text in overrides or []:
         key, equals, value = text.partition("=")
         if not equals:
             raise ScenarioError(f"--set {text}: no `=`\n  fix: write KEY=VALUE, as in --set duration=10s")
         pairs.append((key.strip(), value.strip()))
+    return pairs
+
+
+def load(file: Path, overrides: list[str] | None) -> Scenario:
+    """Reads a scenario; every mistake ends the command with exit code 2."""
     try:
-        return Scenario.load(file, pairs)
+        return Scenario.load(file, pairs_of(overrides))
     except OSError as error:
         fail(describe(error), WRONG_INPUT)
 
@@ -148,6 +157,75 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
         fail(f"--seed {start}: {error}", WRONG_INPUT)
 
 
+StudyToml = Annotated[Path, typer.Argument(metavar="FILE", help="Study file (TOML).", show_default=False)]
+
+
+@app.command()
+def study(
+    file: StudyToml,
+    *,
+    overrides: Overrides = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_REPLICATIONS,
+            help="Replications of each case; without it as the study says.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j",
+            "--jobs",
+            min=1,
+            help="Units of work at a time; by default one per processor, Dask thread, or 100 SLURM jobs.",
+            show_default=False,
+        ),
+    ] = None,
+    executor: Annotated[
+        str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT or slurm.")
+    ] = "local",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Results; results/STUDY by default.", show_default=False, parser=_directory
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Finished runs; DIR/store by default.", show_default=False, parser=_directory
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run and what is stored already.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Vary a scenario, repeat each case, compare. Finished runs are stored and never computed again.
+
+    Exit codes: 0 fine, 1 a run failed or the work could not be done, 2 the input is wrong, 130 interrupted.
+    """
+    from ropewalk.cli.study import StudyOrder, execute
+    from ropewalk.cli.study import dry_run as say
+    from ropewalk.executors import check_name
+    from ropewalk.study import Study
+
+    with reported():
+        try:
+            check_name(executor)
+        except ValueError as error:
+            fail(f"--executor: {error}", WRONG_INPUT)
+        try:
+            loaded = Study.load(file, pairs_of(overrides), seeds)
+        except OSError as error:
+            fail(describe(error), WRONG_INPUT)
+        order = StudyOrder(jobs, executor, out or Path("results") / file.stem, store, as_json)
+        (say if dry_run else execute)(loaded, order)
+
+
 @app.command()
 def show(file: File, *, overrides: Overrides = None) -> None:
     """Print a scenario with every default filled in.
@@ -185,3 +263,6 @@ def doctor() -> None:
 
     with reported():
         examine()
+
+
+app.command()(rain)

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
     from ropewalk.results import Results
     from ropewalk.statistics import EstimateDict
-    from ropewalk.summary import FlowSummary, LinkSummary, SubflowSummary
+    from ropewalk.summary import (
+        FlowSummary,
+        LinkSummary,
+        MeasureSummary,
+        PageSummary,
+        SubflowSummary,
+    )
 
 T = TypeVar("T")
 
@@ -76,8 +82,29 @@ FLOWS: Columns[FlowSummary] = {
     "out of\norder\nmax kB": lambda row: number(row["ofo_bytes"]["max"], 1e3),
 }
 
+MEASURES: Columns[MeasureSummary] = {
+    "flow": lambda row: row["flow"],
+    "message": lambda row: row["what"],
+    "sent": lambda row: interval(row["sent"]),
+    "delivered": lambda row: interval(row["delivered"]),
+    "delay\nmean\nms": lambda row: interval(row["delay_mean_s"], 1e-3),
+    "delay\nmedian\nms": lambda row: interval(row["delay_p50_s"], 1e-3),
+    "delay\np95\nms": lambda row: interval(row["delay_p95_s"], 1e-3),
+    "jitter\nms": lambda row: interval(row["jitter_s"], 1e-3),
+    "late or\nlost\n%": lambda row: interval(row["late"], 1e-2),
+}
+
+PAGES: Columns[PageSummary] = {
+    "flow": lambda row: row["flow"],
+    "page": lambda row: row["name"],
+    "fetched": lambda row: str(row["pages"]),
+    "complete": lambda row: str(row["complete"]),
+    "load time\ns": lambda row: interval(row["load_time_s"]),
+}
+
 SUBFLOWS: Columns[SubflowSummary] = {
     "flow": lambda row: row["flow"],
+    "connec-\ntion": lambda row: str(row["connection"]) if row["connection"] else NONE,
     "subflow": lambda row: str(row["subflow"]),
     "path": lambda row: row["path"] or NONE,
     "goodput\nMbit/s": lambda row: interval(row["goodput_bit_s"], 1e6),
@@ -139,6 +166,12 @@ def show_results(results: Results) -> None:
     out.print(_table(out, "Flows", FLOWS, summary["flows"]))
     for line in problems(results):
         out.print(f"{line}\n", style="bold red", markup=False)
+    # A single transfer has its time of completion in the table of flows.
+    if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:
+        shown = measures if len(measures) <= MAX_ROWS else measures[:SHOWN_ROWS]
+        out.print(_table(out, _title("Messages", "first", len(shown), len(measures)), MEASURES, shown))
+    if pages := summary["pages"]:
+        out.print(_table(out, "Pages", PAGES, pages[:MAX_ROWS]))
     subflows, links = summary["subflows"], summary["links"]
     few = subflows if len(subflows) <= MAX_ROWS else subflows[:SHOWN_ROWS]
     out.print(_table(out, _title("Subflows", "first", len(few), len(subflows)), SUBFLOWS, few))
@@ -179,12 +212,15 @@ def show_catalogue(entries: list[dict[str, Any]]) -> None:
     """Names, what they are, and their options."""
     out = console()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    columns = [column for column in ("name", "summary", "source") if column in entries[0]]
+    columns = [c for c in ("name", "summary", "source", "notes") if any(entry.get(c) for entry in entries)]
     for column in columns:
         table.add_column(column, overflow="fold")
     for entry in entries:
-        table.add_row(*(entry[column] for column in columns))
+        mark = "" if entry.get("fidelity", True) else " ~"
+        table.add_row(entry["name"] + mark, *(entry.get(column, "") for column in columns[1:]))
     out.print(table)
+    if not all(entry.get("fidelity", True) for entry in entries):
+        out.print("~ fidelity to the source is not claimed\n", markup=False)
     for entry in entries:
         for option in entry.get("options", []):
             default = "compulsory" if option["default"] is None else f"default {option['default']}"

@@ -42,13 +42,15 @@ BINS = 60
 class Subflow:
     """One subflow of the flow in a panel."""
 
+    connection: int
     index: int
     path: str | None
 
     @property
     def label(self) -> str:
         """For the legend."""
-        return f"{self.index}: {self.path}" if self.path else f"subflow {self.index}"
+        number = f"{self.connection}.{self.index}" if self.connection else str(self.index)
+        return f"{number}: {self.path}" if self.path else f"subflow {number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +94,25 @@ def choose_flows(results: Results, flow: str | None) -> tuple[list[str], str]:
 def describe(results: Results, flow: str) -> str:
     """Name and transport of a flow, over its panel."""
     row = results.flows.filter(pl.col("flow") == flow).row(0, named=True)
-    parts = [{"mptcp": "MPTCP", "tcp": "TCP"}.get(row["transport"], row["transport"]), row["congestion"]]
-    return f"{flow} ({', '.join([*parts, *filter(None, [row['scheduler']])])})"
+    parts = [row["transport"].upper(), row["congestion"], row["scheduler"]]
+    return f"{flow} ({', '.join(filter(None, parts))})"
 
 
 def _subflows(results: Results, flow: str, run: int) -> list[Subflow]:
     rows = results.subflows.filter((pl.col("flow") == flow) & (pl.col("run") == run))
-    return [Subflow(*row) for row in rows.select("subflow", "path").iter_rows()]
+    return [Subflow(*row) for row in rows.select("connection", "subflow", "path").iter_rows()]
 
 
 def _samples(results: Results, flow: str, metric: str, run: int | None = None) -> pl.DataFrame:
     wanted = (pl.col("flow") == flow) & (pl.col("metric") == metric)
     if run is not None:
         wanted &= pl.col("run") == run
-    return results.series.filter(wanted).select("run", "subflow", "t_s", "value")
+    return results.series.filter(wanted).select("run", "connection", "subflow", "t_s", "value")
 
 
 def _lines(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
-    own = samples.filter(pl.col("subflow") == subflow.index)
+    mine = (pl.col("connection") == subflow.connection) & (pl.col("subflow") == subflow.index)
+    own = samples.filter(mine)
     return own["t_s"].to_numpy(), own["value"].to_numpy()
 
 

@@ -1,6 +1,6 @@
-//! Tables of flows and of what belongs to them: subflows, messages, delays.
+//! Tables of flows and of what belongs to them: subflows, delays.
 
-use network::record::{FlowRecord, MessageRecord, SubflowRecord};
+use network::record::{FlowRecord, SubflowRecord};
 use scenario::model::{Cable, Flow};
 use trace::Table;
 use units::{Bytes, Nanos, SimTime};
@@ -12,11 +12,11 @@ use crate::replication::{Replication, Variant};
 
 /// One row of `flows`.
 pub(super) struct FlowRow<'a> {
-    run: u64,
-    name: &'a str,
+    pub(super) run: u64,
+    pub(super) name: &'a str,
     flow: &'a Flow,
     cables: &'a [Cable],
-    record: &'a FlowRecord,
+    pub(super) record: &'a FlowRecord,
     benefit: Option<Benefit>,
 }
 
@@ -84,7 +84,15 @@ impl FlowRow<'_> {
     }
 
     fn transport(&self) -> &'static str {
-        if self.flow.transport.mptcp.is_some() { "mptcp" } else { "tcp" }
+        match (&self.flow.transport.mptcp, &self.flow.transport.udp) {
+            (_, Some(_)) => "udp",
+            (Some(_), None) => "mptcp",
+            (None, None) => "tcp",
+        }
+    }
+
+    fn congestion(&self) -> Option<&str> {
+        self.flow.transport.udp.is_none().then_some(self.flow.transport.congestion.kind.as_str())
     }
 
     fn scheduler(&self) -> Option<&str> {
@@ -97,7 +105,7 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         integer("run", rows, |r| r.run),
         word("flow", rows, |r| Some(r.name)),
         word("transport", rows, |r| Some(r.transport())),
-        word("congestion", rows, |r| Some(&r.flow.transport.congestion.kind)),
+        word("congestion", rows, |r| r.congestion()),
         word("scheduler", rows, |r| r.scheduler()),
         real("start_s", rows, |r| Some(r.record.start.seconds())),
         real("end_s", rows, |r| Some(r.record.end.seconds())),
@@ -126,7 +134,6 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
 
 struct SubflowRow<'a> {
     of: &'a FlowRow<'a>,
-    index: u64,
     record: &'a SubflowRecord,
 }
 
@@ -145,15 +152,14 @@ impl SubflowRow<'_> {
 pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
     let rows: Vec<SubflowRow<'_>> = flows
         .iter()
-        .flat_map(|of| {
-            (0..).zip(&of.record.subflows).map(move |(index, record)| SubflowRow { of, index, record })
-        })
+        .flat_map(|of| of.record.subflows.iter().map(move |record| SubflowRow { of, record }))
         .collect();
     let rows = rows.as_slice();
     let columns = vec![
         integer("run", rows, |r| r.of.run),
         word("flow", rows, |r| Some(r.of.name)),
-        integer("subflow", rows, |r| r.index),
+        integer("connection", rows, |r| r.record.connection.into()),
+        integer("subflow", rows, |r| r.record.subflow.into()),
         word("path", rows, SubflowRow::path),
         real("established_s", rows, |r| r.record.established.map(SimTime::seconds)),
         real("goodput_bit_s", rows, |r| r.of.rate(r.record.received)),
@@ -167,26 +173,10 @@ pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
         integer("timeouts", rows, |r| r.record.timeouts),
         integer("fast_recoveries", rows, |r| r.record.fast_recoveries),
         integer("reinjected_bytes", rows, |r| r.record.reinjected.0),
+        integer("beyond_window_bytes", rows, |r| r.record.beyond_window.0),
+        integer("overflow_bytes", rows, |r| r.record.overflow.0),
     ];
     Table { name: "subflows", columns }
-}
-
-pub(super) fn messages(flows: &[FlowRow<'_>]) -> Table {
-    let rows: Vec<(&FlowRow<'_>, u64, &MessageRecord)> = flows
-        .iter()
-        .flat_map(|flow| (0..).zip(&flow.record.messages).map(move |(index, message)| (flow, index, message)))
-        .collect();
-    let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.0.run),
-        word("flow", rows, |r| Some(r.0.name)),
-        integer("message", rows, |r| r.1),
-        integer("size_bytes", rows, |r| r.2.size.0),
-        real("start_s", rows, |r| Some(r.2.start.seconds())),
-        real("end_s", rows, |r| Some(r.2.end.seconds())),
-        real("delay_s", rows, |r| Some(r.2.end.since(r.2.start).seconds())),
-    ];
-    Table { name: "messages", columns }
 }
 
 /// Histograms of the delay from application write to in-order delivery: bytes per bucket that is not empty.

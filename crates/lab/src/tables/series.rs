@@ -27,6 +27,7 @@ struct Rows {
     run: Vec<u64>,
     flow: Vec<Option<u32>>,
     flow_words: Vec<String>,
+    connection: Vec<Option<f64>>,
     subflow: Vec<Option<f64>>,
     link: Vec<Option<u32>>,
     at: Vec<Option<f64>>,
@@ -48,9 +49,11 @@ impl Rows {
         for (((at, key), metric), value) in
             series.at.iter().zip(&series.key).zip(&series.metric).zip(&series.value)
         {
-            let (flow, subflow, link) = match *key {
+            let (flow, of_flow, link) = match *key {
                 SeriesKey::Flow(flow) => (Some(flow), None, None),
-                SeriesKey::Subflow(flow, subflow) => (Some(flow), Some(f64::from(subflow)), None),
+                SeriesKey::Subflow(flow, connection, subflow) => {
+                    (Some(flow), Some((connection, subflow)), None)
+                }
                 SeriesKey::Link(link) => (None, None, Some(link)),
             };
             if only.is_some() && only != flow {
@@ -58,7 +61,8 @@ impl Rows {
             }
             self.run.push(run);
             self.flow.push(flow.map(|f| names[f as usize]));
-            self.subflow.push(subflow);
+            self.connection.push(of_flow.map(|(connection, _)| f64::from(connection)));
+            self.subflow.push(of_flow.map(|(_, subflow)| f64::from(subflow)));
             self.link.push(link);
             self.at.push(Some(at.seconds()));
             self.value.push(Some(*value));
@@ -84,6 +88,7 @@ impl Rows {
         vec![
             Column { name: "run", data: Data::Integer(self.run) },
             Column { name: "flow", data: Data::Word { words: self.flow_words, rows: self.flow } },
+            Column { name: "connection", data: Data::Real(self.connection) },
             Column { name: "subflow", data: Data::Real(self.subflow) },
             Column { name: "link", data: Data::Word { words: links, rows: self.link } },
             Column { name: "t_s", data: Data::Real(self.at) },

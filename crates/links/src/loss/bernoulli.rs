@@ -40,15 +40,14 @@ impl LossModel for Bernoulli {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use units::Nanos;
+
+    use crate::loss::statistics::{Theory, measure};
 
     #[test]
-    fn observed_rate_lies_in_its_interval() {
-        let (n, p) = (1_000_000u32, 0.01);
-        let mut model = Bernoulli::new(Ratio::new(p).unwrap());
-        let mut stream = Stream::named(1, "link", "loss");
-        let lost = (0..n).filter(|_| model.is_lost(SimTime::ZERO, Bytes(1500), &mut stream)).count();
-        let sigma = (f64::from(n) * p * (1.0 - p)).sqrt();
-        assert!((lost as f64 - f64::from(n) * p).abs() < 4.0 * sigma, "{lost} of {n}");
+    fn losses_are_independent() {
+        for (text, p) in [("0.01", 0.01), ("0.3", 0.3)] {
+            measure("packet", &[("probability", text)], Nanos::ZERO, &Theory::independent(p));
+        }
     }
 }

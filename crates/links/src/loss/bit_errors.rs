@@ -62,6 +62,7 @@ impl LossModel for BitErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::statistics::{Theory, measure};
 
     fn close(a: f64, b: f64) {
         assert!((a - b).abs() <= 1e-5 * b, "{a} is not {b}");
@@ -85,6 +86,14 @@ mod tests {
         }
         let one_hop = packet_error_ratio(1e-6, Bytes(1000));
         close(1.0 - (1.0 - one_hop) * (1.0 - one_hop), 0.0158727);
+    }
+
+    /// PER-1 observed: 10^6 packets of 8000 bits.
+    #[test]
+    fn packets_are_lost_independently_at_their_ratio() {
+        for (ber, per) in [("1e-6", 0.00796809), ("1e-5", 0.0768840), ("1e-4", 0.550689)] {
+            measure("ber", &[("ratio", ber)], units::Nanos::ZERO, &Theory::independent(per));
+        }
     }
 
     #[test]

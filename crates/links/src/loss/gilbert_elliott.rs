@@ -195,19 +195,7 @@ impl LossModel for GilbertElliott {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::Registry;
-
-    const N: usize = 1_000_000;
-
-    fn build(name: &str, values: &[(&str, &str)]) -> Box<dyn LossModel> {
-        let registry = Registry::builtin();
-        let row = registry.get(name).unwrap();
-        let value = |spec: &OptionSpec| {
-            let text = values.iter().find(|(n, _)| *n == spec.name).unwrap().1;
-            (spec.name, spec.kind.parse(text).unwrap())
-        };
-        (row.build)(&Options::new(row.options.iter().map(value).collect()))
-    }
+    use crate::loss::statistics::{Theory, build, measure};
 
     /// The fates of `n` packets that follow each other after `gap`.
     fn fates(model: &mut dyn LossModel, n: usize, gap: Nanos) -> Vec<bool> {
@@ -220,52 +208,8 @@ mod tests {
         (0..n).map(|_| fate()).collect()
     }
 
-    fn close(what: &str, observed: f64, expected: f64, sigma: f64) {
-        assert!((observed - expected).abs() < 4.0 * sigma, "{what}: {observed}, not {expected} +- {sigma}");
-    }
-
-    /// Rate of loss of the chain with p, r and the losses `e`: the variance of its mean over n packets has the sum
-    /// of the autocovariances (e_B - e_G)^2 pi_G pi_B lambda^k, lambda = 1 - p - r.
-    fn rate(observed: &[bool], [p, r]: [f64; 2], e: [f64; 2]) {
-        let (bad, lambda, n) = (p / (p + r), 1.0 - p - r, observed.len() as f64);
-        let mean = (1.0 - bad) * e[0] + bad * e[1];
-        let between = (e[1] - e[0]) * (e[1] - e[0]) * bad * (1.0 - bad);
-        let variance = (mean * (1.0 - mean) + 2.0 * between * lambda / (1.0 - lambda)) / n;
-        let lost = observed.iter().filter(|lost| **lost).count() as f64;
-        close("rate", lost / n, mean, variance.sqrt());
-        // Two in a row: batches of 1000 packets are independent for all practical purposes.
-        let joint = |pairs: &[bool]| pairs.windows(2).filter(|w| w[0] && w[1]).count() as f64 / 999.0;
-        let batches: Vec<f64> = observed.chunks_exact(1000).map(joint).collect();
-        let count = batches.len() as f64;
-        let average = batches.iter().sum::<f64>() / count;
-        let spread = batches.iter().map(|x| (x - average) * (x - average)).sum::<f64>() / count;
-        close("two in a row", average, mean * mean + between * lambda, (spread / count).sqrt());
-    }
-
-    /// Bursts of the chain that loses everything in the bad state: geometric with mean 1/r; lag-1 autocorrelation
-    /// 1 - p - r, estimated from the observed steps.
-    fn bursts(observed: &[bool], [p, r]: [f64; 2]) {
-        let mut lengths = [0u32; 8];
-        let (mut count, mut sum) = (0.0, 0.0);
-        for burst in observed.split(|lost| !lost).filter(|burst| !burst.is_empty()) {
-            count += 1.0;
-            sum += burst.len() as f64;
-            if let Some(n) = lengths.get_mut(burst.len() - 1) {
-                *n += 1;
-            }
-        }
-        close("mean burst", sum / count, 1.0 / r, ((1.0 - r) / (r * r) / count).sqrt());
-        let mut expected = r;
-        for (index, n) in lengths.iter().enumerate() {
-            let sigma = (expected * (1.0 - expected) / count).sqrt();
-            close(&format!("bursts of {}", index + 1), f64::from(*n) / count, expected, sigma);
-            expected *= 1.0 - r;
-        }
-        let n = observed.len() as f64;
-        let mean = observed.iter().filter(|lost| **lost).count() as f64 / n;
-        let joint = observed.windows(2).filter(|w| w[0] && w[1]).count() as f64 / (n - 1.0);
-        let sigma = (p * (1.0 - p) / (n * (1.0 - mean)) + r * (1.0 - r) / (n * mean)).sqrt();
-        close("lag 1", (joint - mean * mean) / (mean * (1.0 - mean)), 1.0 - p - r, sigma);
+    fn by_packets([p, r]: [f64; 2], losses: [f64; 2]) -> Theory {
+        Theory::chain([[1.0 - p, p], [r, 1.0 - r]], losses)
     }
 
     /// Test vector GE-1.
@@ -276,22 +220,21 @@ mod tests {
         assert!((bad - 0.038_461_5).abs() < 1e-6 * bad);
         let loss = (1.0 - bad) * e[0] + bad * e[1];
         assert!((loss - 0.020_192_3).abs() < 5e-6 * loss);
-        let model = &mut build(
-            "gilbert_elliott",
-            &[("p", "0.01"), ("r", "0.25"), ("e_good", "0.001"), ("e_bad", "0.5")],
-        );
-        rate(&fates(model.as_mut(), N, Nanos::from_millis(1)), steps, e);
+        let theory = by_packets(steps, e);
+        assert!((theory.rate() - loss).abs() < 1e-9);
+        let options = [("p", "0.01"), ("r", "0.25"), ("e_good", "0.001"), ("e_bad", "0.5")];
+        measure("gilbert_elliott", &options, Nanos::from_millis(1), &theory);
     }
 
     #[test]
     fn gilbert_by_packets() {
-        let mut model = build("gilbert", &[("p", "0.01"), ("r", "0.25")]);
-        let observed = fates(model.as_mut(), N, Nanos::ZERO);
-        rate(&observed, [0.01, 0.25], ALL_OR_NOTHING);
-        bursts(&observed, [0.01, 0.25]);
+        let theory = by_packets([0.01, 0.25], ALL_OR_NOTHING);
+        assert!((theory.mean_burst() - 4.0).abs() < 1e-9);
+        assert!((theory.autocorrelation() - (1.0 - 0.01 - 0.25)).abs() < 1e-9);
+        measure("gilbert", &[("p", "0.01"), ("r", "0.25")], Nanos::ZERO, &theory);
         // Loss 1/26 in bursts of 4 is the same model.
-        let mut model = build("bursty", &[("loss", "0.038461538461538464"), ("burst", "4")]);
-        bursts(&fates(model.as_mut(), N, Nanos::ZERO), [0.01, 0.25]);
+        let same = [("loss", "0.038461538461538464"), ("burst", "4")];
+        measure("bursty", &same, Nanos::ZERO, &theory);
     }
 
     #[test]
@@ -313,27 +256,20 @@ mod tests {
         }
     }
 
-    /// The chain of dwell times, seen at equal distances, is a chain by packets.
-    fn seen_every(gap: f64, [good, bad]: [f64; 2]) -> [f64; 2] {
-        let mixing = -libm::expm1(-gap / good - gap / bad);
-        [mixing * bad / (good + bad), mixing * good / (good + bad)]
-    }
-
+    /// States of 100 ms and 4 ms, a packet every millisecond.
     #[test]
     fn by_time() {
-        let steps = seen_every(0.001, [0.1, 0.004]);
-        let e = [("e_good", "0.001"), ("e_bad", "0.5")];
+        let gap = Nanos::from_millis(1);
+        let theory = |losses| Theory::by_time([0.1, 0.004], [[0.0, 1.0], [1.0, 0.0]], losses, gap);
         let dwells = [("mean_good", "100ms"), ("mean_bad", "4ms")];
-        let mut model = build("gilbert_elliott_time", &[dwells[0], dwells[1], e[0], e[1]]);
-        rate(&fates(model.as_mut(), N, Nanos::from_millis(1)), steps, [0.001, 0.5]);
-        for (name, options) in
-            [("gilbert_time", dwells), ("bursty_time", [("loss", "0.038461538461538464"), ("burst", "4ms")])]
-        {
-            let mut model = build(name, &options);
-            let observed = fates(model.as_mut(), N / 2, Nanos::from_millis(1));
-            rate(&observed, steps, ALL_OR_NOTHING);
-            bursts(&observed, steps);
-        }
+        let options = [dwells[0], dwells[1], ("e_good", "0.001"), ("e_bad", "0.5")];
+        measure("gilbert_elliott_time", &options, gap, &theory([0.001, 0.5]));
+        // The chain of dwell times, seen at equal distances, is a chain by packets.
+        let all = theory(ALL_OR_NOTHING);
+        assert!((all.rate() - 1.0 / 26.0).abs() < 1e-9);
+        assert!((all.autocorrelation() - libm::exp(-0.01 - 0.25)).abs() < 1e-9);
+        measure("gilbert_time", &dwells, gap, &all);
+        measure("bursty_time", &[("loss", "0.038461538461538464"), ("burst", "4ms")], gap, &all);
     }
 
     /// A packet that follows a lost one after a long pause knows nothing of it by time, and all of it by packets.
@@ -396,9 +332,9 @@ mod tests {
             fates(build("bursty", &[("loss", "0.5"), ("burst", "1")]).as_mut(), 100, Nanos::ZERO);
         assert!(every_other.windows(2).all(|w| w[0] != w[1]));
         // Bursts of no duration leave independent losses.
-        for (loss, steps) in [("0.1", [0.1, 0.9]), ("0.9", [0.9, 0.1])] {
-            let mut model = build("bursty_time", &[("loss", loss), ("burst", "0ns")]);
-            rate(&fates(model.as_mut(), 20_000, Nanos(100_000)), steps, ALL_OR_NOTHING);
+        for (text, loss) in [("0.1", 0.1), ("0.9", 0.9)] {
+            let options = [("loss", text), ("burst", "0ns")];
+            measure("bursty_time", &options, Nanos(10_000), &Theory::independent(loss));
         }
     }
 }

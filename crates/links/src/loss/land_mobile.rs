@@ -155,6 +155,7 @@ mod tests {
     use units::Nanos;
 
     use super::*;
+    use crate::loss::statistics::{Theory, measure};
 
     /// Options of a row from text; those not given have their defaults.
     fn options(row: &Algorithm, values: &[(&str, &str)]) -> Options {
@@ -206,14 +207,27 @@ mod tests {
         }
     }
 
+    /// 10^6 packets, one every 100 ms.
     #[test]
-    fn lutz_loses_its_share() {
-        // 10^5 s in steps of 100 ms. Variance of the share of an alternating renewal process with exponential
-        // times g and b over t: 2 g^2 b^2/((g + b)^3 t); with normal ones of half the mean a quarter of it.
+    fn lutz_losses_and_bursts() {
+        let gap = Nanos::from_millis(100);
+        for (good, bad, losses) in [("0", "1", [0.0, 1.0]), ("0.01", "0.5", [0.01, 0.5])] {
+            let some = [("loss_good", good), ("loss_bad", bad)];
+            let theory = Theory::by_time([9.0, 2.9], [[0.0, 1.0], [1.0, 0.0]], losses, gap);
+            measure("lutz", &[&HIGHWAY[..], &some].concat(), gap, &theory);
+            let normal = [("distances", "normal"), ("deviation", "0.1")];
+            let theory = Theory::alternating([9.0, 0.9], [2.9, 0.29], losses, gap);
+            measure("lutz", &[&HIGHWAY[..], &some, &normal].concat(), gap, &theory);
+        }
+    }
+
+    /// Normal distances whose deviation is half their mean.
+    #[test]
+    fn lutz_loses_its_share_with_wide_distances() {
+        // Variance of the share of an alternating renewal process with exponential times g and b over t:
+        // 2 g^2 b^2/((g + b)^3 t); with normal ones of half the mean a quarter of it.
         let (n, gap, share) = (1_000_000, Nanos::from_millis(100), 29.0 / 119.0);
         let sigma = (2.0 * 81.0 * 8.41 / (11.9f64 * 11.9 * 11.9) / 1e5).sqrt();
-        let observed = rate(&fates(&LUTZ, &HIGHWAY, n, gap, 1));
-        assert!((observed - share).abs() < 4.0 * sigma, "{observed}");
         let normal =
             [&HIGHWAY[..], &[("distances", "normal"), ("loss_good", "0.01"), ("loss_bad", "0.5")]].concat();
         let observed = rate(&fates(&LUTZ, &normal, n, gap, 1));
@@ -233,14 +247,15 @@ mod tests {
         for (share, weight) in shares.iter().zip([2.88, 1.88, 0.52]) {
             assert!((share - weight / 5.28).abs() < 1e-12, "{shares:?}");
         }
-        let expected = 0.2 * shares[1] + shares[2];
-        // Batches of 1000 s are independent for all practical purposes.
-        let observed = fates(&PEREZ_FONTAN, &THREE, 500_000, Nanos::from_millis(100), 1);
-        let batches: Vec<f64> = observed.chunks_exact(10_000).map(rate).collect();
-        let (mean, count) = (rate(&observed), batches.len() as f64);
-        let spread = batches.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
-        assert!((mean - expected).abs() < 4.0 * (spread / count).sqrt(), "{mean} is not {expected}");
-        assert!((spread / count).sqrt() < 0.01);
+        let gap = Nanos::from_millis(100);
+        let jump = [[0.0, 0.8, 0.2], [0.6, 0.0, 0.4], [0.3, 0.7, 0.0]];
+        let theory = Theory::by_time([4.0, 2.0, 1.0], jump, [0.0, 0.2, 1.0], gap);
+        assert!((theory.rate() - 0.2 * shares[1] - shares[2]).abs() < 1e-9, "{theory:?}");
+        measure("perez_fontan", &THREE, gap, &theory);
+        // Losses with line of sight and less than all of them in deep shadow.
+        let theory = Theory::by_time([4.0, 2.0, 1.0], jump, [0.02, 0.2, 0.7], gap);
+        let other = [&THREE[..], &[("loss_los", "0.02"), ("loss_deep", "0.7")]].concat();
+        measure("perez_fontan", &other, gap, &theory);
     }
 
     #[test]

@@ -2,11 +2,15 @@
 
 mod bernoulli;
 mod bit_errors;
+mod composed;
 mod gilbert_elliott;
 mod land_mobile;
+mod listed;
 mod on_off;
 mod phases;
 mod registry;
+#[cfg(test)]
+mod statistics;
 
 use std::fmt;
 
@@ -15,6 +19,7 @@ use units::{Bytes, SimTime};
 
 pub use bernoulli::Bernoulli;
 pub use bit_errors::{BitErrors, packet_error_ratio};
+pub use composed::Composed;
 pub use registry::{Algorithm, Registry};
 
 /// Decides which packets of one link direction are lost.

@@ -101,6 +101,7 @@ mod tests {
     use units::{Nanos, OptionValue, Ratio};
 
     use super::*;
+    use crate::loss::statistics::{Theory, measure};
 
     const OFF: usize = 1;
 
@@ -130,15 +131,6 @@ mod tests {
             model.is_lost(at, size, &mut stream)
         };
         (0..n).map(|_| fate()).collect()
-    }
-
-    fn lost(fates: &[bool]) -> f64 {
-        fates.iter().filter(|lost| **lost).count() as f64
-    }
-
-    /// Variance of the share of OFF over `time` seconds: that of an alternating renewal process.
-    fn variance_of_share(time: f64) -> f64 {
-        (36.0 * 0.1 + 1.0 * 0.5) / (7.0 * 7.0 * 7.0) / time
     }
 
     #[test]
@@ -180,17 +172,41 @@ mod tests {
 
     /// 10^6 packets, one every 100 ms.
     #[test]
-    fn observed_rates_lie_in_their_intervals() {
-        let (n, gap) = (1_000_000, Nanos::from_millis(100));
-        let share = 1.000_850_7 / 7.000_850_7;
-        let cases = [(0.5, 0.0, Bytes(1000), 0.0), (0.01, 1e-6, Bytes(1000), 0.007_968_09)];
-        for (loss, ber, size, per) in cases {
-            let observed = lost(&fates(published(loss, ber, "replace"), n, gap, size)) / n as f64;
-            let mean = share * loss + (1.0 - share) * per;
-            let variance = mean * (1.0 - mean) / n as f64
-                + (loss - per) * (loss - per) * variance_of_share(n as f64 * 0.1);
-            assert!((observed - mean).abs() < 4.0 * variance.sqrt(), "{observed} is not {mean}");
+    fn losses_and_bursts_in_both_modes() {
+        const PER: f64 = 0.007_968_09;
+        let gap = Nanos::from_millis(100);
+        let added = |loss: f64| 1.0 - (1.0 - loss) * (1.0 - PER);
+        let cases = [
+            ("0.5", "0", "replace", [0.0, 0.5]),
+            ("1", "0", "replace", [0.0, 1.0]),
+            ("0.01", "1e-6", "replace", [PER, 0.01]),
+            ("0.01", "1e-6", "add", [PER, added(0.01)]),
+            ("0.5", "1e-6", "add", [PER, added(0.5)]),
+        ];
+        for (loss, ber, mode, losses) in cases {
+            let theory = Theory::alternating([6.0, 0.5f64.sqrt()], [1.0, 0.1f64.sqrt()], losses, gap);
+            let durations =
+                [("mean_on", "6s"), ("variance_on", "0.5"), ("mean_off", "1s"), ("variance_off", "0.1")];
+            let options = [&durations[..], &[("loss", loss), ("ber", ber), ("mode", mode)]].concat();
+            measure("on_off", &options, gap, &theory);
         }
+    }
+
+    /// What the normal distribution of OFF has below zero, and the means that clamping and drawing again give.
+    #[test]
+    fn negative_durations() {
+        let deviation = 0.1f64.sqrt();
+        let z = 1.0 / deviation;
+        let below = 0.5 * libm::erfc(z / std::f64::consts::SQRT_2);
+        close(below, 7.827e-4, 1e-4);
+        let density = libm::exp(-0.5 * z * z) / (2.0 * std::f64::consts::PI).sqrt();
+        let clamped = (1.0 - below) + deviation * density;
+        assert!((clamped - 1.000_067_3).abs() < 5e-8, "{clamped}");
+        // Drawn again: the clamped sum over what is positive alone.
+        let again = Dwell::Normal { mean: 1.0, deviation };
+        assert!((again.mean() - clamped / (1.0 - below)).abs() < 1e-12);
+        let mut stream = Stream::named(3, "link", "loss");
+        assert!((0..100_000).all(|_| again.draw(&mut stream) > Nanos(1)));
     }
 
     #[test]

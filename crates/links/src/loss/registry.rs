@@ -1,8 +1,8 @@
 //! The loss models by name: the one place that a new one is entered. `none` is not a model: such a link has none.
 
-use units::{Family, Options};
+use units::{Family, OptionFault, Options};
 
-use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, on_off};
+use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, listed, on_off};
 
 /// The loss models.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,14 @@ impl Family for Losses {
         on_off::ROW,
         land_mobile::LUTZ,
         land_mobile::PEREZ_FONTAN,
+        listed::LIST,
+        listed::TRACE,
+        listed::SERIES,
     ];
+
+    fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
+        listed::check(name, options)
+    }
 }
 
 /// A row of the registry; `build` makes the loss model of one link direction.

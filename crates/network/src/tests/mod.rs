@@ -1,8 +1,11 @@
 //! Worlds that run: what must hold whatever the scenario is.
 
+mod addresses;
 mod faults;
 mod multipath;
 mod scheduling;
+mod sky;
+mod stations;
 mod tcp;
 mod ways;
 
@@ -64,8 +67,8 @@ fn checked(text: &str, seed: u64) -> RunRecord {
     let in_flight = world.fabric.in_flight() as u64;
     let record = world.into_record(end);
     let sum = |events: &[&str]| events.iter().map(|event| count(&record, event)).sum::<u64>();
-    let ends = ["recv", "drop-queue", "drop-error", "drop-down"];
-    assert_eq!(sum(&["send"]), sum(&ends) + in_flight, "packets are conserved, seed {seed}");
+    let ends = ["recv", "drop-queue", "drop-error", "drop-down", "drop-check"];
+    assert_eq!(sum(&["send", "duplicate"]), sum(&ends) + in_flight, "packets are conserved, seed {seed}");
     for link in &record.links {
         assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}");
     }

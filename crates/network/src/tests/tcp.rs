@@ -21,7 +21,7 @@ fn one_segment_takes_serialisation_and_propagation_to_the_nanosecond() {
     assert_eq!(record.end, flow.end, "nothing else is to come");
     assert_eq!(
         (flow.messages.len(), flow.messages[0].size, flow.messages[0].end),
-        (1, Bytes(1000), flow.end)
+        (1, Bytes(1000), Some(flow.end))
     );
     assert_eq!(flow.subflows[0].established, Some(SimTime((sizes[0] + sizes[1]) * 800 + 200_000_000)));
 }
@@ -140,11 +140,39 @@ fn series_add_up_to_the_totals() {
     close(integral(SeriesKey::Flow(0), "goodput_bit_s"), record.flows[0].delivered);
     close(integral(SeriesKey::Link(0), "throughput_bit_s"), record.links[0].bytes);
     let received = record.flows[0].subflows[0].received;
-    close(integral(SeriesKey::Subflow(0, 0), "throughput_bit_s"), received);
+    close(integral(SeriesKey::Subflow(0, 0, 0), "throughput_bit_s"), received);
 }
 
 #[test]
 fn a_run_can_be_cancelled() {
     let world = World::new(&scenario(&one_path("", "", "", "")), &Registries::builtin(), 1, NOTHING);
     assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Cancelled));
+}
+
+/// What a controller knows is in the series, each under a name of its own.
+#[test]
+fn series_tell_what_controllers_know() {
+    let metrics = |congestion: &str| {
+        let text = one_path("", "", &format!(", congestion = \"{congestion}\""), "").replace("20s", "5s");
+        let series = checked(&text, 1).series;
+        let ours = |i: &usize| series.key[*i] == SeriesKey::Subflow(0, 0, 0);
+        let values = (0..series.len()).filter(ours).map(|i| (series.metric[i], series.value[i]));
+        values.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    for (congestion, expected) in [
+        ("cubic", &["w_max_bytes", "k_s"][..]),
+        ("lia", &["alpha"]),
+        ("vegas", &["base_rtt_s", "diff_segments"]),
+        ("wvegas", &["base_rtt_s", "alpha_segments", "weight"]),
+        ("hybla", &["rho"]),
+        ("westwood", &["bandwidth_bit_s"]),
+        ("star", &["bandwidth_bit_s"]),
+    ] {
+        let metrics = metrics(congestion);
+        for name in expected {
+            assert!(metrics.get(name).is_some_and(|value| *value > 0.0), "{congestion} {name}: {metrics:?}");
+        }
+        assert!((1.0..=4.0).contains(&metrics["sender_state"]));
+        assert!(!metrics.contains_key("pacing_rate_bit_s"), "{congestion} does not pace");
+    }
 }

@@ -6,11 +6,11 @@
 
 mod tables;
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind};
+use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind};
 
 use crate::registries::Catalogue;
 
-pub(crate) use tables::{DIRECTION, ROOT, TRANSPORT};
+pub(crate) use tables::{DEEDS, DIRECTION, ROOT, TRANSPORT};
 
 /// A table of a scenario: the keys that it may hold.
 #[derive(Debug)]
@@ -34,8 +34,15 @@ pub(crate) struct Key {
     pub kind: Kind,
     pub default: Default,
     pub doc: &'static str,
-    /// Exists only if the key `kind` of the same table has this value.
-    pub only: Option<&'static str>,
+    /// Exists only if the key `kind` of the same table has one of these values; empty: always.
+    pub only: &'static [&'static str],
+}
+
+impl Key {
+    /// False if a table of this kind cannot have it.
+    pub fn exists_with(&self, kind: Option<&str>) -> bool {
+        self.only.is_empty() || kind.is_some_and(|kind| self.only.contains(&kind))
+    }
 }
 
 /// Where the value comes from when nobody gives one.
@@ -68,6 +75,10 @@ pub(crate) enum Kind {
     Nodes {
         exactly: Option<usize>,
     },
+    /// Whether, and from which segment on, MPTCP options are taken away.
+    Strip,
+    /// A list of words of a closed list, each at most once.
+    Words(&'static [&'static str]),
     /// An option of an algorithm, or a plain value.
     Plain(OptionKind),
     /// A whole number or "unlimited".
@@ -87,7 +98,7 @@ pub(crate) enum Kind {
         min: BitsPerSecond,
         max: BitsPerSecond,
     },
-    /// A queue limit.
+    /// A queue limit, or a multiple of the product of bandwidth and delay.
     Queue,
     /// "auto" or a size.
     Buffer {
@@ -100,12 +111,21 @@ pub(crate) enum Kind {
     Profile,
     /// An algorithm of a registry, as a bare name or a table with `kind` and options.
     Choice(Catalogue),
+    /// One or several algorithms of a registry.
+    Choices(Catalogue),
+    /// A plain value, or a model of a registry by name or as a table.
+    Setting {
+        plain: &'static Kind,
+        models: Catalogue,
+    },
     /// One table.
     Table(&'static Section),
     /// An array of tables.
     Tables(&'static Section),
 }
 
+/// Of options only those on SYNs.
+pub(crate) const SYN: &str = "syn";
 /// Words that stand for the absence of a limit and for automatic sizing.
 pub(crate) const UNLIMITED: &str = "unlimited";
 pub(crate) const AUTO: &str = "auto";
@@ -131,6 +151,8 @@ impl Kind {
             Self::Reference(what) => format!("the name of {what}"),
             Self::Nodes { exactly: Some(n) } => format!("a list of {n} node names"),
             Self::Nodes { exactly: None } => "a list of node names".into(),
+            Self::Strip => format!("true, false, \"{SYN}\", or a whole number of segments"),
+            Self::Words(words) => format!("a list of some of {}", quoted(words.iter().copied())),
             Self::Plain(OptionKind::Flag) => "true or false".into(),
             Self::Plain(OptionKind::Integer { min, max }) => format!("a whole number from {min} to {max}"),
             Self::Plain(OptionKind::Number { min, max }) => format!("a number from {min} to {max}"),
@@ -139,17 +161,32 @@ impl Kind {
             Self::Plain(OptionKind::Rate) => "a rate such as \"20Mbit/s\"".into(),
             Self::Plain(OptionKind::Probability) => "a probability such as 0.01 or \"1%\"".into(),
             Self::Plain(OptionKind::Choice(words)) => format!("one of {}", quoted(words.iter().copied())),
+            Self::Plain(OptionKind::Limit) => Self::Queue.what(),
+            Self::Plain(OptionKind::Text) => Self::Text.what(),
+            Self::Plain(OptionKind::List(items)) => match items {
+                Items::Durations => "a list of durations".into(),
+                Items::Rates => "a list of rates".into(),
+                Items::Numbers => "a list of numbers from 0 on".into(),
+                Items::Integers => "a list of whole numbers from 1 on".into(),
+            },
+            Self::Plain(OptionKind::File(format)) => format!("the path of a file of {}", format.what()),
             Self::Limit { min, max } => format!("a whole number from {min} to {max}, or \"{UNLIMITED}\""),
             Self::Duration { min, max } => format!("a duration from \"{min}\" to \"{max}\""),
             Self::Size { min, max: Bytes::MAX } => format!("a size from \"{min}\" on, or \"{UNLIMITED}\""),
             Self::Size { min, max } => format!("a size from \"{min}\" to \"{max}\""),
             Self::Rate { min, max } => format!("a rate from \"{min}\" to \"{max}\""),
-            Self::Queue => "a queue limit such as \"100p\" or \"64KiB\"".into(),
+            Self::Queue => "a queue limit such as \"100p\", \"64KiB\" or \"1.5BDP\"".into(),
             Self::Buffer { min, max } => format!("\"{AUTO}\", or a size from \"{min}\" to \"{max}\""),
             Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
             Self::Profile => format!("one of {}", quoted(crate::profiles::names())),
             Self::Choice(catalogue) => {
                 format!("the name of {}, or a table with its `kind`", catalogue.one())
+            }
+            Self::Choices(catalogue) => {
+                format!("the name of {}, or a table with its `kind`, or a list of such", catalogue.one())
+            }
+            Self::Setting { plain, models } => {
+                format!("{}, or a table with the `kind` of {}", plain.what(), models.one())
             }
             Self::Table(_) => "a table".into(),
             Self::Tables(_) => "an array of tables".into(),

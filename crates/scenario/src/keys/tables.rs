@@ -21,22 +21,27 @@ const fn integer(min: u64, max: u64) -> Kind {
 }
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key { name, kind, default, doc, only: None }
+    Key { name, kind, default, doc, only: &[] }
 }
 
 /// A transport setting whose default is in the profile.
 const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    key(name, kind, Default::Profile, doc)
+    Key { name, kind, default: Default::Profile, doc, only: &["tcp", "mptcp"] }
 }
 
 const fn mptcp(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key { name, kind, default, doc, only: Some("mptcp") }
+    Key { name, kind, default, doc, only: &["mptcp"] }
 }
 
 const RATE: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(10_000_000_000_000) };
+/// Of a token bucket: without a limit it is none.
+const SHAPED: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(u64::MAX) };
+const PROBABILITY: Kind = Kind::Plain(OptionKind::Probability);
 const DELAY: Kind = Kind::Duration { min: Nanos::ZERO, max: DAY };
 const TIMER: Kind = Kind::Duration { min: Nanos(1), max: HOUR };
 const BUFFER: Kind = Kind::Size { min: Bytes(1), max: GIB };
+const STRIP: &str = "a middlebox replaces MPTCP options by padding: on every segment, on SYNs only (\"syn\"), or on \
+                     every segment once so many with options have passed";
 /// An instant of the run.
 const INSTANT: Kind = Kind::Duration { min: Nanos::ZERO, max: YEAR };
 
@@ -113,17 +118,61 @@ static NODE: Section = Section {
     ],
 };
 
-pub(crate) static DIRECTION: Section = Section {
-    name: "direction",
-    what: "a link direction",
-    doc: "One direction of a link: a transmitter with a drop-tail queue, then a delay, then loss.",
+const RATE_OR_MODEL: Kind = Kind::Setting { plain: &RATE, models: Catalogue::Rate };
+const DELAY_OR_MODEL: Kind = Kind::Setting { plain: &DELAY, models: Catalogue::Delay };
+const QUEUE_OR_MODEL: Kind = Kind::Setting { plain: &Kind::Queue, models: Catalogue::Queue };
+
+static SHAPER: Section = Section {
+    name: "shaper",
+    what: "a shaper",
+    doc: "A token bucket between the queue and the transmitter: no span of time t carries more than burst + rate * t.",
     inline: true,
     inherits: true,
     keys: &[
-        key("rate", RATE, Default::Compulsory, "serialisation rate"),
-        key("delay", DELAY, Default::Compulsory, "propagation delay, one way"),
-        key("queue", Kind::Queue, Default::Text("100p"), "what may wait in front of the transmitter"),
-        key("loss", Kind::Choice(Catalogue::Loss), Default::Text("none"), "which packets are lost"),
+        key("rate", SHAPED, Default::Compulsory, "rate of the tokens; \"unlimited\" takes the shaper away"),
+        key("burst", Kind::Size { min: Bytes(1), max: GIB }, Default::Compulsory, "size of the bucket"),
+    ],
+};
+
+static FAULTS: Section = Section {
+    name: "faults",
+    what: "`faults`",
+    doc: "Faults of a link, each with a probability of its own, for packets that are not lost.",
+    inline: true,
+    inherits: true,
+    keys: &[
+        key(
+            "corrupt",
+            PROBABILITY,
+            Default::Text("0"),
+            "damaged: a checksum at the far end finds it, and it is dropped there",
+        ),
+        key("duplicate", PROBABILITY, Default::Text("0"), "arrives twice"),
+        key("reorder", PROBABILITY, Default::Text("0"), "held back, while others may overtake it"),
+        key("reorder_delay", DELAY, Default::Text("10ms"), "for how long it is held back"),
+    ],
+};
+
+pub(crate) static DIRECTION: Section = Section {
+    name: "direction",
+    what: "a link direction",
+    doc: "One direction of a link: a queue, a transmitter, then loss and a delay.",
+    inline: true,
+    inherits: true,
+    keys: &[
+        key("rate", RATE_OR_MODEL, Default::Compulsory, "serialisation rate"),
+        key("delay", DELAY_OR_MODEL, Default::Compulsory, "propagation delay, one way"),
+        key("queue", QUEUE_OR_MODEL, Default::Text("100p"), "what may wait in front of the transmitter"),
+        key(
+            "queue_rtt",
+            INSTANT,
+            Default::Derived("of a queue in BDP: the sum of the delays of both directions"),
+            "round-trip time that a queue limit in BDP is computed with",
+        ),
+        key("loss", Kind::Choices(Catalogue::Loss), Default::Text("none"), "which packets are lost"),
+        key("shaper", Kind::Table(&SHAPER), Default::Absent, "a token bucket behind the queue"),
+        key("faults", Kind::Table(&FAULTS), Default::Absent, "what else goes wrong with packets"),
+        key("strip_mptcp", Kind::Strip, Default::Text("false"), STRIP),
     ],
 };
 
@@ -219,7 +268,36 @@ static FLOW: Section = Section {
         ),
         key("from", Kind::Reference("a node"), Default::Compulsory, "node that sends the data"),
         key("to", Kind::Reference("a node"), Default::Compulsory, "node that receives it"),
-        key("start", INSTANT, Default::Text("0s"), "when the connection is opened"),
+        key(
+            "count",
+            integer(1, 1000),
+            Default::Text("1"),
+            "this many flows with this description: \"web\" with 3 means web1, web2, web3",
+        ),
+        key(
+            "start",
+            INSTANT,
+            Default::Text("0s"),
+            "when the application starts; with `after` the time from the end of that flow",
+        ),
+        key(
+            "after",
+            Kind::Reference("another flow"),
+            Default::Absent,
+            "start when that flow (each of its `count`) has ended",
+        ),
+        key(
+            "spread",
+            INSTANT,
+            Default::Text("0s"),
+            "start at a random time up to this much later, each flow of a `count` at its own",
+        ),
+        key(
+            "spacing",
+            INSTANT,
+            Default::Text("0s"),
+            "time from the start of a flow of a `count` to the next",
+        ),
         key(
             "stop",
             INSTANT,
@@ -236,8 +314,8 @@ static FLOW: Section = Section {
         key(
             "opened_by",
             words(&["sender", "receiver"]),
-            Default::Text("sender"),
-            "who opens the connection: an upload or a download",
+            Default::Derived("the end that asks in the application, such as the browser; else the sender"),
+            "who opens the connections: an upload or a download",
         ),
         key(
             "compare_paths",
@@ -252,11 +330,11 @@ static FLOW: Section = Section {
 pub(crate) static TRANSPORT: Section = Section {
     name: "transport",
     what: "a transport",
-    doc: "TCP or MPTCP with all its settings; those of TCP hold for each subflow.",
+    doc: "TCP or MPTCP with all its settings; those of TCP hold for each subflow. UDP has three.",
     inline: false,
     inherits: true,
     keys: &[
-        key("kind", words(&["tcp", "mptcp"]), Default::Compulsory, "one path or several"),
+        key("kind", words(&["tcp", "mptcp", "udp"]), Default::Compulsory, "one path, several, or datagrams"),
         key("profile", Kind::Profile, Default::Text("linux"), "where the other defaults come from"),
         tcp("congestion", Kind::Choice(Catalogue::Congestion), "congestion control, one for each path"),
         mptcp(
@@ -272,10 +350,22 @@ pub(crate) static TRANSPORT: Section = Section {
             "which subflows are opened after the first",
         ),
         mptcp(
+            "endpoints",
+            Kind::Tables(&ENDPOINT),
+            Default::Absent,
+            "addresses of both ends and what they are for; with `path_manager = \"in-kernel\"`",
+        ),
+        mptcp(
             "reinjection",
             words(&["timeout", "death"]),
             Default::Text("timeout"),
             "data of a subflow is sent again elsewhere at its first timeout, or only when it dies",
+        ),
+        mptcp(
+            "reinject_on",
+            words(&["scheduler", "same-path", "lowest-rtt", "all"]),
+            Default::Text("scheduler"),
+            "where it is sent again: the scheduler's choice, no other subflow while its own lives, the fastest, each",
         ),
         mptcp(
             "checksum",
@@ -295,10 +385,23 @@ pub(crate) static TRANSPORT: Section = Section {
             Kind::Size { min: Bytes(1), max: Bytes(65_495) },
             "payload of a full segment without options",
         ),
-        tcp("header", Kind::Size { min: Bytes(20), max: Bytes(1000) }, "IP and TCP headers without options"),
-        tcp(
+        Key {
+            name: "payload",
+            kind: Kind::Size { min: Bytes(1), max: Bytes(65_507) },
+            default: Default::Text("1472B"),
+            doc: "largest payload of a datagram; a larger message takes several",
+            only: &["udp"],
+        },
+        key(
+            "header",
+            Kind::Size { min: Bytes(20), max: Bytes(1000) },
+            Default::Profile,
+            "IP and TCP or UDP headers without options",
+        ),
+        key(
             "overhead",
             Kind::Size { min: Bytes(0), max: Bytes(10_000) },
+            Default::Profile,
             "further bytes per packet on the wire",
         ),
         tcp("initial_window", integer(1, 10_000), "initial window in segments"),
@@ -335,14 +438,36 @@ pub(crate) static TRANSPORT: Section = Section {
             integer(0, 1_000_000),
             "the receiver acknowledges each of the first n segments at once",
         ),
+        tcp(
+            "acks_per_rtt",
+            integer(0, 1000),
+            "the receiver acknowledges this often per round trip instead, and what is out of order at once; 0: not so",
+        ),
         tcp("sack", FLAG, "selective acknowledgements"),
+        key("ecn", FLAG, Default::Text("false"), "explicit congestion notification: marks count as losses"),
         tcp("timestamps", FLAG, "timestamps: 12 bytes in every segment, a round-trip sample from every ACK"),
         tcp(
             "recovery",
-            words(&["newreno", "sack", "rack"]),
-            "how losses are found and repaired; the last two need `sack`",
+            words(&["newreno", "sack", "rack", "snack", "stp"]),
+            "how losses are found and repaired; `sack` and `rack` need `sack`, `snack` (SCPS-TP) and `stp` a plain TCP",
+        ),
+        tcp(
+            "loss_means",
+            words(&["congestion", "corruption"]),
+            "what a loss tells the sender; after corruption the window stays and no timer is backed off",
+        ),
+        key(
+            "scps_peer",
+            FLAG,
+            Default::Text("true"),
+            "false: the peer does not speak SCPS-TP, TCP is the fallback; with `recovery = \"snack\"` only",
         ),
         tcp("prr", FLAG, "proportional rate reduction in recovery; needs `sack`"),
+        tcp(
+            "pacing",
+            FLAG,
+            "segments are spaced over the round trip, also without a congestion control that has a rate of its own",
+        ),
         tcp("dupthresh", integer(1, 1000), "duplicate ACKs that mean a loss"),
         tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
         tcp(
@@ -353,10 +478,9 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
         tcp("receive_buffer", BUFFER, "receive buffer at the start"),
-        key(
+        tcp(
             "receive_buffer_max",
             BUFFER,
-            Default::Profile,
             "autotuning may grow the receive buffer to this; a profile without it has a fixed buffer",
         ),
         tcp(
@@ -368,10 +492,42 @@ pub(crate) static TRANSPORT: Section = Section {
     ],
 };
 
+const END: Key = key(
+    "end",
+    words(&["client", "server"]),
+    Default::Text("client"),
+    "whose address: the end that opens the connection, or the other",
+);
+
+static ENDPOINT: Section = Section {
+    name: "endpoint",
+    what: "an endpoint",
+    doc: "One address of the in-kernel path manager.",
+    inline: true,
+    inherits: false,
+    keys: &[
+        key(
+            "path",
+            Kind::Reference("a path or link"),
+            Default::Compulsory,
+            "the address that the end has on it",
+        ),
+        END,
+        key(
+            "flags",
+            Kind::Words(&["subflow", "signal", "backup", "fullmesh", "laminar"]),
+            Default::Compulsory,
+            "`subflow`: join the peer's first address from here; `fullmesh`: every known address; `signal`: announce \
+             it; `laminar`: join announced addresses from here; `backup`: used when no other subflow is usable",
+        ),
+    ],
+};
+
 static EVENT: Section = Section {
     name: "event",
     what: "an event",
-    doc: "A change of a link while the run goes on.",
+    doc: "A change while the run goes on: of a link (`link` and `set`), or of an address or a connection (`flow` and \
+          `do`).",
     inline: false,
     inherits: false,
     keys: &[
@@ -379,10 +535,44 @@ static EVENT: Section = Section {
         key(
             "link",
             Kind::Reference("a path or link, or one of its directions"),
-            Default::Compulsory,
+            Default::Absent,
             "what changes: both directions, or one (NAME.up, NAME.down, NAME.forward, NAME.reverse)",
         ),
-        key("set", Kind::Table(&SET), Default::Compulsory, "what it becomes; the other keys stay"),
+        key("set", Kind::Table(&SET), Default::Absent, "what it becomes; the other keys stay"),
+        key("flow", Kind::Reference("a flow"), Default::Absent, "to whose connection something happens"),
+        key("do", Kind::Table(&DO), Default::Absent, "what happens to it"),
+    ],
+};
+
+/// What `do` can ask for.
+pub(crate) const DEEDS: &[&str] = &["leave", "join", "backup", "regular", "abort"];
+
+const fn deed(name: &'static str, doc: &'static str) -> Key {
+    key(name, Kind::Reference("a path or link"), Default::Absent, doc)
+}
+
+static DO: Section = Section {
+    name: "do",
+    what: "`do`",
+    doc: "Something that happens to a connection; exactly one of `leave`, `join`, `backup`, `regular`, `abort`.",
+    inline: true,
+    inherits: false,
+    keys: &[
+        deed("leave", "the address on it is gone: its subflows end, the peer is told (REMOVE_ADDR)"),
+        deed(
+            "join",
+            "the address on it is there (again): the path manager does its work. An address whose first event this is \
+             was not there before",
+        ),
+        deed("backup", "the subflows of the address on it become backups (MP_PRIO)"),
+        deed("regular", "they are so no longer"),
+        key(
+            "abort",
+            words(&["ack", "reset"]),
+            Default::Absent,
+            "the connection is given up at once: MP_FASTCLOSE on an ACK, or on resets; a reset with plain TCP",
+        ),
+        END,
     ],
 };
 
@@ -393,10 +583,13 @@ static SET: Section = Section {
     inline: true,
     inherits: false,
     keys: &[
-        key("rate", RATE, Default::Absent, "serialisation rate"),
-        key("delay", DELAY, Default::Absent, "propagation delay, one way"),
-        key("queue", Kind::Queue, Default::Absent, "what may wait in front of the transmitter"),
-        key("loss", Kind::Choice(Catalogue::Loss), Default::Absent, "which packets are lost"),
+        key("rate", RATE_OR_MODEL, Default::Absent, "serialisation rate"),
+        key("delay", DELAY_OR_MODEL, Default::Absent, "propagation delay, one way"),
+        key("queue", QUEUE_OR_MODEL, Default::Absent, "what may wait in front of the transmitter"),
+        key("loss", Kind::Choices(Catalogue::Loss), Default::Absent, "which packets are lost"),
+        key("shaper", Kind::Table(&SHAPER), Default::Absent, "a token bucket behind the queue"),
+        key("faults", Kind::Table(&FAULTS), Default::Absent, "what else goes wrong with packets"),
+        key("strip_mptcp", Kind::Strip, Default::Absent, STRIP),
         key("up", FLAG, Default::Absent, "false: nothing is transmitted; true: what waits is"),
     ],
 };

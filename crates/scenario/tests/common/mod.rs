@@ -25,6 +25,59 @@ link = "beam1"
 set = { up = false }
 "#;
 
+/// Endpoints, and things that happen to connections.
+pub const MULTIPATH: &str = r#"duration = "30s"
+
+[[path]]
+name = "beam1"
+both = { rate = "3Mbit/s", delay = "250ms" }
+
+[[path]]
+name = "beam2"
+like = "beam1"
+
+[[path]]
+name = "beam3"
+like = "beam1"
+
+[[flow]]
+name = "upload"
+from = "terminal"
+to = "server"
+
+[flow.transport]
+kind = "mptcp"
+path_manager = "in-kernel"
+endpoints = [
+  { path = "beam2", flags = ["subflow", "backup"] },
+  { path = "beam1", end = "server", flags = ["signal"] },
+]
+
+[[flow]]
+name = "other"
+like = "upload"
+
+[[event]]
+at = "3s"
+flow = "upload"
+do = { join = "beam2" }
+
+[[event]]
+at = "4s"
+flow = "upload"
+do = { regular = "beam2" }
+
+[[event]]
+at = "5s"
+flow = "upload"
+do = { leave = "beam1", end = "server" }
+
+[[event]]
+at = "6s"
+flow = "upload"
+do = { abort = "reset" }
+"#;
+
 /// Two nodes with a router between them.
 pub const ROUTED: &str = r#"duration = "30s"
 
@@ -63,13 +116,18 @@ transport = { kind = "tcp" }
 "#;
 
 pub fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Document, Diagnostics> {
-    let sets: Vec<(String, String)> = sets.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
-    Document::parse(text, "test.toml", &sets, &Registries::builtin())
+    parse_as("test.toml", text, sets)
 }
 
-/// The document, or a panic with all mistakes.
+fn parse_as(file: &str, text: &str, sets: &[(&str, &str)]) -> Result<Document, Diagnostics> {
+    let sets: Vec<(String, String)> = sets.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    Document::parse(text, file, &sets, &Registries::builtin())
+}
+
+/// The document, or a panic with all mistakes. Files that it names lie beside the shipped scenarios.
 pub fn good(text: &str, sets: &[(&str, &str)]) -> Document {
-    parse(text, sets).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    let file = root().join("scenarios/test.toml");
+    parse_as(&file.to_string_lossy(), text, sets).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 /// Expansion parses to the same scenario and to itself.

@@ -6,26 +6,36 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use schedulers::{ConnectionView, Decision, Scheduler, SubflowView};
-use units::{Bytes, Nanos, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 /// Any subflow, usable or not.
 pub fn subflow() -> impl Strategy<Value = SubflowView> {
     let srtt = proptest::option::weighted(0.9, 0..2_000_000_000_u64);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (srtt, 0..100_000_u64, 0..100_000_u64, 0..10_000_u64, 1..9_u64, flags).prop_map(
-        |(srtt, cwnd, inflight, unsent, stretch, (usable, room, backup, carried))| SubflowView {
-            srtt: srtt.map(Nanos),
-            min_rtt: srtt.map(|srtt| Nanos(srtt / stretch)),
-            rttvar: Nanos(1_000_000),
-            cwnd: Bytes(cwnd),
-            ssthresh: Bytes::MAX,
-            inflight: Bytes(inflight),
-            unsent: Bytes(unsent),
-            mss: Bytes(1400),
-            usable,
-            available: usable && room,
-            backup,
-            carried,
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let buffers = (0..100_000_u64, 0..10_000_u64, 0..200_000_u64);
+    let rates = (proptest::option::of(8..1_000_000_000_u64), 1..9_u64);
+    (srtt, 0..100_000_u64, buffers, rates, flags).prop_map(
+        |(srtt, cwnd, (inflight, unsent, window), (rate, stretch), (usable, room, backup, carried, open))| {
+            SubflowView {
+                srtt: srtt.map(Nanos),
+                min_rtt: srtt.map(|srtt| Nanos(srtt / stretch)),
+                latest_rtt: srtt.map(|srtt| Nanos(srtt * stretch / 4)),
+                rttvar: Nanos(1_000_000),
+                cwnd: Bytes(cwnd),
+                ssthresh: Bytes::MAX,
+                inflight: Bytes(inflight),
+                unsent: Bytes(unsent),
+                held: Bytes(inflight + unsent),
+                send_window: Bytes(window),
+                pacing_rate: rate.filter(|_| srtt.is_some()).map(BitsPerSecond),
+                mss: Bytes(1400),
+                usable,
+                available: usable && room,
+                open,
+                backup,
+                carried,
+                lag: Bytes::ZERO,
+            }
         },
     )
 }
@@ -41,7 +51,14 @@ pub fn connection(mut subflows: Vec<SubflowView>) -> Vec<SubflowView> {
 /// One decision with plenty to send and a wide window.
 pub fn pick(scheduler: &mut dyn Scheduler, subflows: &[SubflowView]) -> Decision {
     let wide = Bytes(1 << 30);
-    scheduler.pick(&ConnectionView { now: SimTime::ZERO, subflows, unassigned: wide, send_window: wide })
+    scheduler.pick(&ConnectionView {
+        subflows,
+        unassigned: wide,
+        len: Bytes(1400),
+        send_window: wide,
+        window_left: wide,
+        ..ConnectionView::default()
+    })
 }
 
 /// Steps of a history; the number of subflows changes at will.
@@ -54,15 +71,15 @@ pub fn open() -> SubflowView {
     SubflowView {
         srtt: Some(Nanos::from_millis(50)),
         min_rtt: Some(Nanos::from_millis(50)),
-        rttvar: Nanos::ZERO,
+        latest_rtt: Some(Nanos::from_millis(50)),
         cwnd: Bytes(14_000),
         ssthresh: Bytes::MAX,
-        inflight: Bytes::ZERO,
-        unsent: Bytes::ZERO,
+        send_window: Bytes(1 << 20),
+        pacing_rate: Some(BitsPerSecond(4_480_000)),
         mss: Bytes(1400),
         usable: true,
         available: true,
-        backup: false,
-        carried: false,
+        open: true,
+        ..SubflowView::default()
     }
 }

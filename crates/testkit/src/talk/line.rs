@@ -1,7 +1,8 @@
 //! One line of a conversation: `<ms> <what> <details>`.
 
-use transport::segment::{Flags, SackBlocks, Segment};
+use transport::segment::{Ecn, Flags, ResetReason, SackBlocks, Segment, Signal as Space};
 use transport::tcp::ranges::Range;
+use transport::tcp::space::Snack;
 use units::{Bytes, SimTime};
 
 /// What a line asks for.
@@ -31,6 +32,36 @@ pub(super) struct Mp {
     pub address: Option<(u8, bool)>,
     /// No MPTCP option at all.
     pub plain: bool,
+    /// B of MP_JOIN and MP_PRIO.
+    pub backup: bool,
+    /// Address ID in MP_JOIN, if it matters.
+    pub id: Option<u8>,
+    /// Addresses in the SYN of MP_JOIN, at both ends; the subflow's number unless said.
+    pub over: Option<u8>,
+    /// One of the signals that stand alone.
+    pub signal: Option<Signal>,
+}
+
+/// What a signal says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    Remove(u8),
+    Priority,
+    FastClose,
+    Reset(ResetReason),
+}
+
+fn reason(word: &str) -> ResetReason {
+    let all = [
+        ResetReason::Unspecified,
+        ResetReason::Protocol,
+        ResetReason::Resources,
+        ResetReason::Administrative,
+        ResetReason::Performance,
+        ResetReason::Middlebox,
+    ];
+    let code = word.parse().unwrap_or(u8::MAX);
+    all.into_iter().find(|r| r.code() == code).unwrap_or_else(|| panic!("{word:?} is no reason code"))
 }
 
 /// What a segment looks like; what is not said is not compared.
@@ -42,10 +73,14 @@ pub(super) struct Pattern {
     pub ack: Option<u64>,
     pub window: Option<u64>,
     pub sack: Option<SackBlocks>,
+    /// ECN codepoint.
+    pub ecn: Option<Ecn>,
     pub again: bool,
     pub size: Option<u64>,
     /// Timestamps: value and echo.
     pub stamps: Option<(SimTime, SimTime)>,
+    /// Of SCPS-TP and STP.
+    pub signal: Option<Space>,
     pub mp: Mp,
 }
 
@@ -94,8 +129,10 @@ fn flags(word: &str) -> Flags {
         ack: word.contains('.'),
         fin: word.contains('F'),
         rst: word.contains('R'),
+        ece: word.contains('E'),
+        cwr: word.contains('W'),
     };
-    assert!(word.chars().all(|c| "SFR.".contains(c)), "{word:?} are no flags");
+    assert!(word.chars().all(|c| "SFREW.".contains(c)), "{word:?} are no flags");
     flags
 }
 
@@ -120,6 +157,18 @@ fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
     }
     while let Some(word) = words.next() {
         match word {
+            "ect" => {
+                p.ecn = Some(Ecn::Ect0);
+                continue;
+            }
+            "ce" => {
+                p.ecn = Some(Ecn::Ce);
+                continue;
+            }
+            "not-ect" => {
+                p.ecn = Some(Ecn::NotEct);
+                continue;
+            }
             "sack" => {
                 let mut blocks = SackBlocks::default();
                 while let Some(block) = words.peek().and_then(|w| range(w, mss)) {
@@ -130,11 +179,18 @@ fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
                 continue;
             }
             "again" => p.again = true,
+            "scps" => p.signal = Some(Space::ScpsCapable),
+            "ustat" => p.signal = Some(Space::Ustat),
+            "bare" => p.signal = Some(Space::None),
+            "snack" => p.signal = words.next().map(|option| Space::Snack(snack(option))),
             "capable" => p.mp.capable = true,
             "join" => p.mp.join = true,
             "forged" => p.mp.forged = true,
             "dfin" => p.mp.data_fin = true,
             "plain" => p.mp.plain = true,
+            "backup" => p.mp.backup = true,
+            "prio" => p.mp.signal = Some(Signal::Priority),
+            "fastclose" => p.mp.signal = Some(Signal::FastClose),
             _ => {
                 let value = words.next().unwrap_or_else(|| panic!("{word:?} needs a value"));
                 with_value(&mut p, word, value, mss);
@@ -144,16 +200,31 @@ fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
     p
 }
 
+/// `offset+size`, and `/1001` for the bits of the vector.
+fn snack(word: &str) -> Snack {
+    let (hole, vector) = word.split_once('/').unwrap_or((word, ""));
+    let (offset, size) = hole.split_once('+').expect("snack offset+size");
+    let number = |text: &str| text.parse().unwrap_or_else(|e| panic!("{word:?}: {e}"));
+    let bits = vector.bytes().enumerate().map(|(i, bit)| u64::from(bit == b'1') << i).sum();
+    Snack { offset: number(offset), size: number(size), bits: vector.len() as u8, vector: bits }
+}
+
 fn with_value(p: &mut Pattern, word: &str, value: &str, mss: u64) {
     let number = sequence(value, mss);
     match word {
         "ack" => p.ack = Some(number),
         "win" => p.window = Some(number),
         "size" => p.size = Some(number),
+        "poll" => p.signal = Some(Space::Poll { number: number as u32 }),
+        "stat" => p.signal = Some(Space::Stat { number: number as u32 }),
         "dack" => p.mp.data_ack = Some(number),
         "dsn" => p.mp.dsn = Some(number),
         "add" => p.mp.address = Some((number as u8, false)),
         "echo" => p.mp.address = Some((number as u8, true)),
+        "over" => p.mp.over = Some(number as u8),
+        "id" => p.mp.id = Some(number as u8),
+        "remove" => p.mp.signal = Some(Signal::Remove(number as u8)),
+        "reason" => p.mp.signal = Some(Signal::Reset(reason(value))),
         _ => panic!("{word:?} means nothing here"),
     }
 }
@@ -212,7 +283,7 @@ pub(super) fn show(segment: &Segment) -> String {
         add(format!("[{}]", segment.subflow));
     }
     let f = segment.flags;
-    let letters = [(f.syn, 'S'), (f.fin, 'F'), (f.rst, 'R'), (f.ack, '.')];
+    let letters = [(f.syn, 'S'), (f.fin, 'F'), (f.rst, 'R'), (f.ece, 'E'), (f.cwr, 'W'), (f.ack, '.')];
     add(letters.iter().filter(|(set, _)| *set).map(|(_, c)| *c).collect());
     add(format!("{}..{}", segment.seq, segment.end()));
     if f.ack {
@@ -223,6 +294,11 @@ pub(super) fn show(segment: &Segment) -> String {
         add("sack".into());
         segment.sack.as_slice().iter().for_each(|b| add(format!("{}..{}", b.start, b.end)));
     }
+    match segment.ecn {
+        Ecn::NotEct => {}
+        Ecn::Ect0 => add("ect".into()),
+        Ecn::Ce => add("ce".into()),
+    }
     if segment.retransmission {
         add("again".into());
     }
@@ -231,6 +307,9 @@ pub(super) fn show(segment: &Segment) -> String {
     if let Some(t) = segment.timestamps {
         let ms = |at: SimTime| if at.is_never() { "-".into() } else { (at.0 as f64 / 1e6).to_string() };
         add(format!("ts {}/{}", ms(t.value), ms(t.echo)));
+    }
+    if segment.signal != Space::None {
+        text += &format!(" {:?}", segment.signal);
     }
     text + &format!(" {:?}", segment.mptcp)
 }

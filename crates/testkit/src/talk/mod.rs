@@ -11,6 +11,7 @@
 //!   200  < . ack 1 sack s1..s3
 //!   200  = cwnd 14600 pipe 11680
 //! ```
+//! `snack 0+2/1001`, `scps`, `poll 1`, `stat 1 sack ..` and `ustat sack ..` are those of SCPS-TP and STP, `bare` none.
 //! `s4` is where the fifth full segment begins, `s4+10` ten bytes on. The peer's sequence number, acknowledgement
 //! and window stay what they were unless a line changes them. Every segment that leaves must be announced by a
 //! line at the very nanosecond; `skip` drops what has left until then. `[1]` before the flags: subflow 1.
@@ -20,9 +21,9 @@ mod options;
 
 use std::collections::VecDeque;
 
-use transport::Connection;
 use transport::segment::{Segment, Timestamps};
 use transport::tcp::ranges::Range;
+use transport::{AbortForm, Connection};
 use units::{Bytes, SimTime};
 
 use line::{Line, Pattern};
@@ -106,6 +107,12 @@ impl Talk {
             "write" => self.end.write(at, Bytes(n)),
             "read" => self.end.read(at, Bytes(n)),
             "close" => self.end.close(at),
+            "abort" => self.end.abort(at, AbortForm::Ack),
+            "abort-reset" => self.end.abort(at, AbortForm::Reset),
+            "leave" => self.end.remove_address(at, n as u8),
+            "join" => self.end.add_address(at, n as u8),
+            "backup" => self.end.set_backup(at, n as u8, true),
+            "regular" => self.end.set_backup(at, n as u8, false),
             _ => panic!("{place}: unknown action"),
         }
     }
@@ -159,6 +166,8 @@ impl Talk {
             timestamps: pattern.stamps.map(|(value, echo)| Timestamps { value, echo }),
             sack: pattern.sack.unwrap_or_default(),
             mptcp: self.secrets.said(pattern),
+            ecn: pattern.ecn.unwrap_or_default(),
+            signal: pattern.signal.unwrap_or_default(),
             retransmission: false,
         }
     }
@@ -181,6 +190,8 @@ impl Talk {
         same(want.window.is_none_or(|window| window == got.window.0), "window");
         same(want.size.is_none_or(|size| size == got.wire_size.0), "size");
         same(want.sack.is_none_or(|sack| sack == got.sack), "sack");
+        same(want.ecn.is_none_or(|ecn| ecn == got.ecn), "ecn");
+        same(want.signal.is_none_or(|signal| signal == got.signal), "signal");
         let stamps = got.timestamps.map(|t| (t.value, t.echo));
         same(want.stamps.is_none_or(|s| stamps == Some(s)), "ts");
         if let Some(option) = self.secrets.expected(want, &got) {

@@ -4,7 +4,7 @@ use transport::AddressPair;
 use transport::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
 use transport::segment::{Dss, MptcpOption, Segment};
 
-use super::line::{Mp, Pattern};
+use super::line::{Mp, Pattern, Signal};
 use crate::setups::{CLIENT_KEY, SERVER_KEY};
 
 /// What the peer must remember to be believed.
@@ -50,14 +50,29 @@ impl Secrets {
         {
             *addresses = chosen;
         }
+        // Nor is an address ID.
+        if let (
+            MptcpOption::JoinSyn { id: want, .. } | MptcpOption::JoinSynAck { id: want, .. },
+            MptcpOption::JoinSyn { id, .. } | MptcpOption::JoinSynAck { id, .. },
+        ) = (&mut expected, got.mptcp)
+            && pattern.mp.id.is_none()
+        {
+            *want = id;
+        }
         // A Data ACK that was not mentioned is not compared.
         if let (MptcpOption::Dss(want), MptcpOption::Dss(dss)) = (&mut expected, got.mptcp)
             && want.data_ack.is_none()
         {
             want.data_ack = dss.data_ack;
         }
-        if let (MptcpOption::AddAddr { data_ack: want, .. }, MptcpOption::AddAddr { data_ack, .. }) =
-            (&mut expected, got.mptcp)
+        if let (
+            MptcpOption::AddAddr { data_ack: want, .. }
+            | MptcpOption::RemoveAddr { data_ack: want, .. }
+            | MptcpOption::Prio { data_ack: want, .. },
+            MptcpOption::AddAddr { data_ack, .. }
+            | MptcpOption::RemoveAddr { data_ack, .. }
+            | MptcpOption::Prio { data_ack, .. },
+        ) = (&mut expected, got.mptcp)
             && pattern.mp.data_ack.is_none()
         {
             *want = data_ack;
@@ -81,10 +96,22 @@ impl Secrets {
             return join(pattern, own, peer);
         }
         if let Some((id, echo)) = mp.address {
-            let hmac =
-                if echo { Hmac64::default() } else { add_addr_hmac(own.0, peer.0, id, [10, 0, id, 1], 0) };
+            // IDs of addresses that have returned are 64 apart.
+            let address = id % 64;
+            let proof = add_addr_hmac(own.0, peer.0, id, [10, 0, address, 1], 0);
+            let hmac = if echo { Hmac64::default() } else { proof };
             let hmac = if mp.forged { Hmac64([7; 8]) } else { hmac };
-            return MptcpOption::AddAddr { id, echo, hmac, data_ack: mp.data_ack.unwrap_or(1) };
+            return MptcpOption::AddAddr { id, address, echo, hmac, data_ack: mp.data_ack.unwrap_or(1) };
+        }
+        if let Some(signal) = mp.signal {
+            let data_ack = mp.data_ack.unwrap_or(1);
+            let key = if mp.forged { Key(7) } else { peer.0 };
+            return match signal {
+                Signal::Remove(id) => MptcpOption::RemoveAddr { id, data_ack },
+                Signal::Priority => MptcpOption::Prio { backup: mp.backup, data_ack },
+                Signal::FastClose => MptcpOption::FastClose { key },
+                Signal::Reset(reason) => MptcpOption::Reset(reason),
+            };
         }
         if mp.data_ack.is_some() || mp.dsn.is_some() {
             return MptcpOption::Dss(Dss { data_ack: mp.data_ack, dsn: mp.dsn, data_fin: mp.data_fin });
@@ -95,16 +122,20 @@ impl Secrets {
 
 fn join(pattern: &Pattern, own: (Key, Nonce), peer: (Key, Nonce)) -> MptcpOption {
     let (mp, flags) = (pattern.mp, pattern.flags);
-    let place = Some(pattern.subflow);
+    let place = Some(mp.over.unwrap_or(pattern.subflow));
     match (flags.syn, flags.ack) {
         (true, false) => MptcpOption::JoinSyn {
             token: if mp.forged { own.0.token() } else { peer.0.token() },
             nonce: own.1,
             addresses: AddressPair { local: place, remote: place },
+            id: mp.id.unwrap_or(pattern.subflow),
+            backup: mp.backup,
         },
         (true, true) => MptcpOption::JoinSynAck {
             hmac: if mp.forged { Hmac64([7; 8]) } else { join_hmac64(own.0, peer.0, own.1, peer.1) },
             nonce: own.1,
+            id: mp.id.unwrap_or(pattern.subflow),
+            backup: mp.backup,
         },
         _ => MptcpOption::JoinAck {
             hmac: if mp.forged { Hmac160([7; 20]) } else { join_hmac160(own.0, peer.0, own.1, peer.1) },

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use congestion::{PathView, Paths};
-use schedulers::{Scheduler, SubflowView};
+use schedulers::{Needs, Scheduler, SubflowView};
 use units::{Bytes, Nanos, SimTime};
 
-use super::handshake::Announcement;
+use super::handshake::{Announcement, Reply};
 use super::keys::{Key, Nonce};
+use super::path_manager::AddressBook;
 use super::receive_side::ReceiveSide;
+use super::schedule::Head;
 use super::send_side::{DataFin, SendSide};
+use super::signals::{FastClose, Signal};
 use super::subflow::{Join, Subflow};
 use crate::config::{MptcpConfig, PathManager, TcpConfig};
 use crate::connection::{AddressPair, NewCongestion, Role, Setup, new_congestion};
@@ -35,8 +38,11 @@ pub struct MptcpConnection {
     pub(super) tcp: Arc<TcpConfig>,
     pub(super) config: Arc<MptcpConfig>,
     pub(super) scheduler: Box<dyn Scheduler>,
+    pub(super) needs: Needs,
     pub(super) new_congestion: Congestion,
     pub(super) role: Role,
+    /// Addresses of the first subflow.
+    pub(super) first: AddressPair,
     pub(super) mode: Mode,
     /// The peer has shown that it holds both keys: joins are allowed (RFC 8684 section 3.1).
     pub(super) fully_established: bool,
@@ -57,10 +63,19 @@ pub struct MptcpConnection {
     pub(super) deadlines: Vec<SimTime>,
     /// Bit i: subflow i may have something to send of its own (handshake, repairs, acknowledgements).
     pub(super) busy: u64,
-    pub(super) pairs: Vec<AddressPair>,
+    pub(super) book: AddressBook,
     /// Addresses of this end to be announced, and those of the peer to be echoed.
     pub(super) announcements: Vec<Announcement>,
+    /// Signals that leave once, in ACKs of their own.
+    pub(super) signals: Vec<Signal>,
+    /// Answers to SYNs of subflows that do not exist.
+    pub(super) replies: Vec<Reply>,
+    /// How the application has aborted the connection.
+    pub(super) fast_close: Option<FastClose>,
     pub(super) send: SendSide,
+    pub(super) head: Head,
+    /// A subflow has been acknowledged something since the scheduler last thought about its queue.
+    pub(super) acked_since: bool,
     pub(super) receive: ReceiveSide,
     /// Bytes out of order on the subflows, all together.
     pub(super) held_by_subflows: u64,
@@ -69,6 +84,7 @@ pub struct MptcpConnection {
     /// All subflows are gone since; after a while the connection is given up (decision D-43).
     pub(super) alone_since: SimTime,
     pub(super) failure: Option<&'static str>,
+    held_open: bool,
 }
 
 /// Wrapper that can be printed.
@@ -92,19 +108,23 @@ impl MptcpConnection {
         let (config, scheduler) = setup.mptcp.expect("an MPTCP connection needs MPTCP parameters");
         // The DSS option comes out of the segment, so that packets keep the size they have with TCP (RFC 6691).
         let mss = Bytes(setup.tcp.mss.0.saturating_sub(mapping_size(&config)).max(1));
-        let needs_address = !matches!(config.path_manager, PathManager::NdiffPorts { .. });
+        let needs_address =
+            !matches!(config.path_manager, PathManager::Passive | PathManager::NdiffPorts { .. });
         let first = match setup.pairs.first() {
             Some(pair) if needs_address && setup.first.local.is_none() => *pair,
             _ => setup.first,
         };
+        let book = AddressBook::new(setup.pairs, setup.absent, &config.path_manager);
         let mut connection = Self {
             sack_blocks: sack_room(&setup.tcp, Some(&config)),
             buffer: ReceiveBuffer::new(&setup.tcp),
             tcp: setup.tcp,
             config,
+            needs: scheduler.needs(),
             scheduler,
             new_congestion: Congestion(setup.congestion),
             role: setup.role,
+            first,
             mode: Mode::Negotiating,
             fully_established: false,
             own_key: setup.key,
@@ -118,14 +138,20 @@ impl MptcpConnection {
             stale_paths: 0,
             deadlines: Vec::new(),
             busy: 0,
-            pairs: setup.pairs,
+            book,
             announcements: Vec::new(),
+            signals: Vec::new(),
+            replies: Vec::new(),
+            fast_close: None,
             send: SendSide::new(),
+            head: Head::default(),
+            acked_since: false,
             receive: ReceiveSide::new(),
             held_by_subflows: 0,
             window: AdvertisedWindow::default(),
             alone_since: SimTime::NEVER,
             failure: None,
+            held_open: false,
         };
         connection.add_subflow(0, first, Join::First);
         connection
@@ -137,7 +163,7 @@ impl MptcpConnection {
         let i = usize::from(id);
         while self.subflows.len() <= i {
             self.subflows.push(None);
-            self.views.push(Subflow::ABSENT);
+            self.views.push(SubflowView::default());
             self.paths.push(PathView::default());
             self.deadlines.push(SimTime::NEVER);
         }
@@ -155,9 +181,14 @@ impl MptcpConnection {
 
     /// Brings what the scheduler sees up to date.
     pub(super) fn freshen_views(&mut self) {
+        if self.stale_views == 0 {
+            return;
+        }
+        let needs = (self.needs != Needs::default()).then_some(self.needs);
+        let quantum = self.send.quantum(self.mss.0);
         for i in take_bits(&mut self.stale_views) {
             if let Some(subflow) = &self.subflows[i] {
-                self.views[i] = subflow.view(self.send.quantum(self.mss.0));
+                subflow.show(&mut self.views[i], quantum, needs);
             }
         }
     }
@@ -169,6 +200,14 @@ impl MptcpConnection {
                 self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
             }
         }
+    }
+
+    /// What the congestion controls would see now; for those who only look.
+    pub fn path_views(&self) -> Vec<PathView> {
+        let view = |s: &Option<Subflow>| {
+            s.as_ref().map_or(PathView::default(), |s| s.endpoint.path_view(!s.potentially_failed))
+        };
+        self.subflows.iter().map(view).collect()
     }
 
     pub(super) fn subflow(&mut self, i: usize) -> Option<&mut Subflow> {
@@ -212,7 +251,7 @@ impl MptcpConnection {
 
     /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
     pub fn send_space(&self) -> Bytes {
-        if !self.is_established() {
+        if !self.is_established() || self.failure.is_some() {
             return Bytes::ZERO;
         }
         let alive = self.subflows.iter().flatten().filter(|s| s.may_send());
@@ -247,9 +286,19 @@ impl MptcpConnection {
         }
     }
 
-    /// Applications are one-way: when the peer has finished and everything is read, this end finishes too.
+    /// This end closes only when told to.
+    pub fn hold_open(&mut self) {
+        self.held_open = true;
+    }
+
+    /// The peer has closed and everything is read.
+    pub fn peer_finished(&self) -> bool {
+        self.receive.finished() && self.readable() == 0
+    }
+
+    /// When the peer has finished and everything is read, this end finishes too, unless it is held open.
     pub(super) fn follow_the_peer(&mut self) {
-        if self.receive.finished() && self.readable() == 0 {
+        if !self.held_open && self.peer_finished() {
             self.close();
         }
     }
@@ -268,7 +317,7 @@ impl MptcpConnection {
     /// The next deadline.
     pub fn next_deadline(&self) -> SimTime {
         if self.failure.is_some() {
-            return SimTime::NEVER;
+            return self.fast_close.map_or(SimTime::NEVER, |close| close.resend_at);
         }
         let fin = match self.send.fin {
             DataFin::Sent(resend_at) => resend_at,

@@ -5,8 +5,8 @@ use units::SimTime;
 use super::connection::{Mode, MptcpConnection};
 use super::send_side::DataFin;
 use super::subflow::Join;
-use crate::config::Reinjection;
-use crate::segment::{Dss, MptcpOption, Segment};
+use crate::config::{ReinjectOn, Reinjection};
+use crate::segment::{Dss, MptcpOption, ResetReason, Segment};
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Arrival;
 use crate::tcp::sender::Expired;
@@ -15,7 +15,9 @@ use crate::tcp::sender::Expired;
 fn dss_of(segment: &Segment) -> Option<Dss> {
     match segment.mptcp {
         MptcpOption::Dss(dss) | MptcpOption::CapableAck { dss: Some(dss), .. } => Some(dss),
-        MptcpOption::AddAddr { data_ack, .. } => {
+        MptcpOption::AddAddr { data_ack, .. }
+        | MptcpOption::RemoveAddr { data_ack, .. }
+        | MptcpOption::Prio { data_ack, .. } => {
             Some(Dss { data_ack: Some(data_ack), dsn: None, data_fin: false })
         }
         _ => None,
@@ -26,11 +28,20 @@ impl MptcpConnection {
     /// Takes in a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
         let i = usize::from(segment.subflow);
-        if self.failure.is_some() || (self.subflow(i).is_none() && !self.accept_join(segment)) {
+        if self.failure.is_some() {
+            return self.after_the_end(segment);
+        }
+        if self.subflow(i).is_none() && !self.accept_join(segment) {
             return;
+        }
+        if self.is_refused(i) {
+            return self.refuse_again(i, segment);
         }
         if i == 0 && segment.flags.syn {
             self.negotiate(segment);
+        }
+        if !self.has_its_options(now, i, segment) {
+            return;
         }
         // Only a sender with data in flight has a congestion control that may look at its siblings.
         if self.send.next > self.send.una {
@@ -43,6 +54,7 @@ impl MptcpConnection {
         if input.acked {
             subflow.potentially_failed = false;
             subflow.reinjected_since = false;
+            self.acked_since = true;
         }
         self.held_by_subflows = self.held_by_subflows + holds - held;
         self.busy |= 1 << i;
@@ -51,7 +63,7 @@ impl MptcpConnection {
             self.on_arrival(i, segment, arrival);
         }
         self.on_data_ack(segment);
-        if input.reset {
+        if input.reset || self.is_refused(i) {
             self.subflow_died(now, i);
         }
         self.touch(i);
@@ -85,7 +97,7 @@ impl MptcpConnection {
             }
             _ => {}
         }
-        if arrival.finished && *mode == Mode::Fallback {
+        if arrival.finished && *mode == Mode::Fallback && !receive.finished() {
             receive.on_fin(receive.next);
         }
     }
@@ -121,6 +133,9 @@ impl MptcpConnection {
 
     /// Acts on all deadlines that are due.
     pub fn on_timeout(&mut self, now: SimTime) {
+        if self.failure.is_some() {
+            return;
+        }
         self.freshen_paths();
         for i in 0..self.subflows.len() {
             if self.deadlines[i] <= now {
@@ -131,7 +146,11 @@ impl MptcpConnection {
             self.send.fin = DataFin::Wanted;
         }
         if self.send.persist_at <= now {
-            self.probe_window(now);
+            if self.is_stalled() {
+                self.probe_window(now);
+            } else {
+                self.send.persist_at = SimTime::NEVER;
+            }
         }
         if self.given_up(now) {
             self.failure = Some("no subflow left for too long");
@@ -148,6 +167,8 @@ impl MptcpConnection {
         {
             if tries >= max_tries {
                 subflow.endpoint.abort("no answer to MP_JOIN");
+                subflow.reset = Some(ResetReason::Performance);
+                self.subflow_died(now, i);
                 self.touch(i);
                 return;
             }
@@ -157,7 +178,10 @@ impl MptcpConnection {
         }
         match expired {
             Expired::Timeout { .. } => self.subflow_timed_out(i),
-            Expired::GaveUp => self.subflow_died(now, i),
+            Expired::GaveUp => {
+                subflow.reset = Some(ResetReason::Performance);
+                self.subflow_died(now, i);
+            }
             Expired::Quiet | Expired::ProbeWindow => {}
         }
         self.touch(i);
@@ -178,14 +202,46 @@ impl MptcpConnection {
         }
     }
 
+    /// What a dead subflow holds out of order will never come into order: its room belongs to the others again.
+    fn bury(&mut self, i: usize) {
+        let Some(subflow) = self.subflow(i).filter(|s| !s.buried) else { return };
+        subflow.buried = true;
+        subflow.mappings = super::receive_side::Mappings::default();
+        let held = subflow.endpoint.receiver().out_of_order();
+        self.held_by_subflows -= held;
+    }
+
     /// Queues everything outstanding on subflow `i` for the others.
     fn reinject(&mut self, i: usize) {
+        // Where every subflow carries everything the others will carry this too.
+        if self.needs.copies {
+            return;
+        }
+        let alive = self.subflow(i).is_some_and(|s| s.is_alive());
+        if self.config.reinject_on == ReinjectOn::SamePath && alive {
+            return;
+        }
+        self.take_back(i);
         let Self { subflows, send, .. } = self;
         let Some(subflow) = subflows[i].as_mut() else { return };
         subflow.reinjected_since = true;
-        for (dsn, len) in subflow.endpoint.sender().unacked_mappings() {
+        for (dsn, len) in subflow.endpoint.sender().sent_mappings() {
             if dsn + len > send.una {
                 send.reinject.insert(dsn.max(send.una), dsn + len, 1 << i);
+            }
+        }
+        if matches!(self.config.reinject_on, ReinjectOn::LowestRtt | ReinjectOn::All) {
+            self.note_carriers();
+        }
+    }
+
+    /// Notes who else carries what is queued, original or copy: there it is not sent a third time.
+    fn note_carriers(&mut self) {
+        let Self { subflows, send, .. } = self;
+        for (j, subflow) in subflows.iter().enumerate() {
+            let Some(subflow) = subflow.as_ref().filter(|s| s.is_alive()) else { continue };
+            for (dsn, len) in subflow.endpoint.sender().sent_mappings() {
+                send.reinject.note_carriers(dsn, dsn + len, 1 << j);
             }
         }
     }
@@ -202,7 +258,7 @@ impl MptcpConnection {
         }
     }
 
-    fn subflow_died(&mut self, now: SimTime, i: usize) {
+    pub(super) fn subflow_died(&mut self, now: SimTime, i: usize) {
         let Some(subflow) = self.subflow(i) else { return };
         let why = subflow.endpoint.death().unwrap_or("reset by the peer");
         let never_opened = i == 0 && subflow.endpoint.established_at().is_none();
@@ -210,24 +266,32 @@ impl MptcpConnection {
             self.failure = Some(why);
             return;
         }
+        self.bury(i);
         self.reinject(i);
-        let alive = self.subflows.iter().flatten().any(|s| s.endpoint.death().is_none());
-        if !alive && !self.is_closed() {
+        // Another one may take its place.
+        self.open_missing();
+        let alive = self.subflows.iter().flatten().any(super::subflow::Subflow::is_alive);
+        if !alive && !self.is_closed() && self.alone_since.is_never() {
             self.alone_since = now;
         }
     }
 
-    /// The connection's window is closed and nothing is outstanding: ask on the best subflow, ever less often.
+    /// Nothing is outstanding, and a window is closed: ask, ever less often. If it is the connection's, on the fastest
+    /// subflow. If it is that of a subflow that the scheduler waits for, only an answer there opens it: on all in turn,
+    /// the one with the smallest window first.
     fn probe_window(&mut self, now: SimTime) {
+        let in_turn = self.send.window() > 0 || !self.send.reinject.is_empty();
+        let turn = if in_turn { self.send.persists as usize } else { 0 };
         self.send.persists += 1;
         self.send.override_window = self.send.window() > 0;
         let rto = self.longest_rto(self.send.persists);
         self.send.persist_at = now + rto;
-        let fastest = |s: &super::subflow::Subflow| s.endpoint.sender().rtt().srtt();
         self.freshen_views();
-        let usable = (0..self.subflows.len()).filter(|i| self.views[*i].usable);
-        let best = usable.min_by_key(|i| self.subflows[*i].as_ref().and_then(fastest));
-        if let Some(i) = best.or_else(|| self.any_that_may_send()) {
+        let sender = |i: usize| self.subflows[i].as_ref().map(|s| s.endpoint.sender());
+        let mut usable: Vec<_> = (0..self.subflows.len()).filter(|i| self.views[*i].usable).collect();
+        usable.sort_by_key(|i| sender(*i).map(|s| (in_turn.then(|| s.send_window()), s.rtt().srtt())));
+        let asked = usable.get(turn % usable.len().max(1)).copied();
+        if let Some(i) = asked.or_else(|| self.any_that_may_send()) {
             self.busy |= 1 << i;
             if let Some(subflow) = self.subflow(i) {
                 subflow.endpoint.probe_window();

@@ -1,22 +1,32 @@
-//! The next segment: what subflows have to send of their own, then signals of the connection, then new data, placed
-//! by the scheduler.
+//! The next segment: what subflows have to send of their own, then signals of the connection, then what `schedule.rs`
+//! gives to subflows.
 
-use schedulers::{ConnectionView, Decision};
-use units::{Bytes, Nanos, SimTime};
+use schedulers::Queueing;
+use units::{Nanos, SimTime};
 
 use super::connection::{Mode, MptcpConnection};
 use super::handshake::CAPABLE_SYN_RETRIES;
 use super::keys::{join_hmac64, join_hmac160};
 use super::send_side::DataFin;
-use super::subflow::Join;
+use super::subflow::{Join, TOLD};
 use crate::connection::Role;
 use crate::segment::{Dss, MptcpOption, Segment};
 use crate::tcp::endpoint::Offer;
 use crate::wire_size::wire_size;
 
+/// DATA_FINs without an answer on the only subflow, before its FIN must do.
+const DATA_FIN_TRIES: usize = 3;
+
 impl MptcpConnection {
     /// Writes the next segment into `segment`; call until `None`.
     pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        while self.needs.queueing != Queueing::Never
+            && let Some(i) = self.schedule_ahead(now)
+        {
+            if self.poll_subflow(now, i, segment).is_some() {
+                return Some(());
+            }
+        }
         while self.busy != 0 {
             let i = self.busy.trailing_zeros() as usize;
             if self.poll_subflow(now, i, segment).is_some() {
@@ -24,7 +34,13 @@ impl MptcpConnection {
             }
             self.busy &= !(1 << i);
         }
-        if self.mode == Mode::Negotiating || self.failure.is_some() {
+        if !self.replies.is_empty() {
+            return self.reply(now, segment);
+        }
+        if self.failure.is_some() {
+            return self.fast_close_segment(now, segment);
+        }
+        if self.mode == Mode::Negotiating {
             return None;
         }
         if self.signal(now, segment).is_some() {
@@ -39,7 +55,7 @@ impl MptcpConnection {
         None
     }
 
-    fn poll_subflow(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {
+    pub(super) fn poll_subflow(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {
         let sack_blocks = self.sack_blocks;
         let subflow = self.subflow(i)?;
         let offer = Offer { sack_blocks, may_send: subflow.may_send() };
@@ -58,7 +74,9 @@ impl MptcpConnection {
     fn dress(&mut self, i: usize, segment: &mut Segment) {
         if self.mode == Mode::Fallback {
             segment.mptcp = MptcpOption::None;
-        } else if !segment.flags.rst {
+        } else if segment.flags.rst {
+            segment.mptcp = self.reset_option(i);
+        } else {
             segment.mptcp = if segment.flags.syn { self.syn_option(i) } else { self.option(i, segment) };
         }
         self.finish_segment(segment);
@@ -78,11 +96,21 @@ impl MptcpConnection {
             }
             (Join::First, Role::Server) => MptcpOption::CapableSynAck(self.own_key),
             (Join::SynSent(nonce), _) => {
-                MptcpOption::JoinSyn { token: self.peer_key.token(), nonce, addresses: subflow.pair }
+                let id = subflow.pair.local.map_or(0, |address| self.book.id_of(address));
+                let backup = subflow.backup[TOLD];
+                MptcpOption::JoinSyn {
+                    token: self.peer_key.token(),
+                    nonce,
+                    addresses: subflow.pair,
+                    id,
+                    backup,
+                }
             }
             (Join::AwaitingThirdAck { own, peer }, _) => MptcpOption::JoinSynAck {
                 hmac: join_hmac64(self.own_key, self.peer_key, own, peer),
                 nonce: own,
+                id: subflow.pair.local.map_or(0, |address| self.book.id_of(address)),
+                backup: subflow.backup[TOLD],
             },
             _ => MptcpOption::None,
         }
@@ -111,6 +139,10 @@ impl MptcpConnection {
 
     /// ADD_ADDR, its echo, DATA_FIN: they travel in ACKs of their own.
     fn signal(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        // Before the peer is known to have the keys every segment must carry them.
+        if self.fully_established && !self.signals.is_empty() && self.next_signal(now, segment).is_some() {
+            return Some(());
+        }
         if self.announcements.iter().any(|a| a.resend_at <= now) {
             let rto = self.longest_rto(0);
             if let Some(i) = self.best_for_signals(0) {
@@ -122,6 +154,14 @@ impl MptcpConnection {
         }
         if self.send.fin != DataFin::Wanted || self.send.unassigned() > 0 {
             return None;
+        }
+        // Nothing else shows that a middlebox takes DATA_FIN away, or its acknowledgement.
+        if self.mode == Mode::Multipath
+            && self.send.fin_tries >= DATA_FIN_TRIES
+            && self.fully_established
+            && self.subflows.len() == 1
+        {
+            self.fall_back_late();
         }
         if self.mode == Mode::Fallback {
             self.send.fin = DataFin::Sent(SimTime::NEVER);
@@ -136,7 +176,13 @@ impl MptcpConnection {
         self.bare_ack(now, i?, MptcpOption::Dss(dss), segment)
     }
 
-    fn bare_ack(&mut self, now: SimTime, i: usize, option: MptcpOption, segment: &mut Segment) -> Option<()> {
+    pub(super) fn bare_ack(
+        &mut self,
+        now: SimTime,
+        i: usize,
+        option: MptcpOption,
+        segment: &mut Segment,
+    ) -> Option<()> {
         let offer = Offer { sack_blocks: [0; 2], may_send: false };
         let subflow = self.subflow(i)?;
         subflow.endpoint.acknowledge_now();
@@ -150,7 +196,7 @@ impl MptcpConnection {
     }
 
     /// A subflow for a signal: usable ones in turn, `turn` saying whose.
-    fn best_for_signals(&mut self, turn: usize) -> Option<usize> {
+    pub(super) fn best_for_signals(&mut self, turn: usize) -> Option<usize> {
         self.freshen_views();
         let usable: usize = self.views.iter().filter(|v| v.usable).count();
         if usable == 0 {
@@ -170,94 +216,20 @@ impl MptcpConnection {
         longest.unwrap_or(self.tcp.rto.initial)
     }
 
-    /// Gives the next stretch of data to a subflow: reinjections first. Returns the subflow.
-    fn schedule(&mut self, now: SimTime) -> Option<usize> {
-        if self.send.reinject.is_empty() && self.send.unassigned() == 0 {
-            return None;
-        }
-        self.freshen_views();
-        if !self.send.reinject.is_empty()
-            && let Some(i) = self.place_reinjection(now)
-        {
-            return Some(i);
-        }
-        let len = self.send.next_len(self.mss.0)?;
-        self.judge_room(len);
-        let Decision::Send(i) = self.ask_scheduler(now) else { return None };
-        let dsn = self.send.next;
-        self.send.next += len;
-        self.send.override_window = false;
-        self.give(i, dsn, len);
-        Some(i)
-    }
-
-    /// A segment smaller than usual needs less room than the views were made for.
-    fn judge_room(&mut self, len: u64) {
-        if len >= self.send.quantum(self.mss.0) {
-            return;
-        }
-        for (i, (view, subflow)) in self.views.iter_mut().zip(&self.subflows).enumerate() {
-            self.stale_views |= 1 << i;
-            let room = subflow.as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len));
-            view.available = view.usable && room;
-        }
-    }
-
-    fn give(&mut self, i: usize, dsn: u64, len: u64) {
-        debug_assert!(self.views[i].available, "the scheduler chose a subflow without room");
-        if let Some(subflow) = self.subflow(i) {
-            subflow.endpoint.sender_mut().give(dsn, len);
-        }
-    }
-
-    fn place_reinjection(&mut self, now: SimTime) -> Option<usize> {
-        let front = *self.send.reinject.front()?;
-        let carried = front.carried;
-        self.judge_room(front.end - front.start);
-        let usable_without = |(i, v): (usize, &schedulers::SubflowView)| v.usable && carried & (1 << i) == 0;
-        // When all have carried it, it may go anywhere again.
-        let matters = self.views.iter().enumerate().any(usable_without);
-        for (i, view) in self.views.iter_mut().enumerate() {
-            view.carried = matters && carried & (1 << i) != 0;
-        }
-        let decision = self.ask_scheduler(now);
-        self.views.iter_mut().for_each(|view| view.carried = false);
-        // Waiting for a fresh subflow must not hold up new data.
-        let Decision::Send(i) = decision else { return None };
-        let (dsn, len) = self.send.reinject.take(self.mss.0)?;
-        self.give(i, dsn, len);
-        if let Some(subflow) = self.subflow(i) {
-            subflow.reinjected_bytes += len;
-        }
-        Some(i)
-    }
-
-    fn ask_scheduler(&mut self, now: SimTime) -> Decision {
-        let mut usable = self.views.iter().enumerate().filter(|(_, v)| v.usable && !v.carried);
-        match (usable.next(), usable.next()) {
-            (None, _) => return Decision::Wait,
-            (Some((i, view)), None) => {
-                return if view.available { Decision::Send(i) } else { Decision::Wait };
-            }
-            _ => {}
-        }
-        self.scheduler.pick(&ConnectionView {
-            now,
-            subflows: &self.views,
-            unassigned: Bytes(self.send.unassigned()),
-            send_window: Bytes(self.send.right.saturating_sub(self.send.una)),
-        })
-    }
-
-    /// Starts the persist timer when the window forbids sending and no ACK is to be expected.
+    /// Starts the persist timer when nothing can be sent and no ACK is to be expected: the window of the connection is
+    /// closed, or that of the subflow that the scheduler waits for, whose update was lost.
     fn watch_window(&mut self, now: SimTime) {
-        let blocked = self.send.unassigned() > 0 && self.send.next_len(self.mss.0).is_none();
-        if !blocked || !self.send.persist_at.is_never() {
-            return;
-        }
-        let outstanding = self.subflows.iter().flatten().any(|s| s.endpoint.sender().unacked() > 0);
-        if !outstanding && self.send.reinject.is_empty() {
+        if self.send.persist_at.is_never() && self.is_stalled() {
             self.send.persist_at = now + self.longest_rto(self.send.persists);
         }
+    }
+
+    /// Something is to be sent, and nothing is outstanding. A dead subflow never hears of what it has sent.
+    pub(super) fn is_stalled(&self) -> bool {
+        if self.send.unassigned() == 0 && self.send.reinject.is_empty() {
+            return false;
+        }
+        let mut alive = self.subflows.iter().flatten().filter(|s| s.is_alive());
+        !alive.any(|s| s.endpoint.sender().unacked() > 0)
     }
 }

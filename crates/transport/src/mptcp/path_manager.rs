@@ -1,64 +1,246 @@
-//! Path managers: which subflows a client opens after the first one, and which addresses a server announces.
+//! Path managers: which subflows a client opens and which addresses an end announces.
+//!
+//! A manager says which pairs of addresses should have subflows, given what is known of the addresses; what is missing
+//! is opened whenever that knowledge changes. A subflow that has died counts as there, since nothing is opened twice,
+//! unless its address has left.
 
-use crate::config::PathManager;
-use crate::connection::AddressPair;
+use crate::config::{Endpoint, EndpointFlags, InKernel, PathManager};
+use crate::connection::{AddressPair, Role};
 
-/// Pairs to join as soon as the connection is fully established, `first` being open already. `pairs` are the pairs
-/// that routing can connect.
-pub(super) fn joins_at_start(
-    manager: PathManager,
-    first: AddressPair,
-    pairs: &[AddressPair],
-) -> Vec<AddressPair> {
-    match manager {
-        PathManager::PerPath { subflows } => {
-            let mut joins = vec![first; subflows.saturating_sub(1) as usize];
-            let mut seen = vec![first.local];
-            for pair in pairs {
-                if seen.contains(&pair.local) {
-                    continue;
-                }
-                seen.push(pair.local);
-                // Prefer the remote interface with the same number: the other end of the same path.
-                let same = AddressPair { local: pair.local, remote: pair.local };
-                let chosen = if pairs.contains(&same) { same } else { *pair };
-                joins.extend(std::iter::repeat_n(chosen, subflows as usize));
+/// What one end knows of the addresses of both.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AddressBook {
+    /// Every pair that routing can connect.
+    pairs: Vec<AddressPair>,
+    /// Addresses that the peer has announced: `(ID, address)`, in order.
+    announced: Vec<(u8, u8)>,
+    /// Addresses of this end and of the peer that are not there.
+    gone: [Vec<u8>; 2],
+    /// How often an address of this end has come back: `(address, times)`.
+    returns: Vec<(u8, u8)>,
+    /// Addresses of this end whose subflows are backups.
+    backups: Vec<u8>,
+}
+
+/// Positions in `AddressBook::gone`.
+const HERE: usize = 0;
+const THERE: usize = 1;
+
+impl AddressBook {
+    pub(super) fn new(pairs: Vec<AddressPair>, gone: [Vec<u8>; 2], manager: &PathManager) -> Self {
+        let backups = endpoints(manager).filter(|e| e.flags.backup).map(|e| e.address).collect();
+        Self { pairs, gone, backups, ..Self::default() }
+    }
+
+    /// True if this end has the address; `None`, the host's own address, never leaves.
+    pub(super) fn is_here(&self, address: Option<u8>) -> bool {
+        address.is_none_or(|a| !self.gone[HERE].contains(&a))
+    }
+
+    fn is_usable(&self, pair: AddressPair) -> bool {
+        self.is_here(pair.local) && pair.remote.is_none_or(|a| !self.gone[THERE].contains(&a))
+    }
+
+    /// Address ID: a new one each time the address returns, so that a late REMOVE_ADDR does not hit what is new.
+    pub(super) fn id_of(&self, address: u8) -> u8 {
+        let returns = self.returns.iter().find(|(a, _)| *a == address).map_or(0, |(_, n)| *n);
+        address.wrapping_add(returns.wrapping_mul(64))
+    }
+
+    pub(super) fn is_backup(&self, address: Option<u8>) -> bool {
+        address.is_some_and(|a| self.backups.contains(&a))
+    }
+
+    pub(super) fn set_backup(&mut self, address: u8, backup: bool) {
+        self.backups.retain(|a| *a != address);
+        if backup {
+            self.backups.push(address);
+        }
+    }
+
+    /// An address of this end leaves. False if it was not there.
+    pub(super) fn leave(&mut self, address: u8) -> bool {
+        let there = self.is_here(Some(address));
+        if there {
+            self.gone[HERE].push(address);
+        }
+        there
+    }
+
+    /// An address of this end comes (back). False if it was there.
+    pub(super) fn join(&mut self, address: u8) -> bool {
+        let known = self.gone[HERE].len();
+        self.gone[HERE].retain(|a| *a != address);
+        let new = self.gone[HERE].len() < known;
+        if new {
+            match self.returns.iter_mut().find(|(a, _)| *a == address) {
+                Some((_, times)) => *times += 1,
+                None => self.returns.push((address, 1)),
             }
-            joins
         }
-        PathManager::FullMesh { subflows } => {
-            let mut joins = vec![first; subflows.saturating_sub(1) as usize];
-            let known = pairs.iter().filter(|p| p.remote == first.remote && **p != first);
-            joins.extend(known.flat_map(|p| std::iter::repeat_n(*p, subflows as usize)));
-            joins
+        new
+    }
+
+    /// The peer announces an address; `accepted` at most are used.
+    pub(super) fn peer_announces(&mut self, id: u8, address: u8, accepted: usize) {
+        self.gone[THERE].retain(|a| *a != address);
+        if self.announced.len() < accepted && !self.announced.iter().any(|(_, a)| *a == address) {
+            self.announced.push((id, address));
         }
-        PathManager::NdiffPorts { subflows } => vec![first; subflows.saturating_sub(1) as usize],
+    }
+
+    /// The peer uses this address.
+    pub(super) fn peer_uses(&mut self, address: Option<u8>) {
+        self.gone[THERE].retain(|a| Some(*a) != address);
+    }
+
+    /// The peer withdraws an address; `still_used`: another subflow uses it under a newer ID.
+    pub(super) fn peer_withdraws(&mut self, id: u8, address: u8, still_used: bool) {
+        self.announced.retain(|(i, _)| *i != id);
+        let announced_anew = self.announced.iter().any(|(_, a)| *a == address);
+        if !still_used && !announced_anew && !self.gone[THERE].contains(&address) {
+            self.gone[THERE].push(address);
+        }
+    }
+
+    /// The pairs that should have subflows, the first one included, in the order of opening.
+    pub(super) fn wanted(&self, manager: &PathManager, first: AddressPair) -> Vec<AddressPair> {
+        let mut wanted = match manager {
+            PathManager::Passive => Vec::new(),
+            PathManager::NdiffPorts { subflows } => vec![first; *subflows as usize],
+            PathManager::PerPath { subflows } => repeat(self.per_path(first), *subflows),
+            PathManager::FullMesh { subflows } => repeat(self.full_mesh(first), *subflows),
+            PathManager::InKernel(kernel) => self.in_kernel(kernel, first),
+        };
+        wanted.retain(|pair| self.is_usable(*pair));
+        wanted
+    }
+
+    fn per_path(&self, first: AddressPair) -> Vec<AddressPair> {
+        let mut wanted = vec![first];
+        for pair in &self.pairs {
+            if !wanted.iter().any(|known| known.local == pair.local) {
+                wanted.extend(self.opposite(pair.local));
+            }
+        }
+        wanted
+    }
+
+    /// The pair of a local address with the remote interface of the same number, the other end of the same path, or
+    /// else with the first that it can reach.
+    fn opposite(&self, local: Option<u8>) -> Option<AddressPair> {
+        let same = AddressPair { local, remote: local };
+        let there = |pair: &&AddressPair| pair.local == local && self.is_usable(**pair);
+        let reachable = |pair: &&AddressPair| pair.local == local;
+        if self.pairs.contains(&same) && self.is_usable(same) {
+            return Some(same);
+        }
+        self.pairs.iter().find(there).or_else(|| self.pairs.iter().find(reachable)).copied()
+    }
+
+    fn full_mesh(&self, first: AddressPair) -> Vec<AddressPair> {
+        let mut wanted = vec![first];
+        let to = |remote: Option<u8>| self.pairs.iter().filter(move |p| p.remote == remote && **p != first);
+        wanted.extend(to(first.remote));
+        for (_, address) in self.announced.iter().filter(|(_, a)| Some(*a) != first.remote) {
+            wanted.extend(to(Some(*address)));
+        }
+        wanted
+    }
+
+    fn in_kernel(&self, kernel: &InKernel, first: AddressPair) -> Vec<AddressPair> {
+        let mut wanted = Vec::new();
+        let with = |flag: fn(&EndpointFlags) -> bool| kernel.endpoints.iter().filter(move |e| flag(&e.flags));
+        let mut add = |pair: AddressPair| {
+            if !wanted.contains(&pair) {
+                wanted.push(pair);
+            }
+        };
+        for endpoint in with(|flags| flags.subflow) {
+            let local = Some(endpoint.address);
+            let to_first = AddressPair { local, remote: first.remote };
+            if local == first.local {
+                add(first);
+                continue;
+            }
+            // On disjoint paths the peer's initial address cannot be reached from another path: its address on that
+            // path stands for it.
+            let pair = if self.pairs.contains(&to_first) { Some(to_first) } else { self.opposite(local) };
+            pair.into_iter().for_each(&mut add);
+        }
+        for (_, address) in &self.announced {
+            let reached = |local: u8| {
+                let pair = AddressPair { local: Some(local), remote: Some(*address) };
+                self.pairs.contains(&pair).then_some(pair)
+            };
+            let meshed: Vec<_> =
+                with(|f| f.subflow && f.fullmesh).filter_map(|e| reached(e.address)).collect();
+            if !meshed.is_empty() {
+                meshed.into_iter().for_each(&mut add);
+                continue;
+            }
+            let routed = || self.pairs.iter().find(|p| p.remote == Some(*address) && self.is_usable(**p));
+            let laminar = with(|flags| flags.laminar).find_map(|e| reached(e.address));
+            laminar.or_else(|| routed().copied()).into_iter().for_each(&mut add);
+        }
+        wanted
+    }
+
+    /// Own addresses that are announced as soon as joins are allowed: all but the one that the peer knows.
+    pub(super) fn to_announce(&self, manager: &PathManager, role: Role, first: AddressPair) -> Vec<u8> {
+        let mut addresses: Vec<u8> = match manager {
+            PathManager::FullMesh { .. } if role == Role::Server => {
+                self.pairs.iter().filter_map(|p| p.local).collect()
+            }
+            PathManager::InKernel(_) => {
+                endpoints(manager).filter(|e| e.flags.signal).map(|e| e.address).collect()
+            }
+            _ => Vec::new(),
+        };
+        addresses.retain(|a| Some(*a) != first.local && self.is_here(Some(*a)));
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
     }
 }
 
-/// Pairs to join when the peer announces its address `remote`.
-pub(super) fn joins_on_announcement(
-    manager: PathManager,
-    remote: u8,
-    pairs: &[AddressPair],
-) -> Vec<AddressPair> {
-    let PathManager::FullMesh { subflows } = manager else { return Vec::new() };
-    let reachable = pairs.iter().filter(|p| p.remote == Some(remote));
-    reachable.flat_map(|p| std::iter::repeat_n(*p, subflows as usize)).collect()
+fn repeat(pairs: Vec<AddressPair>, times: u32) -> Vec<AddressPair> {
+    pairs.into_iter().flat_map(|pair| std::iter::repeat_n(pair, times as usize)).collect()
 }
 
-/// Own addresses that a server announces: all but the one that the client knows already.
-pub(super) fn addresses_to_announce(
-    manager: PathManager,
-    first: AddressPair,
-    pairs: &[AddressPair],
-) -> Vec<u8> {
-    let PathManager::FullMesh { .. } = manager else { return Vec::new() };
-    let mut addresses: Vec<u8> =
-        pairs.iter().filter_map(|p| p.local).filter(|l| Some(*l) != first.local).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
-    addresses
+fn endpoints(manager: &PathManager) -> impl Iterator<Item = &Endpoint> {
+    let list = match manager {
+        PathManager::InKernel(kernel) => kernel.endpoints.as_slice(),
+        _ => &[],
+    };
+    list.iter()
+}
+
+impl PathManager {
+    /// Subflows beside the first one that may live at once.
+    pub(super) fn further_subflows(&self) -> usize {
+        match self {
+            Self::InKernel(kernel) => kernel.subflows as usize,
+            _ => usize::MAX,
+        }
+    }
+
+    /// Announced addresses that are used.
+    pub(super) fn accepted_addresses(&self) -> usize {
+        match self {
+            Self::InKernel(kernel) => kernel.add_addr_accepted as usize,
+            _ => usize::MAX,
+        }
+    }
+
+    /// True if a server tells the client about an address that comes (back).
+    pub(super) fn announces_return(&self, address: u8) -> bool {
+        match self {
+            Self::Passive | Self::NdiffPorts { .. } => false,
+            Self::PerPath { .. } | Self::FullMesh { .. } => true,
+            Self::InKernel(_) => endpoints(self).any(|e| e.address == address && e.flags.signal),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -76,27 +258,112 @@ mod tests {
         list.iter().map(|(l, r)| pair(*l, *r)).collect()
     }
 
+    fn book(list: &[(u8, u8)], manager: &PathManager) -> AddressBook {
+        AddressBook::new(pairs(list), [Vec::new(), Vec::new()], manager)
+    }
+
     #[test]
-    fn per_path_opens_each_path_once() {
-        let joins = joins_at_start(PathManager::PerPath { subflows: 1 }, pair(0, 0), &pairs(&DISJOINT));
-        assert_eq!(joins, pairs(&[(1, 1), (2, 2)]));
-        let joins = joins_at_start(PathManager::PerPath { subflows: 2 }, pair(0, 0), &pairs(&MESH));
-        assert_eq!(joins, pairs(&[(0, 0), (1, 1), (1, 1)]));
+    fn per_path_wants_each_path_once() {
+        let one = PathManager::PerPath { subflows: 1 };
+        assert_eq!(book(&DISJOINT, &one).wanted(&one, pair(0, 0)), pairs(&DISJOINT));
+        let two = PathManager::PerPath { subflows: 2 };
+        let wanted = book(&MESH, &two).wanted(&two, pair(0, 0));
+        assert_eq!(wanted, pairs(&[(0, 0), (0, 0), (1, 1), (1, 1)]));
     }
 
     #[test]
     fn full_mesh_waits_for_announcements() {
         let manager = PathManager::FullMesh { subflows: 1 };
-        assert_eq!(joins_at_start(manager, pair(0, 0), &pairs(&MESH)), pairs(&[(1, 0)]));
-        assert_eq!(joins_on_announcement(manager, 1, &pairs(&MESH)), pairs(&[(0, 1), (1, 1)]));
-        assert_eq!(joins_at_start(manager, pair(0, 0), &pairs(&DISJOINT)), []);
-        assert_eq!(addresses_to_announce(manager, pair(0, 0), &pairs(&MESH)), [1]);
+        let mut book = book(&MESH, &manager);
+        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0)]));
+        assert_eq!(book.to_announce(&manager, Role::Server, pair(0, 0)), [1]);
+        assert_eq!(book.to_announce(&manager, Role::Client, pair(0, 0)), []);
+        book.peer_announces(1, 1, usize::MAX);
+        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0), (0, 1), (1, 1)]));
     }
 
     #[test]
-    fn ndiffports_repeats_the_first_pair() {
+    fn the_others_want_little() {
         let anywhere = AddressPair { local: None, remote: None };
-        let joins = joins_at_start(PathManager::NdiffPorts { subflows: 3 }, anywhere, &pairs(&MESH));
-        assert_eq!(joins, [anywhere; 2]);
+        let manager = PathManager::NdiffPorts { subflows: 3 };
+        assert_eq!(book(&MESH, &manager).wanted(&manager, anywhere), [anywhere; 3]);
+        assert_eq!(book(&MESH, &PathManager::Passive).wanted(&PathManager::Passive, pair(0, 0)), []);
+    }
+
+    fn endpoint(address: u8, flags: &str) -> Endpoint {
+        let has = |flag: &str| flags.split(' ').any(|f| f == flag);
+        let flags = EndpointFlags {
+            subflow: has("subflow"),
+            signal: has("signal"),
+            backup: has("backup"),
+            fullmesh: has("fullmesh"),
+            laminar: has("laminar"),
+        };
+        Endpoint { address, flags }
+    }
+
+    fn kernel(endpoints: Vec<Endpoint>) -> PathManager {
+        PathManager::InKernel(InKernel { subflows: 2, add_addr_accepted: 2, endpoints })
+    }
+
+    /// Two `subflow` endpoints, one of them the initial address: one join.
+    #[test]
+    fn subflow_endpoints_join_the_initial_address() {
+        let manager = kernel(vec![endpoint(0, "subflow"), endpoint(1, "subflow")]);
+        assert_eq!(book(&MESH, &manager).wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0)]));
+        let disjoint = book(&DISJOINT, &manager);
+        assert_eq!(disjoint.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 1)]), "its stand-in");
+    }
+
+    #[test]
+    fn announced_addresses_are_joined_from_where_the_flags_say() {
+        let joins = |flags: &[(u8, &str)]| {
+            let manager = kernel(flags.iter().map(|(a, f)| endpoint(*a, f)).collect());
+            let mut book = book(&MESH, &manager);
+            book.peer_announces(1, 1, 2);
+            book.wanted(&manager, pair(0, 0))
+        };
+        assert_eq!(joins(&[]), pairs(&[(0, 1)]), "routing decides");
+        assert_eq!(joins(&[(1, "laminar")]), pairs(&[(1, 1)]));
+        let meshed = joins(&[(0, "subflow fullmesh"), (1, "subflow fullmesh")]);
+        assert_eq!(meshed, pairs(&[(0, 0), (1, 0), (0, 1), (1, 1)]));
+    }
+
+    #[test]
+    fn only_so_many_announcements_are_accepted() {
+        let manager = kernel(Vec::new());
+        let mut book = book(&MESH, &manager);
+        book.peer_announces(1, 1, 0);
+        assert_eq!(book.wanted(&manager, pair(0, 0)), []);
+        book.peer_announces(1, 1, 1);
+        book.peer_announces(0, 0, 1);
+        assert_eq!(book.announced, [(1, 1)]);
+        book.peer_withdraws(1, 1, false);
+        book.peer_announces(0, 0, 1);
+        assert_eq!(book.announced, [(0, 0)], "room again");
+    }
+
+    #[test]
+    fn what_has_left_is_not_wanted_until_it_returns() {
+        let manager = PathManager::PerPath { subflows: 1 };
+        let mut book = book(&DISJOINT, &manager);
+        assert!(book.leave(1) && !book.leave(1));
+        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (2, 2)]));
+        assert_eq!(book.id_of(1), 1);
+        assert!(book.join(1) && !book.join(1));
+        assert_eq!(book.id_of(1), 65, "a new ID");
+        book.peer_withdraws(2, 2, false);
+        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 1)]));
+        book.peer_announces(66, 2, usize::MAX);
+        book.peer_withdraws(2, 2, false);
+        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&DISJOINT), "the withdrawal came late");
+    }
+
+    #[test]
+    fn signal_endpoints_are_announced() {
+        let manager = kernel(vec![endpoint(0, "signal"), endpoint(1, "signal"), endpoint(2, "subflow")]);
+        let book = book(&DISJOINT, &manager);
+        assert_eq!(book.to_announce(&manager, Role::Server, pair(0, 0)), [1]);
+        assert!(manager.announces_return(1) && !manager.announces_return(2));
     }
 }

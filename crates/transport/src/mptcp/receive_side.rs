@@ -1,6 +1,8 @@
 //! The receiving side of the data sequence space: connection-level reassembly, and the mappings of data that is
 //! out of order on its subflow.
 
+use std::collections::VecDeque;
+
 use crate::tcp::ranges::{Range, RangeSet};
 
 /// Connection-level reassembly.
@@ -74,7 +76,7 @@ struct Mapping {
 
 /// Mappings of one subflow, ascending; empty while the subflow is in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Mappings(Vec<Mapping>);
+pub(super) struct Mappings(VecDeque<Mapping>);
 
 impl Mappings {
     pub(super) fn is_empty(&self) -> bool {
@@ -100,16 +102,15 @@ impl Mappings {
 
     /// The subflow is in order up to `next`: hands out what that covers, as data ranges.
     pub(super) fn take_below(&mut self, next: u64, mut deliver: impl FnMut(Range)) {
-        let covered = self.0.partition_point(|m| m.seq < next);
-        for i in 0..covered {
-            let mapping = &mut self.0[i];
-            let len = mapping.len.min(next - mapping.seq);
-            deliver(Range::new(mapping.dsn, mapping.dsn + len));
-            mapping.seq += len;
-            mapping.dsn += len;
-            mapping.len -= len;
+        while let Some(first) = self.0.front_mut().filter(|m| m.seq < next) {
+            let len = first.len.min(next - first.seq);
+            deliver(Range::new(first.dsn, first.dsn + len));
+            if len < first.len {
+                *first = Mapping { seq: first.seq + len, len: first.len - len, dsn: first.dsn + len };
+                break;
+            }
+            self.0.pop_front();
         }
-        self.0.retain(|m| m.len > 0);
     }
 }
 

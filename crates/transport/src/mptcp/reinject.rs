@@ -27,7 +27,6 @@ impl ReinjectQueue {
         self.items.front()
     }
 
-    #[cfg(test)]
     pub(super) fn items(&self) -> impl Iterator<Item = &Reinjection> {
         self.items.iter()
     }
@@ -73,13 +72,46 @@ impl ReinjectQueue {
 
     /// Takes up to `len` bytes from the front.
     pub(super) fn take(&mut self, len: u64) -> Option<(u64, u64)> {
-        let first = self.items.front_mut()?;
-        let (start, len) = (first.start, len.min(first.end - first.start));
-        first.start += len;
-        if first.start == first.end {
-            self.items.pop_front();
+        self.take_at(0, len)
+    }
+
+    /// Takes up to `len` bytes from the beginning of the `n`-th stretch.
+    pub(super) fn take_at(&mut self, n: usize, len: u64) -> Option<(u64, u64)> {
+        let item = self.items.get_mut(n)?;
+        let (start, len) = (item.start, len.min(item.end - item.start));
+        item.start += len;
+        if item.start == item.end {
+            self.items.remove(n);
         }
         Some((start, len))
+    }
+
+    /// Notes that the subflows in `carried` carry what is queued of `start..end`; nothing is added.
+    pub(super) fn note_carriers(&mut self, start: u64, end: u64, carried: u64) {
+        let mut i = self.items.partition_point(|r| r.end <= start);
+        while let Some(item) = self.items.get_mut(i).filter(|r| r.start < end) {
+            let whole = *item;
+            if whole.carried & carried != carried {
+                // The parts outside keep their history.
+                item.start = whole.start.max(start);
+                item.end = whole.end.min(end);
+                item.carried |= carried;
+                let (inner_start, inner_end) = (item.start, item.end);
+                if inner_end < whole.end {
+                    self.items.insert(i + 1, Reinjection { start: inner_end, ..whole });
+                }
+                if whole.start < inner_start {
+                    self.items.insert(i, Reinjection { end: inner_start, ..whole });
+                    i += 1;
+                }
+            }
+            i += 1;
+        }
+    }
+
+    /// Forgets the stretches that `done` says are looked after.
+    pub(super) fn forget(&mut self, done: impl Fn(&Reinjection) -> bool) {
+        self.items.retain(|item| !done(item));
     }
 }
 
@@ -99,6 +131,31 @@ mod tests {
         }
         let items: Vec<_> = queue.items().copied().collect();
         assert_eq!(items, [Reinjection { start: 5, end: 11, carried: 0b10 }]);
+    }
+
+    #[test]
+    fn carriers_are_noted_where_they_overlap() {
+        let mut queue = ReinjectQueue::default();
+        queue.insert(100, 400, 0b001);
+        queue.insert(500, 600, 0b001);
+        queue.note_carriers(200, 300, 0b010);
+        queue.note_carriers(250, 550, 0b100);
+        let items: Vec<_> = queue.items().map(|r| (r.start, r.end, r.carried)).collect();
+        assert_eq!(
+            items,
+            [
+                (100, 200, 0b001),
+                (200, 250, 0b011),
+                (250, 300, 0b111),
+                (300, 400, 0b101),
+                (500, 550, 0b101),
+                (550, 600, 0b001)
+            ]
+        );
+        assert_eq!(queue.take_at(2, 20), Some((250, 20)));
+        queue.forget(|r| r.carried & 0b100 != 0);
+        let items: Vec<_> = queue.items().map(|r| (r.start, r.end)).collect();
+        assert_eq!(items, [(100, 200), (200, 250), (550, 600)]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it.
 
-use schedulers::SubflowView;
-use units::{Bytes, Nanos, SimTime};
+use schedulers::{Needs, SubflowView};
+use units::{Bytes, SimTime};
 
 use super::keys::Nonce;
 use super::receive_side::Mappings;
 use crate::connection::AddressPair;
+use crate::segment::ResetReason;
 use crate::tcp::endpoint::Endpoint;
 
 /// How far the subflow has come.
@@ -42,9 +43,27 @@ pub(super) struct Subflow {
     pub reinjected_since: bool,
     /// Mappings of data that is out of order here.
     pub mappings: Mappings,
-    /// Payload bytes given to it by reinjection.
+    /// Payload bytes given to it that another subflow was given before.
     pub reinjected_bytes: u64,
+    /// B, as this end has told the peer and as the peer has told this end: only for when no other is usable.
+    pub backup: [bool; 2],
+    /// ID of the peer's address; `None` for the first subflow and where the peer has not said.
+    pub remote_id: Option<u8>,
+    /// It has died, and what it held out of order is forgotten.
+    pub buried: bool,
+    /// Its address has left: it does not count among the subflows that were opened.
+    pub left: bool,
+    /// What its RST says.
+    pub reset: Option<ResetReason>,
+    /// It was reset because of what the peer sent: what still comes is answered with another RST.
+    pub refused: bool,
+    /// Where it goes on if every subflow carries everything.
+    pub next_copy: u64,
 }
+
+/// Positions in `Subflow::backup`.
+pub(super) const TOLD: usize = 0;
+pub(super) const ASKED: usize = 1;
 
 impl Subflow {
     pub(super) fn new(pair: AddressPair, endpoint: Endpoint, join: Join) -> Self {
@@ -56,7 +75,26 @@ impl Subflow {
             reinjected_since: false,
             mappings: Mappings::default(),
             reinjected_bytes: 0,
+            backup: [false; 2],
+            remote_id: None,
+            buried: false,
+            left: false,
+            reset: None,
+            refused: false,
+            next_copy: 0,
         }
+    }
+
+    /// Ends it with a RST, because of what the peer has sent.
+    pub(super) fn refuse(&mut self, why: &'static str, reason: ResetReason) {
+        self.endpoint.abort(why);
+        self.reset = Some(reason);
+        self.refused = true;
+    }
+
+    /// It has not died.
+    pub(super) fn is_alive(&self) -> bool {
+        self.endpoint.death().is_none()
     }
 
     /// Established and joined as far as this end needs for sending data.
@@ -69,41 +107,31 @@ impl Subflow {
         self.may_send() && !self.potentially_failed
     }
 
-    /// What the scheduler sees; room for `quantum` bytes makes it available.
-    pub(super) fn view(&self, quantum: u64) -> SubflowView {
+    /// Brings what the scheduler sees up to date, in place; room for `quantum` bytes makes it available. `needs`: for a
+    /// scheduler that looks at more than most.
+    pub(super) fn show(&self, view: &mut SubflowView, quantum: u64, needs: Option<Needs>) {
         let sender = self.endpoint.sender();
-        let usable = self.usable();
-        SubflowView {
-            srtt: sender.rtt().srtt(),
-            min_rtt: sender.rtt().min(),
-            rttvar: sender.rtt().rttvar(),
-            cwnd: sender.cwnd(),
-            ssthresh: sender.ssthresh(),
-            inflight: Bytes(sender.pipe()),
-            unsent: Bytes(sender.unsent()),
-            mss: Bytes(sender.mss()),
-            usable,
-            available: usable && sender.has_room_for(quantum),
-            backup: false,
-            carried: false,
+        view.srtt = sender.rtt().srtt();
+        view.min_rtt = sender.rtt().min();
+        view.rttvar = sender.rtt().rttvar();
+        view.cwnd = sender.cwnd();
+        view.ssthresh = sender.ssthresh();
+        view.inflight = Bytes(sender.pipe());
+        view.unsent = Bytes(sender.unsent());
+        view.mss = Bytes(sender.mss());
+        view.usable = self.usable();
+        view.available = view.usable && sender.has_room_for(quantum);
+        // As Linux since 6.11: what an end has marked as a backup it does not use lightly itself.
+        view.backup = self.backup[TOLD] || self.backup[ASKED];
+        view.carried = false;
+        if let Some(needs) = needs {
+            view.latest_rtt = view.srtt.map(|_| sender.rtt().latest());
+            view.held = Bytes(sender.unacked());
+            view.send_window = sender.send_window();
+            view.pacing_rate = if needs.pacing { sender.pacing_rate_estimate() } else { None };
+            view.open = sender.is_open();
         }
     }
-
-    /// The view of a subflow that does not exist.
-    pub(super) const ABSENT: SubflowView = SubflowView {
-        srtt: None,
-        min_rtt: None,
-        rttvar: Nanos::ZERO,
-        cwnd: Bytes::ZERO,
-        ssthresh: Bytes::ZERO,
-        inflight: Bytes::ZERO,
-        unsent: Bytes::ZERO,
-        mss: Bytes::ZERO,
-        usable: false,
-        available: false,
-        backup: false,
-        carried: false,
-    };
 
     /// Its next deadline.
     pub(super) fn next_deadline(&self) -> SimTime {

@@ -77,6 +77,11 @@ impl AdvertisedWindow {
         next.saturating_add(free.min(cap)).max(self.right)
     }
 
+    /// The right edge as advertised.
+    pub fn right(&self) -> u64 {
+        self.right
+    }
+
     /// Window to advertise from `next`, with `free` bytes of a buffer of `size`.
     pub fn offer(&mut self, config: &TcpConfig, next: u64, free: u64, size: u64) -> Bytes {
         let wanted = self.wanted(config, next, free);

@@ -1,6 +1,7 @@
 //! Plain TCP: an endpoint between two byte streams.
 //!
-//! Applications are one-way here: when the peer has finished and everything is read, this end finishes too.
+//! When the peer has finished and everything is read, this end finishes too, unless it is held open: then closing is
+//! the application's business.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::endpoint::{Endpoint, Offer};
 use super::sender::single_path;
 use crate::config::TcpConfig;
 use crate::connection::{Role, Setup};
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 use crate::wire_size::{sack_room, wire_size};
 
 /// One end of a plain TCP connection.
@@ -23,6 +24,10 @@ pub struct TcpConnection {
     buffer: ReceiveBuffer,
     window: AdvertisedWindow,
     read: u64,
+    held_open: bool,
+    /// Bytes accepted beyond the advertised window, and those thrown away because the buffer had no room.
+    beyond_window: u64,
+    overflow: u64,
     sack_blocks: [usize; 2],
     role: Role,
 }
@@ -37,6 +42,9 @@ impl TcpConnection {
             buffer: ReceiveBuffer::new(&config),
             window: AdvertisedWindow::default(),
             read: 0,
+            held_open: false,
+            beyond_window: 0,
+            overflow: 0,
             sack_blocks: sack_room(&config, None),
             config,
             role: setup.role,
@@ -51,6 +59,16 @@ impl TcpConnection {
     /// The application appends to the stream.
     pub fn write(&mut self, bytes: u64) {
         self.endpoint.sender_mut().give(0, bytes);
+    }
+
+    /// The address that it uses is gone.
+    pub fn lose_address(&mut self) {
+        self.endpoint.vanish("its address has left");
+    }
+
+    /// The peer gets a RST.
+    pub fn abort(&mut self) {
+        self.endpoint.abort("aborted by the application");
     }
 
     /// No more data.
@@ -90,9 +108,18 @@ impl TcpConnection {
         self.follow_the_peer();
     }
 
-    /// The other direction carries nothing more once the peer has finished.
+    /// This end closes only when told to.
+    pub fn hold_open(&mut self) {
+        self.held_open = true;
+    }
+
+    /// The peer has closed and everything is read.
+    pub fn peer_finished(&self) -> bool {
+        self.endpoint.receiver().finished() && self.readable() == 0
+    }
+
     fn follow_the_peer(&mut self) {
-        if self.endpoint.receiver().finished() && self.readable() == 0 {
+        if !self.held_open && self.peer_finished() {
             self.endpoint.sender_mut().finish();
         }
     }
@@ -105,8 +132,43 @@ impl TcpConnection {
     /// Takes in a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
         let view = self.view();
-        self.endpoint.on_segment(now, segment, single_path(&view));
+        let end = segment.seq + u64::from(segment.len);
+        if end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
+            self.on_segment_beyond(now, segment);
+        } else {
+            self.endpoint.on_segment(now, segment, single_path(&view));
+        }
         self.follow_the_peer();
+    }
+
+    /// The peer did not keep to the window: what the buffer can hold is taken, what it cannot is cut off and answered
+    /// like any segment that is not acceptable (RFC 9293 section 3.10.7.4).
+    fn on_segment_beyond(&mut self, now: SimTime, segment: &Segment) {
+        let view = self.view();
+        let right = self.window.right();
+        let end = segment.seq + u64::from(segment.len);
+        let kept_end = end.min(1 + self.read + self.buffer.size()).max(segment.seq);
+        let cut = end - kept_end;
+        let flags = Flags { fin: segment.flags.fin && cut == 0, ..segment.flags };
+        let kept = Segment { len: (kept_end - segment.seq) as u32, flags, ..*segment };
+        let before = self.received();
+        self.endpoint.on_segment(now, &kept, single_path(&view));
+        let beyond = kept_end.saturating_sub(segment.seq.max(right));
+        self.beyond_window += beyond.min(self.received() - before);
+        if cut > 0 {
+            self.overflow += cut;
+            self.endpoint.acknowledge_now();
+        }
+    }
+
+    /// Bytes received for the first time.
+    fn received(&self) -> u64 {
+        self.delivered() + self.endpoint.receiver().out_of_order()
+    }
+
+    /// Bytes accepted beyond the advertised window, and bytes that found no room in the buffer.
+    pub fn beyond_window(&self) -> (u64, u64) {
+        (self.beyond_window, self.overflow)
     }
 
     /// Acts on what is due.

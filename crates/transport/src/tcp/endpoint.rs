@@ -13,10 +13,12 @@ use std::sync::Arc;
 use congestion::{CongestionControl, PathView, Paths};
 use units::{Bytes, Nanos, SimTime};
 
+use super::ecn::EcnState;
 use super::receiver::{Arrival, Receiver};
 use super::sender::{Expired, Sender, SenderState, Transmission};
-use crate::config::TcpConfig;
-use crate::segment::{Dss, Flags, MptcpOption, Segment, SubflowId, Timestamps};
+use super::space::{Reports, SnackReporter, StpReporter};
+use crate::config::{LossMeans, RecoveryKind, TcpConfig};
+use crate::segment::{Dss, Ecn, Flags, MptcpOption, Segment, Signal, SubflowId, Timestamps};
 
 /// Connection state, as far as it is not told by the sender and the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,7 @@ pub struct Endpoint {
     state: State,
     sender: Sender,
     receiver: Receiver,
+    ecn: EcnState,
     /// SYN or SYN/ACK retransmission.
     syn_deadline: SimTime,
     syn_tries: u32,
@@ -71,6 +74,17 @@ pub struct Endpoint {
     established_at: Option<SimTime>,
     /// Round-trip time as the data receiver sees it, from echoed timestamps.
     receive_rtt: Option<Nanos>,
+    /// The peer's SYN has shown the capabilities of SCPS-TP, and this end has them too.
+    scps: bool,
+}
+
+/// STP needs no negotiation; SCPS-TP starts to report when both ends have shown that they can.
+fn new_receiver(config: &TcpConfig) -> Receiver {
+    let mut receiver = Receiver::new(config.ack, config.sack);
+    if config.recovery == RecoveryKind::Stp {
+        receiver.report_by(Reports::Stp(StpReporter::default()));
+    }
+    receiver
 }
 
 impl Endpoint {
@@ -84,7 +98,8 @@ impl Endpoint {
     ) -> Self {
         Self {
             sender: Sender::new(Arc::clone(&config), mss, congestion, mapped),
-            receiver: Receiver::new(config.ack, config.sack),
+            receiver: new_receiver(&config),
+            ecn: EcnState::new(config.ecn),
             config,
             subflow,
             state: State::Idle,
@@ -97,6 +112,7 @@ impl Endpoint {
             probe_window: false,
             established_at: None,
             receive_rtt: None,
+            scps: false,
         }
     }
 
@@ -113,6 +129,22 @@ impl Endpoint {
         self.state = State::Dead(why);
     }
 
+    /// Another sender, before anything was given to the first one.
+    pub fn replace_sender(&mut self, mss: Bytes, congestion: Box<dyn CongestionControl>) {
+        debug_assert!(self.established_at.is_none(), "the sender is in use");
+        self.sender = Sender::new(Arc::clone(&self.config), mss, congestion, true);
+    }
+
+    /// Is gone without a word: its address has left, or the peer's.
+    pub fn vanish(&mut self, why: &'static str) {
+        self.state = State::Dead(why);
+    }
+
+    /// Dead already, it says so once more.
+    pub fn reset_again(&mut self) {
+        self.send_reset = matches!(self.state, State::Dead(_));
+    }
+
     /// Takes in a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, paths: Paths<'_>) -> Input {
         if segment.flags.rst {
@@ -124,6 +156,8 @@ impl Endpoint {
             State::Dead(_) => return input,
             State::Idle if segment.flags.syn => {
                 self.receiver.note_timestamp(segment);
+                self.ecn.on_syn(segment.flags);
+                self.scps = segment.signal == Signal::ScpsCapable && self.config.speaks_scps();
                 self.state = State::SynReceived;
                 self.send_syn = true;
                 return input;
@@ -135,6 +169,8 @@ impl Endpoint {
             }
             State::SynSent if segment.flags.syn && segment.flags.ack => {
                 self.receiver.note_timestamp(segment);
+                self.ecn.on_syn(segment.flags);
+                self.scps = segment.signal == Signal::ScpsCapable;
                 self.receiver.acknowledge_now();
                 self.establish(now, segment);
                 input.established = true;
@@ -159,7 +195,11 @@ impl Endpoint {
         let before = self.receiver.next();
         if segment.len > 0 || segment.flags.fin || segment.seq < before {
             self.measure_as_receiver(now, segment);
+            self.ecn.on_segment(segment);
             input.arrival = Some(self.receiver.on_segment(now, segment));
+        }
+        if let Signal::Poll { number } = segment.signal {
+            self.receiver.on_poll(number, segment.seq);
         }
         input
     }
@@ -167,7 +207,11 @@ impl Endpoint {
     fn measure_as_receiver(&mut self, now: SimTime, segment: &Segment) {
         let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
         let sample = now.since(echo);
-        self.receive_rtt = Some(self.receive_rtt.map_or(sample, |rtt| Nanos((7 * rtt.0 + sample.0) / 8)));
+        let rtt = self.receive_rtt.map_or(sample, |rtt| Nanos((7 * rtt.0 + sample.0) / 8));
+        self.receive_rtt = Some(rtt);
+        if self.receiver.wants_round_trip() {
+            self.receiver.note_round_trip(sample);
+        }
     }
 
     fn establish(&mut self, now: SimTime, segment: &Segment) {
@@ -180,6 +224,27 @@ impl Endpoint {
         let clean = (self.syn_tries == 0 && !self.syn_repeated).then_some(self.syn_sent_at);
         let rtt = echoed.or(clean).map(|sent_at| now.since(sent_at));
         self.sender.on_established(now, segment.window, rtt, self.syn_tries > 0);
+        if let Some(rtt) = rtt {
+            self.receiver.note_round_trip(rtt);
+        }
+        if matches!(self.config.recovery, RecoveryKind::Snack { .. }) {
+            self.agree_on_scps();
+        }
+    }
+
+    /// Both ends speak SCPS-TP, or it is TCP as RFC 6582 has it.
+    fn agree_on_scps(&mut self) {
+        if self.scps {
+            self.receiver.report_by(Reports::Snack(SnackReporter::new(self.config.mss.0)));
+            return;
+        }
+        let mut plain = TcpConfig::clone(&self.config);
+        plain.recovery = RecoveryKind::NewReno;
+        plain.loss_means = LossMeans::Congestion;
+        plain.ack.per_round_trip = 0;
+        self.config = Arc::new(plain);
+        self.sender.fall_back(Arc::clone(&self.config));
+        self.receiver.fall_back(self.config.ack);
     }
 
     /// Writes the next segment into `segment`, without window and wire size; call until `None`. In place, because
@@ -212,6 +277,10 @@ impl Endpoint {
         }
         self.header(now, 0, segment);
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
+        self.ecn.offer(passive, &mut segment.flags);
+        if self.scps || (!passive && matches!(self.config.recovery, RecoveryKind::Snack { .. })) {
+            segment.signal = Signal::ScpsCapable;
+        }
         segment.ack = u64::from(passive);
         segment.retransmission = self.syn_tries > 0;
         Some(())
@@ -222,6 +291,12 @@ impl Endpoint {
             && let Some(transmission) = self.sender.next(now)
         {
             self.data(now, transmission, offer, segment);
+            return Some(());
+        }
+        if let Some(number) = self.sender.take_poll(now) {
+            self.header(now, self.sender.nxt(), segment);
+            segment.flags = Flags { ack: true, ..Flags::default() };
+            segment.signal = Signal::Poll { number };
             return Some(());
         }
         if std::mem::take(&mut self.probe_window) {
@@ -239,7 +314,14 @@ impl Endpoint {
     fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, segment: &mut Segment) {
         self.header(now, transmission.seq, segment);
         self.receiver.acknowledge_into(offer.sack_blocks[0], &mut segment.sack);
-        segment.flags = Flags { ack: true, fin: transmission.fin, ..Flags::default() };
+        self.receiver.acknowledged_with_data(now);
+        let ece = self.ecn.echoes();
+        segment.flags = Flags { ack: true, fin: transmission.fin, ece, ..Flags::default() };
+        // Sections 6.1.2 and 6.1.5: new data alone may be marked, and says that the window was reduced.
+        if self.ecn.is_on() && transmission.len > 0 && !transmission.retransmission {
+            segment.ecn = Ecn::Ect0;
+            segment.flags.cwr = self.sender.take_window_reduced();
+        }
         segment.len = transmission.len;
         segment.retransmission = transmission.retransmission;
         if transmission.dsn > 0 {
@@ -251,7 +333,8 @@ impl Endpoint {
     fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer, segment: &mut Segment) {
         self.header(now, seq, segment);
         self.receiver.acknowledge_into(offer.sack_blocks[1], &mut segment.sack);
-        segment.flags = Flags { ack: true, ..Flags::default() };
+        self.receiver.report_into(now, segment);
+        segment.flags = Flags { ack: true, ece: self.ecn.echoes(), ..Flags::default() };
     }
 
     /// Fills in what all segments have; nothing of what `segment` held before remains.
@@ -267,6 +350,8 @@ impl Endpoint {
         segment.timestamps = self.config.timestamps.then_some(Timestamps { value: now, echo });
         segment.sack.clear();
         segment.mptcp = MptcpOption::None;
+        segment.ecn = Ecn::NotEct;
+        segment.signal = Signal::None;
         segment.retransmission = false;
     }
 
@@ -311,7 +396,10 @@ impl Endpoint {
 
     /// A pure acknowledgement leaves at once.
     pub fn acknowledge_now(&mut self) {
-        self.receiver.acknowledge_now();
+        // STP says the window when it is polled.
+        if self.config.recovery != RecoveryKind::Stp {
+            self.receiver.acknowledge_now();
+        }
     }
 
     /// The sending half.

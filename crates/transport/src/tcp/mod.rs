@@ -1,13 +1,16 @@
 //! TCP: one connection, or one subflow of an MPTCP connection.
 //!
-//! - `endpoint.rs`: handshake and close around a sender and a receiver;
-//! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`: the sending half;
+//! - `endpoint.rs`: handshake and close around a sender and a receiver; `ecn.rs`: congestion marks;
+//! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
 //! - `receiver.rs`: the receiving half; `ranges.rs`: sets of sequence numbers;
+//! - `space/`: what SCPS-TP and STP report instead of acknowledgements;
 //! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `connection.rs`: plain TCP with its two
 //!   byte streams.
 
 pub mod buffers;
 pub mod connection;
+pub mod delivery_rate;
+pub mod ecn;
 pub mod endpoint;
 pub mod prr;
 pub mod rack;
@@ -16,3 +19,4 @@ pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+pub mod space;

@@ -1,5 +1,7 @@
 //! Sets of sequence-number ranges: what has arrived out of order, what has been SACKed, what must be sent again.
 
+use std::collections::VecDeque;
+
 /// Sequence numbers `start..end`, `end` excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
@@ -31,11 +33,11 @@ impl Range {
     }
 }
 
-/// Disjoint, non-touching ranges in ascending order. Few ranges are the rule, so a sorted vector is both the
-/// smallest and the fastest form.
+/// Disjoint, non-touching ranges in ascending order. They come and go at the ends for the most part, and a burst of
+/// losses makes thousands of them: a deque takes from its front without moving the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
-    ranges: Vec<Range>,
+    ranges: VecDeque<Range>,
     bytes: u64,
 }
 
@@ -51,13 +53,13 @@ impl RangeSet {
     }
 
     /// The ranges, ascending.
-    pub fn as_slice(&self) -> &[Range] {
-        &self.ranges
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + ExactSizeIterator {
+        self.ranges.iter().copied()
     }
 
     /// Number after the highest one in the set, 0 if empty.
     pub fn end(&self) -> u64 {
-        self.ranges.last().map_or(0, |r| r.end)
+        self.ranges.back().map_or(0, |r| r.end)
     }
 
     /// The range that holds `point`.
@@ -78,7 +80,9 @@ impl RangeSet {
         }
         // All ranges that overlap or touch the new one become one.
         let first = self.ranges.partition_point(|r| r.end < range.start);
-        let last = first + self.ranges[first..].partition_point(|r| r.start <= range.end);
+        let touched = self.ranges.range(first..).take_while(|r| r.start <= range.end);
+        let (count, before) = touched.fold((0, 0), |(n, bytes), r| (n + 1, bytes + r.len()));
+        let last = first + count;
         if first == last {
             self.ranges.insert(first, range);
             self.bytes += range.len();
@@ -86,20 +90,25 @@ impl RangeSet {
         }
         let merged =
             Range::new(self.ranges[first].start.min(range.start), self.ranges[last - 1].end.max(range.end));
-        let before: u64 = self.ranges[first..last].iter().map(|r| r.len()).sum();
         self.ranges[first] = merged;
-        self.ranges.drain(first + 1..last);
+        if count > 1 {
+            self.ranges.drain(first + 1..last);
+        }
         self.bytes += merged.len() - before;
         merged.len() - before
     }
 
     /// Removes everything below `point`.
     pub fn remove_below(&mut self, point: u64) {
+        // Asked at every acknowledgement, and empty at most of them.
+        if self.ranges.is_empty() {
+            return;
+        }
         let gone = self.ranges.partition_point(|r| r.end <= point);
         if gone > 0 {
             self.bytes -= self.ranges.drain(..gone).map(Range::len).sum::<u64>();
         }
-        if let Some(first) = self.ranges.first_mut()
+        if let Some(first) = self.ranges.front_mut()
             && first.start < point
         {
             self.bytes -= point - first.start;
@@ -111,7 +120,7 @@ impl RangeSet {
     /// itself if the set does not hold it.
     pub fn take_from(&mut self, point: u64) -> u64 {
         self.remove_below(point);
-        let end = match self.ranges.first() {
+        let end = match self.ranges.front() {
             Some(first) if first.start == point => first.end,
             _ => return point,
         };
@@ -123,7 +132,7 @@ impl RangeSet {
     pub fn first_gap(&self, range: Range) -> Option<Range> {
         let mut from = range.start;
         let first = self.ranges.partition_point(|r| r.end <= range.start);
-        for known in self.ranges[first..].iter().take_while(|r| r.start < range.end) {
+        for known in self.ranges.range(first..).take_while(|r| r.start < range.end) {
             if known.start > from {
                 return Some(Range::new(from, known.start));
             }
@@ -173,7 +182,8 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(set.bytes(), model.iter().filter(|x| **x).count() as u64);
-                for pair in set.as_slice().windows(2) {
+                let ranges: Vec<Range> = set.iter().collect();
+                for pair in ranges.windows(2) {
                     prop_assert!(pair[0].end < pair[1].start);
                 }
                 for (n, member) in model.iter().enumerate() {

@@ -1,11 +1,15 @@
 //! The receiving half of a TCP connection or subflow: reassembly, SACK blocks, and when to acknowledge
 //! (RFC 9293, RFC 5681 section 4.2, RFC 2018, RFC 2883).
 
-use units::SimTime;
+use units::{Nanos, SimTime};
 
 use super::ranges::{Range, RangeSet};
+use super::space::Reports;
 use crate::config::AckConfig;
-use crate::segment::{SackBlocks, Segment};
+use crate::segment::{SackBlocks, Segment, Signal};
+
+/// For reports before the first sample.
+const UNKNOWN_ROUND_TRIP: Nanos = Nanos::from_secs(1);
 
 /// Is an acknowledgement owed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +50,11 @@ pub struct Receiver {
     ts_recent: SimTime,
     last_ack_sent: u64,
     duplicates: u64,
+    /// What it reports besides acknowledgements, or in their place.
+    reports: Option<Box<Reports>>,
+    /// For the rhythm of acknowledgements and reports: the smallest sample, since echoes grow old during losses.
+    round_trip: Option<Nanos>,
+    last_ack_at: SimTime,
 }
 
 impl Receiver {
@@ -65,7 +74,30 @@ impl Receiver {
             ts_recent: SimTime::NEVER,
             last_ack_sent: 0,
             duplicates: 0,
+            reports: None,
+            round_trip: None,
+            last_ack_at: SimTime::ZERO,
         }
+    }
+
+    /// Reports in this way from now on.
+    pub fn report_by(&mut self, reports: Reports) {
+        self.reports = Some(Box::new(reports));
+    }
+
+    /// The peer is a plain one: acknowledges as `config` says.
+    pub fn fall_back(&mut self, config: AckConfig) {
+        self.config = config;
+    }
+
+    /// True if it works by the round-trip time and wants to be told it.
+    pub fn wants_round_trip(&self) -> bool {
+        self.config.per_round_trip > 0 || self.reports.is_some()
+    }
+
+    /// A round-trip time as this end sees it.
+    pub fn note_round_trip(&mut self, sample: Nanos) {
+        self.round_trip = Some(self.round_trip.map_or(sample, |known| known.min(sample)));
     }
 
     /// rcv_nxt.
@@ -104,6 +136,91 @@ impl Receiver {
 
     /// Takes in the payload and FIN of a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment) -> Arrival {
+        let owed = self.owed;
+        let arrival = self.take_in(now, segment);
+        if self.reports.is_some() {
+            self.decide_to_report(now, segment, (owed, arrival.fresh));
+        }
+        arrival
+    }
+
+    /// A POLL of STP asks for the state of everything below `until`.
+    pub fn on_poll(&mut self, number: u32, until: u64) {
+        if let Some(Reports::Stp(reporter)) = self.reports.as_deref_mut() {
+            reporter.polled(number, until);
+            self.owed = Owed::Now;
+        }
+    }
+
+    /// Who reports holes does not acknowledge around them: only what is new leaves at once. `before` is what was
+    /// owed before the segment; it brought `fresh` bytes.
+    fn decide_to_report(&mut self, now: SimTime, segment: &Segment, (before, fresh): (Owed, u64)) {
+        let range = Range::new(segment.seq, segment.end());
+        match self.reports.as_deref_mut() {
+            Some(Reports::Snack(reporter)) => {
+                let urgent = reporter.arrived(now, range, self.next, &self.out_of_order);
+                // Who sends what is here has missed an acknowledgement.
+                let calm = self.fin.is_none() && before != Owed::Now && fresh > 0;
+                if urgent {
+                    self.owed = Owed::Now;
+                } else if calm && let Some(at) = self.next_in_rhythm() {
+                    self.owed = if at <= now { Owed::Now } else { Owed::Later(at) };
+                }
+            }
+            Some(Reports::Stp(reporter)) => {
+                if !range.is_empty() {
+                    reporter.arrived(range, self.next);
+                }
+                self.owed = if reporter.is_due() { Owed::Now } else { before };
+            }
+            None => {}
+        }
+    }
+
+    /// When the next of the acknowledgements per round trip is due; `None` if they are not sent like that, or the
+    /// round trip is not known yet.
+    fn next_in_rhythm(&self) -> Option<SimTime> {
+        let times = u64::from(self.config.per_round_trip);
+        let round_trip = self.round_trip.filter(|_| times > 0 && self.quick == 0)?;
+        Some(self.last_ack_at + round_trip / times)
+    }
+
+    /// An acknowledgement went with data: reports need a segment of their own.
+    pub fn acknowledged_with_data(&mut self, now: SimTime) {
+        self.last_ack_at = now;
+        let waiting = match self.reports.as_deref() {
+            Some(Reports::Snack(reporter)) => reporter.is_due(now),
+            Some(Reports::Stp(reporter)) => reporter.is_due(),
+            None => false,
+        };
+        if waiting {
+            self.owed = Owed::Now;
+        }
+    }
+
+    /// Completes an acknowledgement that carries no data: reports go with it.
+    pub fn report_into(&mut self, now: SimTime, segment: &mut Segment) {
+        self.last_ack_at = now;
+        match self.reports.as_deref_mut() {
+            Some(Reports::Snack(reporter)) => {
+                let round_trip = self.round_trip.unwrap_or(UNKNOWN_ROUND_TRIP);
+                let snack = reporter.report(now, self.next, &self.out_of_order, round_trip);
+                segment.signal = snack.map_or(Signal::None, Signal::Snack);
+                if reporter.is_due(now) {
+                    self.owed = Owed::Now;
+                }
+            }
+            Some(Reports::Stp(reporter)) => {
+                segment.signal = reporter.report(self.next, &self.out_of_order, &mut segment.sack);
+                if reporter.is_due() {
+                    self.owed = Owed::Now;
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn take_in(&mut self, now: SimTime, segment: &Segment) -> Arrival {
         let end = segment.seq + u64::from(segment.len);
         if segment.flags.fin {
             self.fin = Some(end);
@@ -165,6 +282,14 @@ impl Receiver {
         if self.quick > 0 {
             self.quick -= 1;
             self.owed = Owed::Now;
+        } else if let Some(at) = self.next_in_rhythm()
+            && self.fin.is_none()
+        {
+            self.owed = match self.owed {
+                Owed::Now => Owed::Now,
+                _ if at <= now => Owed::Now,
+                Owed::Nothing | Owed::Later(_) => Owed::Later(at),
+            };
         } else if self.unacknowledged >= self.config.every || self.fin.is_some() {
             self.owed = Owed::Now;
         } else if self.owed == Owed::Nothing {
@@ -229,12 +354,11 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
-
     use super::*;
     use crate::segment::Flags;
 
-    const CONFIG: AckConfig = AckConfig { every: 2, delay: Nanos::from_millis(40), quick: 0 };
+    const CONFIG: AckConfig =
+        AckConfig { every: 2, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 };
 
     fn data(seq: u64, len: u32) -> Segment {
         Segment { seq, len, flags: Flags { ack: true, ..Flags::default() }, ..Segment::default() }

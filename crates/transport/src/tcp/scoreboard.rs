@@ -97,6 +97,8 @@ pub struct Scoreboard {
     sacked: RangeSet,
     outstanding: u64,
     lost: u64,
+    /// Bytes ever marked lost, retransmissions anew.
+    ever_lost: u64,
     in_flight_again: u64,
     /// No segment below this needs a retransmission that has not been made.
     retransmit_hint: u64,
@@ -127,6 +129,11 @@ impl Scoreboard {
     /// Bytes deemed lost and not yet delivered.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Bytes ever deemed lost; a retransmission that is lost again counts again.
+    pub fn ever_lost(&self) -> u64 {
+        self.ever_lost
     }
 
     /// True if nothing is outstanding.
@@ -263,6 +270,19 @@ impl Scoreboard {
         marked
     }
 
+    /// Marks as lost what overlaps `missing` and for which `is_lost` holds. Returns true if anything was marked.
+    pub fn mark_missing(&mut self, missing: Range, is_lost: impl Fn(&Sent) -> bool) -> bool {
+        let mut i = self.index_of(missing.start);
+        let mut marked = false;
+        while let Some(segment) = self.segments.get(i).filter(|s| s.seq < missing.end) {
+            if segment.end() > missing.start && is_lost(segment) {
+                marked |= self.mark_lost(i);
+            }
+            i += 1;
+        }
+        marked
+    }
+
     /// RACK (RFC 8985 section 6.2 step 5): marks what was sent before `latest` (transmission time and end of a
     /// delivered segment) and more than `patience` ago. Returns whether anything was marked, and when the next
     /// segment is due (`NEVER`: none waits).
@@ -355,6 +375,7 @@ impl Scoreboard {
             segment.lost = true;
             self.lost += len;
         }
+        self.ever_lost += len;
         self.retransmit_hint = self.retransmit_hint.min(segment.seq);
         true
     }
@@ -403,7 +424,7 @@ impl Scoreboard {
     /// bytes lie above it.
     pub fn lost_threshold(&self, dupthresh: u32, mss: u64) -> u64 {
         let mut above = 0;
-        for (n, range) in self.sacked.as_slice().iter().rev().enumerate() {
+        for (n, range) in self.sacked.iter().rev().enumerate() {
             above += range.len();
             if n as u64 + 1 >= u64::from(dupthresh) || above > u64::from(dupthresh - 1) * mss {
                 return range.start;

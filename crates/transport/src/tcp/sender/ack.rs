@@ -15,6 +15,14 @@ impl Sender {
         if segment.ack > self.nxt {
             return false;
         }
+        self.look_for_shortage(now);
+        self.marked = segment.flags.ece;
+        self.timers.outage_is_over();
+        match self.loss_kind() {
+            RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Rack => {}
+            RecoveryKind::Snack { .. } => return self.on_snack(now, segment, window_right, paths),
+            RecoveryKind::Stp => return self.on_status(now, segment, window_right, paths),
+        }
         let flight_before = self.board.outstanding();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);
@@ -36,7 +44,10 @@ impl Sender {
         }
         let duplicate = !advanced && flight_before > 0 && self.is_duplicate(segment, &change, window_moved);
         if advanced || duplicate || change.sacked > 0 {
-            let ack = self.describe(now, &change, flight_before, sample);
+            let mut ack = self.describe_fully(now, &change, flight_before, sample, window_right);
+            if self.marked {
+                self.heed_mark(&mut ack, paths);
+            }
             match self.phase {
                 Phase::Open => self.ack_in_open(&ack, advanced, duplicate, paths),
                 Phase::Recovery => self.ack_in_recovery(&ack, advanced, duplicate),
@@ -45,6 +56,7 @@ impl Sender {
             if self.loss_kind() == RecoveryKind::Rack {
                 self.detect_by_time(now, change.delivered, paths);
             }
+            self.tell_owner_of_window(&ack, paths);
         }
         self.restart_timers_after_ack(now, advanced, sample.is_some());
         #[cfg(debug_assertions)]
@@ -95,6 +107,31 @@ impl Sender {
             && !window_update
     }
 
+    /// With the advertised window and what a controller may have asked for.
+    pub(super) fn describe_fully(
+        &mut self,
+        now: SimTime,
+        change: &Change,
+        flight_before: u64,
+        sample: Option<Nanos>,
+        window_right: u64,
+    ) -> Ack {
+        let mut ack = self.describe(now, change, flight_before, sample);
+        ack.rwnd = Bytes(window_right.saturating_sub(self.una));
+        if let Some(rate) = &mut self.delivery_rate {
+            ack.rate = rate.on_ack(now, change, self.una, self.rtt.min());
+        }
+        ack
+    }
+
+    /// A controller that owns the whole window hears of each ACK when all else has been decided.
+    pub(super) fn tell_owner_of_window(&mut self, ack: &Ack, paths: Paths<'_>) {
+        if self.congestion.wants().whole_window {
+            let (pipe, lost) = (Bytes(self.board.pipe()), Bytes(self.board.ever_lost()));
+            self.congestion.on_any_ack(&Ack { pipe, lost, ..*ack }, paths);
+        }
+    }
+
     fn describe(&self, now: SimTime, change: &Change, flight_before: u64, sample: Option<Nanos>) -> Ack {
         Ack {
             now,
@@ -103,9 +140,41 @@ impl Sender {
             rtt: sample,
             srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
             flight_before: Bytes(flight_before),
+            flight: Bytes(self.board.outstanding()),
+            pipe: Bytes(self.board.pipe()),
+            lost: Bytes(self.board.ever_lost()),
+            rwnd: Bytes::ZERO,
             snd_una: self.una,
             snd_nxt: self.nxt,
             cwnd_limited: self.is_cwnd_limited(),
+            marked: self.marked,
+            rate: None,
+        }
+    }
+
+    /// RFC 3168 section 6.1.2: once per window as after a loss, but nothing is sent again; an ACK that echoes a mark does
+    /// not open the window.
+    pub(super) fn heed_mark(&mut self, ack: &mut Ack, paths: Paths<'_>) {
+        if self.phase == Phase::Open && self.una > self.marks_until {
+            self.congestion.on_ecn(&self.loss_event(ack.now, true), paths);
+            self.note_reduction();
+        }
+        ack.cwnd_limited = false;
+    }
+
+    /// Delivery-rate samples must know whether room was left unused for want of data before this ACK.
+    pub(super) fn look_for_shortage(&mut self, now: SimTime) {
+        if self.delivery_rate.is_none() {
+            return;
+        }
+        let pipe = self.board.pipe();
+        let room = self.in_flight() + self.mss <= self.window() && !self.is_held(now);
+        let short = room && self.unsent() == 0;
+        if let Some(rate) = &mut self.delivery_rate {
+            if short {
+                rate.note_shortage(pipe);
+            }
+            rate.room_may_appear(now);
         }
     }
 
@@ -124,7 +193,7 @@ impl Sender {
                 duplicate && self.dupacks == self.config.dupthresh && self.is_new_episode()
             }
             RecoveryKind::Sack => self.mark_by_sacks(),
-            RecoveryKind::Rack => false,
+            RecoveryKind::Rack | RecoveryKind::Snack { .. } | RecoveryKind::Stp => false,
         };
         if lost {
             self.enter_recovery(ack.now, ack.delivered.0, paths);
@@ -145,7 +214,7 @@ impl Sender {
         self.board.lost() > 0 || self.dupacks >= self.config.dupthresh
     }
 
-    fn ack_in_loss(&mut self, ack: &Ack, advanced: bool, paths: Paths<'_>) {
+    pub(super) fn ack_in_loss(&mut self, ack: &Ack, advanced: bool, paths: Paths<'_>) {
         if !advanced {
             return;
         }
@@ -156,7 +225,8 @@ impl Sender {
         }
         // What arrived before the timeout must not open the window now (RFC 3465 section 2.1: L = 1 after a timeout);
         // SACK tells it apart.
-        let acked = if self.config.sack { ack.delivered } else { Bytes(self.mss) };
+        let tells_apart = self.config.sack || self.config.recovery != RecoveryKind::NewReno;
+        let acked = if tells_apart { ack.delivered } else { Bytes(self.mss) };
         self.congestion.on_ack(&Ack { acked: ack.acked.min(acked), ..*ack }, paths);
     }
 
@@ -166,6 +236,8 @@ impl Sender {
             flight: Bytes(self.board.outstanding().saturating_sub(self.limited_sent)),
             cwnd_limited: self.is_cwnd_limited(),
             srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
+            snd_nxt: self.nxt,
+            marked: self.marked,
             first_timeout,
         }
     }

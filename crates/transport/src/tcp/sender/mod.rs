@@ -3,13 +3,19 @@
 //! - `mod.rs`: the state and the read-only views of it;
 //! - `ack.rs`: an ACK arrives; `recovery.rs`: a loss episode begins, goes on, ends;
 //! - `controller.rs`: the congestion control at hand;
-//! - `transmit.rs`: the next segment; `timers.rs`: RTO, persist, RACK and tail-loss probe.
+//! - `snack.rs`: SCPS-TP, the peer names holes; `stp.rs`: STP, the sender polls;
+//! - `queue.rs`: what is given and not sent; `transmit.rs`: the next segment; `pacing.rs`: no sooner than the pacer
+//!   allows; `timers.rs`: RTO, persist, RACK and tail-loss probe.
 //!
 //! It knows neither handshakes nor MPTCP. A subflow feeds it chunks that carry data sequence numbers.
 
 mod ack;
 mod controller;
+mod pacing;
+mod queue;
 mod recovery;
+mod snack;
+mod stp;
 mod timers;
 mod transmit;
 
@@ -20,11 +26,12 @@ use std::sync::Arc;
 use congestion::{CongestionControl, PathView, Paths};
 use units::{Bytes, Nanos, SimTime};
 
+use super::delivery_rate::DeliveryRate;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use crate::config::{RecoveryKind, TcpConfig};
+use crate::config::{LossMeans, RecoveryKind, TcpConfig};
 
 use controller::Controller;
 pub use timers::Expired;
@@ -45,6 +52,20 @@ pub enum SenderState {
     Loss,
     /// Gone.
     Closed,
+}
+
+impl SenderState {
+    /// Its number in time series.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Handshake => 0,
+            Self::SlowStart => 1,
+            Self::Avoidance => 2,
+            Self::Recovery => 3,
+            Self::Loss => 4,
+            Self::Closed => 5,
+        }
+    }
 }
 
 impl fmt::Display for SenderState {
@@ -130,6 +151,12 @@ pub struct Sender {
     limited_sent: u64,
     /// Highest and second highest cumulative ACK (ACK heuristic of RFC 6582 section 4.1).
     previous_ack: u64,
+    /// The ACK at hand, or the last one, echoed a mark (RFC 3168).
+    marked: bool,
+    /// Marks are not heeded before this is acknowledged: the window was reduced when it was next to be sent.
+    marks_until: u64,
+    /// The peer has not been told yet that the window was reduced.
+    window_reduced: bool,
     /// The first partial ACK of this recovery has restarted the timer.
     partial_seen: bool,
     /// RFC 6675: the end of what was retransmitted, and what must be acknowledged before a rescue retransmission.
@@ -138,7 +165,15 @@ pub struct Sender {
     /// The oldest segment goes out again whatever the window says.
     force_retransmit: bool,
     timers: timers::Timers,
+    /// STP only.
+    polling: Option<Box<stp::Polling>>,
     last_sent_at: SimTime,
+    /// Nothing may leave before; `NEVER` while nothing is held back.
+    held_until: SimTime,
+    /// For a pacer that allows bursts.
+    bucket_empty_until: SimTime,
+    /// Only for a controller that asks for samples.
+    delivery_rate: Option<Box<DeliveryRate>>,
     usage: WindowUsage,
     stats: SenderStats,
 }
@@ -160,11 +195,14 @@ impl Sender {
         congestion: Box<dyn CongestionControl>,
         mapped: bool,
     ) -> Self {
+        let congestion = Controller::new(congestion, config.loss_means);
+        let delivery_rate = congestion.wants().rate_samples.then(Box::default);
         Self {
             rtt: RttEstimator::new(config.rto),
             mss: mss.0,
+            polling: (config.recovery == RecoveryKind::Stp).then(Box::default),
             config,
-            congestion: Controller::new(congestion),
+            congestion,
             board: Scoreboard::default(),
             una: 1,
             nxt: 1,
@@ -183,12 +221,18 @@ impl Sender {
             dupacks: 0,
             limited_sent: 0,
             previous_ack: 1,
+            marked: false,
+            marks_until: 0,
+            window_reduced: false,
             partial_seen: false,
             high_rxt: 0,
             rescue_rxt: 0,
             force_retransmit: false,
             timers: timers::Timers::default(),
             last_sent_at: SimTime::NEVER,
+            held_until: SimTime::NEVER,
+            bucket_empty_until: SimTime::ZERO,
+            delivery_rate,
             usage: WindowUsage::default(),
             stats: SenderStats::default(),
         }
@@ -205,8 +249,22 @@ impl Sender {
             self.rtt.syn_was_lost();
             self.congestion.set_cwnd(Bytes(self.mss));
         }
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.room_may_appear(now);
+        }
         self.congestion.on_established(now, rtt);
         self.offer_window(self.una + window.0);
+    }
+
+    /// The peer is a plain one: goes on as `config` says. Before any data.
+    pub fn fall_back(&mut self, config: Arc<TcpConfig>) {
+        self.congestion.losses_mean(config.loss_means);
+        self.config = config;
+    }
+
+    /// Losses are the links' and not the network's.
+    fn is_corruption(&self) -> bool {
+        self.config.loss_means == LossMeans::Corruption
     }
 
     /// The stream grows by `len` bytes that lie at `dsn` in the connection's stream.
@@ -242,11 +300,17 @@ impl Sender {
         moved
     }
 
+    /// How far it may send: the peer's window, and what the controller dares to add to it. The window of an MPTCP
+    /// subflow belongs to the connection.
+    fn right_edge(&self) -> u64 {
+        if self.mapped { self.window_right } else { self.window_right + self.congestion.beyond_window() }
+    }
+
     /// Usable window: the congestion window, or what recovery makes of it.
     fn window(&self) -> u64 {
         match self.phase {
-            Phase::Recovery => self.recovery_window,
-            Phase::Open | Phase::Loss => self.congestion.cwnd(),
+            Phase::Recovery if !self.congestion.wants().whole_window => self.recovery_window,
+            _ => self.congestion.cwnd(),
         }
     }
 
@@ -260,6 +324,7 @@ impl Sender {
             RecoveryKind::Sack | RecoveryKind::Rack => {
                 !self.config.limited_transmit && self.phase == Phase::Open
             }
+            RecoveryKind::Snack { .. } | RecoveryKind::Stp => false,
         };
         if by_flight_size { self.board.outstanding() } else { self.board.pipe() }
     }
@@ -307,10 +372,7 @@ impl Sender {
     /// True if a new segment of `len` bytes could leave now: congestion and receive window have room, nothing
     /// waits before it, no timeout is being repaired.
     pub fn has_room_for(&self, len: u64) -> bool {
-        self.phase != Phase::Loss
-            && self.unsent() == 0
-            && self.in_flight() + len <= self.window() + self.limited_transmit_allowance()
-            && self.nxt + len <= self.window_right
+        self.unsent() == 0 && self.held_until.is_never() && self.windows_have_room_for(len)
     }
 
     /// Payload bytes of a full segment.
@@ -343,7 +405,7 @@ impl Sender {
         match self.phase {
             Phase::Recovery => SenderState::Recovery,
             Phase::Loss => SenderState::Loss,
-            Phase::Open if self.congestion.cwnd() < self.congestion.ssthresh() => SenderState::SlowStart,
+            Phase::Open if self.congestion.in_slow_start() => SenderState::SlowStart,
             Phase::Open => SenderState::Avoidance,
         }
     }
@@ -363,10 +425,15 @@ impl Sender {
         Bytes(self.window_right.saturating_sub(self.una))
     }
 
-    /// The connection-level ranges `(dsn, len)` that are sent or queued here and not acknowledged, in order.
-    pub fn unacked_mappings(&self) -> impl Iterator<Item = (u64, u64)> {
-        let sent = self.board.iter().filter(|s| !s.fin).map(|s| (s.dsn, u64::from(s.len)));
-        sent.chain(self.unsent.iter().map(|c| (c.dsn, c.len)))
+    /// The window was reduced since this was asked last; the next new segment says so (RFC 3168 section 6.1.2).
+    pub fn take_window_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.window_reduced)
+    }
+
+    /// The window was reduced, for whatever reason: marks of what has been sent are answered with that.
+    fn note_reduction(&mut self) {
+        self.marks_until = self.nxt;
+        self.window_reduced = true;
     }
 
     /// What the siblings' controllers see of this path.
@@ -382,6 +449,11 @@ impl Sender {
             loss_interval: self.congestion.loss_interval(),
             measured_rate: self.congestion.measured_rate(),
         }
+    }
+
+    /// What the controller knows of the path, see [`CongestionControl::gauges`].
+    pub fn congestion_gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        self.congestion.gauges(paths, report);
     }
 
     #[cfg(any(test, debug_assertions))]

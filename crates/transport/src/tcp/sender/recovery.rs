@@ -1,6 +1,6 @@
 //! Fast recovery: NewReno (RFC 6582), SACK (RFC 6675), PRR (RFC 6937), RACK (RFC 8985).
 
-use congestion::{Ack, Paths};
+use congestion::{Ack, Paths, RecoveryAck};
 use units::{Bytes, Nanos, SimTime};
 
 use super::super::prr::Prr;
@@ -16,6 +16,7 @@ impl Sender {
         self.congestion.on_enter_recovery(&self.loss_event(now, true), paths);
         self.phase = Phase::Recovery;
         self.recover = Some(self.nxt - 1);
+        self.note_reduction();
         self.stats.fast_recoveries += 1;
         self.partial_seen = false;
         self.rescue_rxt = self.board.front().map_or(self.una, |s| s.end());
@@ -23,6 +24,11 @@ impl Sender {
         self.force_retransmit = true;
         self.timers.stop_probe();
         match self.loss_kind() {
+            // Reports say what is missing: that and nothing else goes out again.
+            RecoveryKind::Snack { .. } | RecoveryKind::Stp => {
+                self.force_retransmit = false;
+                self.recovery_window = self.congestion.cwnd();
+            }
             RecoveryKind::NewReno => {
                 // The segments that caused the duplicate ACKs have left the network.
                 self.recovery_window = self.congestion.cwnd() + u64::from(self.config.dupthresh) * self.mss;
@@ -52,15 +58,16 @@ impl Sender {
 
     pub(super) fn ack_in_recovery(&mut self, ack: &Ack, advanced: bool, duplicate: bool) {
         if advanced && self.recover.is_some_and(|recover| self.una > recover) {
-            self.exit_recovery(ack.now);
+            self.exit_recovery(ack.now, ack.acked);
             return;
         }
         if advanced {
             self.congestion.on_recovery_ack(ack);
         }
         match self.loss_kind() {
-            RecoveryKind::NewReno if advanced => self.partial_ack(ack.acked.0),
+            RecoveryKind::NewReno if advanced => self.partial_ack(ack.acked),
             RecoveryKind::NewReno => self.recovery_window += if duplicate { self.mss } else { 0 },
+            RecoveryKind::Snack { .. } | RecoveryKind::Stp => {}
             RecoveryKind::Sack => {
                 self.mark_by_sacks_in_recovery();
                 self.spread_reduction(ack.delivered.0);
@@ -74,12 +81,17 @@ impl Sender {
     }
 
     /// RFC 6582 section 3.2 step 5, partial acknowledgement.
-    fn partial_ack(&mut self, acked: u64) {
-        self.recovery_window = self.recovery_window.saturating_sub(acked);
-        if acked >= self.mss {
+    fn partial_ack(&mut self, acked: Bytes) {
+        self.force_retransmit = true;
+        let ack = RecoveryAck { acked, full: false, inflated: true };
+        if let Some(window) = self.congestion.recovery_window(self.recovery_window, ack) {
+            self.recovery_window = window;
+            return;
+        }
+        self.recovery_window = self.recovery_window.saturating_sub(acked.0);
+        if acked.0 >= self.mss {
             self.recovery_window += self.mss;
         }
-        self.force_retransmit = true;
     }
 
     fn mark_by_sacks_in_recovery(&mut self) {
@@ -87,11 +99,14 @@ impl Sender {
         self.board.mark_lost_below(threshold);
     }
 
-    fn exit_recovery(&mut self, now: SimTime) {
+    fn exit_recovery(&mut self, now: SimTime, acked: Bytes) {
         self.phase = Phase::Open;
         self.dupacks = 0;
         self.force_retransmit = false;
-        if self.loss_kind() == RecoveryKind::NewReno {
+        let ack = RecoveryAck { acked, full: true, inflated: self.loss_kind() == RecoveryKind::NewReno };
+        if let Some(window) = self.congestion.recovery_window(self.recovery_window, ack) {
+            self.congestion.set_cwnd(Bytes(window));
+        } else if self.loss_kind() == RecoveryKind::NewReno && !self.keeps_window() {
             // RFC 6582 full acknowledgement, option 1: no burst of what the full ACK has freed.
             let flight = self.board.outstanding().max(self.mss) + self.mss;
             let window = self.congestion.cwnd().min(flight);
@@ -99,6 +114,11 @@ impl Sender {
         }
         self.rack.on_exit_recovery();
         self.congestion.on_exit_recovery(now);
+    }
+
+    /// Recovery leaves the window alone: losses are not the network's, or the window is the controller's own.
+    fn keeps_window(&self) -> bool {
+        self.is_corruption() || self.congestion.wants().whole_window
     }
 
     fn rack_input(&self, now: SimTime) -> RackInput {
@@ -116,6 +136,10 @@ impl Sender {
         if self.loss_kind() == RecoveryKind::Rack {
             let input = self.rack_input(now);
             self.rack.mark_on_timeout(&mut self.board, &input);
+        } else if self.is_corruption() {
+            // What was sent a timeout ago has met the same fate; of the rest the peer may yet tell.
+            let rto = self.rtt.rto(0);
+            self.board.mark_lost_on_timeout(|s| s.sent_at + rto <= now);
         } else {
             self.board.mark_lost_on_timeout(|_| true);
         }

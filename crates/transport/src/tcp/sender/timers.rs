@@ -37,6 +37,10 @@ pub(super) struct Timers {
     persist: SimTime,
     reordering: SimTime,
     probe_at: SimTime,
+    /// STP: the next poll.
+    poll: SimTime,
+    /// Losses mean corruption and a timer has run out: nothing but the oldest segment until something is heard.
+    outage: bool,
     probe: Option<Probe>,
     /// A probe is to be sent now.
     probe_due: bool,
@@ -57,6 +61,8 @@ impl Default for Timers {
             persist: SimTime::NEVER,
             reordering: SimTime::NEVER,
             probe_at: SimTime::NEVER,
+            poll: SimTime::NEVER,
+            outage: false,
             probe: None,
             probe_due: false,
             timeouts: 0,
@@ -70,6 +76,18 @@ impl Default for Timers {
 impl Timers {
     pub(super) fn backoff(&self) -> u32 {
         self.backoff
+    }
+
+    pub(super) fn set_poll(&mut self, deadline: SimTime) {
+        self.poll = deadline;
+    }
+
+    pub(super) fn is_outage(&self) -> bool {
+        self.outage
+    }
+
+    pub(super) fn outage_is_over(&mut self) {
+        self.outage = false;
     }
 
     pub(super) fn set_reordering(&mut self, deadline: SimTime) {
@@ -107,11 +125,15 @@ impl Sender {
     /// The next deadline, `NEVER` if none.
     pub fn next_deadline(&self) -> SimTime {
         let t = &self.timers;
-        t.retransmit.min(t.persist).min(t.reordering).min(t.probe_at)
+        t.retransmit.min(t.persist).min(t.reordering).min(t.probe_at).min(t.poll).min(self.held_until)
     }
 
     /// Acts on the deadlines that are due at `now`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        self.is_held(now);
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.room_may_appear(now);
+        }
         // A probe that is due goes in the place of the timeout (RFC 8985 section 7.2).
         if self.timers.retransmit <= now && self.timers.probe_at > now {
             return self.retransmission_timeout(now, paths);
@@ -124,15 +146,29 @@ impl Sender {
             self.timers.probe_at = SimTime::NEVER;
             self.timers.probe_due = true;
             // Section 7.3: the retransmission timer starts anew, behind the probe.
-            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
+            self.timers.retransmit = now + self.retransmission_timeout_after(self.timers.backoff);
+        }
+        if self.timers.poll <= now && self.poll_is_due(now) {
+            return Expired::GaveUp;
         }
         if self.timers.persist <= now {
-            self.timers.persists += 1;
+            self.timers.persists += u32::from(!self.is_corruption());
             self.timers.persist = now + self.rtt.rto(self.timers.persists);
             self.timers.override_window = self.window_right > self.nxt;
             return Expired::ProbeWindow;
         }
         Expired::Quiet
+    }
+
+    /// The timeout after so many doublings, with what the controller adds for a receiver that delays ACKs, and what one
+    /// that acknowledges a few times per round trip holds back. Both ends of a connection have the same configuration.
+    fn retransmission_timeout_after(&self, backoff: u32) -> Nanos {
+        let (rto, ack) = (self.rtt.rto(backoff), self.config.ack);
+        let rto = if ack.every > 1 { rto + self.congestion.rto_margin(backoff > 0) } else { rto };
+        match u64::from(ack.per_round_trip) {
+            0 => rto,
+            times => rto + self.rtt.srtt().unwrap_or(Nanos::ZERO) / times,
+        }
     }
 
     /// RFC 6298 section 5, RFC 5681 section 3.1 (loss window).
@@ -148,10 +184,16 @@ impl Sender {
         let event = self.loss_event(now, first && !reduced);
         self.congestion.on_rto(&event, paths);
         self.timers.timeouts += 1;
-        self.timers.backoff += 1;
+        if self.is_corruption() {
+            // The link is down rather than full: asks at a steady pace whether it is back.
+            self.timers.outage = true;
+        } else {
+            self.timers.backoff += 1;
+        }
         self.stats.timeouts += 1;
         self.phase = Phase::Loss;
         self.recover = Some(self.nxt - 1);
+        self.note_reduction();
         self.dupacks = 0;
         self.limited_sent = 0;
         self.mark_lost_on_timeout(now);
@@ -159,7 +201,7 @@ impl Sender {
         self.timers.stop_probe();
         self.timers.forget_probe();
         self.timers.reordering = SimTime::NEVER;
-        self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
+        self.timers.retransmit = now + self.retransmission_timeout_after(self.timers.backoff);
         Expired::Timeout { first }
     }
 
@@ -180,7 +222,7 @@ impl Sender {
         }
         let newreno_partial = self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::NewReno;
         if !(newreno_partial && self.partial_seen) {
-            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
+            self.timers.retransmit = now + self.retransmission_timeout_after(self.timers.backoff);
         }
         self.partial_seen = newreno_partial;
         self.schedule_probe(now);
@@ -188,9 +230,13 @@ impl Sender {
 
     /// A segment was sent: the retransmission timer runs if it did not.
     pub(super) fn start_timers_after_send(&mut self, now: SimTime, new_data: bool) {
+        if self.polling.is_some() {
+            self.count_for_poll(now);
+            return;
+        }
         self.timers.persist = SimTime::NEVER;
         if self.timers.retransmit.is_never() {
-            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
+            self.timers.retransmit = now + self.retransmission_timeout_after(self.timers.backoff);
         }
         if new_data {
             self.schedule_probe(now);
@@ -198,10 +244,18 @@ impl Sender {
     }
 
     /// A retransmission was sent. During a SACK-based recovery it restarts the timer: such a recovery can outlast the
-    /// RTO without being stuck (RFC 6675 section 6, the careful variant).
-    pub(super) fn restart_timer_after_resend(&mut self, now: SimTime) {
-        if self.phase == Phase::Recovery && self.config.recovery != RecoveryKind::NewReno {
-            self.timers.retransmit = now + self.rtt.rto(self.timers.backoff);
+    /// RTO without being stuck (RFC 6675 section 6, the careful variant). What was first sent during the recovery does
+    /// not: its losses would put off the timeout of a lost retransmission for ever.
+    pub(super) fn restart_timer_after_resend(&mut self, now: SimTime, seq: u64) {
+        let restarts = match self.config.recovery {
+            RecoveryKind::NewReno | RecoveryKind::Stp => false,
+            RecoveryKind::Sack | RecoveryKind::Rack => {
+                self.phase == Phase::Recovery && self.recover.is_some_and(|recover| seq <= recover)
+            }
+            RecoveryKind::Snack { .. } => true,
+        };
+        if restarts {
+            self.timers.retransmit = now + self.retransmission_timeout_after(self.timers.backoff);
         }
         self.start_timers_after_send(now, false);
     }
@@ -227,7 +281,9 @@ impl Sender {
 
     /// The receive window forbids sending and nothing is outstanding whose ACK could open it.
     pub(super) fn start_persist(&mut self, now: SimTime) {
-        if self.timers.persist.is_never() && self.board.is_empty() {
+        if self.polling.is_some() {
+            self.schedule_poll(now);
+        } else if self.timers.persist.is_never() && self.board.is_empty() {
             self.timers.persist = now + self.rtt.rto(self.timers.persists).max(Nanos::from_millis(1));
         }
     }

@@ -24,10 +24,16 @@ pub struct Transmission {
 impl Sender {
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
+        if self.is_held(now) {
+            return None;
+        }
         if std::mem::take(&mut self.force_retransmit)
             && let Some(front) = self.board.front().copied()
         {
             return Some(self.resend(now, front));
+        }
+        if self.timers.is_outage() {
+            return None;
         }
         if self.timers.take_probe_due()
             && let Some(probe) = self.tail_loss_probe(now)
@@ -37,13 +43,19 @@ impl Sender {
         let (window, flight) = (self.window(), self.in_flight());
         if let Some(lost) = self.board.next_lost() {
             let fits = flight + u64::from(lost.len) <= window || flight == 0;
-            return fits.then(|| self.resend(now, lost));
+            return (fits || self.resends_at_once()).then(|| self.resend(now, lost));
         }
         let new = self.next_new(now, window, flight);
         if new.is_none() && self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::Sack {
             return self.fill_hole(now, window, flight);
         }
         new
+    }
+
+    /// What a SNACK or STAT names takes the place in the network of what was lost, whatever the window has become.
+    fn resends_at_once(&self) -> bool {
+        let reported = matches!(self.config.recovery, RecoveryKind::Snack { .. } | RecoveryKind::Stp);
+        reported && self.phase != Phase::Loss
     }
 
     fn next_new(&mut self, now: SimTime, window: u64, flight: u64) -> Option<Transmission> {
@@ -55,7 +67,7 @@ impl Sender {
             return self.next_fin(now);
         }
         let mut len = available.min(self.mss);
-        let usable = self.window_right.saturating_sub(self.nxt);
+        let usable = self.right_edge().saturating_sub(self.nxt);
         if len > usable {
             // Sender-side silly window avoidance (RFC 1122 4.2.3.4): a fragment only if it is half of the
             // largest window ever offered, or if the persist timer insists.
@@ -123,6 +135,9 @@ impl Sender {
             in_flight_again: false,
             retransmitted: false,
         };
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_send(now, sent.end(), self.board.pipe());
+        }
         self.board.push(sent);
         self.nxt = sent.end();
         self.last_sent_at = now;
@@ -133,6 +148,7 @@ impl Sender {
         }
         self.note_window_usage();
         self.start_timers_after_send(now, true);
+        self.hold_after(now, u64::from(len));
         Transmission { seq: sent.seq, len, dsn, fin, retransmission: false }
     }
 
@@ -165,7 +181,11 @@ impl Sender {
             self.stats.bytes_sent += u64::from(len);
             self.prr.on_send(u64::from(len));
         }
-        self.restart_timer_after_resend(now);
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_resend(segment.end());
+        }
+        self.restart_timer_after_resend(now, segment.seq);
+        self.hold_after(now, u64::from(len));
         Transmission { seq: segment.seq, len, dsn: segment.dsn, fin: segment.fin, retransmission: true }
     }
 

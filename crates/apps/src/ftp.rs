@@ -1,0 +1,157 @@
+//! Files fetched one after the other: a request goes to the server, the file comes back.
+
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "ftp",
+    summary: "files fetched one after the other; response time from the request to the last byte",
+    source: "Omueti and Trajkovic 2007",
+    notes: "the receiver of the data opens the connections and sends the requests",
+    options: &[
+        OptionSpec {
+            name: "size",
+            kind: OptionKind::Size,
+            default: Some("50MB"),
+            doc: "size of each file (D-74)",
+        },
+        OptionSpec {
+            name: "request",
+            kind: OptionKind::Size,
+            default: Some("350B"),
+            doc: "size of each request (D-71)",
+        },
+        OptionSpec {
+            name: "files",
+            kind: OptionKind::Integer { min: 1, max: 1_000_000 },
+            default: Some("1"),
+            doc: "how many",
+        },
+        OptionSpec {
+            name: "interval",
+            kind: OptionKind::Duration,
+            default: Some("0s"),
+            doc: "time from a request to the next, which also waits for the end of the file",
+        },
+        OptionSpec {
+            name: "persistent",
+            kind: OptionKind::Flag,
+            default: Some("false"),
+            doc: "all files over one connection; otherwise each has one of its own, whose handshake counts",
+        },
+    ],
+    build: |options| Box::new(Ftp::new(options)),
+};
+
+const REQUEST: u64 = 0;
+const FILE: u64 = 1;
+
+/// Client and server.
+#[derive(Clone, Debug)]
+pub struct Ftp {
+    size: Bytes,
+    request: Bytes,
+    left: u64,
+    interval: Nanos,
+    persistent: bool,
+    connection: Option<ConnectionId>,
+    asked: SimTime,
+    waiting: bool,
+}
+
+impl Ftp {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            size: options.size("size").max(Bytes(1)),
+            request: options.size("request").max(Bytes(1)),
+            left: options.integer("files"),
+            interval: options.duration("interval"),
+            persistent: options.flag("persistent"),
+            connection: None,
+            asked: SimTime::ZERO,
+            waiting: false,
+        }
+    }
+
+    fn ask(&mut self, desk: &mut dyn Desk) {
+        self.left -= 1;
+        self.asked = desk.now();
+        self.waiting = true;
+        let connection = self.connection.unwrap_or_else(|| desk.open());
+        self.connection = Some(connection);
+        desk.send(connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
+    }
+
+    fn log(&self, ended: bool, desk: &mut dyn Desk) {
+        let delay = ended.then(|| desk.now().since(self.asked));
+        desk.log(Measurement { what: "file", size: self.size, start: self.asked, ended, delay });
+    }
+}
+
+impl App for Ftp {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start | Event::Wake(_) => self.ask(desk),
+            Event::Arrived { connection, tag: REQUEST, .. } => {
+                desk.send(connection, Side::Sender, Message { size: self.size, tag: FILE, log: None });
+            }
+            Event::Arrived { connection, .. } => {
+                self.waiting = false;
+                self.log(true, desk);
+                if !self.persistent || self.left == 0 {
+                    self.connection = None;
+                    desk.close(connection, Side::Receiver);
+                }
+                if self.left > 0 {
+                    desk.wake(self.asked + self.interval, 0);
+                } else {
+                    desk.finish();
+                }
+            }
+            Event::Accepted { .. } => {}
+        }
+    }
+
+    fn on_end(&mut self, desk: &mut dyn Desk) {
+        if self.waiting {
+            self.log(false, desk);
+        }
+    }
+
+    fn opens(&self) -> Side {
+        Side::Receiver
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    #[test]
+    fn each_file_is_asked_for_and_measured_from_its_request() {
+        let options = Options::defaults(ROW.options)
+            .with("files", OptionValue::Integer(2))
+            .with("interval", OptionValue::Duration(Nanos::from_secs(10)));
+        let mut script = Script::new(Ftp::new(&options));
+        script.start();
+        let request = Message { size: Bytes(350), tag: REQUEST, log: None };
+        assert_eq!(script.take(), [Asked::Open(0), Asked::Send(0, Side::Receiver, request)]);
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        let file = Message { size: Bytes(50_000_000), tag: FILE, log: None };
+        assert_eq!(script.take(), [Asked::Send(0, Side::Sender, file)]);
+        script.arrive(SimTime::from_secs(4), 0, Side::Receiver);
+        let [Asked::Log(row), Asked::Close(0, Side::Receiver)] = script.take()[..] else { panic!() };
+        assert_eq!((row.delay, row.size), (Some(Nanos::from_secs(4)), Bytes(50_000_000)));
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(10)));
+        script.wake();
+        assert_eq!(script.take()[0], Asked::Open(1), "a connection of its own");
+        script.arrive(SimTime::from_secs(11), 0, Side::Sender);
+        script.arrive(SimTime::from_secs(12), 0, Side::Receiver);
+        assert!(script.take().contains(&Asked::Finish), "nothing is sent after the last file");
+    }
+}

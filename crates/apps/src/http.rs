@@ -1,0 +1,420 @@
+//! Web pages over HTTP/1.1 (RFC 9112) or HTTP/2 (RFC 9113): a main object, then the objects embedded in it.
+//!
+//! HTTP/1.1: up to `connections` persistent connections for each domain, opened as objects wait; an object goes to the
+//! first one that is idle, or with pipelining all requests leave at once, spread over the connections. HTTP/2: one
+//! connection for each domain, all requests at once, and the server sends frames of 16 KiB of each object in turn.
+//! Embedded objects are known when the main object is complete; object number k belongs to domain k modulo the number
+//! of domains. All domains are the same server.
+//!
+//! Deviation: no TLS, no name resolution, no processing time in client or server, no header bytes beside the request.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::pages::{self, Description, Protocol};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
+
+const fn option(
+    name: &'static str,
+    kind: OptionKind,
+    default: &'static str,
+    doc: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, kind, default: Some(default), doc }
+}
+
+const SIZES: OptionKind = OptionKind::Choice(&["equal", "log-normal"]);
+const FLAG: OptionKind = OptionKind::Flag;
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "http",
+    summary: "web pages: a main object, then its embedded objects; page load times",
+    source: "RFC 9112, RFC 9113",
+    notes: "the receiver of the data opens the connections and sends the requests",
+    options: &[
+        option("page", OptionKind::Choice(pages::NAMES), "wikipedia", "which page, or `custom`"),
+        option(
+            "protocol",
+            OptionKind::Choice(&["as-page", "http/1.1", "http/2"]),
+            "as-page",
+            "how it is fetched: as its description says, or otherwise (a custom page is HTTP/1.1)",
+        ),
+        option("main", OptionKind::Size, "10kB", "custom page: size of the main object"),
+        option(
+            "objects",
+            OptionKind::Integer { min: 0, max: 10_000 },
+            "10",
+            "custom page: number of embedded objects",
+        ),
+        option("object", OptionKind::Size, "10kB", "custom page: size of each embedded object"),
+        option(
+            "domains",
+            OptionKind::Integer { min: 1, max: 1000 },
+            "1",
+            "custom page: domains that the embedded objects come from, that of the page included",
+        ),
+        option(
+            "sizes",
+            SIZES,
+            "equal",
+            "sizes of objects where only their sum is known: an equal split (D-73), or drawn for each page",
+        ),
+        option(
+            "sigma",
+            OptionKind::Number { min: 0.0, max: 5.0 },
+            "1.0",
+            "standard deviation of the logarithm of log-normal sizes",
+        ),
+        option(
+            "connections",
+            OptionKind::Integer { min: 1, max: 64 },
+            "6",
+            "HTTP/1.1: connections for each domain",
+        ),
+        option("pipelining", FLAG, "false", "HTTP/1.1: requests do not wait for the answer before (D-72)"),
+        option("request", OptionKind::Size, "350B", "size of each request (D-71)"),
+        option("pages", OptionKind::Integer { min: 1, max: 1_000_000 }, "1", "how often the page is fetched"),
+        option(
+            "interval",
+            OptionKind::Duration,
+            "0s",
+            "time from the start of a page to the next, which also waits for its end",
+        ),
+        option("keep_alive", FLAG, "false", "connections stay open from page to page"),
+    ],
+    build: |options| Box::new(Http::new(options)),
+};
+
+/// Payload of an HTTP/2 DATA frame (RFC 9113 section 6.5.2: initial SETTINGS_MAX_FRAME_SIZE).
+const FRAME: Bytes = Bytes(16_384);
+
+/// One connection, as client and server see it.
+#[derive(Clone, Debug)]
+struct Link {
+    id: ConnectionId,
+    domain: usize,
+    /// Requests without a complete answer.
+    outstanding: u64,
+    /// Server, HTTP/2: objects under way, and what is left of them.
+    active: VecDeque<(usize, Bytes)>,
+    /// Server, HTTP/2: a frame waits for the send buffer.
+    busy: bool,
+}
+
+/// Browser and server.
+#[derive(Clone, Debug)]
+pub struct Http {
+    page: Description,
+    sigma: Option<f64>,
+    connections: usize,
+    pipelining: bool,
+    request: Bytes,
+    left: u64,
+    interval: Nanos,
+    keep_alive: bool,
+    links: Vec<Link>,
+    /// By domain: objects that no connection has taken.
+    waiting: Vec<VecDeque<usize>>,
+    /// By object: when it was asked for.
+    asked: Vec<SimTime>,
+    began: SimTime,
+    arrived: u64,
+    bytes: Bytes,
+    opened: u64,
+    loading: bool,
+}
+
+impl Http {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        let page = pages::page(options);
+        let one_each = page.protocol == Protocol::Http2;
+        let drawn = page.only_total && options.choice("sizes") == "log-normal";
+        Self {
+            sigma: drawn.then(|| options.number("sigma")),
+            connections: if one_each { 1 } else { options.integer("connections") as usize },
+            pipelining: one_each || options.flag("pipelining"),
+            request: options.size("request").max(Bytes(1)),
+            left: options.integer("pages"),
+            interval: options.duration("interval"),
+            keep_alive: options.flag("keep_alive"),
+            links: Vec::new(),
+            waiting: vec![VecDeque::new(); page.domains as usize],
+            asked: vec![SimTime::ZERO; page.objects.len()],
+            began: SimTime::ZERO,
+            arrived: 0,
+            bytes: Bytes::ZERO,
+            opened: 0,
+            loading: false,
+            page,
+        }
+    }
+
+    fn begin(&mut self, desk: &mut dyn Desk) {
+        if let Some(sigma) = self.sigma {
+            self.page.redraw(sigma, desk);
+        }
+        self.left -= 1;
+        self.began = desk.now();
+        (self.arrived, self.bytes, self.opened) = (0, Bytes::ZERO, 0);
+        self.loading = true;
+        self.waiting[0].push_back(0);
+        self.assign(0, desk);
+    }
+
+    /// Gives the waiting objects of a domain to connections.
+    fn assign(&mut self, domain: usize, desk: &mut dyn Desk) {
+        while let Some(&object) = self.waiting[domain].front() {
+            let mine = || self.links.iter().enumerate().filter(|(_, link)| link.domain == domain);
+            let least =
+                mine().min_by_key(|(_, link)| link.outstanding).map(|(i, link)| (i, link.outstanding));
+            let link = match least {
+                Some((i, 0)) => i,
+                _ if mine().count() < self.connections => self.open(domain, desk),
+                Some((i, _)) if self.pipelining => i,
+                _ => return,
+            };
+            self.waiting[domain].pop_front();
+            self.asked[object] = desk.now();
+            self.links[link].outstanding += 1;
+            let message = Message { size: self.request, tag: object as u64, log: None };
+            desk.send(self.links[link].id, Side::Receiver, message);
+        }
+    }
+
+    fn open(&mut self, domain: usize, desk: &mut dyn Desk) -> usize {
+        self.opened += 1;
+        let (id, active) = (desk.open(), VecDeque::new());
+        self.links.push(Link { id, domain, outstanding: 0, active, busy: false });
+        self.links.len() - 1
+    }
+
+    fn link(&self, id: ConnectionId) -> Option<usize> {
+        self.links.iter().position(|link| link.id == id)
+    }
+
+    /// A request has reached the server.
+    fn serve(&mut self, link: usize, object: usize, desk: &mut dyn Desk) {
+        let size = self.page.objects[object];
+        match self.page.protocol {
+            Protocol::Http1 => {
+                let message = Message { size, tag: answer(object, true), log: None };
+                desk.send(self.links[link].id, Side::Sender, message);
+            }
+            Protocol::Http2 => {
+                self.links[link].active.push_back((object, size));
+                self.next_frame(link, desk);
+            }
+        }
+    }
+
+    /// The next frame of the object whose turn it is, unless one still waits.
+    fn next_frame(&mut self, link: usize, desk: &mut dyn Desk) {
+        let link = &mut self.links[link];
+        if link.busy {
+            return;
+        }
+        let Some((object, left)) = link.active.pop_front() else { return };
+        let size = left.min(FRAME);
+        let rest = left - size;
+        if rest > Bytes::ZERO {
+            link.active.push_back((object, rest));
+        }
+        link.busy = true;
+        desk.send(
+            link.id,
+            Side::Sender,
+            Message { size, tag: answer(object, rest == Bytes::ZERO), log: None },
+        );
+        desk.notify(link.id, Side::Sender);
+    }
+
+    /// All of an object has reached the browser.
+    fn complete(&mut self, link: usize, object: usize, desk: &mut dyn Desk) {
+        let size = self.page.objects[object];
+        let (start, domain) = (self.asked[object], self.links[link].domain);
+        self.links[link].outstanding -= 1;
+        self.arrived += 1;
+        self.bytes += size;
+        let delay = Some(desk.now().since(start));
+        desk.log(Measurement { what: "object", size, start, ended: true, delay });
+        if object == 0 {
+            for embedded in 1..self.page.objects.len() {
+                self.waiting[embedded % self.page.domains as usize].push_back(embedded);
+            }
+            for domain in 0..self.waiting.len() {
+                self.assign(domain, desk);
+            }
+        } else {
+            self.assign(domain, desk);
+        }
+        if self.arrived == self.page.objects.len() as u64 {
+            self.end(desk);
+        }
+    }
+
+    fn end(&mut self, desk: &mut dyn Desk) {
+        self.report(true, desk);
+        self.loading = false;
+        if !self.keep_alive || self.left == 0 {
+            for link in self.links.drain(..) {
+                desk.close(link.id, Side::Receiver);
+            }
+        }
+        if self.left == 0 {
+            desk.finish();
+        } else {
+            desk.wake(self.began + self.interval, 0);
+        }
+    }
+
+    fn report(&self, complete: bool, desk: &mut dyn Desk) {
+        desk.page(Page {
+            name: self.page.name,
+            objects: self.page.objects.len() as u64,
+            arrived: self.arrived,
+            size: self.bytes,
+            connections: self.opened,
+            start: self.began,
+            complete,
+        });
+    }
+}
+
+/// Tag of an answer: which object, and whether it ends here.
+fn answer(object: usize, last: bool) -> u64 {
+    2 * object as u64 + u64::from(last)
+}
+
+impl App for Http {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start | Event::Wake(_) => self.begin(desk),
+            Event::Arrived { connection, at, tag, .. } => {
+                let Some(link) = self.link(connection) else { return };
+                match at {
+                    Side::Sender => self.serve(link, tag as usize, desk),
+                    Side::Receiver if tag & 1 == 1 => self.complete(link, (tag / 2) as usize, desk),
+                    Side::Receiver => {}
+                }
+            }
+            Event::Accepted { connection, .. } => {
+                if let Some(link) = self.link(connection) {
+                    self.links[link].busy = false;
+                    self.next_frame(link, desk);
+                }
+            }
+        }
+    }
+
+    fn on_end(&mut self, desk: &mut dyn Desk) {
+        if self.loading {
+            self.report(false, desk);
+        }
+    }
+
+    fn opens(&self) -> Side {
+        Side::Receiver
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    fn browser(set: &[(&str, OptionValue)]) -> Script<Http> {
+        let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
+        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
+        let mut script = Script::new(Http::new(&options));
+        script.start();
+        script
+    }
+
+    /// Connections opened and requests or frames sent.
+    fn counts(asked: &[Asked]) -> (usize, usize) {
+        let count = |test: fn(&&Asked) -> bool| asked.iter().filter(test).count();
+        (count(|a| matches!(a, Asked::Open(_))), count(|a| matches!(a, Asked::Send(..))))
+    }
+
+    #[test]
+    fn six_connections_with_one_request_each() {
+        let mut script = browser(&[]);
+        assert_eq!(counts(&script.take()), (1, 1));
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        assert_eq!(counts(&script.take()), (0, 1));
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        assert_eq!(counts(&script.take()), (5, 6), "the connection of the page and five more");
+        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
+        script.take();
+        // The answer is the last that was sent, behind five requests.
+        script.arrive(SimTime::from_secs(4), 5, Side::Receiver);
+        assert_eq!(counts(&script.take()), (0, 1), "the next object, on the connection that is idle");
+    }
+
+    #[test]
+    fn pipelined_requests_leave_at_once() {
+        let set = [("pipelining", OptionValue::Flag(true)), ("connections", OptionValue::Integer(1))];
+        let mut script = browser(&set);
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        script.take();
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        assert_eq!(counts(&script.take()), (0, 10));
+    }
+
+    #[test]
+    fn frames_of_all_objects_in_turn() {
+        let set = [
+            ("protocol", OptionValue::Choice("http/2".into())),
+            ("objects", OptionValue::Integer(2)),
+            ("object", OptionValue::Size(Bytes(40_000))),
+        ];
+        let mut script = browser(&set);
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        script.accept(0, Side::Sender);
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        script.take();
+        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
+        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
+        (0..6).for_each(|_| script.accept(0, Side::Sender));
+        let frames: Vec<_> = script
+            .take()
+            .into_iter()
+            .filter_map(|asked| match asked {
+                Asked::Send(_, Side::Sender, message) => {
+                    Some((message.tag / 2, message.size.0, message.tag % 2))
+                }
+                _ => None,
+            })
+            .collect();
+        let full = 16_384;
+        let rest = 40_000 - 2 * full;
+        // The first frame leaves before the second request is there.
+        assert_eq!(
+            frames,
+            [(1, full, 0), (1, full, 0), (2, full, 0), (1, rest, 1), (2, full, 0), (2, rest, 1)]
+        );
+    }
+
+    #[test]
+    fn a_page_ends_with_its_last_object_and_the_next_waits_its_time() {
+        let set = [
+            ("objects", OptionValue::Integer(0)),
+            ("pages", OptionValue::Integer(2)),
+            ("interval", OptionValue::Duration(Nanos::from_secs(30))),
+        ];
+        let mut script = browser(&set);
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        script.take();
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        let asked = script.take();
+        assert!(matches!(asked[1], Asked::Page(page) if page.complete && page.size == Bytes(10_000)));
+        assert_eq!(asked[2], Asked::Close(0, Side::Receiver));
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(30)));
+        script.wake();
+        assert_eq!(counts(&script.take()), (1, 1));
+    }
+}

@@ -1,0 +1,157 @@
+//! Saturating transfer with reports: what arrived in each interval, and in all after a warm-up that does not count.
+
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "iperf",
+    summary: "saturating transfer; bytes per interval and after a warm-up that is left out",
+    source: "iperf3 (ESnet)",
+    notes: "rows `interval` and `total` in `messages`: size_bytes * 8 / delay_s is the throughput of the application",
+    options: &[
+        OptionSpec {
+            name: "duration",
+            kind: OptionKind::Duration,
+            default: Some("10s"),
+            doc: "time that counts, after the warm-up",
+        },
+        OptionSpec {
+            name: "omit",
+            kind: OptionKind::Duration,
+            default: Some("0s"),
+            doc: "warm-up that is left out",
+        },
+        OptionSpec {
+            name: "interval",
+            kind: OptionKind::Duration,
+            default: Some("1s"),
+            doc: "time between reports",
+        },
+        OptionSpec {
+            name: "connections",
+            kind: OptionKind::Integer { min: 1, max: 256 },
+            default: Some("1"),
+            doc: "parallel connections",
+        },
+    ],
+    build: |options| Box::new(Iperf::new(options)),
+};
+
+const REPORT: u64 = 0;
+const END: u64 = 1;
+
+/// Client and server.
+#[derive(Clone, Debug)]
+pub struct Iperf {
+    duration: Nanos,
+    omit: Nanos,
+    interval: Nanos,
+    connections: u64,
+    opened: Vec<ConnectionId>,
+    /// When counting began and how much had arrived by then; the same of the present interval.
+    total: (SimTime, Bytes),
+    present: (SimTime, Bytes),
+}
+
+impl Iperf {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            duration: options.duration("duration"),
+            omit: options.duration("omit"),
+            interval: options.duration("interval").max(Nanos::from_millis(1)),
+            connections: options.integer("connections"),
+            opened: Vec::new(),
+            total: (SimTime::NEVER, Bytes::ZERO),
+            present: (SimTime::ZERO, Bytes::ZERO),
+        }
+    }
+
+    fn log(what: &'static str, (start, before): (SimTime, Bytes), desk: &mut dyn Desk) {
+        let (size, delay) = (desk.delivered() - before, desk.now().since(start));
+        if delay > Nanos::ZERO {
+            desk.log(Measurement { what, size, start, ended: true, delay: Some(delay) });
+        }
+    }
+
+    fn report(&mut self, desk: &mut dyn Desk) {
+        if self.total.0.is_never() {
+            // The warm-up is over.
+            self.total = (desk.now(), desk.delivered());
+        } else {
+            Self::log("interval", self.present, desk);
+        }
+        self.present = (desk.now(), desk.delivered());
+        desk.wake(desk.now() + self.interval, REPORT);
+    }
+
+    fn conclude(&mut self, desk: &mut dyn Desk) {
+        if !self.total.0.is_never() {
+            Self::log("interval", self.present, desk);
+            Self::log("total", self.total, desk);
+        }
+    }
+}
+
+impl App for Iperf {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                self.opened = (0..self.connections).map(|_| desk.open()).collect();
+                for &connection in &self.opened {
+                    let endless = Message { size: Bytes::MAX, tag: 0, log: None };
+                    desk.send(connection, Side::Sender, endless);
+                }
+                desk.wake(desk.now() + self.omit, REPORT);
+                desk.wake(desk.now() + self.omit + self.duration, END);
+            }
+            Event::Wake(END) => {
+                self.conclude(desk);
+                desk.stop();
+            }
+            Event::Wake(_) => self.report(desk),
+            Event::Arrived { .. } | Event::Accepted { .. } => {}
+        }
+    }
+
+    fn on_end(&mut self, desk: &mut dyn Desk) {
+        self.conclude(desk);
+    }
+
+    fn talks_both_ways(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    #[test]
+    fn the_warm_up_does_not_count() {
+        let options = Options::defaults(ROW.options)
+            .with("omit", OptionValue::Duration(Nanos::from_secs(5)))
+            .with("duration", OptionValue::Duration(Nanos::from_millis(2500)));
+        let mut script = Script::new(Iperf::new(&options));
+        script.start();
+        script.deliver(Bytes(1000));
+        script.wake();
+        for _ in 0..2 {
+            script.deliver(Bytes(500));
+            script.wake();
+        }
+        script.deliver(Bytes(100));
+        script.wake();
+        let rows = script.take().into_iter().filter_map(|asked| match asked {
+            Asked::Log(row) => Some((row.what, row.size.0, row.delay.unwrap().0 / 1_000_000)),
+            _ => None,
+        });
+        let expected =
+            [("interval", 500, 1000), ("interval", 500, 1000), ("interval", 100, 500), ("total", 1100, 2500)];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,361 @@
+//! On/off source with the semantics of ns-3's OnOffApplication (ns-3 manual, `OnOffApplication`): a constant bit rate
+//! during ON phases, nothing during OFF phases.
+//!
+//! It begins with an OFF phase. A packet leaves when its last bit is due, the first one a packet time after the phase
+//! began. Bits that were due when a phase ended count towards the first packet of the next ON phase. A phase that
+//! ends at the instant at which a packet is due ends first, so that this packet leaves with the next phase.
+//!
+//! Deviation: what the send buffer refuses waits by default; ns-3 throws a packet away that does not fit as a whole
+//! (`backlog = "drop"`).
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Mistake, Side};
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "onoff",
+    summary: "constant bit rate during ON phases, silence during OFF phases",
+    source: "ns-3 OnOffApplication",
+    notes: "each of several connections has phases of its own and an equal part of the rate",
+    options: &[
+        OptionSpec {
+            name: "rate",
+            kind: OptionKind::Rate,
+            default: Some("500kbit/s"),
+            doc: "bit rate of the payload during ON phases, all connections together",
+        },
+        OptionSpec {
+            name: "packet",
+            kind: OptionKind::Size,
+            default: Some("512B"),
+            doc: "size of each write",
+        },
+        OptionSpec {
+            name: "on",
+            kind: OptionKind::Duration,
+            default: Some("1s"),
+            doc: "length of ON phases, the mean of random ones",
+        },
+        OptionSpec {
+            name: "off",
+            kind: OptionKind::Duration,
+            default: Some("1s"),
+            doc: "length of OFF phases, the mean of random ones",
+        },
+        OptionSpec {
+            name: "phases",
+            kind: SHAPES,
+            default: Some("constant"),
+            doc: "distribution of the lengths of phases; a negative normal length is drawn again, or folded to a positive one",
+        },
+        OptionSpec {
+            name: "on_sd",
+            kind: OptionKind::Duration,
+            default: Some("0s"),
+            doc: "standard deviation of normal ON phases",
+        },
+        OptionSpec {
+            name: "off_sd",
+            kind: OptionKind::Duration,
+            default: Some("0s"),
+            doc: "standard deviation of normal OFF phases",
+        },
+        PARETO_SHAPE,
+        OptionSpec {
+            name: "max_bytes",
+            kind: OptionKind::Size,
+            default: Some("unlimited"),
+            doc: "stop after this many bytes, all connections together",
+        },
+        OptionSpec {
+            name: "backlog",
+            kind: OptionKind::Choice(&["queue", "drop"]),
+            default: Some("queue"),
+            doc: "what happens to a packet for which the send buffer has no room",
+        },
+        OptionSpec {
+            name: "log",
+            kind: OptionKind::Flag,
+            default: Some("false"),
+            doc: "a row in `messages` for each packet",
+        },
+        OptionSpec {
+            name: "connections",
+            kind: OptionKind::Integer { min: 1, max: 256 },
+            default: Some("1"),
+            doc: "parallel connections, among which the rate is split equally",
+        },
+    ],
+    build: |options| Box::new(OnOff::new(options)),
+};
+
+/// One source: the state of one OnOffApplication.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    connection: ConnectionId,
+    on: bool,
+    /// Wishes of earlier phases are stale.
+    phase: u64,
+    /// Bits that were due when the last phase ended.
+    residual: u64,
+    last_start: SimTime,
+    sent: u64,
+    over: bool,
+}
+
+/// One source or several.
+#[derive(Clone, Debug)]
+pub struct OnOff {
+    rate: BitsPerSecond,
+    packet: Bytes,
+    phases: [(Nanos, Shape); 2],
+    max_bytes: Bytes,
+    drops: bool,
+    log: Option<&'static str>,
+    sources: Vec<Source>,
+}
+
+/// What a wake-up is for; tags also hold the source and its phase.
+const PHASE: u64 = 0;
+const SEND: u64 = 1;
+
+fn tag(kind: u64, source: usize, phase: u64) -> u64 {
+    kind | (source as u64) << 1 | phase << 16
+}
+
+impl OnOff {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        let connections = options.integer("connections");
+        Self {
+            rate: BitsPerSecond((options.rate("rate").0 / connections).max(1)),
+            packet: options.size("packet").max(Bytes(1)),
+            phases: [
+                (options.duration("off"), Shape::of(options, "off_sd")),
+                (options.duration("on"), Shape::of(options, "on_sd")),
+            ],
+            max_bytes: options.size("max_bytes"),
+            drops: options.choice("backlog") == "drop",
+            log: options.flag("log").then_some("packet"),
+            sources: vec![Source::default(); connections as usize],
+        }
+    }
+
+    /// Bits of a source's packets may not exceed its part of the limit.
+    fn limit(&self) -> u64 {
+        if self.max_bytes == Bytes::MAX { u64::MAX } else { self.max_bytes.0 / self.sources.len() as u64 }
+    }
+
+    /// The next phase begins after one of this kind.
+    fn schedule_phase(&self, i: usize, desk: &mut dyn Desk) {
+        let source = &self.sources[i];
+        let (mean, shape) = self.phases[usize::from(source.on)];
+        let length = shape.draw(mean, desk);
+        desk.wake(desk.now() + length, tag(PHASE, i, source.phase));
+    }
+
+    fn schedule_packet(&mut self, i: usize, desk: &mut dyn Desk) {
+        let limit = self.limit();
+        let source = &mut self.sources[i];
+        if source.sent >= limit {
+            source.over = true;
+            source.phase += 1;
+            desk.close(source.connection, Side::Sender);
+            if self.sources.iter().all(|source| source.over) {
+                desk.finish();
+            }
+            return;
+        }
+        let bits = (8 * self.packet.0).saturating_sub(source.residual);
+        let after = u128::from(bits) * 1_000_000_000 / u128::from(self.rate.0);
+        desk.wake(desk.now() + Nanos(after as u64), tag(SEND, i, source.phase));
+    }
+
+    fn toggle(&mut self, i: usize, desk: &mut dyn Desk) {
+        let now = desk.now();
+        let source = &mut self.sources[i];
+        source.phase += 1;
+        if source.on {
+            let elapsed = u128::from(now.since(source.last_start).0);
+            source.residual += (elapsed * u128::from(self.rate.0) / 1_000_000_000) as u64;
+            source.on = false;
+        } else {
+            source.on = true;
+            source.last_start = now;
+            self.schedule_packet(i, desk);
+        }
+        if !self.sources[i].over {
+            self.schedule_phase(i, desk);
+        }
+    }
+
+    fn send(&mut self, i: usize, desk: &mut dyn Desk) {
+        let source = &mut self.sources[i];
+        let fits = !self.drops || desk.space(source.connection, Side::Sender) >= self.packet;
+        if fits {
+            let message = Message { size: self.packet, tag: 0, log: self.log };
+            desk.send(source.connection, Side::Sender, message);
+        }
+        source.sent += self.packet.0;
+        source.last_start = desk.now();
+        source.residual = 0;
+        self.schedule_packet(i, desk);
+    }
+}
+
+impl App for OnOff {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                for i in 0..self.sources.len() {
+                    self.sources[i].connection = desk.open();
+                    self.schedule_phase(i, desk);
+                }
+            }
+            Event::Wake(tag) => {
+                let (i, phase) = ((tag >> 1 & 0x7fff) as usize, tag >> 16);
+                if self.sources[i].phase != phase {
+                    return;
+                }
+                if tag & 1 == SEND { self.send(i, desk) } else { self.toggle(i, desk) }
+            }
+            Event::Arrived { .. } | Event::Accepted { .. } => {}
+        }
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        true
+    }
+
+    fn talks_both_ways(&self) -> bool {
+        false
+    }
+
+    fn mistake(&self) -> Option<Mistake> {
+        let [_, (on, _)] = self.phases;
+        (on == Nanos::ZERO).then(|| Mistake {
+            option: "on",
+            message: "an ON phase of no length sends nothing".into(),
+            help: "give it a length such as \"500ms\"".into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    fn source(set: &[(&str, OptionValue)]) -> Script<OnOff> {
+        let options = Options::defaults(ROW.options);
+        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
+        let mut script = Script::new(OnOff::new(&options));
+        script.start();
+        script
+    }
+
+    /// When packets were sent until `end`.
+    fn sends(script: &mut Script<OnOff>, end: SimTime) -> Vec<u64> {
+        let mut at = Vec::new();
+        while let Some(next) = script.next_wake().filter(|next| *next <= end) {
+            script.wake();
+            let sent = script.take().into_iter().filter(|asked| matches!(asked, Asked::Send(..)));
+            at.extend(sent.map(|_| next.0));
+        }
+        at
+    }
+
+    fn pedrazzi() -> Script<OnOff> {
+        source(&[
+            ("rate", OptionValue::Rate(BitsPerSecond(20_000_000))),
+            ("packet", OptionValue::Size(Bytes(1000))),
+            ("on", OptionValue::Duration(Nanos::from_millis(500))),
+            ("off", OptionValue::Duration(Nanos::from_secs(2))),
+        ])
+    }
+
+    /// 0.5 s at 20 Mbit/s are 1250 packets of 1000 bytes. The phase ends when the last one is due: it leaves at the
+    /// very start of the next phase, and its successors follow from there.
+    #[test]
+    fn off_first_then_a_packet_whenever_its_last_bit_is_due() {
+        let mut script = pedrazzi();
+        let sent = sends(&mut script, SimTime::from_secs(5));
+        assert_eq!(sent[..2], [2_000_400_000, 2_000_800_000]);
+        let first: Vec<_> = sent.iter().filter(|at| **at < 3_000_000_000).collect();
+        assert_eq!((first.len(), *first[1248]), (1249, 2_499_600_000));
+        assert_eq!(sent[1249..1251], [4_500_000_000, 4_500_400_000]);
+        assert_eq!(sent.len(), 1249 + 1250, "with the one that was left over");
+    }
+
+    /// 2.5 packets fit into an ON phase: the half that is left counts towards the next.
+    #[test]
+    fn bits_that_were_due_are_not_lost() {
+        let mut script = source(&[
+            ("rate", OptionValue::Rate(BitsPerSecond(8000))),
+            ("packet", OptionValue::Size(Bytes(1000))),
+            ("on", OptionValue::Duration(Nanos::from_millis(2500))),
+        ]);
+        let sent = sends(&mut script, SimTime::from_secs(8));
+        let expected = [2000, 3000, 5000, 6000, 8000].map(|ms| ms * 1_000_000);
+        assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn it_ends_with_its_bytes() {
+        let mut script = source(&[("max_bytes", OptionValue::Size(Bytes(1024)))]);
+        assert_eq!(sends(&mut script, SimTime::from_secs(100)).len(), 2);
+        assert_eq!(script.next_wake(), None, "nothing is to come");
+    }
+
+    #[test]
+    fn parallel_connections_share_the_rate() {
+        let rate = OptionValue::Rate(BitsPerSecond(8_000_000));
+        let mut script = source(&[("connections", OptionValue::Integer(4)), ("rate", rate.clone())]);
+        let four = sends(&mut script, SimTime::from_secs(2)).len();
+        let one = sends(&mut source(&[("rate", rate)]), SimTime::from_secs(2)).len();
+        assert!(one.abs_diff(four) <= 4, "{one} and {four}");
+    }
+
+    /// The background of NetPerfMeter: 25 frames per second of 5000 B while ON, ON and OFF Pareto with shape 1.5 and mean
+    /// 0.5 s. 500 kbit/s per flow, 2 Mbit/s for four; a fifth of it with frames of 1000 B.
+    #[test]
+    fn netperfmeter_flows_have_their_mean() {
+        for (frame, rate, mean) in [(5000, 1_000_000, 500e3), (1000, 200_000, 100e3)] {
+            let flows = 4;
+            let mut script = source(&[
+                ("rate", OptionValue::Rate(BitsPerSecond(flows * rate))),
+                ("packet", OptionValue::Size(Bytes(frame))),
+                ("on", OptionValue::Duration(Nanos::from_millis(500))),
+                ("off", OptionValue::Duration(Nanos::from_millis(500))),
+                ("phases", OptionValue::Choice("pareto".into())),
+                ("connections", OptionValue::Integer(flows)),
+            ]);
+            // The variance of Pareto phases is infinite, so means come slowly: the error falls with time^(-1/3).
+            let seconds = 20_000;
+            let (mut sent, mut fastest, mut last) = ([0u64; 4], Nanos(u64::MAX), [SimTime::ZERO; 4]);
+            while let Some(at) = script.next_wake().filter(|at| *at <= SimTime::from_secs(seconds)) {
+                script.wake();
+                for asked in script.take() {
+                    if let Asked::Send(flow, _, message) = asked {
+                        let flow = flow as usize;
+                        assert_eq!(message.size, Bytes(frame));
+                        sent[flow] += frame * 8;
+                        fastest = fastest.min(at.since(last[flow]));
+                        last[flow] = at;
+                    }
+                }
+            }
+            let rates = sent.map(|bits| bits as f64 / seconds as f64);
+            for found in rates {
+                assert!((found / mean - 1.0).abs() < 0.1, "{found} bit/s, not {mean}");
+            }
+            let all = rates.iter().sum::<f64>();
+            assert!((all / (4.0 * mean) - 1.0).abs() < 0.05, "{all} bit/s");
+            // 25 frames per second.
+            assert!(fastest >= Nanos(39_999_990), "{fastest:?}");
+        }
+    }
+}

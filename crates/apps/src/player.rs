@@ -1,0 +1,320 @@
+//! Adaptive video player: fetches segments of a film in one of several rates and plays them; a stall is what its viewer
+//! suffers from.
+//!
+//! The rate of the next segment is the highest one below a share `safety` of the mean throughput of the last three
+//! segments (harmonic mean, Jiang, Sekar and Zhang 2012); the first is fetched at the lowest. Playing begins, and after
+//! a stall goes on, when `start_buffer` is filled; no segment is asked for while the buffer holds more than `buffer`.
+//! A request waits until the segment before it is complete.
+
+use std::collections::VecDeque;
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Mistake, Side};
+
+const fn option(
+    name: &'static str,
+    kind: OptionKind,
+    default: &'static str,
+    doc: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, kind, default: Some(default), doc }
+}
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "player",
+    summary: "adaptive video player: rate of each segment, stalls",
+    source: "Jiang, Sekar and Zhang 2012 (throughput rule)",
+    notes: "the receiver of the data opens the connection and sends the requests",
+    options: &[
+        option("low", OptionKind::Rate, "500kbit/s", "lowest rate of the film"),
+        option("high", OptionKind::Rate, "8Mbit/s", "its highest rate"),
+        option(
+            "steps",
+            OptionKind::Integer { min: 1, max: 20 },
+            "5",
+            "rates from the lowest to the highest, with a constant factor between them",
+        ),
+        option("segment", OptionKind::Duration, "4s", "length of a segment"),
+        option("duration", OptionKind::Duration, "unlimited", "length of the film"),
+        option(
+            "start_buffer",
+            OptionKind::Duration,
+            "8s",
+            "buffered before playing starts, and after a stall",
+        ),
+        option("buffer", OptionKind::Duration, "30s", "no request while more than this is buffered"),
+        option(
+            "safety",
+            OptionKind::Number { min: 0.1, max: 2.0 },
+            "0.8",
+            "share of the measured throughput that a rate may take",
+        ),
+        option("request", OptionKind::Size, "350B", "size of each request (D-71)"),
+    ],
+    build: |options| Box::new(Player::new(options)),
+};
+
+const REQUEST: u64 = 0;
+const SEGMENT: u64 = 1;
+/// Tags of wake-ups: the buffer runs dry (with a number, so that earlier ones are stale), or has room again.
+const ASK: u64 = 0;
+const DRY: u64 = 1;
+
+/// Segments whose throughput is remembered.
+const MEMORY: usize = 3;
+
+/// Client and server.
+#[derive(Clone, Debug)]
+pub struct Player {
+    rates: Vec<BitsPerSecond>,
+    segment: Nanos,
+    /// Of the film, not asked for.
+    left: Nanos,
+    start_buffer: Nanos,
+    buffer: Nanos,
+    safety: f64,
+    request: Bytes,
+    connection: ConnectionId,
+    asked: SimTime,
+    size: Bytes,
+    /// Throughput of the last segments in bit/s.
+    measured: VecDeque<f64>,
+    /// Film in the buffer at `since`, and whether it is being played.
+    held: Nanos,
+    since: SimTime,
+    playing: bool,
+    /// When the present wait (for the start, or a stall) began.
+    waiting_since: SimTime,
+    begun: bool,
+    /// The last segment has arrived.
+    complete: bool,
+    dry_wishes: u64,
+}
+
+impl Player {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        let (low, high) = (options.rate("low").0 as f64, options.rate("high").0 as f64);
+        let steps = options.integer("steps");
+        let factor = if steps > 1 { libm::pow(high / low, 1.0 / (steps - 1) as f64) } else { 1.0 };
+        let rate = |i| BitsPerSecond(libm::round(low * libm::pow(factor, i as f64)) as u64);
+        Self {
+            rates: (0..steps).map(rate).collect(),
+            segment: options.duration("segment").max(Nanos::from_millis(1)),
+            left: options.duration("duration"),
+            start_buffer: options.duration("start_buffer"),
+            buffer: options.duration("buffer"),
+            safety: options.number("safety"),
+            request: options.size("request").max(Bytes(1)),
+            connection: 0,
+            asked: SimTime::ZERO,
+            size: Bytes::ZERO,
+            measured: VecDeque::new(),
+            held: Nanos::ZERO,
+            since: SimTime::ZERO,
+            playing: false,
+            waiting_since: SimTime::ZERO,
+            begun: false,
+            complete: false,
+            dry_wishes: 0,
+        }
+    }
+
+    fn rate(&self) -> BitsPerSecond {
+        if self.measured.is_empty() {
+            return self.rates[0];
+        }
+        let slowness: f64 = self.measured.iter().map(|rate| 1.0 / rate).sum();
+        let allowed = self.safety * self.measured.len() as f64 / slowness;
+        let fits = self.rates.iter().rev().find(|rate| rate.0 as f64 <= allowed);
+        fits.copied().unwrap_or(self.rates[0])
+    }
+
+    fn ask(&mut self, desk: &mut dyn Desk) {
+        let length = self.segment.min(self.left);
+        self.left = self.left.saturating_sub(length);
+        self.size = self.rate().bytes_in(length).max(Bytes(1));
+        self.asked = desk.now();
+        desk.send(self.connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
+    }
+
+    /// Takes what was played since the last look out of the buffer.
+    fn play(&mut self, now: SimTime) {
+        if self.playing {
+            self.held = self.held.saturating_sub(now.since(self.since));
+        }
+        self.since = now;
+    }
+
+    fn arrived(&mut self, desk: &mut dyn Desk) {
+        let now = desk.now();
+        self.play(now);
+        let delay = now.since(self.asked);
+        let row = Measurement {
+            what: "segment",
+            size: self.size,
+            start: self.asked,
+            ended: true,
+            delay: Some(delay),
+        };
+        desk.log(row);
+        if self.measured.len() == MEMORY {
+            self.measured.pop_front();
+        }
+        self.measured.push_back(self.size.as_f64() * 8.0 / delay.as_secs_f64().max(1e-9));
+        self.held = self.held + self.segment;
+        self.complete = self.left == Nanos::ZERO;
+        if !self.playing && (self.held >= self.start_buffer || self.complete) {
+            self.waited(true, desk);
+            self.playing = true;
+            self.begun = true;
+        }
+        if self.playing {
+            self.dry_wishes += 1;
+            desk.wake(now + self.held, DRY + self.dry_wishes);
+        }
+        if self.complete {
+            desk.close(self.connection, Side::Receiver);
+        } else if self.playing && self.held > self.buffer {
+            desk.wake(now + self.held.saturating_sub(self.buffer), ASK);
+        } else {
+            self.ask(desk);
+        }
+    }
+
+    /// A wait for the start, or a stall, is over or goes on to the end.
+    fn waited(&self, ended: bool, desk: &mut dyn Desk) {
+        let what = if self.begun { "stall" } else { "startup" };
+        let start = self.waiting_since;
+        let delay = Some(desk.now().since(start));
+        desk.log(Measurement { what, size: Bytes::ZERO, start, ended, delay });
+    }
+
+    fn dry(&mut self, desk: &mut dyn Desk) {
+        self.play(desk.now());
+        self.playing = false;
+        self.waiting_since = desk.now();
+        if self.complete {
+            desk.finish();
+        }
+    }
+}
+
+impl App for Player {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                self.connection = desk.open();
+                self.waiting_since = desk.now();
+                self.ask(desk);
+            }
+            Event::Arrived { at: Side::Sender, .. } => {
+                let message = Message { size: self.size, tag: SEGMENT, log: None };
+                desk.send(self.connection, Side::Sender, message);
+            }
+            Event::Arrived { .. } => self.arrived(desk),
+            Event::Wake(ASK) => {
+                self.play(desk.now());
+                self.ask(desk);
+            }
+            Event::Wake(tag) if tag == DRY + self.dry_wishes => self.dry(desk),
+            Event::Wake(_) | Event::Accepted { .. } => {}
+        }
+    }
+
+    fn on_end(&mut self, desk: &mut dyn Desk) {
+        if !self.playing && !self.complete {
+            self.waited(false, desk);
+        }
+    }
+
+    fn opens(&self) -> Side {
+        Side::Receiver
+    }
+
+    fn mistake(&self) -> Option<Mistake> {
+        let (low, high) = (self.rates.first()?, self.rates.last()?);
+        (low > high).then(|| Mistake {
+            option: "low",
+            message: format!("low = \"{low}\" is above high = \"{high}\""),
+            help: "exchange them".into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    fn player(set: &[(&str, OptionValue)]) -> Script<Player> {
+        let options = Options::defaults(ROW.options);
+        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
+        let mut script = Script::new(Player::new(&options));
+        script.start();
+        script
+    }
+
+    /// One segment comes, `seconds` after it was asked for.
+    fn fetch(script: &mut Script<Player>, from: u64, to: u64) {
+        script.arrive(SimTime::from_secs(from), 0, Side::Sender);
+        script.arrive(SimTime::from_secs(to), 0, Side::Receiver);
+    }
+
+    fn rows(script: &mut Script<Player>) -> Vec<(&'static str, u64, bool)> {
+        let logged = script.take().into_iter().filter_map(|asked| match asked {
+            Asked::Log(row) => Some((row.what, row.delay.unwrap().0 / 1_000_000_000, row.ended)),
+            _ => None,
+        });
+        logged.collect()
+    }
+
+    #[test]
+    fn rates_are_spread_by_a_constant_factor_and_chosen_by_throughput() {
+        let player = Player::new(&Options::defaults(ROW.options));
+        let rates: Vec<_> = player.rates.iter().map(|rate| rate.0 / 1000).collect();
+        assert_eq!(rates, [500, 1000, 2000, 4000, 8000]);
+        let with = |measured: &[f64]| {
+            Player { measured: measured.iter().copied().collect(), ..player.clone() }.rate().0
+        };
+        assert_eq!(with(&[]), 500_000);
+        assert_eq!(with(&[2.6e6]), 2_000_000);
+        assert_eq!(with(&[2.4e6]), 1_000_000);
+        assert_eq!(with(&[1e5]), 500_000, "never below the lowest");
+        assert_eq!(with(&[1e6, 4e6]), 1_000_000, "harmonic mean 1.6 Mbit/s");
+    }
+
+    #[test]
+    fn it_starts_with_a_full_buffer_and_stalls_with_an_empty_one() {
+        let mut script = player(&[("duration", OptionValue::Duration(Nanos::from_secs(16)))]);
+        fetch(&mut script, 0, 1);
+        assert_eq!(rows(&mut script), [("segment", 1, true)]);
+        fetch(&mut script, 1, 2);
+        assert_eq!(rows(&mut script), [("segment", 1, true), ("startup", 2, true)]);
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(10)), "8 s of film");
+        script.wake();
+        fetch(&mut script, 11, 13);
+        assert_eq!(rows(&mut script), [("segment", 11, true)], "one segment is not enough");
+        fetch(&mut script, 13, 14);
+        assert_eq!(rows(&mut script), [("segment", 1, true), ("stall", 4, true)]);
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(22)));
+        script.wake();
+        assert!(script.take().contains(&Asked::Finish), "the film is over");
+    }
+
+    #[test]
+    fn it_asks_no_more_than_the_buffer_holds() {
+        let mut script = player(&[("buffer", OptionValue::Duration(Nanos::from_secs(9)))]);
+        fetch(&mut script, 0, 1);
+        fetch(&mut script, 1, 2);
+        fetch(&mut script, 2, 2);
+        script.take();
+        // 12 s of film at 2 s: down to 9 s at 5 s.
+        assert_eq!(script.next_wake(), Some(SimTime::from_secs(5)));
+        script.wake();
+        assert!(matches!(script.take()[..], [Asked::Send(0, Side::Receiver, _)]));
+    }
+}

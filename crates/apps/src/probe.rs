@@ -1,0 +1,294 @@
+//! Probes that measure round trips: `sockperf` in its two modes and `ping`.
+//!
+//! The sender of the flow asks, the receiver answers at once. The delay of a row is half the round trip for `sockperf`,
+//! as that tool reports it, and the whole round trip for `ping`. Time in the send buffer counts.
+
+use std::collections::BTreeMap;
+
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+
+const fn option(
+    name: &'static str,
+    kind: OptionKind,
+    default: &'static str,
+    doc: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, kind, default: Some(default), doc }
+}
+
+const DURATION: OptionSpec =
+    option("duration", OptionKind::Duration, "unlimited", "stop asking after this long");
+
+pub(crate) const SOCKPERF: Algorithm = Algorithm {
+    name: "sockperf",
+    summary: "latency probe, one message after the other or under load",
+    source: "sockperf (Mellanox), as used by Lantto and Svensson 2025",
+    notes: "half the round trip is the latency",
+    options: &[
+        option(
+            "mode",
+            OptionKind::Choice(&["under-load", "ping-pong"]),
+            "under-load",
+            "messages at a constant rate, or each after the answer to the one before",
+        ),
+        option(
+            "rate",
+            OptionKind::Integer { min: 1, max: 1_000_000 },
+            "10000",
+            "under load: messages per second; while the send buffer is full none is made",
+        ),
+        option("size", OptionKind::Size, "14B", "size of each message, and of each answer"),
+        option(
+            "reply_every",
+            OptionKind::Integer { min: 1, max: 1_000_000 },
+            "100",
+            "under load: every n-th message asks for an answer",
+        ),
+        DURATION,
+    ],
+    build: |options| Box::new(Probe::sockperf(options)),
+};
+
+pub(crate) const PING: Algorithm = Algorithm {
+    name: "ping",
+    summary: "echo requests at a constant rate; round-trip time of each",
+    source: "RFC 792 (echo and echo reply)",
+    notes: "over UDP, whose header is as long as that of ICMP",
+    options: &[
+        option("interval", OptionKind::Duration, "1s", "time from a request to the next"),
+        option("size", OptionKind::Size, "56B", "payload of a request and of its reply"),
+        option(
+            "requests",
+            OptionKind::Integer { min: 1, max: 1_000_000_000 },
+            "1000000000",
+            "stop after this many",
+        ),
+        DURATION,
+    ],
+    build: |options| Box::new(Probe::ping(options)),
+};
+
+/// When the next request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// This long after the one before, whatever happens.
+    Every(Nanos),
+    /// As soon as the answer is there.
+    PingPong,
+}
+
+/// Both ends of a probe.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    what: &'static str,
+    pace: Pace,
+    size: Bytes,
+    reply_every: u64,
+    left: u64,
+    duration: Nanos,
+    /// The figure is this part of the round trip.
+    divide: u64,
+    /// Waits for the send buffer, as a program whose `send` call blocks.
+    blocks: bool,
+    connection: ConnectionId,
+    end: SimTime,
+    /// When the next request would be made if nothing blocked.
+    next: SimTime,
+    made: u64,
+    /// Requests whose answer is to come: when they were made.
+    open: BTreeMap<u64, SimTime>,
+    over: bool,
+}
+
+impl Probe {
+    /// As the options of `sockperf` say.
+    pub fn sockperf(options: &Options) -> Self {
+        let ping_pong = options.choice("mode") == "ping-pong";
+        let gap = Nanos(1_000_000_000 / options.integer("rate"));
+        Self {
+            what: "latency",
+            pace: if ping_pong { Pace::PingPong } else { Pace::Every(gap) },
+            reply_every: if ping_pong { 1 } else { options.integer("reply_every") },
+            left: u64::MAX,
+            divide: 2,
+            blocks: true,
+            ..Self::new(options)
+        }
+    }
+
+    /// As the options of `ping` say.
+    pub fn ping(options: &Options) -> Self {
+        Self {
+            pace: Pace::Every(options.duration("interval").max(Nanos(1))),
+            left: options.integer("requests"),
+            ..Self::new(options)
+        }
+    }
+
+    fn new(options: &Options) -> Self {
+        Self {
+            what: "round-trip",
+            pace: Pace::PingPong,
+            size: options.size("size").max(Bytes(1)),
+            reply_every: 1,
+            left: 0,
+            duration: options.duration("duration"),
+            divide: 1,
+            blocks: false,
+            connection: 0,
+            end: SimTime::NEVER,
+            next: SimTime::ZERO,
+            made: 0,
+            open: BTreeMap::new(),
+            over: false,
+        }
+    }
+
+    /// True once no further request is made.
+    fn is_over(&mut self, desk: &mut dyn Desk) -> bool {
+        if !self.over && (self.left == 0 || desk.now() >= self.end) {
+            self.over = true;
+            self.finish_if_answered(desk);
+        }
+        self.over
+    }
+
+    fn finish_if_answered(&mut self, desk: &mut dyn Desk) {
+        if self.over && self.open.is_empty() {
+            desk.close(self.connection, Side::Sender);
+            desk.finish();
+        }
+    }
+
+    fn ask(&mut self, desk: &mut dyn Desk) {
+        if self.is_over(desk) {
+            return;
+        }
+        self.left -= 1;
+        let tag = self.made;
+        self.made += 1;
+        if tag.is_multiple_of(self.reply_every) {
+            self.open.insert(tag, desk.now());
+        }
+        desk.send(self.connection, Side::Sender, Message { size: self.size, tag, log: None });
+        if let Pace::Every(gap) = self.pace {
+            self.next += gap;
+            if self.blocks {
+                desk.notify(self.connection, Side::Sender);
+            } else {
+                desk.wake(self.next, 0);
+            }
+        }
+    }
+
+    fn log(&self, start: SimTime, ended: bool, desk: &mut dyn Desk) {
+        let delay = ended.then(|| Nanos(desk.now().since(start).0 / self.divide));
+        desk.log(Measurement { what: self.what, size: self.size, start, ended, delay });
+    }
+}
+
+impl App for Probe {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                self.connection = desk.open();
+                self.end = desk.now() + self.duration;
+                self.next = desk.now();
+                self.ask(desk);
+            }
+            Event::Wake(_) => self.ask(desk),
+            Event::Accepted { .. } => desk.wake(self.next, 0),
+            Event::Arrived { at: Side::Receiver, tag, .. } => {
+                if tag.is_multiple_of(self.reply_every) {
+                    desk.send(self.connection, Side::Receiver, Message { size: self.size, tag, log: None });
+                }
+            }
+            Event::Arrived { tag, .. } => {
+                if let Some(start) = self.open.remove(&tag) {
+                    self.log(start, true, desk);
+                }
+                if self.pace == Pace::PingPong {
+                    self.ask(desk);
+                }
+                self.finish_if_answered(desk);
+            }
+        }
+    }
+
+    fn on_end(&mut self, desk: &mut dyn Desk) {
+        for &start in self.open.values() {
+            self.log(start, false, desk);
+        }
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        // After a loss nobody would ask again.
+        self.pace != Pace::PingPong
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    fn rows(asked: Vec<Asked>) -> Vec<(Option<Nanos>, bool)> {
+        let logged = asked.into_iter().filter_map(|asked| match asked {
+            Asked::Log(row) => Some((row.delay, row.ended)),
+            _ => None,
+        });
+        logged.collect()
+    }
+
+    #[test]
+    fn ping_pong_reports_half_the_round_trip() {
+        let options =
+            Options::defaults(SOCKPERF.options).with("mode", OptionValue::Choice("ping-pong".into()));
+        let mut script = Script::new(Probe::sockperf(&options));
+        script.start();
+        script.arrive(SimTime::from_millis(300), 0, Side::Receiver);
+        script.take();
+        script.arrive(SimTime::from_millis(500), 0, Side::Sender);
+        let asked = script.take();
+        assert!(matches!(asked[1], Asked::Send(0, Side::Sender, _)), "the next one");
+        assert_eq!(rows(asked), [(Some(Nanos::from_millis(250)), true)]);
+    }
+
+    #[test]
+    fn under_load_every_hundredth_is_answered_and_a_full_buffer_blocks() {
+        let mut script = Script::new(Probe::sockperf(&Options::defaults(SOCKPERF.options)));
+        script.start();
+        for n in 1..=100u64 {
+            assert_eq!(script.next_wake(), None, "it waits for the buffer");
+            script.accept(0, Side::Sender);
+            assert_eq!(script.next_wake(), Some(SimTime(n * 100_000)));
+            script.wake();
+        }
+        assert_eq!(script.app.open.len(), 2, "numbers 0 and 100");
+        script.take();
+        script.arrive(SimTime::from_secs(1), 1, Side::Receiver);
+        assert!(script.take().is_empty(), "nobody answers number 1");
+        script.arrive(SimTime::from_secs(1), 0, Side::Receiver);
+        assert!(matches!(script.take()[..], [Asked::Send(0, Side::Receiver, _)]));
+    }
+
+    #[test]
+    fn ping_counts_its_requests() {
+        let options = Options::defaults(PING.options).with("requests", OptionValue::Integer(2));
+        let mut script = Script::new(Probe::ping(&options));
+        script.start();
+        script.arrive(SimTime::from_millis(20), 0, Side::Receiver);
+        script.arrive(SimTime::from_millis(40), 0, Side::Sender);
+        assert_eq!(rows(script.take()), [(Some(Nanos::from_millis(40)), true)]);
+        script.wake();
+        script.wake();
+        assert!(!script.take().contains(&Asked::Finish), "one answer is to come");
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
+        assert_eq!(script.take().last(), Some(&Asked::Finish));
+    }
+}

@@ -1,0 +1,112 @@
+//! Messages of a recording, such as that of a game: each is sent at its time, whatever became of the ones before.
+
+use units::{FileFormat, Nanos, OptionKind, OptionSpec, Options, SimTime, TraceFile};
+
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "replay",
+    summary: "messages of a recording in either direction; delay of each message",
+    source: "a file: time, size and direction of each message",
+    notes: "",
+    options: &[
+        OptionSpec {
+            name: "file",
+            kind: OptionKind::File(FileFormat::Messages),
+            default: None,
+            doc: "the recording",
+        },
+        OptionSpec {
+            name: "deadline",
+            kind: OptionKind::Duration,
+            default: Some("60ms"),
+            doc: "what takes longer is late",
+        },
+    ],
+    build: |options| Box::new(Replay::new(options)),
+};
+
+/// Both ends.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    file: TraceFile,
+    deadline: Nanos,
+    connection: ConnectionId,
+    began: SimTime,
+    next: usize,
+}
+
+impl Replay {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        let (file, deadline) = (options.file("file"), options.duration("deadline"));
+        Self { file, deadline, connection: 0, began: SimTime::ZERO, next: 0 }
+    }
+
+    /// Sends what is due and asks to be woken for the next message.
+    fn send(&mut self, desk: &mut dyn Desk) {
+        while let Some(&(at, size, up)) = self.file.messages().get(self.next) {
+            if self.began + at > desk.now() {
+                return desk.wake(self.began + at, 0);
+            }
+            let (from, what) = if up { (Side::Receiver, "up") } else { (Side::Sender, "down") };
+            desk.send(self.connection, from, Message { size, tag: 0, log: Some(what) });
+            self.next += 1;
+        }
+        desk.close(self.connection, Side::Sender);
+        desk.close(self.connection, Side::Receiver);
+        desk.finish();
+    }
+}
+
+impl App for Replay {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                self.began = desk.now();
+                self.connection = desk.open();
+                self.send(desk);
+            }
+            Event::Wake(_) => self.send(desk),
+            Event::Arrived { .. } | Event::Accepted { .. } => {}
+        }
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        true
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        Some(self.deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use units::{Bytes, OptionValue};
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    #[test]
+    fn each_message_at_its_time_and_in_its_direction() {
+        let rows = FileFormat::Messages.parse("0 200 down\n0 50 up\n1.5 40 up\n").expect("a good file");
+        let file = TraceFile { path: "game.txt".into(), rows: Arc::new(rows) };
+        let deadline = OptionValue::Duration(Nanos::from_millis(60));
+        let options = Options::new(vec![("file", OptionValue::File(file)), ("deadline", deadline)]);
+        let mut script = Script::new(Replay::new(&options));
+        script.start();
+        let send =
+            |from, size, what| Asked::Send(0, from, Message { size: Bytes(size), tag: 0, log: Some(what) });
+        let [down, up, last] =
+            [send(Side::Sender, 200, "down"), send(Side::Receiver, 50, "up"), send(Side::Receiver, 40, "up")];
+        assert_eq!(script.take(), [Asked::Open(0), down, up]);
+        assert_eq!(script.next_wake(), Some(SimTime::from_millis(1500)));
+        script.wake();
+        let closes = [Asked::Close(0, Side::Sender), Asked::Close(0, Side::Receiver)];
+        let [one, other] = closes;
+        assert_eq!(script.take(), [last, one, other, Asked::Finish]);
+    }
+}

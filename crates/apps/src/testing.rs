@@ -1,0 +1,149 @@
+//! A desk that writes down what an application asks for; messages arrive when the test says so.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use units::{Bytes, SimTime};
+
+use crate::{App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
+
+/// What was asked for. Wishes to be woken are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Open(ConnectionId),
+    Send(ConnectionId, Side, Message),
+    Close(ConnectionId, Side),
+    Notify(ConnectionId, Side),
+    Finish,
+    Stop,
+    Log(Measurement),
+    Page(Page),
+}
+
+/// An application with its desk.
+#[derive(Debug)]
+pub(crate) struct Script<A> {
+    pub(crate) app: A,
+    desk: Notes,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    now: SimTime,
+    asked: Vec<Asked>,
+    wakes: BTreeSet<(SimTime, u64, u64)>,
+    wished: u64,
+    opened: ConnectionId,
+    sent: VecDeque<(ConnectionId, Side, Message, SimTime)>,
+    delivered: Bytes,
+    space: Option<Bytes>,
+    draws: u64,
+}
+
+impl Desk for Notes {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// SplitMix64: the same numbers in every test.
+    fn uniform(&mut self) -> f64 {
+        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.draws;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn open(&mut self) -> ConnectionId {
+        self.opened += 1;
+        self.asked.push(Asked::Open(self.opened - 1));
+        self.opened - 1
+    }
+
+    fn send(&mut self, connection: ConnectionId, from: Side, message: Message) {
+        self.asked.push(Asked::Send(connection, from, message));
+        self.sent.push_back((connection, from, message, self.now));
+    }
+
+    fn close(&mut self, connection: ConnectionId, from: Side) {
+        self.asked.push(Asked::Close(connection, from));
+    }
+
+    fn notify(&mut self, connection: ConnectionId, from: Side) {
+        self.asked.push(Asked::Notify(connection, from));
+    }
+
+    fn space(&self, _connection: ConnectionId, _from: Side) -> Bytes {
+        self.space.unwrap_or(Bytes::MAX)
+    }
+
+    fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    fn wake(&mut self, at: SimTime, tag: u64) {
+        self.wished += 1;
+        self.wakes.insert((at, self.wished, tag));
+    }
+
+    fn finish(&mut self) {
+        self.asked.push(Asked::Finish);
+    }
+
+    fn stop(&mut self) {
+        self.asked.push(Asked::Stop);
+    }
+
+    fn log(&mut self, measurement: Measurement) {
+        self.asked.push(Asked::Log(measurement));
+    }
+
+    fn page(&mut self, page: Page) {
+        self.asked.push(Asked::Page(page));
+    }
+}
+
+impl<A: App> Script<A> {
+    pub(crate) fn new(app: A) -> Self {
+        Self { app, desk: Notes::default() }
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.app.on_event(Event::Start, &mut self.desk);
+    }
+
+    /// Everything asked for since the last call.
+    pub(crate) fn take(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.desk.asked)
+    }
+
+    pub(crate) fn next_wake(&self) -> Option<SimTime> {
+        self.desk.wakes.first().map(|(at, ..)| *at)
+    }
+
+    /// The earliest wake-up comes.
+    pub(crate) fn wake(&mut self) {
+        let (at, _, tag) = self.desk.wakes.pop_first().expect("a wish to be woken");
+        self.desk.now = at;
+        self.app.on_event(Event::Wake(tag), &mut self.desk);
+    }
+
+    /// Bytes of an endless message arrive.
+    pub(crate) fn deliver(&mut self, bytes: Bytes) {
+        self.desk.delivered += bytes;
+    }
+
+    /// Everything that an end has sent is in the send buffer.
+    pub(crate) fn accept(&mut self, connection: ConnectionId, from: Side) {
+        self.app.on_event(Event::Accepted { connection, from }, &mut self.desk);
+    }
+
+    /// The message that was sent first (after `skip` others), and has not arrived yet, arrives `at` this end (it must be meant for it).
+    pub(crate) fn arrive(&mut self, now: SimTime, skip: usize, at: Side) {
+        let (connection, from, message, sent) = self.desk.sent.remove(skip).expect("a message under way");
+        assert_eq!(from.other(), at);
+        self.desk.now = now;
+        self.desk.delivered = Bytes(self.desk.delivered.0 + message.size.0);
+        let Message { size, tag, .. } = message;
+        self.app.on_event(Event::Arrived { connection, at, tag, size, sent }, &mut self.desk);
+    }
+}

@@ -1,0 +1,171 @@
+//! Live video at a constant bit rate: a frame every so often, whether or not the one before has arrived.
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "video",
+    summary: "live video at a constant bit rate; delay of each frame",
+    source: "Yedugundla et al. 2016",
+    notes: "",
+    options: &[
+        OptionSpec {
+            name: "rate",
+            kind: OptionKind::Rate,
+            default: Some("950kbit/s"),
+            doc: "bit rate of the payload",
+        },
+        OptionSpec {
+            name: "frames",
+            kind: OptionKind::Integer { min: 1, max: 1000 },
+            default: Some("30"),
+            doc: "frames per second",
+        },
+        OptionSpec {
+            name: "message",
+            kind: OptionKind::Size,
+            default: Some("unlimited"),
+            doc: "a frame is sent in messages of at most this size, each with a row of its own",
+        },
+        OptionSpec {
+            name: "duration",
+            kind: OptionKind::Duration,
+            default: Some("unlimited"),
+            doc: "length of the video",
+        },
+        OptionSpec {
+            name: "deadline",
+            kind: OptionKind::Duration,
+            default: Some("150ms"),
+            doc: "what takes longer is late",
+        },
+    ],
+    build: |options| Box::new(Video::new(options)),
+};
+
+/// The camera.
+#[derive(Clone, Debug)]
+pub struct Video {
+    rate: BitsPerSecond,
+    per_second: u64,
+    message: Bytes,
+    duration: Nanos,
+    deadline: Nanos,
+    connection: ConnectionId,
+    began: SimTime,
+    frame: u64,
+}
+
+impl Video {
+    /// As the options of its row say.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            rate: options.rate("rate"),
+            per_second: options.integer("frames"),
+            message: options.size("message").max(Bytes(1)),
+            duration: options.duration("duration"),
+            deadline: options.duration("deadline"),
+            connection: 0,
+            began: SimTime::ZERO,
+            frame: 0,
+        }
+    }
+
+    /// Bytes of the first `n` frames: sizes differ by a byte, so that the rate is met.
+    fn until(&self, n: u64) -> u64 {
+        (u128::from(n) * u128::from(self.rate.0) / (8 * u128::from(self.per_second))) as u64
+    }
+
+    fn time_of(&self, frame: u64) -> Nanos {
+        Nanos((u128::from(frame) * 1_000_000_000 / u128::from(self.per_second)) as u64)
+    }
+
+    fn send(&mut self, desk: &mut dyn Desk) {
+        if self.time_of(self.frame) >= self.duration {
+            desk.close(self.connection, Side::Sender);
+            return desk.finish();
+        }
+        let mut left = Bytes(self.until(self.frame + 1) - self.until(self.frame));
+        let log = Some(if self.message == Bytes::MAX { "frame" } else { "message" });
+        while left > Bytes::ZERO {
+            let size = left.min(self.message);
+            desk.send(self.connection, Side::Sender, Message { size, tag: self.frame, log });
+            left -= size;
+        }
+        self.frame += 1;
+        desk.wake(self.began + self.time_of(self.frame), 0);
+    }
+}
+
+impl App for Video {
+    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+        match event {
+            Event::Start => {
+                self.began = desk.now();
+                self.connection = desk.open();
+                self.send(desk);
+            }
+            Event::Wake(_) => self.send(desk),
+            Event::Arrived { .. } | Event::Accepted { .. } => {}
+        }
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        true
+    }
+
+    fn talks_both_ways(&self) -> bool {
+        false
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        Some(self.deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::OptionValue;
+
+    use super::*;
+    use crate::testing::{Asked, Script};
+
+    fn sizes(set: &[(&str, OptionValue)], frames: usize) -> Vec<u64> {
+        let options = Options::defaults(ROW.options);
+        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
+        let mut script = Script::new(Video::new(&options));
+        script.start();
+        (1..frames).for_each(|_| script.wake());
+        let sent = script.take().into_iter().filter_map(|asked| match asked {
+            Asked::Send(_, _, message) => Some(message.size.0),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    /// 950 kbit/s at 30 frames per second are 3958.333 bytes per frame.
+    #[test]
+    fn frames_alternate_to_meet_the_rate() {
+        let sizes = sizes(&[], 30);
+        assert_eq!(sizes[..3], [3958, 3958, 3959]);
+        assert_eq!(sizes.iter().sum::<u64>(), 950_000 / 8);
+    }
+
+    #[test]
+    fn a_frame_is_cut_into_messages() {
+        assert_eq!(sizes(&[("message", OptionValue::Size(Bytes(1428)))], 1), [1428, 1428, 1102]);
+    }
+
+    #[test]
+    fn it_lasts_as_long_as_it_should() {
+        let duration = OptionValue::Duration(Nanos::from_millis(100));
+        let options = Options::defaults(ROW.options).with("duration", duration);
+        let mut script = Script::new(Video::new(&options));
+        script.start();
+        (0..3).for_each(|_| script.wake());
+        let asked = script.take();
+        assert_eq!(asked.iter().filter(|a| matches!(a, Asked::Send(..))).count(), 3);
+        assert_eq!(asked.last(), Some(&Asked::Finish));
+    }
+}

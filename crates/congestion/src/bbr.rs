@@ -1,0 +1,418 @@
+//! BBR version 1: paces at the estimated rate of the bottleneck with about one bandwidth-delay product in flight; loss
+//! is no sign of congestion.
+//!
+//! Source: Cardwell et al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016; Linux `tcp_bbr.c`.
+//! Units: bytes, seconds, bytes per second. bw is the largest delivery rate of ten rounds, min_rtt the smallest round
+//! trip of ten seconds. Segments leave at `0.99 * gain * bw`; the window is `gain * bw * min_rtt` in whole segments and
+//! three more, rounded up to an even number, at least four.
+//! STARTUP (both gains 2.885) until bw has grown by less than a quarter in three rounds; DRAIN (pacing gain 1 / 2.885)
+//! until no more than the product is in flight; PROBE_BW with window gain 2 and the pacing gains 1.25, 0.75, 1, 1, 1,
+//! 1, 1, 1 for about min_rtt each; PROBE_RTT with four segments for 200 ms and a round when min_rtt has not been seen
+//! for ten seconds. In the first round of a loss episode as much is sent as is delivered; after it the window grows by
+//! what is delivered up to its target, at the end it is at least that of before. A timeout leaves one segment.
+//! Rates of segments sent while data was short, or in PROBE_RTT, count only if they are larger than bw.
+//! Deviation: PROBE_BW begins with a phase drawn from the clock, as controllers have no random numbers; like the random
+//! one it is never that of 0.75.
+//! Deviation: no long-term rate of policers, no allowance for aggregated ACKs, and a segment as the quantum of sending.
+
+mod filter;
+#[cfg(test)]
+mod tests;
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionSpec, Options, SimTime};
+
+use crate::reno::MAX_WINDOW;
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+
+use filter::LargestOfRounds;
+
+const OPTIONS: &[OptionSpec] = &[];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "bbr",
+    summary: "version 1: paces at the estimated rate of the bottleneck, one bandwidth-delay product in flight",
+    source: "Linux tcp_bbr.c; Cardwell et al., ACM Queue 14(5), 2016",
+    notes: "paces; not coupled; blind to loss and to marks",
+    options: OPTIONS,
+    build: |setup: &Setup, _: &Options| Box::new(Bbr::new(setup)),
+};
+
+/// 2 / ln 2: the smallest gain that doubles the rate in each round.
+const HIGH_GAIN: f64 = 2.885;
+/// Window gain of PROBE_BW: room for ACKs that come late.
+const WINDOW_GAIN: f64 = 2.0;
+/// Pacing gains of PROBE_BW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Paced a little below bw, so that queues do not build up.
+const MARGIN: f64 = 0.99;
+/// Rounds of which the largest rate counts.
+const BW_ROUNDS: u64 = 10;
+const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
+const PROBE_RTT_TIME: Nanos = Nanos::from_millis(200);
+/// bw must grow by this factor in three rounds, or the pipe is full.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// Segments.
+const MIN_WINDOW: f64 = 4.0;
+const QUANTA: f64 = 3.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw {
+        /// Place in the cycle of gains.
+        phase: usize,
+        since: SimTime,
+    },
+    ProbeRtt {
+        /// When it is over, but not before a round; `None` until only four segments are out.
+        until: Option<SimTime>,
+        round_done: bool,
+    },
+}
+
+/// What a loss episode does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    None,
+    /// The episode begins with the next ACK.
+    Begins,
+    /// First round: as much is sent as is delivered.
+    Conserving,
+}
+
+/// BBR on one path.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    mss: f64,
+    cwnd: f64,
+    initial_window: f64,
+    mode: Mode,
+    bw: LargestOfRounds,
+    /// Smallest round trip, and when it was seen last.
+    min_rtt: Option<(Nanos, SimTime)>,
+    /// Bytes delivered so far; a round ends with a segment sent when so much was delivered.
+    delivered: u64,
+    round_end: u64,
+    round: u64,
+    /// bw when it last grew by a quarter, and the rounds since.
+    full_bw: f64,
+    full_rounds: u32,
+    full: bool,
+    pacing_rate: f64,
+    repair: Repair,
+    /// Window before a loss episode or PROBE_RTT.
+    prior_cwnd: f64,
+    lost: u64,
+    /// Rates of segments sent up to here are low because of PROBE_RTT.
+    quiet_until: u64,
+}
+
+impl Bbr {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup) -> Self {
+        let mss = setup.mss.as_f64();
+        let initial_window = setup.initial_window.as_f64().max(mss);
+        let mut bbr = Self {
+            mss,
+            cwnd: initial_window,
+            initial_window,
+            mode: Mode::Startup,
+            bw: LargestOfRounds::new(BW_ROUNDS),
+            min_rtt: None,
+            delivered: 0,
+            round_end: 0,
+            round: 0,
+            full_bw: 0.0,
+            full_rounds: 0,
+            full: false,
+            pacing_rate: 0.0,
+            repair: Repair::None,
+            prior_cwnd: 0.0,
+            lost: 0,
+            quiet_until: 0,
+        };
+        bbr.start_pacing(Nanos::from_millis(1));
+        bbr
+    }
+
+    /// Before a rate is known: the initial window per round trip.
+    fn start_pacing(&mut self, rtt: Nanos) {
+        self.pacing_rate = HIGH_GAIN * self.initial_window / rtt.max(Nanos(1)).as_secs_f64();
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => 1.0 / HIGH_GAIN,
+            Mode::ProbeBw { phase, .. } => CYCLE[phase],
+            Mode::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    fn window_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBw { .. } => WINDOW_GAIN,
+            Mode::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    /// `gain` bandwidth-delay products in whole segments, rounded up; the initial window while nothing is known.
+    fn product(&self, gain: f64) -> f64 {
+        match self.min_rtt {
+            Some((rtt, _)) if self.bw.get() > 0.0 => {
+                (gain * self.bw.get() * rtt.as_secs_f64() / self.mss).ceil() * self.mss
+            }
+            _ => self.initial_window,
+        }
+    }
+
+    /// The same with room for segments that wait to be paced and for delayed ACKs.
+    fn target(&self, gain: f64) -> f64 {
+        let segments = self.product(gain) / self.mss + QUANTA;
+        let even = (segments / 2.0).ceil() * 2.0;
+        // So that the pacing gain of 1.25 takes effect on short paths, too.
+        let probing = if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) { 2.0 } else { 0.0 };
+        ((even + probing) * self.mss).min(MAX_WINDOW)
+    }
+
+    /// Takes in the delivery rate. True at the start of a round.
+    fn measure_rate(&mut self, ack: &Ack) -> bool {
+        self.delivered += ack.delivered.0;
+        let Some(sample) = ack.rate else { return false };
+        self.delivered = sample.total.0;
+        let round_start = sample.before.0 >= self.round_end;
+        if round_start {
+            self.round_end = self.delivered;
+            self.round += 1;
+            if self.repair == Repair::Conserving {
+                self.repair = Repair::None;
+            }
+        }
+        let rate = sample.delivered.as_f64() / sample.interval.as_secs_f64();
+        let low = sample.app_limited || sample.before.0 < self.quiet_until;
+        if !low || rate >= self.bw.get() {
+            self.bw.update(self.round, rate);
+        }
+        if round_start && !low {
+            self.judge_fullness();
+        }
+        round_start
+    }
+
+    fn judge_fullness(&mut self) {
+        if self.full {
+            return;
+        }
+        if self.bw.get() >= self.full_bw * FULL_GROWTH {
+            self.full_bw = self.bw.get();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn turn_cycle(&mut self, ack: &Ack, lossy: bool) {
+        let Mode::ProbeBw { phase, since } = self.mode else { return };
+        let min_rtt = self.min_rtt.map_or(Nanos::ZERO, |(rtt, _)| rtt);
+        let long = ack.now.since(since) > min_rtt;
+        let before = (ack.pipe + ack.delivered).as_f64();
+        let over = match CYCLE[phase] {
+            // Until the pipe holds so much more, or overflows.
+            gain if gain > 1.0 => long && (lossy || before >= self.target(gain)),
+            // Until the queue is gone.
+            gain if gain < 1.0 => long || before <= self.target(1.0),
+            _ => long,
+        };
+        if over {
+            self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len(), since: ack.now };
+        }
+    }
+
+    fn probe_bandwidth(&mut self, now: SimTime) {
+        // SplitMix64's finaliser, as flows that start together must not probe together.
+        let mut x = now.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let drawn = (x >> 32) as usize % (CYCLE.len() - 1);
+        // 2 to 8: never the phase of 0.75.
+        self.mode = Mode::ProbeBw { phase: (drawn + 2) % CYCLE.len(), since: now };
+    }
+
+    fn leave_startup(&mut self, ack: &Ack) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && ack.pipe.as_f64() <= self.target(1.0) {
+            self.probe_bandwidth(ack.now);
+        }
+    }
+
+    fn measure_rtt(&mut self, ack: &Ack, round_start: bool) {
+        let expired = self.min_rtt.is_some_and(|(_, seen)| ack.now.since(seen) > MIN_RTT_WINDOW);
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.max(Nanos(1));
+            if self.min_rtt.is_none() {
+                self.start_pacing(rtt);
+            }
+            if expired || self.min_rtt.is_none_or(|(min, _)| rtt <= min) {
+                self.min_rtt = Some((rtt, ack.now));
+            }
+        }
+        if expired && !matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.save_window();
+            self.mode = Mode::ProbeRtt { until: None, round_done: false };
+        }
+        if let Mode::ProbeRtt { until, round_done } = self.mode {
+            self.quiet_until = self.delivered + ack.pipe.0;
+            self.probe_rtt(ack, until, round_done || (until.is_some() && round_start));
+        }
+    }
+
+    fn probe_rtt(&mut self, ack: &Ack, until: Option<SimTime>, round_done: bool) {
+        match until {
+            None if ack.pipe.as_f64() <= MIN_WINDOW * self.mss => {
+                self.round_end = self.delivered;
+                self.mode = Mode::ProbeRtt { until: Some(ack.now + PROBE_RTT_TIME), round_done: false };
+            }
+            Some(until) if round_done && ack.now > until => {
+                if let Some((_, seen)) = &mut self.min_rtt {
+                    *seen = ack.now;
+                }
+                self.cwnd = self.cwnd.max(self.prior_cwnd);
+                if self.full {
+                    self.probe_bandwidth(ack.now);
+                } else {
+                    self.mode = Mode::Startup;
+                }
+            }
+            _ => self.mode = Mode::ProbeRtt { until, round_done },
+        }
+    }
+
+    /// Before a loss episode or PROBE_RTT; one within the other must not forget the larger.
+    fn save_window(&mut self) {
+        let undisturbed = self.repair == Repair::None && !matches!(self.mode, Mode::ProbeRtt { .. });
+        self.prior_cwnd = if undisturbed { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    fn set_pacing_rate(&mut self) {
+        let rate = self.pacing_gain() * self.bw.get() * MARGIN;
+        if self.full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_window(&mut self, ack: &Ack, lost: u64) {
+        let delivered = ack.delivered.as_f64();
+        if delivered > 0.0 {
+            self.cwnd = (self.cwnd - lost as f64).max(self.mss);
+            let conserved = ack.pipe.as_f64() + delivered;
+            if self.repair == Repair::Begins {
+                self.repair = Repair::Conserving;
+                self.round_end = self.delivered;
+                self.cwnd = conserved.max(self.mss);
+            } else if self.repair == Repair::Conserving {
+                self.cwnd = self.cwnd.max(conserved);
+            } else {
+                self.grow(delivered);
+            }
+        }
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.cwnd = self.cwnd.min(MIN_WINDOW * self.mss);
+        }
+        self.cwnd = self.cwnd.min(MAX_WINDOW.max(self.mss));
+    }
+
+    fn grow(&mut self, delivered: f64) {
+        let target = self.target(self.window_gain());
+        if self.full {
+            self.cwnd = (self.cwnd + delivered).min(target);
+        } else if self.cwnd < target || (self.delivered as f64) < self.initial_window {
+            self.cwnd += delivered;
+        }
+        self.cwnd = self.cwnd.max(MIN_WINDOW * self.mss);
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn wants(&self) -> Wants {
+        Wants { pacing: true, rate_samples: true, whole_window: true, ..Wants::default() }
+    }
+
+    fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
+        if let Some(srtt) = srtt {
+            self.min_rtt = Some((srtt.max(Nanos(1)), now));
+            self.start_pacing(srtt);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        let lost = ack.lost.0.saturating_sub(self.lost);
+        self.lost = self.lost.max(ack.lost.0);
+        let round_start = self.measure_rate(ack);
+        self.turn_cycle(ack, lost > 0);
+        self.leave_startup(ack);
+        self.measure_rtt(ack, round_start);
+        self.set_pacing_rate();
+        self.set_window(ack, lost);
+    }
+
+    fn on_enter_recovery(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+        self.save_window();
+        self.repair = Repair::Begins;
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.repair = Repair::None;
+    }
+
+    /// Version 1 is blind to marks, too.
+    fn on_ecn(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
+
+    fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+        self.save_window();
+        self.repair = Repair::None;
+        self.full_bw = 0.0;
+        self.cwnd = self.mss;
+    }
+
+    /// The pacer starts slowly by itself.
+    fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.as_f64().clamp(self.mss, MAX_WINDOW.max(self.mss));
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd as u64)
+    }
+
+    /// There is none.
+    fn ssthresh(&self) -> Bytes {
+        Bytes::MAX
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.mode == Mode::Startup
+    }
+
+    fn pacing_rate(&self) -> Option<BitsPerSecond> {
+        Some(BitsPerSecond(((8.0 * self.pacing_rate) as u64).max(1)))
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if self.bw.get() > 0.0 {
+            report("bandwidth_bit_s", 8.0 * self.bw.get());
+        }
+        if let Some((rtt, _)) = self.min_rtt {
+            report("base_rtt_s", rtt.as_secs_f64());
+        }
+        report("pacing_gain", self.pacing_gain());
+        report("window_gain", self.window_gain());
+    }
+}

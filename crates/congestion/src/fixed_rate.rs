@@ -1,0 +1,105 @@
+//! Fixed rate: no control at all, an open-loop token bucket. For links whose rate is assigned and not shared.
+//!
+//! Source: CCSDS 714.0-B-2 section 3.2.6 (SCPS-TP without congestion control). Units: the rate counts whole packets
+//! as they are on the wire, so that it can be compared with that of a link; the bucket as well.
+//! The window is the largest of TCP: only the peer's window bounds what is in flight.
+
+use units::{BitsPerSecond, Bytes, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::reno::MAX_WINDOW;
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "rate",
+        kind: OptionKind::Rate,
+        default: None,
+        doc: "rate on the wire, headers included, at least 1 bit/s",
+    },
+    OptionSpec {
+        name: "burst",
+        kind: OptionKind::Size,
+        default: Some("0B"),
+        doc: "what may leave at once after a pause, headers included; below a packet: one packet",
+    },
+];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "fixed-rate",
+    summary: "an open-loop token bucket, whatever the network says",
+    source: "CCSDS 714.0-B-2 (SCPS-TP)",
+    notes: "Fills any queue slower than its rate and takes no notice of losses.",
+    options: OPTIONS,
+    build: |setup: &Setup, options: &Options| {
+        let rate = BitsPerSecond(options.rate("rate").0.max(1));
+        Box::new(FixedRate { rate, burst: options.size("burst"), mss: setup.mss })
+    },
+};
+
+/// A token bucket in the place of a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct FixedRate {
+    rate: BitsPerSecond,
+    burst: Bytes,
+    mss: Bytes,
+}
+
+impl CongestionControl for FixedRate {
+    fn on_ack(&mut self, _ack: &Ack, _paths: Paths<'_>) {}
+
+    fn on_enter_recovery(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
+
+    fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
+
+    fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
+
+    fn set_cwnd(&mut self, _cwnd: Bytes) {}
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(MAX_WINDOW as u64).max(self.mss)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.cwnd()
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { pacing: true, wire_pacing: true, whole_window: true, ..Wants::default() }
+    }
+
+    fn pacing_rate(&self) -> Option<BitsPerSecond> {
+        Some(self.rate)
+    }
+
+    fn pacing_burst(&self) -> Bytes {
+        self.burst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{Nanos, OptionValue};
+
+    use super::*;
+    use crate::testing::{ALONE, ack, loss, setup};
+
+    #[test]
+    fn nothing_moves_it() {
+        let options = Options::examples(OPTIONS).with("rate", OptionValue::Rate(BitsPerSecond(2_048_000)));
+        let mut cc = (ROW.build)(&setup(), &options);
+        let before = (cc.cwnd(), cc.ssthresh(), cc.pacing_rate());
+        cc.on_enter_recovery(&loss(14_600), ALONE);
+        cc.on_rto(&loss(14_600), ALONE);
+        cc.on_ack(&ack(1460), ALONE);
+        cc.set_cwnd(Bytes(1460));
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.pacing_rate()), before);
+        assert_eq!(before, (Bytes(1 << 30), Bytes(1 << 30), Some(BitsPerSecond(2_048_000))));
+        assert!(!cc.in_slow_start());
+    }
+
+    /// Vector SC-1, fixed rate: frames of 1540 bytes at 2.048 Mbit/s.
+    #[test]
+    fn sc_1_interval() {
+        assert_eq!(BitsPerSecond(2_048_000).time_to_send(Bytes(1540)), Nanos(6_015_625));
+    }
+}

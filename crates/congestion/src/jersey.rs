@@ -1,0 +1,146 @@
+//! TCP-Jersey: routers' marks tell congestion from random loss, and an estimate of the bandwidth sets the window.
+//!
+//! Source: Xu, Tian and Ansari, "TCP-Jersey for wireless IP communications", IEEE JSAC 22(4), 2004, as secondary sources
+//! give it. Units: bytes, seconds, bytes per second. With R from the filter in `abe.rs`, `ownd = R * SRTT`. Congestion
+//! warning: `cwnd = ssthresh = min(cwnd, ownd)`, once per window (decision D-20), with or without a loss beside it. Loss
+//! without a warning is random: it is repaired, and the window stays. Timeout: `ssthresh = ownd`, one segment.
+//! The marks are those of ECN (RFC 3168). Growth is that of NewReno.
+//! Deviation: after a random loss ssthresh is ownd, so that the first slow start does not go on for ever.
+//! Deviation: a warning never raises the window.
+//! Deviation: without an estimate a warning halves, as loss does for NewReno.
+
+use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
+
+use crate::abe::AvailableBandwidth;
+use crate::reno::{MAX_WINDOW, Window};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+
+const OPTIONS: &[OptionSpec] = &[];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "jersey",
+    summary: "TCP-Jersey: the window by an estimate of the bandwidth when routers warn, loss alone is random",
+    source: "Xu, Tian and Ansari, IEEE JSAC 22(4), 2004 (secondary sources)",
+    notes: "fidelity is not claimed; needs `ecn = true` and a queue that marks",
+    options: OPTIONS,
+    build: |setup: &Setup, _: &Options| Box::new(Jersey::new(setup)),
+};
+
+/// TCP-Jersey on one path.
+#[derive(Clone, Debug)]
+pub struct Jersey {
+    window: Window,
+    abe: AvailableBandwidth,
+    /// Seconds; 0 before the first sample.
+    srtt: f64,
+}
+
+impl Jersey {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup) -> Self {
+        let window = Window::new(setup);
+        Self { abe: AvailableBandwidth::new(window.cwnd), window, srtt: 0.0 }
+    }
+
+    fn measure(&mut self, ack: &Ack) {
+        self.abe.on_ack(ack);
+        self.srtt = ack.srtt.as_secs_f64();
+    }
+
+    /// What the path carries in a round trip, in bytes.
+    fn own_window(&self) -> Option<f64> {
+        Some((self.abe.rate()? * self.srtt).min(MAX_WINDOW)).filter(|window| *window > 0.0)
+    }
+
+    fn heed_warning(&mut self, loss: &Loss) {
+        let window = self.own_window().unwrap_or(loss.flight.as_f64() / 2.0);
+        self.window.reduce_to(window.min(self.window.cwnd));
+    }
+}
+
+impl CongestionControl for Jersey {
+    fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
+        let srtt = srtt.unwrap_or(Nanos::ZERO);
+        self.srtt = srtt.as_secs_f64();
+        self.abe.start(now, srtt);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        self.measure(ack);
+        self.window.grow(ack);
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        if loss.marked {
+            return self.heed_warning(loss);
+        }
+        let cwnd = self.window.cwnd;
+        self.window.reduce_to(self.own_window().unwrap_or(cwnd));
+        self.window.cwnd = cwnd;
+    }
+
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+    }
+
+    fn on_ecn(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.heed_warning(loss);
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.time_out(loss, self.own_window().unwrap_or(loss.flight.as_f64() / 2.0));
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(rate) = self.abe.rate() {
+            report("bandwidth_bit_s", 8.0 * rate);
+        }
+    }
+
+    crate::reno::window_methods!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Growth;
+    use crate::testing::{ALONE, ack, loss, setup_with};
+
+    /// Vector TJ-1 ends with 55 segments; here with a window of so many.
+    fn measured(segments: u64) -> Jersey {
+        let growth = Growth { slow_start_limit: 1, byte_counting: false };
+        let mut cc = Jersey::new(&setup_with(1460, segments * 1460, segments * 1460, growth));
+        cc.abe = AvailableBandwidth::new(120_000.0);
+        let srtt = Nanos::from_millis(600);
+        cc.on_established(SimTime::ZERO, Some(srtt));
+        for (ms, una) in [(6, 1460), (12, 2920), (312, 4380)] {
+            let ack =
+                Ack { now: SimTime::from_millis(ms), snd_una: una, srtt, cwnd_limited: false, ..ack(1460) };
+            cc.on_ack(&ack, ALONE);
+        }
+        cc
+    }
+
+    #[test]
+    fn tj_1_a_warning_sets_the_window_to_what_the_path_carries() {
+        let mut cc = measured(100);
+        assert_eq!(cc.own_window().map(|w| (w / 1460.0).floor()), Some(55.0));
+        cc.on_ecn(&Loss { marked: true, ..loss(140_000) }, ALONE);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(81_314), Bytes(81_314)));
+        let mut cc = measured(100);
+        cc.on_enter_recovery(&Loss { marked: true, ..loss(140_000) }, ALONE);
+        assert_eq!(cc.cwnd(), Bytes(81_314));
+        let mut cc = measured(30);
+        cc.on_ecn(&Loss { marked: true, ..loss(43_800) }, ALONE);
+        assert_eq!(cc.cwnd(), Bytes(30 * 1460), "a warning does not raise it");
+    }
+
+    #[test]
+    fn loss_without_a_warning_is_random() {
+        let mut cc = measured(100);
+        cc.on_enter_recovery(&loss(140_000), ALONE);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(146_000), Bytes(81_314)));
+        cc.on_rto(&loss(140_000), ALONE);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(81_314)));
+    }
+}

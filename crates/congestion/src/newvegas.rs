@@ -1,0 +1,309 @@
+//! New Vegas: Vegas with segments in pairs, pacing and rapid convergence.
+//!
+//! Source: Sing and Soh, "TCP New Vegas: improving the performance of TCP Vegas over high latency links", 2005, as
+//! secondary sources give it; Vegas as in `vegas.rs`. Units: segments and seconds inside the formulas.
+//! (a) pairs: in slow start the window is an even number of segments, so that a receiver that acknowledges every second
+//! one does so at once and no sample holds its timer. (b) pacing: the window is spread over a smoothed round trip.
+//! (c) rapid convergence: from the end of slow start until the queue lies between alpha and beta, a round moves the
+//! window half of the way to `w base / m + (alpha + beta) / 2`, by one segment at least.
+//! Deviation: with pairs, slow start is not paced: it would take the pairs apart.
+//! Deviation: half of the way is a choice; the law of the source could not be read.
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
+use crate::round::{RoundTrip, Rounds, Turn};
+use crate::vegas::{VegasConfig, VegasKind};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+
+const fn queue(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec { name, kind: OptionKind::Number { min: 0.0, max: 1000.0 }, default: Some(default), doc }
+}
+
+const fn flag(name: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec { name, kind: OptionKind::Flag, default: Some("true"), doc }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    queue("alpha", "2", "with fewer segments queued the window grows"),
+    queue("beta", "4", "with more segments queued it shrinks"),
+    queue("gamma", "1", "with more segments queued slow start ends"),
+    OptionSpec {
+        name: "min_samples",
+        kind: OptionKind::Integer { min: 1, max: 1000 },
+        default: Some("3"),
+        doc: "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
+    },
+    flag("pairs", "slow start sends in pairs"),
+    flag("pacing", "the window is spread over a round trip"),
+    flag("rapid_convergence", "large steps after slow start"),
+];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "newvegas",
+    summary: "New Vegas: vegas with pairs in slow start, pacing and rapid convergence",
+    source: "Sing and Soh, 2005 (secondary sources)",
+    notes: "fidelity is not claimed; loses against loss-based flows at the same bottleneck",
+    options: OPTIONS,
+    build: |setup: &Setup, options: &Options| {
+        Box::new(NewVegas::new(setup, NewVegasConfig::from_options(options)))
+    },
+};
+
+/// Parameters of New Vegas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewVegasConfig {
+    /// Those of Vegas.
+    pub vegas: VegasConfig,
+    /// An even window in slow start.
+    pub pairs: bool,
+    /// The window is spread over a round trip.
+    pub pacing: bool,
+    /// Large steps after slow start.
+    pub rapid_convergence: bool,
+}
+
+impl NewVegasConfig {
+    /// From the options of the registry row.
+    pub fn from_options(options: &Options) -> Self {
+        Self {
+            vegas: VegasConfig::from_options(VegasKind::Original, options),
+            pairs: options.flag("pairs"),
+            pacing: options.flag("pacing"),
+            rapid_convergence: options.flag("rapid_convergence"),
+        }
+    }
+}
+
+/// New Vegas on one path.
+#[derive(Clone, Debug)]
+pub struct NewVegas {
+    window: Window,
+    config: NewVegasConfig,
+    rounds: Rounds,
+    /// Seconds; 0 before the first sample.
+    srtt: f64,
+    /// Slow start has ended and the queue has not been right since.
+    converging: bool,
+    diff: Option<f64>,
+}
+
+impl NewVegas {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup, config: NewVegasConfig) -> Self {
+        let window = Window::new(setup);
+        Self {
+            window,
+            config,
+            rounds: Rounds::new().with_min_samples(config.vegas.min_samples),
+            srtt: 0.0,
+            converging: false,
+            diff: None,
+        }
+    }
+
+    /// What may be out: in slow start whole pairs.
+    fn shown(&self) -> f64 {
+        let pair = 2.0 * self.window.mss;
+        if self.config.pairs && self.window.in_slow_start() && self.window.cwnd >= pair {
+            (self.window.cwnd / pair).floor() * pair
+        } else {
+            self.window.cwnd
+        }
+    }
+
+    fn decide(&mut self, ack: &Ack, round: &RoundTrip) {
+        let mss = self.window.mss;
+        let segments = self.shown() / mss;
+        let diff = self.config.vegas.diff(segments, round);
+        self.diff = Some(diff);
+        let fitting = segments * (round.base.as_secs_f64() / round.min.as_secs_f64());
+        if self.window.in_slow_start() {
+            if diff > self.config.vegas.gamma {
+                self.converging = self.config.rapid_convergence;
+                self.shrink((fitting + 1.0) * mss);
+            } else {
+                self.window.grow(ack);
+            }
+            return;
+        }
+        let VegasConfig { alpha, beta, .. } = self.config.vegas;
+        let step = if self.converging {
+            let target = fitting + f64::midpoint(alpha, beta);
+            ((target - segments) / 2.0).abs().max(1.0)
+        } else {
+            1.0
+        };
+        if diff > beta {
+            self.shrink((segments - step) * mss);
+        } else if diff >= alpha {
+            self.converging = false;
+        } else if may_grow(ack) {
+            self.window.cwnd += step * mss;
+        }
+    }
+
+    /// A smaller window, not below two segments; slow start is over.
+    fn shrink(&mut self, cwnd: f64) {
+        let floor = MIN_SSTHRESH_SEGMENTS * self.window.mss;
+        let window = self.shown().min(cwnd.max(floor));
+        self.window.cwnd = window;
+        self.window.ssthresh = self.window.ssthresh.min(window.max(floor));
+    }
+}
+
+impl CongestionControl for NewVegas {
+    fn wants(&self) -> Wants {
+        Wants { pacing: self.config.pacing, ..Wants::default() }
+    }
+
+    fn on_established(&mut self, _now: SimTime, srtt: Option<Nanos>) {
+        self.srtt = srtt.unwrap_or(Nanos::ZERO).as_secs_f64();
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        self.srtt = ack.srtt.as_secs_f64();
+        match self.rounds.on_ack(ack) {
+            Turn::Over(round) => self.decide(ack, &round),
+            Turn::Inside if !self.window.in_slow_start() => {}
+            Turn::Inside | Turn::Repairing | Turn::Unknown => self.window.grow(ack),
+        }
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.converging = false;
+        self.window.halve(loss);
+    }
+
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.rounds.note(ack);
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.rounds.restart();
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.converging = false;
+        self.rounds.time_out();
+        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+    }
+
+    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
+        self.rounds.restart();
+        self.window.restart(restart_window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set(cwnd);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.window.cwnd = self.shown();
+        self.window.set_ssthresh(ssthresh);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.shown() as u64)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh_bytes()
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.window.in_slow_start()
+    }
+
+    fn pacing_rate(&self) -> Option<BitsPerSecond> {
+        let in_pairs = self.config.pairs && self.window.in_slow_start();
+        let paces = self.config.pacing && self.srtt > 0.0 && !in_pairs;
+        paces.then(|| BitsPerSecond(((8.0 * self.window.cwnd / self.srtt) as u64).max(1)))
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(base) = self.rounds.base() {
+            report("base_rtt_s", base);
+        }
+        if let Some(diff) = self.diff {
+            report("diff_segments", diff);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ALONE, ack, close, loss, one_round, setup_with};
+    use crate::{Growth, Vegas};
+
+    const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
+
+    fn config() -> NewVegasConfig {
+        NewVegasConfig::from_options(&Options::defaults(OPTIONS))
+    }
+
+    fn newvegas(segments: u64, ssthresh: u64, config: NewVegasConfig) -> NewVegas {
+        NewVegas::new(&setup_with(1000, 1000 * segments, ssthresh, BYTES), config)
+    }
+
+    #[test]
+    fn slow_start_goes_in_pairs() {
+        let mut cc = newvegas(2, u64::MAX, config());
+        for shown in [2000, 4000, 4000, 6000, 6000] {
+            cc.on_ack(&Ack { snd_nxt: 1 << 40, ..ack(1000) }, ALONE);
+            assert_eq!(cc.cwnd(), Bytes(shown));
+        }
+        cc.on_enter_recovery(&loss(7000), ALONE);
+        assert_eq!(cc.cwnd(), Bytes(3500));
+    }
+
+    #[test]
+    fn avoidance_is_paced_over_a_round_trip() {
+        let srtt = Nanos::from_millis(500);
+        let mut cc = newvegas(30, 30_000, config());
+        assert_eq!(cc.pacing_rate(), None);
+        cc.on_established(SimTime::ZERO, Some(srtt));
+        assert_eq!(cc.pacing_rate(), Some(BitsPerSecond(480_000)));
+        let mut cc = newvegas(30, u64::MAX, config());
+        cc.on_established(SimTime::ZERO, Some(srtt));
+        assert_eq!(cc.pacing_rate(), None, "pairs stay together");
+        let mut cc = newvegas(30, u64::MAX, NewVegasConfig { pairs: false, ..config() });
+        cc.on_established(SimTime::ZERO, Some(srtt));
+        assert_eq!(cc.pacing_rate(), Some(BitsPerSecond(480_000)));
+    }
+
+    #[test]
+    fn after_slow_start_it_goes_half_of_the_way() {
+        for (rapid, expected) in [(true, 88.5), (false, 99.0)] {
+            let mut cc = newvegas(100, 100_000, NewVegasConfig { rapid_convergence: rapid, ..config() });
+            cc.converging = rapid;
+            cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(400)), ..ack(0) });
+            one_round(&mut cc, 0, &[540; 4], ALONE);
+            // 74.07 segments fit, and three more: 77.07.
+            if rapid {
+                close(cc.window.cwnd / 1000.0, f64::midpoint(100.0, 100.0 * 400.0 / 540.0 + 3.0), 1e-9);
+            }
+            assert!((cc.window.cwnd / 1000.0 - expected).abs() < 0.1, "{}", cc.window.cwnd);
+        }
+    }
+
+    /// Without its three parts it is Vegas.
+    #[test]
+    fn without_its_parts_it_is_vegas() {
+        let plain = NewVegasConfig { pairs: false, pacing: false, rapid_convergence: false, ..config() };
+        let mut cc = newvegas(4, u64::MAX, plain);
+        let mut vegas = Vegas::new(&setup_with(1000, 4000, u64::MAX, BYTES), plain.vegas);
+        let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut vegas];
+        let windows = both.map(|one| {
+            let samples = [500, 500, 510, 560, 520, 505, 500, 700, 650, 600];
+            let rounds = samples.iter().enumerate();
+            let windows = rounds.map(|(n, ms)| {
+                one_round(one, n as u64, &[*ms; 4], ALONE);
+                (one.cwnd(), one.ssthresh())
+            });
+            windows.collect::<Vec<_>>()
+        });
+        assert_eq!(windows[0], windows[1]);
+    }
+}

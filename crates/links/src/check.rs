@@ -1,0 +1,48 @@
+//! Rules between the options of one model, for messages.
+
+use units::{Nanos, OptionFault, Options};
+
+/// `repeat` comes after the last instant.
+pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), OptionFault> {
+    let (repeat, last) = (options.duration("repeat"), last.unwrap_or_default());
+    if repeat > last {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "repeat",
+        message: format!("found \"{repeat}\", but the last time is \"{last}\""),
+        help: "choose a longer time".into(),
+    })
+}
+
+/// A list has as many items as another.
+pub(crate) fn as_many(
+    option: &'static str,
+    found: usize,
+    other: &str,
+    wanted: usize,
+) -> Result<(), OptionFault> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option,
+        message: format!("found {found} items, but `{other}` asks for {wanted}"),
+        help: format!("give {wanted}"),
+    })
+}
+
+/// Each item is larger than the one before.
+pub(crate) fn rising<T: PartialOrd + std::fmt::Display>(
+    option: &'static str,
+    items: &[T],
+) -> Result<(), OptionFault> {
+    match items.windows(2).find(|pair| pair[0] >= pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(OptionFault {
+            option,
+            message: format!("found {} after {}", pair[1], pair[0]),
+            help: "give them in rising order, each once".into(),
+        }),
+    }
+}

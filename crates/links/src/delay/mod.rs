@@ -1,0 +1,49 @@
+//! Delay models: how long packets travel. One file each, behind [`DelayModel`].
+
+use std::fmt;
+
+use units::{Nanos, SimTime};
+
+mod jitter;
+mod registry;
+mod satellite;
+mod series;
+
+pub use registry::{Algorithm, Registry};
+pub use satellite::geo;
+
+/// Propagation over one link direction.
+///
+/// It is asked once per packet, in the order of transmission; random numbers come from a stream of its own.
+pub trait DelayModel: fmt::Debug + Send {
+    /// How long a packet travels whose last bit leaves the transmitter at `depart`, which never goes back.
+    fn delay(&mut self, depart: SimTime) -> Nanos;
+
+    /// When a transmission may begin that could take from `start` to `end`: `start`, or the end of a gap in which nothing
+    /// is carried, after which it will be asked again. `start` never goes back.
+    fn ready(&mut self, start: SimTime, _end: SimTime) -> SimTime {
+        start
+    }
+
+    /// True if a packet whose last bit leaves the transmitter at `depart` falls into a gap and is lost. Asked before
+    /// `delay`.
+    fn loses(&mut self, _depart: SimTime) -> bool {
+        false
+    }
+
+    /// True: packets may overtake others that left before. False: who would, arrives together with the one in front
+    /// (D-63).
+    fn reorders(&self) -> bool {
+        false
+    }
+}
+
+/// The same delay for all packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Constant(pub Nanos);
+
+impl DelayModel for Constant {
+    fn delay(&mut self, _depart: SimTime) -> Nanos {
+        self.0
+    }
+}

@@ -1,0 +1,102 @@
+//! Delays from a file with times and values, as satellite emulators such as OpenSAND take them.
+//!
+//! `step`: a value holds from its time until the next one. `linear`: between two times on the line between their values.
+//! Before the first time and after the last one their values hold. With `repeat` the file begins anew after that time.
+
+use units::{FileFormat, Measure, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+
+use super::{Algorithm, DelayModel};
+
+pub(super) const ROW: Algorithm = Algorithm {
+    name: "series",
+    summary: "delays over time from a file",
+    source: "a file with times and values",
+    notes: "",
+    options: &[
+        OptionSpec {
+            name: "file",
+            kind: OptionKind::File(FileFormat::Series(Measure::Delay)),
+            default: None,
+            doc: "path of the file, from the folder of the scenario",
+        },
+        OptionSpec {
+            name: "between",
+            kind: OptionKind::Choice(&["step", "linear"]),
+            default: Some("step"),
+            doc: "between two lines the earlier value holds, or the line between them",
+        },
+        OptionSpec {
+            name: "repeat",
+            kind: OptionKind::Duration,
+            default: Some("unlimited"),
+            doc: "the file begins anew after this time, later than its last line",
+        },
+        OptionSpec {
+            name: "reorder",
+            kind: OptionKind::Flag,
+            default: Some("false"),
+            doc: "true: a falling delay lets packets overtake others; false: they keep their order",
+        },
+    ],
+    build: |options, _| {
+        Box::new(Series {
+            rows: options.file("file").series().to_vec(),
+            linear: options.choice("between") == "linear",
+            period: options.duration("repeat"),
+            reorder: options.flag("reorder"),
+        })
+    },
+};
+
+pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+    let file = options.file("file");
+    crate::check::repeat(options, file.series().last().map(|(at, _)| *at))
+}
+
+#[derive(Clone, Debug)]
+struct Series {
+    rows: Vec<(Nanos, f64)>,
+    linear: bool,
+    period: Nanos,
+    reorder: bool,
+}
+
+impl DelayModel for Series {
+    fn delay(&mut self, depart: SimTime) -> Nanos {
+        let at = if self.period == Nanos(u64::MAX) { depart.0 } else { depart.0 % self.period.0 };
+        let next = self.rows.partition_point(|(time, _)| time.0 <= at);
+        let last = self.rows.get(next.saturating_sub(1)).copied().unwrap_or_default();
+        let seconds = match self.rows.get(next) {
+            Some((to, value)) if self.linear && next > 0 => {
+                let share = (at - last.0.0) as f64 / (to.0 - last.0.0) as f64;
+                last.1 + share * (value - last.1)
+            }
+            _ => last.1,
+        };
+        Nanos::from_secs_f64(seconds)
+    }
+
+    fn reorders(&self) -> bool {
+        self.reorder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_lines_and_rounds() {
+        let rows = vec![(Nanos::from_secs(1), 0.1), (Nanos::from_secs(3), 0.2)];
+        let mut series = Series { rows, linear: false, period: Nanos(u64::MAX), reorder: false };
+        let at = |series: &mut Series, ms: u64| series.delay(SimTime::from_millis(ms)).0 / 1_000_000;
+        assert_eq!([0, 1000, 2999, 3000, 9000].map(|ms| at(&mut series, ms)), [100, 100, 100, 200, 200]);
+        series.linear = true;
+        assert_eq!(
+            [0, 1000, 2000, 2500, 3000, 9000].map(|ms| at(&mut series, ms)),
+            [100, 100, 150, 175, 200, 200]
+        );
+        series.period = Nanos::from_secs(4);
+        assert_eq!([3999, 4000, 6000].map(|ms| at(&mut series, ms)), [200, 100, 150]);
+    }
+}

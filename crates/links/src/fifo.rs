@@ -1,0 +1,314 @@
+//! The simple link direction: a FIFO transmitter behind a drop-tail queue, constant rate and delay between changes, loss.
+//!
+//! May: hold packet numbers and sizes, and say when each arrives. May not: schedule events (the owner asks for
+//! [`Fifo::next_arrival`] after each call) or know what a packet means.
+//!
+//! When a packet is offered, everything about it is known: when its transmission starts and ends, when it
+//! arrives, whether it is lost. One ring holds all packets that wait, are on the transmitter or in propagation,
+//! in this order from back to front, so a packet costs its owner one event. Counters catch up lazily, whenever
+//! the link is touched; when it is touched does not change them.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use engine::Stream;
+use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, SimTime};
+
+use crate::rate::WORK_PER_BYTE;
+use crate::{Counters, LossModel};
+
+/// What became of a packet that was offered to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It will come out of `take_arrival`, unless the link goes down while it is being transmitted.
+    Accepted,
+    /// Refused: the queue is full.
+    QueueFull,
+    /// It takes its place in the queue and its time on the transmitter, but will never come out.
+    LostInTransit,
+}
+
+/// Physical parameters of a link direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Serialisation rate, not zero.
+    pub rate: BitsPerSecond,
+    /// Propagation delay.
+    pub delay: Nanos,
+    /// What may wait in front of the transmitter.
+    pub queue: QueueLimit,
+}
+
+/// One packet on the link. While the link is down, the times of waiting packets are `NEVER`.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    offered: SimTime,
+    /// First bit enters the transmitter.
+    start: SimTime,
+    /// Last bit leaves the transmitter.
+    depart: SimTime,
+    arrival: SimTime,
+    size: u32,
+    id: u32,
+    lost: bool,
+}
+
+/// Progress of a transmission during which the rate changed.
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    /// Identifies the packet: transmissions take time, so no two start at the same instant.
+    start: SimTime,
+    /// Last change of the rate.
+    since: SimTime,
+    /// Work left at that instant.
+    work: u128,
+}
+
+/// One direction of a link.
+#[derive(Debug)]
+pub struct Fifo {
+    parameters: Parameters,
+    up: bool,
+    loss: Option<Box<dyn LossModel>>,
+    stream: Stream,
+    /// No loss draw is for an earlier instant than the one before.
+    drawn_at: SimTime,
+    /// Packets in FIFO order: `departed` in propagation, then those that started (at most one), then the waiting.
+    ring: VecDeque<Entry>,
+    departed: usize,
+    started: usize,
+    /// Index of the first packet that is not lost.
+    first_live: usize,
+    /// Arrival of the last packet taken out of the ring.
+    taken_arrival: SimTime,
+    waiting_bytes: Bytes,
+    partial: Option<Partial>,
+    counters: Counters,
+    /// Integral of the rate up to `rate_since`, in work units.
+    allowed: u128,
+    rate_since: SimTime,
+}
+
+impl Fifo {
+    /// An idle link that is up. `loss` draws from `stream` once per packet; `None`: nothing is lost.
+    pub fn new(parameters: Parameters, loss: Option<Box<dyn LossModel>>, stream: Stream) -> Self {
+        Self {
+            parameters,
+            up: true,
+            loss,
+            stream,
+            drawn_at: SimTime::ZERO,
+            ring: VecDeque::new(),
+            departed: 0,
+            started: 0,
+            first_live: 0,
+            taken_arrival: SimTime::ZERO,
+            waiting_bytes: Bytes::ZERO,
+            partial: None,
+            counters: Counters::default(),
+            allowed: 0,
+            rate_since: SimTime::ZERO,
+        }
+    }
+
+    /// Offers the packet `id` of `size` bytes (not zero, below 4 GiB).
+    pub fn offer(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
+        debug_assert!(size.0 > 0 && size.0 <= u64::from(u32::MAX), "packet of {size}");
+        self.settle(now);
+        let (free, previous) = match self.ring.back() {
+            Some(last) => (last.depart, last.arrival),
+            None => (SimTime::ZERO, self.taken_arrival),
+        };
+        let starts_now = self.up && free <= now;
+        let waiting = self.waiting();
+        if !starts_now && !self.parameters.queue.admits(waiting, self.waiting_bytes, size) {
+            self.counters.drops_queue += 1;
+            return Offered::QueueFull;
+        }
+        let start = if self.up { free.max(now) } else { SimTime::NEVER };
+        let depart = start + self.parameters.rate.time_to_send(size);
+        let arrival = (depart + self.parameters.delay).max(previous);
+        let lost = self.draw(if self.up { depart } else { now }, size);
+        if lost && self.first_live == self.ring.len() {
+            self.first_live += 1;
+        }
+        self.ring.push_back(Entry { offered: now, start, depart, arrival, size: size.0 as u32, id, lost });
+        if starts_now {
+            self.started += 1;
+        } else {
+            self.waiting_bytes += size;
+            self.counters.queue_max = self.counters.queue_max.max(waiting + 1);
+        }
+        if lost { Offered::LostInTransit } else { Offered::Accepted }
+    }
+
+    /// When the next packet arrives at the far end; `NEVER` if none is under way.
+    pub fn next_arrival(&self) -> SimTime {
+        self.ring.get(self.first_live).map_or(SimTime::NEVER, |entry| entry.arrival)
+    }
+
+    /// Takes out the next packet that has arrived by `now`. Call it until `None`: several may arrive at once.
+    pub fn take_arrival(&mut self, now: SimTime) -> Option<u32> {
+        let entry = *self.ring.get(self.first_live)?;
+        if entry.arrival > now {
+            return None;
+        }
+        self.settle(now);
+        // Nobody overtakes, so what is in front of it is lost and has left the transmitter.
+        while self.first_live > 0 {
+            self.drop_front();
+        }
+        self.drop_front();
+        self.first_live = self.ring.iter().position(|e| !e.lost).unwrap_or(self.ring.len());
+        Some(entry.id)
+    }
+
+    /// Packets and bytes that wait in front of the transmitter; the packet on it does not count.
+    pub fn queue_length(&mut self, now: SimTime) -> (u64, Bytes) {
+        self.settle(now);
+        (self.waiting(), self.waiting_bytes)
+    }
+
+    /// What it has done up to `now`.
+    pub fn counters(&mut self, now: SimTime) -> Counters {
+        self.settle(now);
+        self.counters
+    }
+
+    /// Bits of the packets that left the transmitter, over the integral of the rate from the start to `now`
+    /// (outages included: a link that is down half of the time reaches one half at most). Zero at the start.
+    pub fn utilisation(&mut self, now: SimTime) -> f64 {
+        self.settle(now);
+        let allowed = self.allowed + self.work_since(self.rate_since, now);
+        if allowed == 0 {
+            return 0.0;
+        }
+        self.counters.bytes.as_f64() * WORK_PER_BYTE as f64 / allowed as f64
+    }
+
+    /// From now on bits leave at `rate` (not zero). Bits of the packet on the transmitter that were sent stay
+    /// sent; the rest of it and the waiting packets go at the new rate.
+    pub fn set_rate(&mut self, now: SimTime, rate: BitsPerSecond) {
+        self.settle(now);
+        if self.departed < self.started {
+            let entry = self.ring[self.departed];
+            let (since, work) = match self.partial {
+                Some(partial) if partial.start == entry.start => (partial.since, partial.work),
+                _ => (entry.start, u128::from(entry.size) * WORK_PER_BYTE),
+            };
+            let left = work - self.work_since(since, now);
+            self.partial = Some(Partial { start: entry.start, since: now, work: left });
+            let time = Nanos(u64::try_from(left.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX));
+            self.ring[self.departed].depart = now + time;
+        }
+        self.allowed += self.work_since(self.rate_since, now);
+        self.rate_since = now;
+        self.parameters.rate = rate;
+        self.reschedule(now);
+    }
+
+    /// From now on packets whose last bit has not left the transmitter travel for `delay`. A shorter delay lets
+    /// nobody overtake: who would, arrives together with the packet in front.
+    pub fn set_delay(&mut self, now: SimTime, delay: Nanos) {
+        self.settle(now);
+        self.parameters.delay = delay;
+        self.reschedule(now);
+    }
+
+    /// New queue limit for packets offered from now on; what waits stays.
+    pub fn set_queue(&mut self, queue: QueueLimit) {
+        self.parameters.queue = queue;
+    }
+
+    /// New loss model for packets offered from now on; the fate of the others is known already.
+    pub fn set_loss(&mut self, loss: Option<Box<dyn LossModel>>) {
+        self.loss = loss;
+    }
+
+    /// Down: the packet on the transmitter is cut off and lost, waiting packets stay, packets in propagation
+    /// arrive, packets offered wait. Up again: what waits is transmitted. Returns the packet that was cut off,
+    /// unless its loss had been announced when it was offered.
+    pub fn set_up(&mut self, now: SimTime, up: bool) -> Option<u32> {
+        if self.up == up {
+            return None;
+        }
+        self.settle(now);
+        self.up = up;
+        let cut = (self.departed < self.started).then(|| self.ring.remove(self.departed)).flatten();
+        if let Some(entry) = cut {
+            self.started -= 1;
+            self.counters.drops_down += 1;
+            self.first_live = self.ring.iter().position(|e| !e.lost).unwrap_or(self.ring.len());
+            debug_assert!(!up, "nothing is transmitted while a link is down: {entry:?}");
+        }
+        self.reschedule(now);
+        cut.filter(|entry| !entry.lost).map(|entry| entry.id)
+    }
+
+    fn waiting(&self) -> u64 {
+        (self.ring.len() - self.started) as u64
+    }
+
+    /// One draw per packet, in the order of transmission, whatever becomes of the packet afterwards.
+    fn draw(&mut self, at: SimTime, size: Bytes) -> bool {
+        let Some(loss) = &mut self.loss else { return false };
+        self.drawn_at = self.drawn_at.max(at);
+        loss.is_lost(self.drawn_at, size, &mut self.stream)
+    }
+
+    /// Work that the present rate does from `since` to `now`.
+    fn work_since(&self, since: SimTime, now: SimTime) -> u128 {
+        u128::from(self.parameters.rate.0) * u128::from(now.since(since).0)
+    }
+
+    /// Brings the counters and the boundaries in the ring up to `now`.
+    fn settle(&mut self, now: SimTime) {
+        while let Some(entry) = self.ring.get(self.started)
+            && entry.start <= now
+        {
+            self.waiting_bytes -= Bytes(entry.size.into());
+            self.started += 1;
+        }
+        while self.departed < self.started {
+            let entry = &self.ring[self.departed];
+            if entry.depart > now {
+                break;
+            }
+            let wait = entry.start.since(entry.offered);
+            self.counters.departure(Bytes(entry.size.into()), wait);
+            self.counters.drops_error += u64::from(entry.lost);
+            self.departed += 1;
+        }
+        while self.first_live > 0 && self.departed > 0 {
+            self.drop_front();
+        }
+    }
+
+    /// Takes the first packet, which has left the transmitter, out of the ring.
+    fn drop_front(&mut self) {
+        let entry = self.ring.pop_front().expect("only called for a packet in the ring");
+        self.taken_arrival = self.taken_arrival.max(entry.arrival);
+        self.departed -= 1;
+        self.started -= 1;
+        self.first_live = self.first_live.saturating_sub(1);
+    }
+
+    /// Computes anew all times that a change of a parameter at `now` may move.
+    fn reschedule(&mut self, now: SimTime) {
+        let mut free = if self.up { now } else { SimTime::NEVER };
+        let mut previous = match self.departed {
+            0 => self.taken_arrival,
+            n => self.ring[n - 1].arrival,
+        };
+        for (i, entry) in self.ring.iter_mut().enumerate().skip(self.departed) {
+            if i >= self.started {
+                entry.start = free;
+                entry.depart = free + self.parameters.rate.time_to_send(Bytes(entry.size.into()));
+            }
+            entry.arrival = (entry.depart + self.parameters.delay).max(previous);
+            (free, previous) = (entry.depart, entry.arrival);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Several loss models on one link, all at work at once: a packet is lost if any of them loses it.
+//!
+//! ```text
+//! P(lost) = 1 - (1 - P1)(1 - P2)...
+//! ```
+//!
+//! Each is asked about each packet, whatever the others say, and draws from a stream of its own: adding a model does not change
+//! what the others lose.
+
+use engine::Stream;
+use units::{Bytes, SimTime};
+
+use super::LossModel;
+
+/// Loss models in a row.
+#[derive(Debug)]
+pub struct Composed {
+    first: Box<dyn LossModel>,
+    further: Vec<(Box<dyn LossModel>, Stream)>,
+}
+
+impl Composed {
+    /// `first` draws from the stream of the link, the others from theirs.
+    pub fn new(first: Box<dyn LossModel>, further: Vec<(Box<dyn LossModel>, Stream)>) -> Self {
+        Self { first, further }
+    }
+}
+
+impl LossModel for Composed {
+    fn is_lost(&mut self, at: SimTime, size: Bytes, stream: &mut Stream) -> bool {
+        let mut lost = self.first.is_lost(at, size, stream);
+        for (model, stream) in &mut self.further {
+            lost |= model.is_lost(at, size, stream);
+        }
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Ratio;
+
+    use super::*;
+    use crate::loss::Bernoulli;
+    use crate::loss::statistics::{Theory, check};
+
+    fn bernoulli(p: f64) -> Box<dyn LossModel> {
+        Box::new(Bernoulli::new(Ratio::new(p).unwrap()))
+    }
+
+    fn fates(model: &mut dyn LossModel, n: u32) -> Vec<bool> {
+        let mut stream = Stream::named(1, "link", "loss");
+        (0..n).map(|_| model.is_lost(SimTime::ZERO, Bytes(1500), &mut stream)).collect()
+    }
+
+    #[test]
+    fn losses_add_up_and_the_first_model_is_not_disturbed() {
+        let n = 1_000_000;
+        let further = vec![
+            (bernoulli(0.1), Stream::named(1, "link", "loss.2")),
+            (bernoulli(0.05), Stream::named(1, "link", "loss.3")),
+        ];
+        let mut composed = Composed::new(bernoulli(0.02), further);
+        let all = fates(&mut composed, n);
+        let theory = Theory::independent(1.0 - 0.98 * 0.9 * 0.95);
+        check("composed", &all, &theory);
+        let alone = fates(&mut *bernoulli(0.02), n);
+        assert!(alone.iter().zip(&all).all(|(alone, all)| !alone || *all));
+    }
+}

@@ -1,0 +1,134 @@
+//! Queue disciplines: which packet waits, which goes next, which is dropped or marked. One file each, behind
+//! [`QueueDiscipline`]. What waits in front of a transmitter does not include the packet on it.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use units::{Bytes, Nanos, QueueLimit, SimTime};
+
+use crate::{Fate, Packet};
+
+mod codel;
+mod droptail;
+mod fq_codel;
+mod pie;
+mod priority;
+mod red;
+mod registry;
+
+pub use droptail::DropTail;
+pub use registry::{Algorithm, Registry};
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The packet.
+    pub packet: Packet,
+    /// Since when.
+    pub since: SimTime,
+}
+
+/// The instant, and where decisions about packets are written down.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The present.
+    pub now: SimTime,
+    /// What becomes of packets.
+    pub fates: &'a mut Vec<Fate>,
+}
+
+impl Context<'_> {
+    /// `packet` is dropped.
+    pub fn drop(&mut self, packet: Packet) {
+        self.fates.push(Fate::Refused(packet.id));
+    }
+
+    /// `packet` stays and is marked.
+    pub fn mark(&mut self, packet: Packet) {
+        self.fates.push(Fate::Marked(packet.id));
+    }
+}
+
+/// A queue in front of a transmitter.
+///
+/// Random numbers come from a stream of its own.
+pub trait QueueDiscipline: fmt::Debug + Send {
+    /// Takes `packet` in, or drops it or others.
+    fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>);
+
+    /// The packet that is transmitted next; packets may be dropped before it. `None` only if nothing waits any more.
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Waiting>;
+
+    /// Packets and bytes that wait.
+    fn length(&self) -> (u64, Bytes);
+
+    /// Takes in a packet that waited in the discipline before this one, whatever the limits say.
+    fn adopt(&mut self, waiting: Waiting);
+
+    /// Gives up all packets, in the order in which they would most likely have left.
+    fn release(&mut self) -> Vec<Waiting>;
+
+    /// The transmission of the packet that was dequeued last took this long.
+    fn transmitted(&mut self, _time: Nanos) {}
+}
+
+/// Packets in the order of arrival, and their bytes.
+#[derive(Clone, Debug, Default)]
+struct Buffer {
+    packets: VecDeque<Waiting>,
+    bytes: Bytes,
+}
+
+impl Buffer {
+    fn push(&mut self, waiting: Waiting) {
+        self.bytes += Bytes(waiting.packet.size.into());
+        self.packets.push_back(waiting);
+    }
+
+    fn pop(&mut self) -> Option<Waiting> {
+        let waiting = self.packets.pop_front()?;
+        self.bytes -= Bytes(waiting.packet.size.into());
+        Some(waiting)
+    }
+
+    fn pop_back(&mut self) -> Option<Waiting> {
+        let waiting = self.packets.pop_back()?;
+        self.bytes -= Bytes(waiting.packet.size.into());
+        Some(waiting)
+    }
+
+    fn length(&self) -> (u64, Bytes) {
+        (self.packets.len() as u64, self.bytes)
+    }
+
+    fn release(&mut self) -> Vec<Waiting> {
+        self.bytes = Bytes::ZERO;
+        self.packets.drain(..).collect()
+    }
+}
+
+/// True if `packet` fits behind what waits.
+fn fits(limit: QueueLimit, (packets, bytes): (u64, Bytes), packet: Packet) -> bool {
+    limit.admits(packets, bytes, Bytes(packet.size.into()))
+}
+
+/// The limit that all disciplines have.
+const fn limit(default: &'static str) -> units::OptionSpec {
+    units::OptionSpec {
+        name: "limit",
+        kind: units::OptionKind::Limit,
+        default: Some(default),
+        doc: "what may wait; more is dropped",
+    }
+}
+
+/// Marks instead of drops.
+const ECN: units::OptionSpec = units::OptionSpec {
+    name: "ecn",
+    kind: units::OptionKind::Flag,
+    default: Some("false"),
+    doc: "packets that carry ECN are marked instead of dropped early",
+};
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,350 @@
+//! RED: packets are dropped on arrival with a probability that grows with the average length of the queue (S. Floyd, V. Jacobson,
+//! "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993; `gentle`:
+//! S. Floyd 2000; ECN: RFC 3168).
+//!
+//! Lengths in packets or bytes, as the limit. On each arrival
+//!
+//! ```text
+//! average += weight (length - average)                 queue not empty
+//! average *= (1 - weight)^(idle time / service time)   queue empty; service time: of the packet that left last
+//! p = max_probability (average - min) / (max - min)    between the thresholds
+//! drop with probability p / (1 - n p)                  n packets since the last drop
+//! ```
+//!
+//! From the upper threshold on every packet is dropped; with `gentle` p first rises to 1 at twice the threshold. Packets
+//! that carry ECN are marked below the upper threshold; above it too unless `hard_drop` (RFC 3168 section 7).
+
+use engine::Stream;
+use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
+
+use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
+use crate::Packet;
+
+const fn share(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec { name, kind: OptionKind::Probability, default: Some(default), doc }
+}
+
+const fn flag(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec { name, kind: OptionKind::Flag, default: Some(default), doc }
+}
+
+pub(super) const ROW: Algorithm = Algorithm {
+    name: "red",
+    summary: "drops on arrival with a probability that grows with the average length",
+    source: "Floyd, Jacobson 1993; Floyd 2000; RFC 3168",
+    notes: "",
+    options: &[
+        limit("100p"),
+        share("min_threshold", "0.2", "nothing is dropped early below this average, as a share of the limit"),
+        share("max_threshold", "0.6", "upper threshold, as a share of the limit"),
+        share("weight", "0.002", "weight of the present length in the average"),
+        share("max_probability", "0.1", "drop probability at the upper threshold"),
+        flag(
+            "gentle",
+            "true",
+            "the probability rises to 1 at twice the upper threshold; false: it is 1 from the threshold on",
+        ),
+        flag(
+            "hard_drop",
+            "true",
+            "where the probability is 1 packets are dropped even if they could be marked",
+        ),
+        ECN,
+    ],
+    build: |options, stream| Box::new(Red::new(options, stream)),
+};
+
+pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+    let [min, max] = ["min_threshold", "max_threshold"].map(|key| options.probability(key).get());
+    if min <= max {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "max_threshold",
+        message: format!("found {max}, which is below min_threshold = {min}"),
+        help: format!("at least {min}"),
+    })
+}
+
+#[derive(Clone, Debug)]
+struct Red {
+    limit: QueueLimit,
+    /// Thresholds in packets or bytes.
+    min: f64,
+    max: f64,
+    weight: f64,
+    max_probability: f64,
+    gentle: bool,
+    hard_drop: bool,
+    ecn: bool,
+    stream: Stream,
+    buffer: Buffer,
+    average: f64,
+    /// Packets since the last drop; none below the lower threshold.
+    count: Option<u32>,
+    /// When the queue ran empty, and how long a transmission takes.
+    idle_since: Option<SimTime>,
+    service: Nanos,
+}
+
+/// What the average asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verdict {
+    Pass,
+    Early,
+    /// The probability is 1.
+    Forced,
+}
+
+impl Red {
+    fn new(options: &Options, stream: Stream) -> Self {
+        let limit = options.limit("limit");
+        let whole = match limit {
+            QueueLimit::Packets(n) => n as f64,
+            QueueLimit::Bytes(bytes) => bytes.as_f64(),
+        };
+        Self {
+            limit,
+            min: options.probability("min_threshold").get() * whole,
+            max: options.probability("max_threshold").get() * whole,
+            weight: options.probability("weight").get(),
+            max_probability: options.probability("max_probability").get(),
+            gentle: options.flag("gentle"),
+            hard_drop: options.flag("hard_drop"),
+            ecn: options.flag("ecn"),
+            stream,
+            buffer: Buffer::default(),
+            average: 0.0,
+            count: None,
+            idle_since: Some(SimTime::ZERO),
+            service: Nanos::ZERO,
+        }
+    }
+
+    fn length_now(&self) -> f64 {
+        match self.limit {
+            QueueLimit::Packets(_) => self.buffer.packets.len() as f64,
+            QueueLimit::Bytes(_) => self.buffer.bytes.as_f64(),
+        }
+    }
+
+    fn update(&mut self, now: SimTime) {
+        match self.idle_since {
+            Some(since) if self.buffer.packets.is_empty() => {
+                if self.service > Nanos::ZERO {
+                    let missed = now.since(since).as_secs_f64() / self.service.as_secs_f64();
+                    self.average *= libm::pow(1.0 - self.weight, missed);
+                    self.idle_since = Some(now);
+                }
+            }
+            _ => self.average += self.weight * (self.length_now() - self.average),
+        }
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        let (average, min, max) = (self.average, self.min, self.max);
+        let ceiling = if self.gentle { 2.0 * max } else { max };
+        let p = match average {
+            _ if average >= ceiling && average > 0.0 => {
+                self.count = Some(0);
+                return Verdict::Forced;
+            }
+            _ if average >= max => {
+                self.max_probability + (1.0 - self.max_probability) * (average - max) / max
+            }
+            _ if average > min => self.max_probability * (average - min) / (max - min),
+            _ => {
+                self.count = None;
+                return Verdict::Pass;
+            }
+        };
+        let count = self.count.map_or(0, |n| n + 1);
+        let spread = 1.0 - f64::from(count) * p;
+        if spread <= 0.0 || self.stream.uniform() < p / spread {
+            self.count = Some(0);
+            return Verdict::Early;
+        }
+        self.count = Some(count);
+        Verdict::Pass
+    }
+}
+
+impl QueueDiscipline for Red {
+    fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
+        self.update(context.now);
+        let verdict = self.verdict();
+        if !fits(self.limit, self.buffer.length(), packet) {
+            self.count = Some(0);
+            return context.drop(packet);
+        }
+        if verdict != Verdict::Pass {
+            let hard = verdict == Verdict::Forced && self.hard_drop;
+            if !(self.ecn && packet.ect) || hard {
+                return context.drop(packet);
+            }
+            context.mark(packet);
+        }
+        self.idle_since = None;
+        self.buffer.push(Waiting { packet, since: context.now });
+    }
+
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Waiting> {
+        let waiting = self.buffer.pop();
+        if self.buffer.packets.is_empty() && self.idle_since.is_none() {
+            self.idle_since = Some(context.now);
+        }
+        waiting
+    }
+
+    fn length(&self) -> (u64, Bytes) {
+        self.buffer.length()
+    }
+
+    fn adopt(&mut self, waiting: Waiting) {
+        self.idle_since = None;
+        self.buffer.push(waiting);
+    }
+
+    fn release(&mut self) -> Vec<Waiting> {
+        self.buffer.release()
+    }
+
+    fn transmitted(&mut self, time: Nanos) {
+        self.service = time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{build, options, packet, serve, steady};
+    use super::*;
+
+    const MS: Nanos = Nanos::from_millis(1);
+
+    fn red(changes: &[(&str, &str)]) -> Red {
+        Red::new(&options(&ROW, changes), Stream::named(1, "link", "queue"))
+    }
+
+    /// Marking instead of dropping at a constant average: the share is that of the formula, and gaps between marks are
+    /// uniform on 1..1/p and not geometric.
+    #[test]
+    fn early_drops_are_spread_evenly() {
+        let mut red = red(&[("max_probability", "0.02")]);
+        red.average = 40.0; // Half way between 20 and 60: p = 0.01.
+        let verdicts: Vec<Verdict> = (0..1_000_000).map(|_| red.verdict()).collect();
+        let marks = verdicts.iter().filter(|v| **v == Verdict::Early).count() as f64;
+        // Uniform on 1..=100 has the mean 50.5 (Floyd and Jacobson 1993, section 7).
+        assert!((1e6 / marks - 50.5).abs() < 1.0, "mean gap {}", 1e6 / marks);
+        let longest = verdicts.split(|v| *v == Verdict::Early).map(<[_]>::len).max().unwrap();
+        assert!(longest < 100, "{longest}");
+    }
+
+    /// Packets from one drop to the next at the probability `p`, by the formula.
+    fn mean_gap(p: f64) -> f64 {
+        let (mut mean, mut left) = (0.0, 1.0);
+        for n in 1.. {
+            mean += left;
+            let spread = 1.0 - f64::from(n) * p;
+            if spread <= p {
+                break;
+            }
+            left *= 1.0 - p / spread;
+        }
+        mean
+    }
+
+    /// More than the link carries, for 200 s: the average settles between the thresholds where the drops take the
+    /// surplus away. The share of drops follows from p = max_probability (average - min)/(max - min) and p/(1 - n p).
+    #[test]
+    fn a_steady_overload_settles_between_the_thresholds() {
+        for (max_probability, surplus) in [("0.3", 0.3), ("0.2", 0.2), ("0.5", 0.25)] {
+            let changes = [("limit", "1000p"), ("max_probability", max_probability)];
+            let mut red = red(&changes);
+            let gap = Nanos((MS.0 as f64 / (1.0 + surplus)) as u64);
+            let until =
+                |seconds| steady(gap, false).take_while(move |(at, _)| *at < SimTime::from_secs(seconds));
+            // The first 20 s fill the queue.
+            let warm = until(20).count();
+            let log = serve(&mut red, until(200), MS, SimTime::from_secs(200));
+            let offered = until(200).count() - warm;
+            let dropped = log.drops.iter().filter(|(at, _)| *at >= SimTime::from_secs(20)).count();
+            let share = dropped as f64 / offered as f64;
+            let expected = surplus / (1.0 + surplus);
+            assert!((share / expected - 1.0).abs() < 0.01, "{share} is not {expected}");
+
+            let highest: f64 = max_probability.parse().unwrap();
+            let (mut p, mut high) = (0.0, 1.0);
+            while high - p > 1e-9 {
+                let middle = 0.5 * (p + high);
+                if 1.0 / mean_gap(middle) < expected { p = middle } else { high = middle }
+            }
+            let settled = 200.0 + 400.0 * p / highest;
+            assert!(settled < 600.0);
+            // What waits is steady too, and so the wait of each packet in ms is the length that the average follows.
+            let late: Vec<f64> = log
+                .sent
+                .iter()
+                .filter(|(at, ..)| *at >= SimTime::from_secs(20))
+                .map(|(.., wait)| wait.as_secs_f64() * 1e3)
+                .collect();
+            let length = late.iter().sum::<f64>() / late.len() as f64;
+            assert!((length / settled - 1.0).abs() < 0.03, "{length} packets, not {settled}");
+            assert!((red.average / settled - 1.0).abs() < 0.1, "{} is not {settled}", red.average);
+            assert!(late.iter().all(|length| (200.0..600.0).contains(length)), "between the thresholds");
+        }
+    }
+
+    #[test]
+    fn the_average_follows_and_decays_by_idle_service_times() {
+        let mut red = red(&[("weight", "0.2"), ("limit", "1000p")]);
+        let mut fates = Vec::new();
+        let mut context = Context { now: SimTime::ZERO, fates: &mut fates };
+        for id in 0..5 {
+            red.enqueue(packet(id), &mut context);
+        }
+        // Lengths met: empty, 1, 2, 3, 4.
+        let expected = [1.0, 2.0, 3.0, 4.0].iter().fold(0.0, |average, q| average + 0.2 * (q - average));
+        assert!((red.average - expected).abs() < 1e-12);
+        red.transmitted(MS);
+        while red.dequeue(&mut context).is_some() {}
+        context.now = SimTime::from_millis(10);
+        red.enqueue(packet(9), &mut context);
+        assert!((red.average - expected * 0.8f64.powi(10)).abs() < 1e-12);
+    }
+
+    /// Every packet is marked while the average is above half the buffer, none below (D-21).
+    #[test]
+    fn a_threshold_at_half_the_buffer() {
+        let changes = [
+            ("min_threshold", "0.5"),
+            ("max_threshold", "0.5"),
+            ("weight", "0.2"),
+            ("gentle", "false"),
+            ("hard_drop", "false"),
+            ("ecn", "true"),
+            ("limit", "40p"),
+        ];
+        let mut red = red(&changes);
+        red.average = 19.999;
+        assert_eq!(red.verdict(), Verdict::Pass);
+        red.average = 20.001;
+        assert_eq!(red.verdict(), Verdict::Forced);
+        let mut queue = build(&ROW, &changes);
+        let log = serve(&mut *queue, steady(Nanos(MS.0 / 2), true), MS, SimTime::from_secs(1));
+        // Once the queue is full every packet that gets in is marked.
+        let late = |at: &SimTime| *at > SimTime::from_millis(500);
+        let sent = log.sent.iter().filter(|(at, ..)| late(at)).count();
+        let marked = log.marks.iter().filter(|(at, _)| late(at)).count();
+        assert!(sent > 400 && marked.abs_diff(sent) <= 1, "{sent} {marked}");
+    }
+
+    /// RFC 3168 section 7: above the upper threshold packets are dropped even if they carry ECN.
+    #[test]
+    fn hard_drops() {
+        let changes = [("ecn", "true"), ("gentle", "false"), ("weight", "1")];
+        let mut queue = build(&ROW, &changes);
+        let log = serve(&mut *queue, steady(Nanos(MS.0 / 10), true), MS, SimTime::from_secs(1));
+        assert!(!log.marks.is_empty());
+        assert!(queue.length().0 <= 61, "{:?}", queue.length());
+    }
+}

@@ -1,0 +1,43 @@
+//! Rates from a file with times and values, as satellite emulators such as OpenSAND take them.
+//!
+//! A value holds from its time until the next one; the first one also before its time. With `repeat` the file begins anew
+//! after that time.
+
+use units::{BitsPerSecond, FileFormat, Measure, OptionFault, OptionKind, OptionSpec, Options};
+
+use super::Algorithm;
+use super::piecewise::Piecewise;
+use super::steps::Listed;
+
+pub(super) const ROW: Algorithm = Algorithm {
+    name: "series",
+    summary: "rates over time from a file",
+    source: "a file with times and values",
+    notes: "",
+    options: &[
+        OptionSpec {
+            name: "file",
+            kind: OptionKind::File(FileFormat::Series(Measure::Rate)),
+            default: None,
+            doc: "path of the file, from the folder of the scenario",
+        },
+        OptionSpec {
+            name: "repeat",
+            kind: OptionKind::Duration,
+            default: Some("unlimited"),
+            doc: "the file begins anew after this time, later than its last line",
+        },
+    ],
+    build: |options, _| Box::new(Piecewise::new(listed(options))),
+};
+
+fn listed(options: &Options) -> Listed {
+    let file = options.file("file");
+    let row = |(at, rate): &(_, f64)| (*at, BitsPerSecond((*rate + 0.5) as u64));
+    Listed::of(file.series().iter().map(row).collect(), options.duration("repeat"))
+}
+
+pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+    let file = options.file("file");
+    crate::check::repeat(options, file.series().last().map(|(at, _)| *at))
+}

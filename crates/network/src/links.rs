@@ -1,0 +1,186 @@
+//! From a checked scenario to its links at time zero, and the changes to come.
+//!
+//! May: look up models by name and draw from named streams. May not: make any event happen.
+
+use engine::Stream;
+use links::loss::Composed;
+use links::{Fifo, LossModel, Models, Parameters, Station, Streams};
+use scenario::Registries;
+use scenario::model::{Change, Choice, Direction, Scenario, Setting};
+use units::{BitsPerSecond, Nanos, Options, QueueLimit};
+
+use crate::build::CHECKED;
+use crate::lane::{Link, LinkChange, Part};
+use crate::topology::LinkId;
+
+/// Makes models; each has a stream of its own, named after its link direction.
+struct Maker<'a> {
+    registries: &'a Registries,
+    seed: u64,
+}
+
+/// All link directions: `2 * cable + direction`.
+pub(crate) fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> Vec<Link> {
+    let maker = Maker { registries, seed };
+    let directions = scenario.cables.iter().enumerate().flat_map(|(cable, c)| {
+        c.directions.iter().enumerate().map(move |(i, direction)| (cable, i, direction))
+    });
+    directions
+        .map(|(cable, index, direction)| {
+            let changes = scenario.events.iter().filter(|event| event.links.contains(&(cable, index)));
+            maker.link(direction, changes)
+        })
+        .collect()
+}
+
+/// One change per link, the last one first.
+pub(crate) fn changes(scenario: &Scenario, registries: &Registries, seed: u64) -> Vec<LinkChange> {
+    let maker = Maker { registries, seed };
+    let mut changes = Vec::new();
+    for (number, event) in scenario.events.iter().enumerate() {
+        changes.extend(event.links.iter().map(|&(cable, direction)| {
+            let name = &scenario.cables[cable].directions[direction].name;
+            maker.change(event, number + 1, (2 * cable + direction) as LinkId, name)
+        }));
+    }
+    changes.sort_by_key(|change| change.at);
+    changes.reverse();
+    changes
+}
+
+/// A plain drop-tail queue by whichever name.
+fn plain_limit(queue: &Setting<QueueLimit>) -> Option<QueueLimit> {
+    match queue {
+        Setting::Value(limit) => Some(*limit),
+        Setting::Model(choice) if choice.kind == "droptail" => Some(choice.options.limit("limit")),
+        Setting::Model(_) => None,
+    }
+}
+
+/// A delay that never changes, by whichever name.
+fn plain_delay(delay: &Setting<Nanos>) -> Option<Nanos> {
+    match delay {
+        Setting::Value(delay) => Some(*delay),
+        Setting::Model(choice) if choice.kind == "geo" => Some(links::delay::geo(&choice.options)),
+        Setting::Model(_) => None,
+    }
+}
+
+/// All about a packet is known when it is offered, now and after each change.
+fn simple<'c>(direction: &Direction, changes: impl Iterator<Item = &'c Change>) -> Option<Parameters> {
+    for change in changes {
+        let plain = change.rate.as_ref().is_none_or(|rate| rate.value().is_some())
+            && change.delay.as_ref().is_none_or(|delay| delay.value().is_some())
+            && change.queue.as_ref().is_none_or(|queue| queue.value().is_some())
+            && change.shaper.is_none()
+            && change.faults.is_none();
+        if !plain {
+            return None;
+        }
+    }
+    if direction.shaper.is_some() || !direction.faults.none() {
+        return None;
+    }
+    let (rate, delay) = (direction.rate.value()?, plain_delay(&direction.delay)?);
+    Some(Parameters { rate, delay, queue: plain_limit(&direction.queue)? })
+}
+
+impl Maker<'_> {
+    fn link<'c>(&self, direction: &Direction, changes: impl Iterator<Item = &'c Change>) -> Link {
+        let name = direction.name.as_str();
+        let loss = self.loss(&direction.loss, name);
+        let stream = |purpose| Stream::named(self.seed, name, purpose);
+        if let Some(parameters) = simple(direction, changes) {
+            return Link::Fifo(Fifo::new(parameters, loss, stream("loss")));
+        }
+        let models = Models {
+            rate: self.rate(&direction.rate, name, "rate").into_model(),
+            delay: self.delay(&direction.delay, name, "delay").into_model(),
+            queue: self.queue(&direction.queue, name, "queue").into_model(),
+            loss,
+            shaper: direction.shaper,
+            faults: direction.faults,
+        };
+        let streams = Streams { loss: stream("loss"), faults: stream("faults") };
+        Link::Station(Box::new(Station::new(models, streams)))
+    }
+
+    /// The `number`-th event; its models draw other numbers than those before them.
+    fn change(&self, event: &Change, number: usize, link: LinkId, name: &str) -> LinkChange {
+        let purpose = |what: &str| format!("{what}.{number}");
+        LinkChange {
+            at: event.at,
+            link,
+            rate: event.rate.as_ref().map(|rate| self.rate(rate, name, &purpose("rate"))),
+            delay: event.delay.as_ref().map(|delay| self.delay(delay, name, &purpose("delay"))),
+            queue: event.queue.as_ref().map(|queue| self.queue(queue, name, &purpose("queue"))),
+            loss: event.loss.as_ref().map(|loss| self.loss(loss, name)),
+            shaper: event.shaper,
+            faults: event.faults,
+            strip: event.strip,
+            up: event.up,
+        }
+    }
+
+    /// The first loss model draws from the link's stream; each further one from a stream of its own, so that it
+    /// does not change what the first one does.
+    fn loss(&self, choices: &[Choice], name: &str) -> Option<Box<dyn LossModel>> {
+        let model =
+            |choice: &Choice| (self.registries.loss.get(&choice.kind).expect(CHECKED).build)(&choice.options);
+        let (first, rest) = choices.split_first()?;
+        if rest.is_empty() {
+            return Some(model(first));
+        }
+        let further = rest
+            .iter()
+            .enumerate()
+            .map(|(i, choice)| (model(choice), Stream::named(self.seed, name, &format!("loss.{}", i + 2))));
+        Some(Box::new(Composed::new(model(first), further.collect())))
+    }
+
+    fn rate(
+        &self,
+        setting: &Setting<BitsPerSecond>,
+        name: &str,
+        purpose: &str,
+    ) -> Part<BitsPerSecond, dyn links::RateModel> {
+        let build = |choice: &Choice| self.registries.rates.get(&choice.kind).expect(CHECKED).build;
+        self.part(setting, build, name, purpose)
+    }
+
+    fn delay(
+        &self,
+        setting: &Setting<Nanos>,
+        name: &str,
+        purpose: &str,
+    ) -> Part<Nanos, dyn links::DelayModel> {
+        let build = |choice: &Choice| self.registries.delays.get(&choice.kind).expect(CHECKED).build;
+        self.part(setting, build, name, purpose)
+    }
+
+    fn queue(
+        &self,
+        setting: &Setting<QueueLimit>,
+        name: &str,
+        purpose: &str,
+    ) -> Part<QueueLimit, dyn links::QueueDiscipline> {
+        let build = |choice: &Choice| self.registries.queues.get(&choice.kind).expect(CHECKED).build;
+        self.part(setting, build, name, purpose)
+    }
+
+    fn part<V: Copy, M: ?Sized>(
+        &self,
+        setting: &Setting<V>,
+        build: impl Fn(&Choice) -> fn(&Options, Stream) -> Box<M>,
+        name: &str,
+        purpose: &str,
+    ) -> Part<V, M> {
+        match setting {
+            Setting::Value(value) => Part::Value(*value),
+            Setting::Model(choice) => {
+                let stream = Stream::named(self.seed, name, purpose);
+                Part::Model(build(choice)(&choice.options, stream))
+            }
+        }
+    }
+}

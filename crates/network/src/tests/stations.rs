@@ -1,0 +1,120 @@
+//! Worlds with links that decide as time goes on: queue disciplines, varying rates and delays, faults.
+
+use super::{NOTHING, checked, count, one_path, run};
+
+/// One path of 10 Mbit/s and 100 ms each way with these keys in place of its queue.
+fn station(keys: &str) -> String {
+    one_path("", "", "", "").replace("queue = \"100p\"", keys)
+}
+
+/// A drop-tail queue as a station does what the simple link does, to the packet.
+#[test]
+fn a_station_agrees_with_the_simple_link() {
+    let simple = run(&station("queue = \"50p\""), 1, NOTHING);
+    // A shaper that never holds anything back.
+    let general = station("queue = \"50p\", shaper = { rate = \"10Gbit/s\", burst = \"1GB\" }");
+    let general = run(&general, 1, NOTHING);
+    assert_eq!(simple.flows, general.flows);
+    assert_eq!(simple.links, general.links);
+    assert_eq!((simple.end, simple.packet_hops), (general.end, general.packet_hops));
+    assert!(simple.links[0].drops_queue > 0);
+}
+
+#[test]
+fn every_discipline_carries_a_transfer() {
+    for (queue, utilisation) in [
+        ("\"codel\"", 0.5),
+        ("{ kind = \"codel\", interval = \"500ms\", target = \"25ms\" }", 0.8),
+        ("{ kind = \"fq_codel\", interval = \"500ms\", target = \"25ms\" }", 0.8),
+        ("\"pie\"", 0.4),
+        ("\"red\"", 0.5),
+        ("\"priority\"", 0.8),
+        ("{ kind = \"droptail\", limit = \"1BDP\" }", 0.8),
+    ] {
+        let record = checked(&station(&format!("queue = {queue}")), 1);
+        assert!(record.flows[0].failure.is_none());
+        assert!(record.links[0].utilisation > utilisation, "{queue}: {}", record.links[0].utilisation);
+    }
+}
+
+/// The reason for the discipline: under a standing load the delay stays near the target, which drop-tail does not know.
+#[test]
+fn codel_keeps_the_queue_of_a_bloated_link_short() {
+    let bloated = |queue: &str| {
+        let keys = format!("queue = {queue}");
+        let text = station(&keys).replace("100ms", "20ms").replace("\"20s\"", "\"60s\"");
+        let record = run(&text, 1, NOTHING);
+        (record.links[0].queue_delay_mean.as_secs_f64(), record.links[0].utilisation)
+    };
+    let (droptail, full) = bloated("\"1000p\"");
+    let (codel, used) = bloated("{ kind = \"codel\", limit = \"1000p\" }");
+    assert!(droptail > 0.2 && codel < 0.02, "{droptail} {codel}");
+    assert!(full > 0.95 && used > 0.85, "{full} {used}");
+}
+
+#[test]
+fn faults_and_jitter_are_survived() {
+    let record = checked(
+        &station(
+            "queue = \"100p\", faults = { corrupt = 0.001, duplicate = 0.01, reorder = 0.005, reorder_delay = \"5ms\" }",
+        ),
+        3,
+    );
+    let link = &record.links[0];
+    assert!(link.drops_corrupt > 0 && link.duplicated > 20);
+    assert_eq!(count(&record, "drop-check"), record.links.iter().map(|l| l.drops_corrupt).sum::<u64>());
+    let jitter = "delay = { kind = \"normal\", mean = \"100ms\", deviation = \"3ms\", reorder = true }";
+    checked(&station("queue = \"100p\"").replace("delay = \"100ms\"", jitter), 3);
+}
+
+#[test]
+fn rates_that_vary() {
+    let steps = "rate = { kind = \"steps\", times = [\"0s\", \"5s\", \"6s\"], \
+                 rates = [\"10Mbit/s\", \"0bit/s\", \"2Mbit/s\"], repeat = \"10s\" }";
+    let record = checked(&station("queue = \"100p\"").replace("rate = \"10Mbit/s\"", steps), 1);
+    let delivered = record.flows[0].delivered.as_f64() * 8.0;
+    // 58 Mbit in ten seconds, twice.
+    assert!(delivered > 20e6 && delivered < 116e6, "{delivered}");
+    assert!(record.links[0].utilisation <= 1.0);
+}
+
+/// Whatever an event changes, packets are conserved and what waits stays.
+#[test]
+fn events_change_everything() {
+    let events = [
+        "queue = \"codel\"",
+        "rate = { kind = \"markov\", rates = [\"2Mbit/s\", \"9Mbit/s\"], dwell = [\"300ms\", \"300ms\"] }",
+        "delay = { kind = \"uniform\", min = \"10ms\", max = \"50ms\", reorder = false }",
+        "shaper = { rate = \"1Mbit/s\", burst = \"20kB\" }",
+        "faults = { duplicate = 0.05 }, loss = [{ kind = \"packet\", probability = 0.01 }, { kind = \"ber\", ratio = 1e-7 }]",
+        "up = false",
+        "up = true, shaper = { rate = \"unlimited\", burst = \"20kB\" }",
+        "rate = \"5Mbit/s\", delay = \"30ms\", queue = \"20p\", loss = \"none\", faults = { corrupt = 0 }",
+    ];
+    let mut text = one_path("", "", "", "");
+    for (i, set) in events.iter().enumerate() {
+        text += &format!("[[event]]\nat = \"{}s\"\nlink = \"beam\"\nset = {{ {set} }}\n", 2 * i + 2);
+    }
+    let record = checked(&text, 5);
+    assert!(record.flows[0].failure.is_none());
+    assert!(record.flows[0].delivered.0 > 1_000_000);
+}
+
+/// With ECN at both ends and a queue that marks nothing is dropped, and the queue is as short as with drops.
+#[test]
+fn marks_reach_the_sender() {
+    let queue = |ecn: bool| format!("queue = {{ kind = \"codel\", limit = \"1000p\", ecn = {ecn} }}");
+    let run_with = |ecn: bool| {
+        let text = station(&queue(true)).replace("100ms", "20ms");
+        let text = text.replace("kind = \"tcp\"", &format!("kind = \"tcp\", ecn = {ecn}"));
+        checked(&text, 1)
+    };
+    let (plain, ecn) = (run_with(false), run_with(true));
+    let link = |record: &crate::record::RunRecord| record.links[0].clone();
+    assert!(link(&plain).drops_queue > 3 && link(&plain).marked == 0);
+    assert!(link(&ecn).drops_queue == 0 && link(&ecn).marked > 3, "{:?}", link(&ecn));
+    assert_eq!(count(&ecn, "mark"), link(&ecn).marked);
+    assert_eq!(ecn.flows[0].subflows[0].segments_retransmitted, 0);
+    assert!(link(&ecn).utilisation > 0.8);
+    assert!(link(&ecn).queue_delay_mean.as_secs_f64() < 0.02);
+}

@@ -1,0 +1,59 @@
+//! Algorithms with their options, from filled tables.
+
+use units::{OptionKind, OptionSpec, OptionValue, Options, QueueLimit};
+
+use crate::files::Files;
+use crate::model::Choice;
+use crate::queue_size::QueueSize;
+use crate::registries::{Catalogue, Registries};
+use crate::tree::{Table, Value};
+
+/// What options are read with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choices<'a> {
+    pub registries: &'a Registries,
+    pub files: &'a Files,
+}
+
+impl Choices<'_> {
+    /// The algorithm of a filled table without a queue whose size depends on other keys.
+    pub fn plain(&self, catalogue: Catalogue, table: &Table) -> Option<Choice> {
+        self.choice(catalogue, table, &|size| match size {
+            QueueSize::Limit(limit) => Some(limit),
+            QueueSize::Bdp(_) => None,
+        })
+    }
+
+    /// The algorithm of a filled table; `size` says what a size of a queue amounts to.
+    pub fn choice(
+        &self,
+        catalogue: Catalogue,
+        table: &Table,
+        size: &dyn Fn(QueueSize) -> Option<QueueLimit>,
+    ) -> Option<Choice> {
+        let algorithm = self.registries.find(catalogue, table.text("kind")?)?;
+        let option = |spec: &OptionSpec| Some((spec.name, self.value(spec, table, size)?));
+        let options = algorithm.options.iter().map(option).collect::<Option<Vec<_>>>()?;
+        Some(Choice { kind: algorithm.name.into(), options: Options::new(options) })
+    }
+
+    fn value(
+        &self,
+        spec: &OptionSpec,
+        table: &Table,
+        size: &dyn Fn(QueueSize) -> Option<QueueLimit>,
+    ) -> Option<OptionValue> {
+        let value = &table.get(spec.name)?.value;
+        match (spec.kind, value) {
+            (OptionKind::Limit, Value::Text(text)) => size(text.parse().ok()?).map(OptionValue::Limit),
+            (OptionKind::File(format), Value::Text(path)) => {
+                self.files.load(path, format).ok().map(OptionValue::File)
+            }
+            (OptionKind::List(items), Value::List(nodes)) => {
+                let texts: Option<Vec<String>> = nodes.iter().map(|node| node.value.bare()).collect();
+                items.parse(&texts?.join(",")).ok()
+            }
+            _ => spec.kind.parse(&value.bare()?).ok(),
+        }
+    }
+}

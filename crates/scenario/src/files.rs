@@ -1,0 +1,102 @@
+//! Files that a scenario names, read once: measured rates, delays, losses.
+//!
+//! Paths are relative to the folder of the scenario file. A text of several lines is no path but the content itself.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use units::{FileFormat, FileRows, TraceFile};
+
+use crate::diagnostic::Code;
+use crate::scalar::Fault;
+
+/// A larger file is not a measurement.
+const MAX_BYTES: u64 = 1 << 28;
+
+/// What a file holds, as rows and as text; or what is wrong with it and the cure.
+type Read = Result<(Arc<FileRows>, String), (String, String)>;
+
+/// The files of one scenario.
+#[derive(Debug)]
+pub(crate) struct Files {
+    folder: PathBuf,
+    /// By path and format.
+    read: RefCell<BTreeMap<(String, String), Read>>,
+}
+
+impl Files {
+    /// For the scenario file of this name.
+    pub fn beside(scenario: &str) -> Self {
+        let folder = Path::new(scenario).parent().map(Path::to_owned).unwrap_or_default();
+        Self { folder, read: RefCell::default() }
+    }
+
+    /// True if no file was named.
+    pub fn is_empty(&self) -> bool {
+        self.read.borrow().is_empty()
+    }
+
+    /// The content of `path`, or what is wrong with it.
+    pub fn load(&self, path: &str, format: FileFormat) -> Result<TraceFile, Fault> {
+        let key = (path.to_owned(), format!("{format:?}"));
+        let mut read = self.read.borrow_mut();
+        match read.entry(key).or_insert_with(|| self.read(path, format)) {
+            Ok((rows, _)) => Ok(TraceFile { path: path.into(), rows: Arc::clone(rows) }),
+            Err((message, help)) => {
+                Err(Fault { code: Code::BadFile, message: message.clone(), help: help.clone() })
+            }
+        }
+    }
+
+    /// The text of a file that has been read without a mistake, of several lines in any case.
+    pub fn text(&self, path: &str, format: FileFormat) -> Option<String> {
+        let read = self.read.borrow();
+        let (_, text) = read.get(&(path.to_owned(), format!("{format:?}")))?.as_ref().ok()?;
+        Some(if text.contains('\n') { text.clone() } else { format!("{text}\n") })
+    }
+
+    fn read(&self, path: &str, format: FileFormat) -> Read {
+        if path.contains('\n') {
+            return Self::parse("the text", path.to_owned(), format);
+        }
+        let full = self.folder.join(path);
+        let shown = full.display();
+        let cannot = |why: &str| {
+            let help = "give the path of a text file, from the folder of the scenario".to_owned();
+            (format!("cannot read \"{shown}\": {why}"), help)
+        };
+        let about = std::fs::metadata(&full).map_err(|e| cannot(&e.to_string()))?;
+        if !about.is_file() {
+            return Err(cannot("it is not a file"));
+        }
+        if about.len() > MAX_BYTES {
+            return Err(cannot(&format!("it is larger than {MAX_BYTES} bytes")));
+        }
+        let bytes = std::fs::read(&full).map_err(|e| cannot(&e.to_string()))?;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => text,
+            Ok(text) => {
+                let line = text.split('\0').next().unwrap_or_default().matches('\n').count() + 1;
+                let message = format!("{shown}:{line}: the file is binary, not text");
+                return Err((message, format!("write {}", format.what())));
+            }
+            Err(error) => {
+                let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+                let message = format!("{shown}:{line}: the file is binary, not text");
+                return Err((message, format!("write {}", format.what())));
+            }
+        };
+        Self::parse(&shown.to_string(), text, format)
+    }
+
+    fn parse(shown: &str, text: String, format: FileFormat) -> Read {
+        match format.parse(&text) {
+            Ok(rows) => Ok((Arc::new(rows), text)),
+            Err(error) if error.line == 0 => Err((format!("{shown}: {}", error.message), error.help)),
+            Err(error) => Err((format!("{shown}:{}: {}", error.line, error.message), error.help)),
+        }
+    }
+}

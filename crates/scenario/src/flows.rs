@@ -1,0 +1,96 @@
+//! Rules about the application of a flow, and about flows that wait for each other.
+
+use units::Nanos;
+
+use crate::choices::Choices;
+use crate::diagnostic::{Code, Report, suggest};
+use crate::registries::Catalogue;
+use crate::tree::{Node, Origin, Table};
+
+/// The end that opens follows from the application; the application and the transport must suit each other.
+pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, report: &mut Report<'_>) {
+    let registries = choices.registries;
+    let Some((kind, at, app)) = flow.get("app").and_then(|node| {
+        let choice = choices.plain(Catalogue::App, node.as_table()?)?;
+        let app = (registries.apps.get(&choice.kind)?.build)(&choice.options);
+        Some((choice.kind, node.at, app))
+    }) else {
+        return;
+    };
+    if let Some(mistake) = app.mistake() {
+        let option = flow.get("app").and_then(Node::as_table).and_then(|table| table.get(mistake.option));
+        let at = option.map(|node| node.at).filter(|at| *at != Origin::Default).unwrap_or(at);
+        let key = format!("{path}.app.{}", mistake.option);
+        report.add(at, Code::Contradiction, &key, mistake.message, mistake.help);
+    }
+    let opens = match app.opens() {
+        apps::Side::Sender => "sender",
+        apps::Side::Receiver => "receiver",
+    };
+    match flow.get("opened_by") {
+        None => flow.put("opened_by", Origin::Default, Node::text(opens)),
+        Some(node) if opens == "receiver" && node.as_text() == Some("sender") => {
+            let message =
+                format!("in {kind} the receiver of the data asks for it, and so opens the connection");
+            let help = "remove `opened_by`, or exchange `from` and `to`".into();
+            report.add(node.at, Code::Contradiction, &format!("{path}.opened_by"), message, help);
+        }
+        Some(_) => {}
+    }
+    let transport = flow.get("transport").and_then(Node::as_table);
+    let kind_of_transport = transport.and_then(|table| table.get("kind"));
+    if let Some(node) = kind_of_transport.filter(|node| node.as_text() == Some("udp"))
+        && !app.takes_datagrams()
+    {
+        let message =
+            format!("{kind} needs a transport that loses nothing and paces itself; found kind = \"udp\"");
+        let able: Vec<&str> = registries.apps.iter().map(|row| row.name).collect();
+        let help = format!(
+            "set kind = \"tcp\" or \"mptcp\", or choose an application that sends at a rate of its own (of {})",
+            able.join(", ")
+        );
+        report.add(node.at, Code::Contradiction, &format!("{path}.transport.kind"), message, help);
+    }
+}
+
+/// When the last flow of a `count` may start.
+pub(crate) fn last_start(flow: &Table, start: Nanos) -> Nanos {
+    let time = |key: &str| flow.parse::<Nanos>(key).unwrap_or(Nanos::ZERO);
+    let others = flow.integer("count").and_then(|n| u64::try_from(n).ok()).unwrap_or(1).saturating_sub(1);
+    start + time("spacing").saturating_mul(others) + time("spread")
+}
+
+/// `after` names a flow, and nobody waits for himself.
+pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
+    let flows: Vec<&Table> = root.list("flow").iter().filter_map(Node::as_table).collect();
+    let named = |name: &str| flows.iter().position(|flow| flow.text("name") == Some(name));
+    let broken = root.list("flow").iter().any(|item| item.as_table().is_none());
+    for (index, flow) in flows.iter().enumerate() {
+        let (Some(node), Some(name)) = (flow.get("after"), flow.text("after")) else { continue };
+        let path = format!("flow.{}.after", flow.text("name").unwrap_or_default());
+        let Some(mut next) = named(name) else {
+            if !broken {
+                let others = flows.iter().enumerate().filter(|(i, _)| *i != index);
+                let help = suggest(name, "other flows", others.filter_map(|(_, other)| other.text("name")));
+                report.add(node.at, Code::UnknownName, &path, format!("there is no flow \"{name}\""), help);
+            }
+            continue;
+        };
+        // No chain is longer than all flows.
+        for _ in 0..flows.len() {
+            if next == index {
+                let message = match name == flow.text("name").unwrap_or_default() {
+                    true => "the flow waits for itself".to_owned(),
+                    false => format!("\"{name}\" waits for this flow in turn"),
+                };
+                let help = "let one of them start at a time: remove its `after`".into();
+                report.add(node.at, Code::WaitCircle, &path, message, help);
+                break;
+            }
+            match flows[next].text("after").and_then(named) {
+                Some(further) => next = further,
+                None => break,
+            }
+        }
+    }
+}

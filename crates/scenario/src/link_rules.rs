@@ -1,0 +1,153 @@
+//! Rules of links: sizes of queues that depend on other keys, options that must fit each other.
+
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionValue, QueueLimit};
+
+use crate::check::{element_path, join};
+use crate::choices::Choices;
+use crate::diagnostic::{Code, Report};
+use crate::inherit::direction_names;
+use crate::keys::{DIRECTION, Kind, ROOT};
+use crate::queue_size::QueueSize;
+use crate::registries::Catalogue;
+use crate::tree::{Node, Origin, Table, Value};
+
+/// All directions of links, and all events.
+pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report<'_>) {
+    let mut rules = Rules { choices, report };
+    for key in ROOT.keys {
+        let Kind::Tables(section) = key.kind else { continue };
+        let Some(Node { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
+        for (index, item) in items.iter_mut().enumerate() {
+            let path = element_path("", section.name, index, item);
+            let Some(table) = item.as_table_mut() else { continue };
+            if section.key("both").is_some() {
+                rules.cable(table, direction_names(section), &path);
+            } else if let Some(set) = table.get("set").and_then(Node::as_table) {
+                rules.event(set, &join(&path, "set"));
+            }
+        }
+    }
+}
+
+struct Rules<'c, 'r, 'a> {
+    choices: &'c Choices<'c>,
+    report: &'r mut Report<'a>,
+}
+
+/// The node that says how large a queue is, if it says so in products of bandwidth and delay.
+fn in_bdp(direction: &Table) -> Option<&Node> {
+    let queue = direction.get("queue")?;
+    let limit = queue.as_table().map_or(Some(queue), |table| table.get("limit"))?;
+    matches!(limit.as_text()?.parse(), Ok(QueueSize::Bdp(_))).then_some(limit)
+}
+
+impl Rules<'_, '_, '_> {
+    fn cable(&mut self, table: &mut Table, names: [&'static str; 2], path: &str) {
+        let delay = |name: &str| table.table(name)?.parse::<Nanos>("delay");
+        let round_trip = delay(names[0]).zip(delay(names[1])).map(|(there, back)| there + back);
+        for name in names {
+            let path = join(path, name);
+            let Some(direction) = table.get_mut(name).and_then(Node::as_table_mut) else { continue };
+            self.queue_rtt(direction, round_trip, &path);
+        }
+        let [there, back] = names.map(|name| table.table(name));
+        for (name, own, other) in [(names[0], there, back), (names[1], back, there)] {
+            if let Some(own) = own {
+                self.models(own, &join(path, name), other.map(|other| (other, join(path, "both"))));
+            }
+        }
+    }
+
+    fn event(&mut self, set: &Table, path: &str) {
+        if let Some(limit) = in_bdp(set) {
+            let message = format!("found \"{}\" in an event", limit.as_text().unwrap_or_default());
+            let help = "say what it amounts to, in packets or bytes".into();
+            self.report.add(limit.at, Code::Contradiction, &join(path, "queue"), message, help);
+        } else {
+            self.models(set, path, None);
+        }
+    }
+
+    /// A queue in products of bandwidth and delay needs both.
+    fn queue_rtt(&mut self, direction: &mut Table, round_trip: Option<Nanos>, path: &str) {
+        let Some(limit) = in_bdp(direction) else {
+            if let Some(given) = direction.get("queue_rtt").filter(|node| !node.is_broken()) {
+                let message = "`queue_rtt` has a meaning only with a queue limit in BDP".into();
+                let help = "remove it, or write for example queue = \"1BDP\"".into();
+                self.report.add(given.at, Code::Contradiction, &join(path, "queue_rtt"), message, help);
+            }
+            return;
+        };
+        let (at, text) = (limit.at, limit.as_text().unwrap_or_default().to_owned());
+        let unknown = |key: &str| direction.get(key).is_none_or(Node::is_broken);
+        if direction.parse::<BitsPerSecond>("rate").is_none() && !unknown("rate") {
+            let message = format!("found \"{text}\", but the rate is a model and not constant");
+            let help = "give the limit in packets or bytes".into();
+            return self.report.add(at, Code::Contradiction, &join(path, "queue"), message, help);
+        }
+        if direction.has("queue_rtt") {
+            return;
+        }
+        match round_trip {
+            Some(time) => {
+                direction.put("queue_rtt", Origin::Default, Node::text(&time.to_string()));
+                // In the order of the key tables, as everything in an expanded scenario.
+                direction.entries.sort_by_key(|entry| DIRECTION.names().position(|name| name == entry.key));
+            }
+            None if unknown("delay") => {}
+            None => {
+                let message =
+                    format!("found \"{text}\", but a delay of the link is a model and not constant");
+                let help = "add `queue_rtt`: the round-trip time that the queue is meant for".into();
+                self.report.add(at, Code::MissingKey, &join(path, "queue_rtt"), message, help);
+            }
+        }
+    }
+
+    /// The models of a direction or an event. What `other`, the opposite direction, has from the same place was written
+    /// in `both`.
+    fn models(&mut self, keys: &Table, path: &str, other: Option<(&Table, String)>) {
+        let catalogues = [
+            ("rate", Catalogue::Rate),
+            ("delay", Catalogue::Delay),
+            ("queue", Catalogue::Queue),
+            ("loss", Catalogue::Loss),
+        ];
+        for (key, catalogue) in catalogues {
+            let Some(node) = keys.get(key) else { continue };
+            let twins = other.as_ref().and_then(|(other, _)| other.get(key));
+            for (index, model) in std::iter::once(node).chain(node.items()).enumerate() {
+                let Some(table) = model.as_table() else { continue };
+                let Some((fault, at, file)) = self.fault(catalogue, table) else { continue };
+                let twin = twins.and_then(|twin| std::iter::once(twin).chain(twin.items()).nth(index));
+                let shared = at == twin.and_then(Node::as_table).and_then(|twin| written(twin, fault.option));
+                let path = match &other {
+                    Some((_, both)) if at.is_some() && shared => both,
+                    _ => path,
+                };
+                let code = if file { Code::BadFile } else { Code::Contradiction };
+                let key = join(&join(path, key), fault.option);
+                self.report.add(at.unwrap_or(model.at), code, &key, fault.message, fault.help);
+            }
+        }
+    }
+
+    /// Options of a model that do not fit each other: what is wrong, where it was written, whether a file is at fault.
+    fn fault(&self, catalogue: Catalogue, table: &Table) -> Option<(OptionFault, Option<Origin>, bool)> {
+        // A size of a queue is checked for itself; what it amounts to does not matter here.
+        let any = |size: QueueSize| match size {
+            QueueSize::Limit(limit) => Some(limit),
+            QueueSize::Bdp(_) => Some(QueueLimit::Bytes(Bytes(1))),
+        };
+        let choice = self.choices.choice(catalogue, table, &any)?;
+        let fault = self.choices.registries.check(catalogue, &choice.kind, &choice.options).err()?;
+        let file = matches!(choice.options.get(fault.option), Some(OptionValue::File(_)));
+        let at = written(table, fault.option);
+        Some((fault, at, file))
+    }
+}
+
+/// Where the user wrote `option`; `None` if it is a default.
+fn written(table: &Table, option: &str) -> Option<Origin> {
+    table.get(option).map(|node| node.at).filter(|at| *at != Origin::Default)
+}

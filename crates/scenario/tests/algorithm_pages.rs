@@ -1,0 +1,97 @@
+//! Every algorithm has a page that says what a user must know, with the options that it really has.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::root;
+use scenario::{AlgorithmPage, Registries, algorithm_pages, algorithms_markdown, parameter_row};
+
+const SECTIONS: [&str; 6] =
+    ["Scope", "Formula", "Parameters", "Differences from the source", "Validation", "References"];
+const CURE: &str = "ROPEWALK_BLESS=1 cargo test -p scenario --test algorithm_pages";
+
+fn blessing() -> bool {
+    std::env::var_os("ROPEWALK_BLESS").is_some()
+}
+
+fn path(page: &AlgorithmPage) -> PathBuf {
+    root().join("docs/reference").join(&page.file)
+}
+
+/// The page with the rows of its tables of parameters as they should be. A name that means several things on one page
+/// is left alone: which row is which, only the author knows.
+fn corrected(page: &AlgorithmPage, text: &str) -> String {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for option in page.entries.iter().flat_map(|e| e.options) {
+        let row = (format!("| `{}` |", option.name), parameter_row(option));
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    let line = |line: &str| {
+        let mut own = rows.iter().filter(|(start, _)| line.starts_with(start));
+        match (own.next(), own.next()) {
+            (Some((_, row)), None) => row.clone(),
+            _ => line.to_owned(),
+        }
+    };
+    text.lines().map(line).fold(String::new(), |page, line| page + &line + "\n")
+}
+
+#[test]
+fn every_algorithm_has_a_page_with_its_options() {
+    let mut faults = Vec::new();
+    for page in algorithm_pages(&Registries::builtin()) {
+        let Ok(mut text) = std::fs::read_to_string(path(&page)) else {
+            faults.push(format!("{}: is missing", page.file));
+            continue;
+        };
+        if blessing() {
+            text = corrected(&page, &text);
+            std::fs::write(path(&page), &text).unwrap();
+        }
+        let title = text.lines().next().unwrap_or_default();
+        let headings: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("## ")).collect();
+        if headings != SECTIONS {
+            faults.push(format!("{}: has sections {headings:?}, not {SECTIONS:?}", page.file));
+        }
+        for entry in &page.entries {
+            let named = title.split([' ', ',', ';', '#']).any(|word| word == entry.name);
+            if !named {
+                faults.push(format!("{}: the title does not name {}", page.file, entry.name));
+            }
+            let rows = entry.options.iter().map(parameter_row);
+            let missing = rows.filter(|row| !text.lines().any(|line| line == row));
+            faults.extend(missing.map(|row| format!("{}: lacks the row {row} (or {CURE})", page.file)));
+            if !entry.claims_fidelity() && !text.contains("idelity") {
+                faults.push(format!("{}: does not say that fidelity is not claimed", page.file));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn no_page_describes_what_does_not_exist() {
+    let pages = algorithm_pages(&Registries::builtin());
+    let folders: std::collections::BTreeSet<_> =
+        pages.iter().map(|p| path(p).parent().unwrap().to_owned()).collect();
+    for folder in folders {
+        for file in std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()) {
+            assert!(pages.iter().any(|p| path(p) == file), "{} belongs to no algorithm", file.display());
+        }
+    }
+}
+
+#[test]
+fn the_list_is_up_to_date() {
+    let file = root().join("docs/reference/algorithms.md");
+    let page = algorithms_markdown(&Registries::builtin());
+    if blessing() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(committed == page, "docs/reference/algorithms.md is stale; write it anew: {CURE}");
+}

@@ -1,0 +1,231 @@
+//! Delivery-rate samples: how fast the network carried what was out between a segment and its acknowledgement.
+//!
+//! Source: draft-cheng-iccrg-delivery-rate-estimation-02. Units: bytes of sequence space. A sample is what was
+//! delivered since the segment was sent, over the longer of the times in which that was sent and in which its ACKs
+//! came. Kept beside the scoreboard, and only for a controller that asks for it.
+//! Deviation: the connection was short of data if, when an ACK comes or data is given, the windows and the pacer have
+//! left room unused since an earlier instant. The draft asks at each write, which a subflow does not see.
+
+use std::collections::VecDeque;
+
+use congestion::RateSample;
+use units::{Bytes, Nanos, SimTime};
+
+use super::scoreboard::Change;
+
+/// The state of the connection when a segment was last sent.
+#[derive(Clone, Copy, Debug)]
+struct Snapshot {
+    /// Sequence number after the segment.
+    end: u64,
+    delivered: u64,
+    delivered_at: SimTime,
+    first_sent_at: SimTime,
+    app_limited: bool,
+}
+
+/// The estimator of one sender.
+#[derive(Clone, Debug)]
+pub struct DeliveryRate {
+    /// Bytes delivered so far, and when the last of them were.
+    delivered: u64,
+    delivered_at: SimTime,
+    /// Transmission time of the segment that was sent last among those delivered.
+    first_sent_at: SimTime,
+    /// Segments are marked until this much is delivered; 0: there is enough data.
+    app_limited_until: u64,
+    /// Outstanding segments by sequence number.
+    sent: VecDeque<Snapshot>,
+    /// When room for more may have appeared last.
+    room_since: SimTime,
+}
+
+impl Default for DeliveryRate {
+    fn default() -> Self {
+        let start = SimTime::ZERO;
+        Self {
+            delivered: 0,
+            delivered_at: start,
+            first_sent_at: start,
+            app_limited_until: 0,
+            sent: VecDeque::new(),
+            room_since: start,
+        }
+    }
+}
+
+impl DeliveryRate {
+    /// New data up to `end` leaves; `pipe` is what was in the network before.
+    pub fn on_send(&mut self, now: SimTime, end: u64, pipe: u64) {
+        // Since an earlier instant it could have left: there was no data then.
+        if self.room_since < now {
+            self.note_shortage(pipe);
+            self.room_since = now;
+        }
+        if self.sent.is_empty() {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        self.sent.push_back(self.snapshot(end));
+    }
+
+    /// The segment that ends at `end` leaves again.
+    pub fn on_resend(&mut self, end: u64) {
+        let i = self.index_of(end);
+        let snapshot = self.snapshot(end);
+        if let Some(known) = self.sent.get_mut(i) {
+            *known = Snapshot { end: known.end, ..snapshot };
+        }
+    }
+
+    fn snapshot(&self, end: u64) -> Snapshot {
+        Snapshot {
+            end,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            app_limited: self.app_limited_until > 0,
+        }
+    }
+
+    fn index_of(&self, end: u64) -> usize {
+        self.sent.partition_point(|s| s.end < end)
+    }
+
+    /// Room was left unused for want of data.
+    pub fn note_shortage(&mut self, pipe: u64) {
+        self.app_limited_until = (self.delivered + pipe).max(1);
+    }
+
+    /// An ACK, or the end of a wait, may have made room at `now`.
+    pub fn room_may_appear(&mut self, now: SimTime) {
+        self.room_since = now;
+    }
+
+    /// An ACK delivered `change` and acknowledges everything below `una`.
+    pub fn on_ack(
+        &mut self,
+        now: SimTime,
+        change: &Change,
+        una: u64,
+        min_rtt: Option<Nanos>,
+    ) -> Option<RateSample> {
+        let latest = change.latest?;
+        self.delivered += change.delivered;
+        self.delivered_at = now;
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let snapshot = self.sent.get(self.index_of(latest.end)).copied();
+        while self.sent.front().is_some_and(|s| s.end <= una) {
+            self.sent.pop_front();
+        }
+        let snapshot = snapshot?;
+        self.first_sent_at = latest.sent_at;
+        let send_elapsed = latest.sent_at.since(snapshot.first_sent_at);
+        let ack_elapsed = now.since(snapshot.delivered_at);
+        let interval = send_elapsed.max(ack_elapsed);
+        // Shorter than any round trip: the ACK was that of an earlier transmission.
+        if interval < min_rtt.unwrap_or(Nanos(1)).max(Nanos(1)) {
+            return None;
+        }
+        Some(RateSample {
+            delivered: Bytes(self.delivered - snapshot.delivered),
+            interval,
+            before: Bytes(snapshot.delivered),
+            total: Bytes(self.delivered),
+            app_limited: snapshot.app_limited,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Delivered;
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn ms(n: u64) -> SimTime {
+        SimTime::from_millis(n)
+    }
+
+    /// An ACK of `n` segments, the last of which ends at `end` and was sent at `sent_at`.
+    fn delivered(n: u64, end: u64, sent_at: SimTime) -> Change {
+        let latest = Some(Delivered { end, sent_at, retransmitted: false });
+        Change { acked: n * MSS, delivered: n * MSS, latest, ..Change::default() }
+    }
+
+    /// Ten segments leave together, their ACKs come 10 ms apart: the rate is that of the ACKs. Then each ACK lets one
+    /// out.
+    #[test]
+    fn the_rate_of_a_burst_is_that_of_its_acks() {
+        let mut rate = DeliveryRate::default();
+        (1..=10).for_each(|n| rate.on_send(ms(0), n * MSS, (n - 1) * MSS));
+        rate.room_may_appear(ms(100));
+        let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), MSS, None).unwrap();
+        assert_eq!((first.delivered, first.interval), (Bytes(1000), Nanos::from_millis(100)));
+        for n in 2..=10 {
+            let at = ms(90 + 10 * n);
+            rate.room_may_appear(at);
+            let sample = rate.on_ack(at, &delivered(1, n * MSS, ms(0)), n * MSS, None).unwrap();
+            assert_eq!((sample.delivered, sample.before), (Bytes(n * MSS), Bytes(0)));
+            rate.on_send(at, (9 + n) * MSS, 9 * MSS);
+        }
+        // Sent at 110 ms, when two segments had been delivered, and 110 ms after the last of those; with it nine more
+        // came within 100 ms.
+        rate.room_may_appear(ms(210));
+        let steady = rate.on_ack(ms(210), &delivered(1, 11 * MSS, ms(110)), 11 * MSS, None).unwrap();
+        assert_eq!((steady.delivered, steady.interval), (Bytes(9 * MSS), Nanos::from_millis(110)));
+        assert!(!steady.app_limited);
+    }
+
+    /// ACKs that come all at once say less than the time in which the data was sent.
+    #[test]
+    fn compressed_acks_do_not_raise_the_rate() {
+        let mut rate = DeliveryRate::default();
+        for n in 1..=5 {
+            rate.room_may_appear(ms(10 * n));
+            rate.on_send(ms(10 * n), n * MSS, 0);
+        }
+        rate.on_ack(ms(110), &delivered(1, MSS, ms(10)), MSS, None);
+        rate.room_may_appear(ms(110));
+        rate.on_send(ms(110), 6 * MSS, 4 * MSS);
+        let burst = rate.on_ack(ms(150), &delivered(4, 5 * MSS, ms(50)), 5 * MSS, None).unwrap();
+        assert_eq!((burst.delivered, burst.interval), (Bytes(5000), Nanos::from_millis(140)));
+        // An ACK faster than any round trip is that of somebody else.
+        let change = delivered(1, 6 * MSS, ms(110));
+        assert_eq!(rate.clone().on_ack(ms(151), &change, 6 * MSS, Some(Nanos::from_millis(120))), None);
+        assert_eq!(rate.on_ack(ms(151), &change, 6 * MSS, None).unwrap().interval, Nanos::from_millis(100));
+    }
+
+    #[test]
+    fn segments_are_marked_while_data_is_short() {
+        let mut rate = DeliveryRate::default();
+        rate.on_send(ms(0), MSS, 0);
+        rate.on_send(ms(40), 2 * MSS, MSS);
+        let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), MSS, None).unwrap();
+        assert!(!first.app_limited, "nobody had waited for it");
+        rate.room_may_appear(ms(100));
+        rate.on_send(ms(100), 3 * MSS, MSS);
+        let second = rate.on_ack(ms(140), &delivered(1, 2 * MSS, ms(40)), 2 * MSS, None).unwrap();
+        assert!(second.app_limited);
+        rate.room_may_appear(ms(140));
+        rate.on_send(ms(140), 4 * MSS, MSS);
+        let third = rate.on_ack(ms(200), &delivered(1, 3 * MSS, ms(100)), 3 * MSS, None).unwrap();
+        assert!(third.app_limited, "until what was out at the shortage is delivered");
+        let fourth = rate.on_ack(ms(240), &delivered(1, 4 * MSS, ms(140)), 4 * MSS, None).unwrap();
+        assert!(!fourth.app_limited);
+    }
+
+    #[test]
+    fn a_retransmission_starts_anew() {
+        let mut rate = DeliveryRate::default();
+        (1..=3).for_each(|n| rate.on_send(ms(0), n * MSS, (n - 1) * MSS));
+        rate.on_ack(ms(100), &delivered(2, 3 * MSS, ms(0)), 0, None);
+        rate.on_resend(MSS);
+        let sample = rate.on_ack(ms(200), &delivered(1, MSS, ms(100)), 3 * MSS, None).unwrap();
+        assert_eq!((sample.delivered, sample.interval), (Bytes(1000), Nanos::from_millis(100)));
+        assert!(rate.sent.is_empty());
+    }
+}

@@ -1,0 +1,115 @@
+//! Pacing: segments leave no closer together than the controller's rate allows, retransmissions included.
+//!
+//! Rates are of payload, as the controllers measure them, or of whole packets for a controller that says so. A
+//! segment that is late buys no credit for those behind it, unless the controller has a bucket for it.
+
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+
+use super::Sender;
+
+/// Slow start is over for Linux pacing when the window has reached half of ssthresh; gains in percent.
+const SLOW_START_GAIN: u128 = 200;
+const AVOIDANCE_GAIN: u128 = 120;
+/// Nobody is so slow that he does not move at all.
+const BYTE_PER_SECOND: BitsPerSecond = BitsPerSecond(8);
+
+impl Sender {
+    /// True while the pacer holds back what could leave otherwise; takes the hold away when its time has come.
+    pub(super) fn is_held(&mut self, now: SimTime) -> bool {
+        if self.held_until <= now {
+            self.held_until = SimTime::NEVER;
+        }
+        !self.held_until.is_never()
+    }
+
+    /// So many payload bytes have left.
+    pub(super) fn hold_after(&mut self, now: SimTime, len: u64) {
+        if let Some(rate) = self.pacing_rate()
+            && len > 0
+        {
+            let wants = self.congestion.wants();
+            let size = if wants.wire_pacing { len + self.beside_payload() } else { len };
+            let (cost, burst) = (rate.time_to_send(Bytes(size)), self.congestion.pacing_burst());
+            if burst == Bytes::ZERO {
+                self.held_until = now + cost;
+                return;
+            }
+            // The bucket is empty until then; the next segment may go when it fits.
+            let empty_until = self.bucket_empty_until.max(now) + cost;
+            self.bucket_empty_until = empty_until;
+            let credit = rate.time_to_send(Bytes(burst.0.saturating_sub(size)));
+            if now + credit < empty_until {
+                self.held_until = SimTime(empty_until.0 - credit.0);
+            }
+        }
+    }
+
+    /// Bytes on the wire beside the payload of a segment.
+    fn beside_payload(&self) -> u64 {
+        const TIMESTAMPS: u64 = 12;
+        let config = &self.config;
+        let options = config.mss.0 - self.mss + if config.timestamps { TIMESTAMPS } else { 0 };
+        config.header.0 + config.overhead.0 + options
+    }
+
+    /// The rate at which it paces; `None` if it does not.
+    pub fn pacing_rate(&self) -> Option<BitsPerSecond> {
+        let own = self.congestion.pacing_rate();
+        if self.config.pacing && !self.congestion.wants().pacing {
+            return self.pacing_rate_estimate();
+        }
+        own
+    }
+
+    /// The rate of its pacer, or the one at which Linux would pace a controller without one: twice the window per
+    /// smoothed round trip in slow start, else 1.2 times. `None` (unlimited) before the first round-trip sample
+    /// (decision D-02).
+    pub fn pacing_rate_estimate(&self) -> Option<BitsPerSecond> {
+        let srtt = self.rtt.srtt()?.max(Nanos(1));
+        if self.congestion.wants().pacing {
+            return self.congestion.pacing_rate().map(|rate| rate.max(BYTE_PER_SECOND));
+        }
+        let cwnd = self.congestion.cwnd();
+        let gain = if cwnd < self.congestion.ssthresh() / 2 { SLOW_START_GAIN } else { AVOIDANCE_GAIN };
+        let window = u128::from(cwnd.max(self.board.outstanding()));
+        let rate = window * 8 * 1_000_000_000 * gain / 100 / u128::from(srtt.0);
+        Some(BitsPerSecond(u64::try_from(rate).unwrap_or(u64::MAX)).max(BYTE_PER_SECOND))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use congestion::{Registry, Setup};
+    use units::Options;
+
+    use super::*;
+    use crate::config::TcpConfig;
+
+    fn sender(config: Arc<TcpConfig>, name: &str) -> Sender {
+        let row = *Registry::builtin().get(name).unwrap();
+        let setup = Setup {
+            mss: config.mss,
+            initial_window: config.mss * u64::from(config.initial_window),
+            initial_ssthresh: config.initial_ssthresh,
+            growth: config.growth,
+        };
+        let congestion = (row.build)(&setup, &Options::defaults(row.options));
+        Sender::new(Arc::clone(&config), config.mss, congestion, false)
+    }
+
+    /// Ten segments per 0.6 s, twice that in slow start.
+    #[test]
+    fn the_estimate_is_that_of_linux() {
+        let config =
+            |ssthresh| Arc::new(TcpConfig { initial_ssthresh: Bytes(ssthresh), ..TcpConfig::default() });
+        for (ssthresh, expected) in [(u64::MAX, 389_333), (29_200, 233_600), (29_202, 389_333)] {
+            let mut sender = sender(config(ssthresh), "newreno");
+            assert_eq!(sender.pacing_rate_estimate(), None, "unlimited before a sample");
+            sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(600)), false);
+            assert_eq!(sender.pacing_rate_estimate(), Some(BitsPerSecond(expected)), "{ssthresh}");
+            assert_eq!(sender.pacing_rate(), None);
+        }
+    }
+}

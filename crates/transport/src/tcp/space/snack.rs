@@ -1,0 +1,245 @@
+//! The SNACK option of SCPS-TP: selective negative acknowledgement.
+//!
+//! Source: CCSDS 714.0-B-2 section 3.2.5. Numbers of the option are multiples of the MSS. Decision D-23: the bit vector
+//! begins after the first hole, one bit per MSS, 1 for received. Decision D-25: a hole is reported again after 5/4
+//! of a round trip, since its repair needs a whole one.
+
+use units::{Nanos, SimTime};
+
+use crate::tcp::ranges::{Range, RangeSet};
+
+/// Bits of the largest vector: with timestamps the option space holds more, but a word is what a segment carries.
+const VECTOR_BITS: u8 = 64;
+
+/// The option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snack {
+    /// Start of the first hole, in MSS from the acknowledgement number.
+    pub offset: u16,
+    /// Its size in MSS, rounded up.
+    pub size: u16,
+    /// Bits of the vector; 0: there is none.
+    pub bits: u8,
+    /// One bit per MSS behind the first hole, the first is the lowest; 1: received.
+    pub vector: u64,
+}
+
+impl Snack {
+    /// Describes `hole` and what lies behind it. `next` is the acknowledgement number, `received` what is above it.
+    /// `None` if the hole is too far away for the numbers of the option.
+    pub fn describe(next: u64, hole: Range, received: &RangeSet, mss: u64) -> Option<Self> {
+        let first = (hole.start - next) / mss;
+        let size = (hole.end - next).div_ceil(mss) - first;
+        let (Ok(offset), size) = (u16::try_from(first), size.min(u64::from(u16::MAX)) as u16) else {
+            return None;
+        };
+        let mut snack = Self { offset, size, bits: 0, vector: 0 };
+        let base = snack.first_hole(next, mss).end;
+        while snack.bits < VECTOR_BITS {
+            let start = base + u64::from(snack.bits) * mss;
+            let unit = Range::new(start, start + mss);
+            // Of a unit that is not complete at the end of what has arrived nothing can be said.
+            if unit.end > received.end() {
+                break;
+            }
+            snack.vector |= u64::from(received.covers(unit)) << snack.bits;
+            snack.bits += 1;
+        }
+        Some(snack)
+    }
+
+    /// The first hole as sequence numbers.
+    pub fn first_hole(&self, ack: u64, mss: u64) -> Range {
+        let start = ack + u64::from(self.offset) * mss;
+        Range::new(start, start + u64::from(self.size) * mss)
+    }
+
+    /// Everything that the option describes, in order: ranges with whether they were received.
+    pub fn ranges(&self, ack: u64, mss: u64) -> impl Iterator<Item = (Range, bool)> + use<> {
+        let first = self.first_hole(ack, mss);
+        let (vector, bits, base) = (self.vector, self.bits, first.end);
+        let mut at = 0;
+        let runs = std::iter::from_fn(move || {
+            let from = at;
+            let received = (from < bits).then(|| vector >> from & 1 == 1)?;
+            while at < bits && (vector >> at & 1 == 1) == received {
+                at += 1;
+            }
+            let range = Range::new(base + u64::from(from) * mss, base + u64::from(at) * mss);
+            Some((range, received))
+        });
+        std::iter::once((first, false)).chain(runs)
+    }
+
+    /// Sequence number after what the option describes.
+    fn end(&self, ack: u64, mss: u64) -> u64 {
+        self.first_hole(ack, mss).end + u64::from(self.bits) * mss
+    }
+}
+
+/// The receiver's memory of which holes it has reported when.
+#[derive(Clone, Debug)]
+pub struct SnackReporter {
+    mss: u64,
+    /// Holes at the last report, ascending, with the time at which each was reported (`NEVER`: not yet).
+    known: Vec<(Range, SimTime)>,
+    /// Sequence number after the highest that has arrived.
+    highest: u64,
+    /// When the next report is due; `NEVER` without holes.
+    due: SimTime,
+}
+
+impl SnackReporter {
+    /// Nothing received.
+    pub fn new(mss: u64) -> Self {
+        Self { mss, known: Vec::new(), highest: 1, due: SimTime::NEVER }
+    }
+
+    /// Something has arrived; `next` and `received` are the state after it. True if a report is due at once.
+    pub fn arrived(&mut self, now: SimTime, segment: Range, next: u64, received: &RangeSet) -> bool {
+        if received.is_empty() {
+            self.due = SimTime::NEVER;
+        } else if segment.start > self.highest {
+            self.due = now;
+        }
+        self.highest = self.highest.max(segment.end).max(next);
+        self.due <= now
+    }
+
+    /// Is a report due?
+    pub fn is_due(&self, now: SimTime) -> bool {
+        self.due <= now
+    }
+
+    /// The report that is due, if one is; ask until `None`.
+    pub fn report(
+        &mut self,
+        now: SimTime,
+        next: u64,
+        received: &RangeSet,
+        round_trip: Nanos,
+    ) -> Option<Snack> {
+        if self.due > now {
+            return None;
+        }
+        let patience = round_trip + round_trip / 4;
+        self.refresh(next, received);
+        let is_due = |at: SimTime| at.is_never() || at + patience <= now;
+        let mut described = 0;
+        let mut snack = None;
+        let mut due = SimTime::NEVER;
+        for (hole, reported) in &mut self.known {
+            if is_due(*reported) {
+                if snack.is_none() {
+                    snack = Snack::describe(next, *hole, received, self.mss);
+                    described = snack.map_or(0, |s| s.end(next, self.mss));
+                }
+                if hole.start < described || snack.is_none() {
+                    *reported = now;
+                }
+            }
+            due = due.min(if is_due(*reported) { now } else { *reported + patience });
+        }
+        self.due = due;
+        snack
+    }
+
+    /// Brings the list of holes up to date; what is left of a hole keeps its time.
+    fn refresh(&mut self, next: u64, received: &RangeSet) {
+        let mut old = std::mem::take(&mut self.known).into_iter().peekable();
+        let mut rest = Range::new(next, received.end());
+        while let Some(hole) = received.first_gap(rest) {
+            rest.start = hole.end;
+            while old.next_if(|(o, _)| o.end <= hole.start).is_some() {}
+            let reported = old.peek().filter(|(o, _)| o.start < hole.end).map_or(SimTime::NEVER, |o| o.1);
+            self.known.push((hole, reported));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Nanos = Nanos::from_millis(600);
+
+    fn set(ranges: &[(u64, u64)]) -> RangeSet {
+        let mut set = RangeSet::default();
+        for (start, end) in ranges {
+            set.insert(Range::new(*start, *end));
+        }
+        set
+    }
+
+    fn holes(snack: &Snack, ack: u64, mss: u64) -> Vec<(u64, u64)> {
+        snack.ranges(ack, mss).filter(|(_, got)| !got).map(|(r, _)| (r.start, r.end)).collect()
+    }
+
+    #[test]
+    fn sc_1() {
+        let received = set(&[(12_000, 13_000), (15_000, 16_000)]);
+        let snack = Snack::describe(10_000, Range::new(10_000, 12_000), &received, 1000).unwrap();
+        assert_eq!((snack.offset, snack.size), (0, 2));
+        let bits: Vec<u64> = (0..snack.bits).map(|i| snack.vector >> i & 1).collect();
+        assert_eq!(bits, [1, 0, 0, 1]);
+        assert_eq!(holes(&snack, 10_000, 1000), [(10_000, 12_000), (13_000, 15_000)]);
+        let missing: u64 = snack.ranges(10_000, 1000).filter(|(_, got)| !got).map(|(r, _)| r.len()).sum();
+        assert_eq!(missing / 1000, 4, "segments to be sent again");
+    }
+
+    #[test]
+    fn what_is_not_whole_is_rounded_towards_sending_again() {
+        // The hole ends inside a unit, the last unit is not complete.
+        let received = set(&[(2500, 4700)]);
+        let snack = Snack::describe(1000, Range::new(1000, 2500), &received, 1000).unwrap();
+        assert_eq!((snack.offset, snack.size, snack.bits, snack.vector), (0, 2, 1, 1));
+        let far = set(&[(70_000_000, 70_001_000)]);
+        let hole = Range::new(69_999_000, 70_000_000);
+        assert_eq!(Snack::describe(1000, hole, &far, 1000), None, "beyond 65535 units");
+        let long = Snack::describe(1000, Range::new(1000, 70_000_000), &far, 1000).unwrap();
+        assert_eq!((long.size, long.bits), (u16::MAX, VECTOR_BITS));
+    }
+
+    #[test]
+    fn a_hole_is_reported_at_once_and_again_after_a_round_trip_and_a_quarter() {
+        let at = SimTime::from_millis;
+        let mut reporter = SnackReporter::new(1000);
+        let received = set(&[(2001, 3001)]);
+        assert!(!reporter.arrived(at(0), Range::new(1, 1001), 1001, &RangeSet::default()));
+        assert!(reporter.arrived(at(1), Range::new(2001, 3001), 1001, &received));
+        let first = reporter.report(at(1), 1001, &received, RTT).unwrap();
+        assert_eq!((first.offset, first.size, reporter.report(at(1), 1001, &received, RTT)), (0, 1, None));
+        let received = set(&[(2001, 3001), (4001, 5001)]);
+        assert!(reporter.arrived(at(100), Range::new(4001, 5001), 1001, &received));
+        let second = reporter.report(at(100), 1001, &received, RTT).unwrap();
+        assert_eq!((second.offset, second.size), (2, 1), "only the new hole");
+        assert!(!reporter.arrived(at(700), Range::new(5001, 6001), 1001, &received));
+        assert!(
+            reporter.arrived(at(751), Range::new(6001, 7001), 1001, &received),
+            "750 ms after the report"
+        );
+        let again = reporter.report(at(751), 1001, &received, RTT).unwrap();
+        assert_eq!(holes(&again, 1001, 1000), [(1001, 2001), (3001, 4001)]);
+        assert!(!reporter.is_due(at(849)) && reporter.is_due(at(850)), "the second hole has its own time");
+        // The repair of the first hole.
+        assert!(!reporter.arrived(at(760), Range::new(1001, 2001), 3001, &set(&[(4001, 7001)])));
+        reporter.arrived(at(770), Range::new(3001, 4001), 7001, &RangeSet::default());
+        assert!(!reporter.is_due(at(9000)), "no hole is left");
+    }
+
+    #[test]
+    fn holes_beyond_the_vector_follow_in_further_options() {
+        let mut received = RangeSet::default();
+        for n in 1..=100 {
+            received.insert(Range::new(2 * n * 1000, (2 * n + 1) * 1000));
+        }
+        let mut reporter = SnackReporter::new(1000);
+        assert!(reporter.arrived(SimTime::ZERO, Range::new(200_000, 201_000), 1000, &received));
+        let mut reported = Vec::new();
+        while let Some(snack) = reporter.report(SimTime::ZERO, 1000, &received, RTT) {
+            reported.extend(holes(&snack, 1000, 1000));
+        }
+        let all: Vec<_> = (1..=100).map(|n| ((2 * n - 1) * 1000, 2 * n * 1000)).collect();
+        assert_eq!(reported, all);
+    }
+}

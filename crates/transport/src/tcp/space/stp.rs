@@ -1,0 +1,152 @@
+//! The receiving side of STP: nothing is acknowledged; polls are answered, new gaps are reported at once.
+//!
+//! Source: T. Henderson and R. Katz, "Transport protocols for Internet-compatible satellite networks", IEEE JSAC
+//! 17(2), 1999, after the SSCOP of ITU-T Q.2110.
+//! Deviation: packets are known by their ranges of the stream and not by numbers of 24 bits; a STAT of more ranges than
+//! a segment carries is sent in parts, each of which names the part of the stream that it describes.
+
+use std::collections::VecDeque;
+
+use crate::segment::{SackBlocks, Signal};
+use crate::tcp::ranges::{Range, RangeSet};
+
+/// Missing ranges in one part of a STAT: the first block is the part that it describes.
+const RANGES_PER_PART: usize = 3;
+
+/// What is to be reported.
+#[derive(Clone, Debug)]
+pub struct StpReporter {
+    /// Sequence number after the highest that has arrived.
+    highest: u64,
+    /// New gaps, each for a USTAT.
+    gaps: VecDeque<Range>,
+    /// A poll to answer: its number, how far the answer has come, and where it ends.
+    poll: Option<(u32, Range)>,
+}
+
+impl Default for StpReporter {
+    fn default() -> Self {
+        Self { highest: 1, gaps: VecDeque::new(), poll: None }
+    }
+}
+
+impl StpReporter {
+    /// Something has arrived; `next` is the state after it. A gap between it and everything before is news.
+    pub fn arrived(&mut self, segment: Range, next: u64) {
+        if segment.start > self.highest {
+            self.gaps.push_back(Range::new(self.highest, segment.start));
+        }
+        self.highest = self.highest.max(segment.end).max(next);
+    }
+
+    /// A POLL asks for the state of everything below `until`. A newer one takes the place of an older one.
+    pub fn polled(&mut self, number: u32, until: u64) {
+        // What was sent before the poll and has not come is no news any more: the STAT names it.
+        self.highest = self.highest.max(until);
+        if self.poll.is_none_or(|(known, _)| known <= number) {
+            self.poll = Some((number, Range::new(0, until)));
+        }
+    }
+
+    /// Is there anything to report?
+    pub fn is_due(&self) -> bool {
+        !self.gaps.is_empty() || self.poll.is_some()
+    }
+
+    /// Writes the next report; nothing if there is none. `next` and `received` are the state of the receiver.
+    pub fn report(&mut self, next: u64, received: &RangeSet, blocks: &mut SackBlocks) -> Signal {
+        blocks.clear();
+        if let Some(gap) = self.gaps.pop_front() {
+            blocks.push(gap);
+            return Signal::Ustat;
+        }
+        let Some((number, part)) = self.poll.take() else { return Signal::None };
+        let mut rest = Range::new(part.start.max(next), part.end.max(next));
+        let mut missing = [Range::default(); RANGES_PER_PART];
+        let mut count = 0;
+        let mut end = rest.end;
+        let start = rest.start;
+        while let Some(gap) = received.first_gap(rest) {
+            if count == RANGES_PER_PART {
+                end = gap.start;
+                self.poll = Some((number, Range::new(end, part.end)));
+                break;
+            }
+            missing[count] = gap;
+            count += 1;
+            rest.start = gap.end;
+        }
+        blocks.push(Range::new(start, end));
+        for gap in &missing[..count] {
+            blocks.push(*gap);
+        }
+        Signal::Stat { number }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments of 100 bytes, numbered from 1.
+    fn segment(n: u64) -> Range {
+        Range::new(1 + (n - 1) * 100, 1 + n * 100)
+    }
+
+    fn reports(reporter: &mut StpReporter, next: u64, received: &RangeSet) -> Vec<(Signal, Vec<Range>)> {
+        let mut all = Vec::new();
+        while reporter.is_due() {
+            let mut blocks = SackBlocks::default();
+            let signal = reporter.report(next, received, &mut blocks);
+            all.push((signal, blocks.as_slice().to_vec()));
+        }
+        all
+    }
+
+    /// The receiver's part of vector ST-1: of 20 segments 7 and 12 are lost.
+    #[test]
+    fn st_1_two_gaps() {
+        let mut reporter = StpReporter::default();
+        let mut received = RangeSet::default();
+        let mut next = 1;
+        let mut heard = Vec::new();
+        for n in (1..=20).filter(|n| ![7, 12].contains(n)) {
+            received.insert(segment(n));
+            next = received.take_from(next);
+            reporter.arrived(segment(n), next);
+            heard.extend(reports(&mut reporter, next, &received));
+        }
+        assert_eq!(heard, [(Signal::Ustat, vec![segment(7)]), (Signal::Ustat, vec![segment(12)])]);
+        reporter.polled(1, segment(20).end);
+        let stat = reports(&mut reporter, next, &received);
+        let described = Range::new(segment(7).start, segment(20).end);
+        assert_eq!(stat, [(Signal::Stat { number: 1 }, vec![described, segment(7), segment(12)])]);
+    }
+
+    #[test]
+    fn a_poll_finds_the_end_missing_and_long_answers_come_in_parts() {
+        let mut reporter = StpReporter::default();
+        let mut received = RangeSet::default();
+        for n in [2, 4, 6, 8, 10] {
+            received.insert(segment(n));
+            reporter.arrived(segment(n), 1);
+        }
+        assert_eq!(reports(&mut reporter, 1, &received).len(), 5, "a USTAT for each gap");
+        reporter.polled(9, segment(12).end);
+        let parts = reports(&mut reporter, 1, &received);
+        let part = |from: u64, until: u64, gaps: &[u64]| {
+            let mut blocks = vec![Range::new(from, until)];
+            blocks.extend(gaps.iter().map(|n| segment(*n)));
+            (Signal::Stat { number: 9 }, blocks)
+        };
+        let mut last = part(segment(7).start, segment(12).end, &[7, 9]);
+        last.1.push(Range::new(segment(11).start, segment(12).end));
+        assert_eq!(parts, [part(1, segment(7).start, &[1, 3, 5]), last]);
+        // Nothing is missing: the STAT says so.
+        reporter.polled(10, 1201);
+        let stat = reports(&mut reporter, 1201, &RangeSet::default());
+        assert_eq!(stat, [(Signal::Stat { number: 10 }, vec![Range::new(1201, 1201)])]);
+        reporter.arrived(segment(14), 1201);
+        assert_eq!(reports(&mut reporter, 1201, &received), [(Signal::Ustat, vec![segment(13)])]);
+    }
+}

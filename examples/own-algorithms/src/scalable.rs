@@ -1,0 +1,149 @@
+//! Scalable TCP: the window grows by a hundredth of what is acknowledged and gives up an eighth on loss, so that the
+//! time between two losses does not depend on the rate.
+//!
+//! Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003.
+//! Units: bytes. Below 16 segments it grows and shrinks as NewReno does, as the paper's legacy window has it.
+
+use congestion::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+
+/// The row of the registry.
+pub const ROW: Algorithm = Algorithm {
+    name: "scalable",
+    summary: "a hundredth of what is acknowledged is added, an eighth of the window is lost",
+    source: "Kelly, ACM CCR 33(2), 2003",
+    notes: "",
+    options: &[
+        OptionSpec {
+            name: "a",
+            kind: OptionKind::Number { min: 0.0001, max: 1.0 },
+            default: Some("0.01"),
+            doc: "growth per acknowledged byte",
+        },
+        OptionSpec {
+            name: "b",
+            kind: OptionKind::Number { min: 0.01, max: 0.9 },
+            default: Some("0.125"),
+            doc: "share of the window that a loss costs",
+        },
+    ],
+    build: |setup, options| Box::new(Scalable::new(setup, options)),
+};
+
+/// The window of one path.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    a: f64,
+    b: f64,
+    mss: f64,
+    cwnd: f64,
+    ssthresh: f64,
+}
+
+/// Segments below which it is NewReno.
+const LEGACY_WINDOW: f64 = 16.0;
+
+impl Scalable {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup, options: &Options) -> Self {
+        Self {
+            a: options.number("a"),
+            b: options.number("b"),
+            mss: setup.mss.as_f64(),
+            cwnd: setup.initial_window.as_f64(),
+            ssthresh: if setup.initial_ssthresh == Bytes::MAX {
+                f64::INFINITY
+            } else {
+                setup.initial_ssthresh.as_f64()
+            },
+        }
+    }
+
+    fn reduce(&mut self, loss: &Loss) {
+        let window = if loss.cwnd_limited { self.cwnd } else { loss.flight.as_f64() };
+        let keep = if window < LEGACY_WINDOW * self.mss { 0.5 } else { 1.0 - self.b };
+        self.ssthresh = (window * keep).max(2.0 * self.mss);
+    }
+}
+
+impl CongestionControl for Scalable {
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        if !ack.cwnd_limited {
+            return;
+        }
+        let acked = ack.acked.as_f64();
+        self.cwnd += if self.cwnd < self.ssthresh {
+            acked.min(self.mss)
+        } else if self.cwnd < LEGACY_WINDOW * self.mss {
+            acked * self.mss / self.cwnd
+        } else {
+            self.a * acked
+        };
+    }
+
+    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.reduce(loss);
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        if loss.first_timeout {
+            self.reduce(loss);
+        }
+        self.cwnd = self.mss;
+    }
+
+    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
+        self.set_cwnd(restart_window.min(self.cwnd()));
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.as_f64().max(self.mss);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd as u64)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        if self.ssthresh.is_finite() { Bytes(self.ssthresh as u64) } else { Bytes::MAX }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use congestion::{Growth, PathView};
+    use units::Nanos;
+
+    fn window_of(segments: u64) -> Scalable {
+        let setup = Setup {
+            mss: Bytes(1000),
+            initial_window: Bytes(1000 * segments),
+            initial_ssthresh: Bytes(2000),
+            growth: Growth { slow_start_limit: 1, byte_counting: true },
+        };
+        Scalable::new(&setup, &Options::defaults(ROW.options))
+    }
+
+    #[test]
+    fn a_window_of_100_grows_by_one_and_falls_by_an_eighth() {
+        let mut cc = window_of(100);
+        let view = PathView::default();
+        let paths = Paths { all: std::slice::from_ref(&view), me: 0 };
+        let ack = Ack { acked: Bytes(1000), cwnd_limited: true, ..Ack::default() };
+        (0..100).for_each(|_| cc.on_ack(&ack, paths));
+        assert_eq!(cc.cwnd(), Bytes(101_000));
+        let loss = Loss {
+            now: SimTime::ZERO,
+            flight: Bytes(80_000),
+            cwnd_limited: true,
+            srtt: Nanos::from_millis(100),
+            snd_nxt: 0,
+            marked: false,
+            first_timeout: true,
+        };
+        cc.on_enter_recovery(&loss, paths);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(88_375), Bytes(88_375)));
+    }
+}

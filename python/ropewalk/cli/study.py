@@ -1,0 +1,325 @@
+"""`ropewalk study`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
+from ropewalk.cli.tables import NONE, console, figure, interval
+from ropewalk.executors import ExecutorError
+from ropewalk.study import STORE, Study, stored
+from ropewalk.study.conduct import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from ropewalk.study import Ran
+    from ropewalk.study.metrics import Metric
+    from ropewalk.study.results import StudyResults
+
+MAX_CASES = 100
+MAX_FAILURES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StudyOrder:
+    """What the user asked for."""
+
+    jobs: int | None
+    executor: str
+    out: Path
+    store: Path | None
+    as_json: bool
+
+    @property
+    def place(self) -> Path:
+        """Where the store is."""
+        return self.out / STORE if self.store is None else self.store
+
+
+def dry_run(study: Study, order: StudyOrder) -> None:
+    """Says what would be done."""
+    plan = study.plan
+    rule = plan.stopping
+    have = stored(study, order.place)
+    rows = [
+        {"case": case.name, "levels": case.levels, "min": rule.minimum, "max": rule.maximum, "stored": there}
+        for case, there in zip(plan.cases, have, strict=True)
+    ]
+    least = sum(max(0, rule.minimum - there) for there in have)
+    most = sum(rule.maximum - there for there in have)
+    if order.as_json:
+        sys.stdout.write(
+            json.dumps({"study": plan.study.name, "cases": rows, "least": least, "most": most}) + "\n"
+        )
+        return
+    out = console()
+    table = _table("Cases", ["case", *plan.factors, "runs", "stored"], left=1 + len(plan.factors))
+    wanted = str(rule.minimum) if rule.metric is None else f"{rule.minimum} to {rule.maximum}"
+    for case, there in zip(plan.cases, have, strict=True):
+        table.add_row(case.name, *case.levels.values(), wanted, str(there))
+    out.print(table)
+    runs = f"{least}" if least == most else f"{least} to {most}"
+    out.print(
+        f"{len(plan.cases)} cases, {sum(have)} runs stored in {order.place}/, {runs} to compute", markup=False
+    )
+
+
+def execute(study: Study, order: StudyOrder) -> None:
+    """Runs, prints, writes."""
+    try:
+        order.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--out {order.out}: cannot write there: {describe(error)}", WRONG_INPUT)
+    begun = time.monotonic()
+    try:
+        with StudyProgress(study.plan.study.name) as progress:
+            ran = study.run(
+                order.out,
+                store=order.store,
+                jobs=order.jobs,
+                executor=order.executor,
+                progress=progress.update,
+            )
+    except ExecutorError as error:
+        fail(f"--executor {order.executor}: {error}", RUN_FAILED)
+    except StoreError as error:
+        fail(str(error), RUN_FAILED)
+    except KeyboardInterrupt:
+        sys.stderr.write("the finished runs are stored: the same command goes on from here\n")
+        raise
+    except OSError as error:
+        cure = "make room, then give the same command again: finished runs are not computed again"
+        fail(f"{describe(error)}\n  fix: {cure}", RUN_FAILED)
+    if order.as_json:
+        sys.stdout.write(json.dumps(ran.results.summary(), ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        show(ran.results)
+    _say(ran, order, time.monotonic() - begun)
+
+
+def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
+    """What happened, and where everything is."""
+    done, failures = ran.conducted, ran.results.manifest.failures
+    lines = [f"damaged and computed again: {text}" for text in ran.damaged]
+    if done.lost:
+        lines.append(f"{done.lost} units of work were given out again because their workers were lost")
+    if failures:
+        lines.append(f"{len(failures)} runs failed; the figures are those of the others:")
+        for failure in failures[:MAX_FAILURES]:
+            message = failure.message.splitlines()[0]
+            lines.append(f"  {failure.case}, seed {failure.seed}: {message}\n    repeat: {failure.command}")
+        if len(failures) > MAX_FAILURES:
+            lines.append(f"  and {len(failures) - MAX_FAILURES} more in {order.out / 'study.json'}")
+    lines.append(
+        f"{done.computed} runs computed, {done.found} were there; {done.cpu_s:.2f} CPU s in the engine, "
+        f"{elapsed_s:.2f} s in all"
+    )
+    lines.append(f"tables, estimates.csv, summary.json in {order.out}/")
+    (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
+    if failures:
+        fail(f"{len(failures)} runs failed", RUN_FAILED)
+
+
+def show(results: StudyResults) -> None:
+    """The tables that `ropewalk study` prints."""
+    out = console()
+    m = results.manifest
+    out.print(
+        f"{m.name}: {len(m.cases)} cases, mean ± 95 % interval over replications\n",
+        style="bold",
+        markup=False,
+    )
+    _show_cases(results, out)
+    if results.comparisons is not None and results.comparisons.height:
+        _show_comparisons(results, out)
+    if results.pooled is not None and results.pooled.height:
+        _show_pooled(results, out)
+    _show_missing(results, out)
+
+
+def _show_cases(results: StudyResults, out: Console) -> None:
+    m = results.manifest
+    by_case: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in results.estimates.iter_rows(named=True):
+        by_case.setdefault(row["case"], {})[row["metric"]] = row
+    shown = m.cases[:MAX_CASES]
+    title = "Cases" if len(shown) == len(m.cases) else f"Cases: the first {len(shown)} of {len(m.cases)}"
+    names = results.factors or ["case"]
+    table = _table(title, [*names, "runs", *map(_header, m.metrics)], left=len(names))
+    for entry in shown:
+        found = by_case.get(entry.case, {})
+        cells = [_cell(metric, found.get(metric.text)) for metric in m.metrics]
+        table.add_row(*(list(entry.levels.values()) or [entry.case]), str(entry.replications), *cells)
+    out.print(table)
+
+
+def _show_comparisons(results: StudyResults, out: Console) -> None:
+    """Differences in percent of the baseline; a star where they are significant."""
+    m = results.manifest
+    comparisons = results.comparisons
+    if comparisons is None:
+        return
+    rows: dict[str, dict[str, str]] = {}
+    for row in comparisons.iter_rows(named=True):
+        if row["relative"] is None:
+            text = NONE
+        else:
+            scale = row["relative"] / row["difference"] * 100 if row["difference"] else 0.0
+            width = f"±{figure(abs(scale) * row['ci95'], 2)}" if row["ci95"] is not None else ""
+            text = f"{row['relative'] * 100:+.1f}{width} {'*' if row['differs'] else ' '}"
+        rows.setdefault(row["case"], {})[row["metric"]] = text
+    baseline = ", ".join((m.baseline or {}).values())
+    headers = [f"{_header(metric).rpartition(chr(10))[0]}\n%" for metric in m.metrics]
+    table = _table(
+        f"Difference from {baseline}, paired by seed", [*results.factors, *headers], left=len(results.factors)
+    )
+    shown = [entry for entry in m.cases if entry.case in rows][:MAX_CASES]
+    for entry in shown:
+        table.add_row(
+            *entry.levels.values(), *(rows[entry.case].get(metric.text, NONE) for metric in m.metrics)
+        )
+    out.print(table)
+    correction = " after Holm's correction" if m.treatment.correction == "holm" else ""
+    out.print(f"* differs: p < {m.treatment.alpha:g}{correction}\n", markup=False)
+
+
+def _show_pooled(results: StudyResults, out: Console) -> None:
+    m = results.manifest
+    rest = [factor for factor in results.factors if factor not in m.treatment.pool]
+    if results.pooled is None:
+        return
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    units = {metric.text: metric.unit[1] for metric in m.metrics}
+    for row in results.pooled.iter_rows(named=True):
+        scale = units[row["metric"]]
+        text = (
+            f"{figure(row['mean'] / scale)} ({figure(row['sd'] / scale, 2)}){'' if row['poolable'] else ' !'}"
+        )
+        rows.setdefault(tuple(row[factor] for factor in rest), {})[row["metric"]] = text
+    over = ", ".join(m.treatment.pool)
+    table = _table(f"Pooled over {over}: mean (sd)", [*rest, *map(_header, m.metrics)], left=len(rest))
+    for levels, cells in rows.items():
+        table.add_row(*levels, *(cells.get(metric.text, NONE) for metric in m.metrics))
+    out.print(table)
+    if not results.pooled["poolable"].all():
+        out.print(
+            "! groups more than three pooled standard deviations apart: the mean of them means little\n"
+        )
+
+
+def _show_missing(results: StudyResults, out: Console) -> None:
+    """What a reader must know before believing the averages."""
+    counts = dict.fromkeys(results.metrics, 0)
+    for row in results.estimates.iter_rows(named=True):
+        counts[row["metric"]] += row["n"] + row["outliers"]
+    failed = len(results.manifest.failures)
+    wanted = sum(entry.replications for entry in results.manifest.cases) - failed
+    for metric, there in counts.items():
+        if there < wanted:
+            text = (
+                f"{metric}: {wanted - there} of {wanted} runs have no value, and the mean leaves them out\n"
+            )
+            out.print(text, style="bold red", markup=False)
+    dropped = int(results.estimates["outliers"].sum()) if results.estimates.height else 0
+    if dropped:
+        out.print(f"{dropped} outliers were dropped (|z| > {results.manifest.treatment.z:g})\n", markup=False)
+
+
+def _header(metric: Metric) -> str:
+    """The name of a metric in short lines, its unit below."""
+    name = metric.name if metric.function is None else f"{metric.function} {metric.name}"
+    column = next(
+        (
+            metric.column.removesuffix(end)
+            for end in ("_bit_s", "_s", "_bytes")
+            if metric.column.endswith(end)
+        ),
+        metric.column,
+    )
+    return f"{name}\n{column.replace('_', ' ')}\n{metric.unit[0]}"
+
+
+def _cell(metric: Metric, row: dict[str, Any] | None) -> str:
+    if row is None:
+        return NONE
+    value = {"mean": row["mean"], "ci95": row["ci95"], "min": row["min"], "max": row["max"], "n": row["n"]}
+    return interval(value, metric.unit[1])  # type: ignore[arg-type]
+
+
+def _table(title: str, headers: list[str], left: int) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, header in enumerate(headers):
+        table.add_column(
+            header, justify="left" if index < left else "right", vertical="bottom", overflow="fold"
+        )
+    return table
+
+
+class StudyProgress:
+    """How far a study is, how fast, and for how long: a bar on a terminal, now and then a line elsewhere."""
+
+    QUIET_S = 5.0
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._begun = self._last = time.monotonic()
+        self._first: int | None = None
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> StudyProgress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[pace]}"),
+            )
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(self._title, total=None, pace="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, total: int) -> None:
+        """`done` of `total` replications are there."""
+        if self._first is None:
+            self._first = done
+        now = time.monotonic()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total, pace=self._pace(now, done, total))
+        elif now - self._last > self.QUIET_S:
+            self._last = now
+            sys.stderr.write(f"{self._title}: {done} of {total} runs, {self._pace(now, done, total)}\n")
+            sys.stderr.flush()
+
+    def _pace(self, now: float, done: int, total: int) -> str:
+        """What was stored before does not count for the rate."""
+        rate = (done - (self._first or 0)) / max(now - self._begun, 1e-9)
+        if rate <= 0.0:
+            return "no run finished yet"
+        return f"{figure(rate)} runs/s, {_duration((total - done) / rate)} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

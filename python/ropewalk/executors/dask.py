@@ -1,0 +1,76 @@
+"""Workers of a Dask cluster. Results come back over its network; only this process writes into the store."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+from ropewalk.executors import ExecutorError
+from ropewalk.study.work import carry_out
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from ropewalk.study.work import Order, Outcome
+
+PATIENCE_S = 30.0
+"""How long to wait for the scheduler, and for a first worker."""
+
+
+class DaskExecutor:
+    """All workers of the scheduler at `address`, or `jobs` units of work at a time."""
+
+    unit_s = 2.0
+    probes = False
+
+    def __init__(self, address: str, jobs: int | None = None) -> None:
+        try:
+            from distributed import Client
+        except ModuleNotFoundError as error:
+            raise ExecutorError(f"{error.name} is not installed: pip install 'ropewalk[dask]'") from None
+        # Failures are told by us, once and without tracebacks.
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self.name = f"dask://{address}"
+        self._jobs = jobs
+        try:
+            self._client = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from None
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE_S)
+        except TimeoutError:
+            self._client.close()
+            raise ExecutorError(
+                f"the Dask scheduler at {address} has no workers: start dask worker {address}"
+            ) from None
+        # Each unit is to be computed, even if an equal one has been before.
+        self._pool = self._client.get_executor(pure=False)
+
+    @property
+    def slots(self) -> int:
+        """Threads of all workers that there are now."""
+        try:
+            threads: int = sum(self._client.nthreads().values())
+        except Exception as error:
+            raise self._gone(error) from error
+        return max(1, threads if self._jobs is None else min(threads, self._jobs))
+
+    def submit(self, order: Order) -> Future[list[Outcome]]:
+        """Hands over a unit of work. If its worker dies, Dask gives it to another one."""
+        try:
+            future: Future[list[Outcome]] = self._pool.submit(carry_out, order)
+        except Exception as error:
+            raise self._gone(error) from error
+        return future
+
+    def _gone(self, error: Exception) -> ExecutorError:
+        return ExecutorError(f"the Dask scheduler has gone: {error}; finished runs are stored")
+
+    def close(self, *, cancel: bool) -> None:
+        """Ends; the cluster stays."""
+        # What cannot be called off at a scheduler that has gone need not be.
+        with contextlib.suppress(Exception) if cancel else contextlib.nullcontext():
+            self._pool.shutdown(wait=not cancel)
+            self._client.close()

@@ -1,0 +1,177 @@
+"""Studies: a scenario, what to vary in it, and how often to repeat it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ropewalk.study import file
+from ropewalk.study.metrics import PARTS
+from ropewalk.study.mistakes import UNKNOWN_NAME, Mistakes, StudyError, did_you_mean
+from ropewalk.study.model import Stopping
+from ropewalk.study.plan import Plan, plan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from ropewalk.study.conduct import Conducted
+    from ropewalk.study.metrics import Metric
+    from ropewalk.study.places import Path as Place
+    from ropewalk.study.plan import Case
+    from ropewalk.study.results import StudyResults
+    from ropewalk.study.store import Store
+
+__all__ = ["Ran", "Study", "StudyError", "stored"]
+
+STORE = "store"
+"""Where the replications are in the directory of the results, unless said otherwise."""
+SLURM = "slurm-jobs"
+ROUNDS = 3
+"""How often to compute again what turns out to be damaged in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A study that has been run."""
+
+    results: StudyResults
+    conducted: Conducted
+    damaged: list[str]
+    """Files of the store that were not what had been written; their replications were computed again."""
+
+
+class Study:
+    """A checked study: `plan` has its cases."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        overrides: Sequence[tuple[str, str]] = (),
+        replications: int | None = None,
+    ) -> Study:
+        """Reads the study file `path`.
+
+        Args:
+            path: a TOML file.
+            overrides: `(key, value)` pairs as after `--set`, for all cases.
+            replications: instead of what the file says.
+
+        Raises:
+            OSError: the file cannot be read.
+            StudyError: it has mistakes.
+            ScenarioError: its scenario has mistakes.
+        """
+        stopping = None if replications is None else Stopping.fixed(replications)
+        return cls(plan(file.load(path), overrides, stopping))
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        store: str | os.PathLike[str] | None = None,
+        jobs: int | None = None,
+        executor: str = "local",
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Ran:
+        """Computes what the store does not have yet, and writes tables and figures into `out`.
+
+        Args:
+            out: a directory.
+            store: for finished replications, `out/store` by default; studies and processes may share one.
+            jobs: units of work at the same time; None: as many as the executor has room for.
+            executor: `local`, `dask://HOST:PORT` or `slurm`. The results do not depend on it.
+            progress: called with (done, total) replications.
+
+        Raises:
+            StudyError: a metric names what the scenario does not have.
+            StoreError: the store is full or the like; what is in it stays.
+            ExecutorError: there is nothing to compute at.
+            OSError: a file could not be written.
+            KeyboardInterrupt: Ctrl-C; finished replications are kept.
+        """
+        from ropewalk.executors import open_executor
+        from ropewalk.study import provenance
+        from ropewalk.study.conduct import Conductor
+        from ropewalk.study.disk import sweep
+        from ropewalk.study.manifest import manifest
+        from ropewalk.study.record import Damaged
+        from ropewalk.study.results import StudyResults
+        from ropewalk.study.store import Store
+        from ropewalk.study.summary import write
+
+        directory = Path(out)
+        directory.mkdir(parents=True, exist_ok=True)
+        place = directory / STORE if store is None else Path(store)
+        kept = Store(place)
+        begun = time.monotonic()
+        damaged: list[str] = []
+        try:
+            kept.sweep()
+            sweep(directory, "")
+            while True:
+                try:
+                    worker = open_executor(executor, jobs, directory / SLURM)
+                    conductor = Conductor(
+                        self.plan,
+                        kept,
+                        worker,
+                        progress=progress,
+                        check=lambda c, s: self._examine(kept, c, s),
+                    )
+                    conducted = conductor.run()
+                    results = StudyResults(manifest(self.plan, conducted, place))
+                    write(results, directory)
+                    provenance.write(directory, conducted, executor, time.monotonic() - begun, damaged)
+                except Damaged as error:
+                    damaged.append(str(error))
+                    if len(damaged) > ROUNDS:
+                        raise
+                    kept.set_aside(error.path)
+                else:
+                    return Ran(results, conducted, damaged)
+        finally:
+            kept.close()
+
+    def _examine(self, store: Store, case: Case, seeds: set[int]) -> None:
+        """A metric that names no flow or link of the scenario would otherwise be noticed at the very end."""
+        import polars as pl
+
+        study = self.plan.study
+        mistakes = Mistakes(str(study.path), study.text)
+        mistakes.parse()
+        pieces, _ = store.load(case.key, [min(seeds)], {"flows", "links"})
+        flows = pl.concat(pieces["flows"])["flow"].unique(maintain_order=True).cast(pl.String).to_list()
+        links = pl.concat(pieces["links"])["link"].unique(maintain_order=True).cast(pl.String).to_list()
+        asked: dict[Place, Metric] = {
+            ("metrics", index): metric for index, metric in enumerate(study.metrics)
+        }
+        if self.plan.stopping.metric is not None:
+            asked["replications", "until"] = self.plan.stopping.metric
+        for where, metric in asked.items():
+            names = {"links": links, "runs": [""]}.get(metric.table, flows)
+            wanted = metric.name.rpartition(".")[0] if metric.table in PARTS else metric.name
+            if "*" not in wanted and "?" not in wanted and wanted not in names:
+                kind = "link" if metric.table == "links" else "flow"
+                message = f'the runs have no {kind} "{wanted}"'
+                mistakes.add(where, UNKNOWN_NAME, message, did_you_mean(wanted, names))
+        mistakes.raise_any()
+
+
+def stored(study: Study, store: str | os.PathLike[str]) -> list[int]:
+    """For each case, how many of the replications that may be wanted are in `store` already."""
+    from ropewalk.study.store import Store
+
+    kept = Store(store, read_only=True)
+    found = []
+    for case in study.plan.cases:
+        seeds, series = kept.seeds(case.key)
+        wanted = range(1, study.plan.stopping.maximum + 1)
+        found.append(sum(1 for seed in wanted if seed in (series if seed <= study.plan.series else seeds)))
+    return found

@@ -1,0 +1,383 @@
+"""Has the missing replications of a study computed, wherever that is, and stores them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ropewalk.executors import ExecutorError
+from ropewalk.statistics import estimate
+from ropewalk.study.work import Order, Outcome, Part, Stopped, WrongModel, carry_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ropewalk.executors import Executor
+    from ropewalk.study.plan import Case, Plan
+    from ropewalk.study.store import Store
+
+SHORTEST_UNIT_S = 0.05
+ATTEMPTS = 3
+"""How often a unit of work is tried whose worker dies."""
+POLL_S = 0.2
+"""How often to look at signals, and for what another process is computing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run without results."""
+
+    case: Case
+    seed: int
+    message: str
+
+
+@dataclass(slots=True)
+class Conducted:
+    """What has been done."""
+
+    computed: int = 0
+    """Replications computed by this call."""
+    found: int = 0
+    """Replications that were there before, or that another process has computed."""
+    cpu_s: float = 0.0
+    """CPU seconds inside the engine, of this call."""
+    failures: list[Failure] = field(default_factory=list)
+    replications: dict[int, int] = field(default_factory=dict)
+    """Case to the number of its seeds, failed ones included."""
+    lost: int = 0
+    """Units of work that were done again because their worker was lost."""
+
+
+class StoreError(OSError):
+    """The store could not be written to; what it has is whole."""
+
+
+@dataclass(slots=True)
+class _State:
+    """One case on its way."""
+
+    case: Case
+    target: int = 0
+    """Wanted are the seeds from 1 up to this."""
+    done: set[int] = field(default_factory=set)
+    pending: deque[int] = field(default_factory=deque)
+    failed: dict[int, str] = field(default_factory=dict)
+    elsewhere: set[int] = field(default_factory=set)
+    """Claimed by other processes."""
+
+    @property
+    def settled(self) -> bool:
+        return len(self.done) + len(self.failed) == self.target
+
+
+@dataclass(slots=True)
+class _Flight:
+    order: Order
+    attempt: int
+
+
+class Conductor:
+    """Keeps an executor busy until every case has its replications."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        executor: Executor,
+        *,
+        progress: Callable[[int, int], object] | None = None,
+        check: Callable[[Case, set[int]], None] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._store = store
+        self._executor = executor
+        self._progress = progress or (lambda _done, _total: None)
+        self._check = check
+        self._report = Conducted()
+        self._flying: dict[Future[list[Outcome]], _Flight] = {}
+        self._again: deque[_Flight] = deque()
+        self._cost: float | None = None
+        self._wanting: deque[_State] = deque()
+        """Cases with pending runs."""
+        self._away: dict[int, _State] = {}
+        """Cases of which other processes compute some."""
+        self._touched: dict[int, _State] = {}
+        """Cases with news."""
+        self._done = self._left = self._total = 0
+        self._states = [_State(case) for case in plan.cases]
+        for state in self._states:
+            self._want(state, plan.stopping.minimum)
+
+    def run(self) -> Conducted:
+        """Computes what is missing.
+
+        Raises:
+            StoreError: a full disk or the like.
+            ExecutorError: there is nothing left to compute at.
+            KeyboardInterrupt: Ctrl-C.
+        """
+        try:
+            self._news()
+            self._tell()
+            if self._executor.probes:
+                self._probe()
+            while self._step():
+                self._tell()
+        except BaseException:
+            self._abandon()
+            raise
+        self._executor.close(cancel=False)
+        self._tell()
+        for state in self._states:
+            self._report.replications[state.case.index] = state.target
+            for seed, message in sorted(state.failed.items()):
+                self._report.failures.append(Failure(state.case, seed, message))
+        return self._report
+
+    def _want(self, state: _State, target: int) -> None:
+        """Asks for the seeds up to `target`."""
+        stored = self._stored(state.case)
+        new = range(state.target + 1, target + 1)
+        state.target = target
+        self._total += len(new)
+        there = [seed for seed in new if seed in stored]
+        self._finish(state, there)
+        self._report.found += len(there)
+        self._queue(state, [seed for seed in new if seed not in stored])
+
+    def _queue(self, state: _State, seeds: list[int]) -> None:
+        if seeds and not state.pending:
+            self._wanting.append(state)
+        state.pending.extend(seeds)
+        self._left += len(seeds)
+
+    def _finish(self, state: _State, seeds: Iterable[int]) -> None:
+        before = len(state.done)
+        state.done.update(seeds)
+        self._done += len(state.done) - before
+        self._touched[state.case.index] = state
+
+    def _stored(self, case: Case) -> set[int]:
+        """Seeds that need no computing: some must have time series."""
+        stored, with_series = self._store.seeds(case.key)
+        return {seed for seed in stored if seed > self._plan.series or seed in with_series}
+
+    def _tell(self) -> None:
+        self._progress(self._done, self._total)
+
+    def _news(self) -> None:
+        """Looks at the cases in which something has happened."""
+        touched, self._touched = self._touched, {}
+        for state in touched.values():
+            if self._check is not None and state.done:
+                # The first runs there are.
+                check, self._check = self._check, None
+                check(state.case, state.done)
+            self._look_at_rule(state)
+
+    def _probe(self) -> None:
+        """Computes one replication here, to know how long they take."""
+        order = self._next_order(1)
+        if order is not None:
+            self._keep(carry_out(order))
+
+    def _step(self) -> bool:
+        """Hands over work, waits for some; False if all is done."""
+        # Twice as much as can be done at a time: nobody waits for the next unit.
+        while len(self._flying) < 2 * self._executor.slots:
+            flight = self._next_flight()
+            if flight is None:
+                break
+            self._flying[self._executor.submit(flight.order)] = flight
+        if not self._flying:
+            if not self._away:
+                # What has been found in the store may call for more.
+                self._news()
+                return bool(self._wanting)
+            time.sleep(POLL_S)
+        else:
+            # Not for ever: a signal that another thread receives must be looked at, too.
+            finished, _ = wait(self._flying, POLL_S, FIRST_COMPLETED)
+            for future in finished:
+                self._settle(future)
+        self._look_elsewhere()
+        self._news()
+        return True
+
+    def _next_flight(self) -> _Flight | None:
+        if self._again:
+            return self._again.popleft()
+        order = self._next_order(self._size())
+        return None if order is None else _Flight(order, 1)
+
+    def _size(self) -> int:
+        """Replications of the next unit of work."""
+        if self._cost is None:
+            return 1
+        by_time = self._executor.unit_s / self._cost
+        fair = self._left / (2 * self._executor.slots)
+        shortest = SHORTEST_UNIT_S * self._executor.unit_s / self._cost
+        return max(1, math.ceil(max(shortest, min(by_time, fair))))
+
+    def _next_order(self, size: int) -> Order | None:
+        parts: list[Part] = []
+        while self._wanting and size > 0:
+            state = self._wanting[0]
+            mine = self._claim(state, size)
+            size -= len(mine)
+            parts += self._parts(state, mine)
+            if not state.pending:
+                self._wanting.popleft()
+        return Order(tuple(parts)) if parts else None
+
+    def _claim(self, state: _State, size: int) -> list[int]:
+        """Takes up to `size` pending seeds that nobody else is computing or has computed meanwhile."""
+        mine: list[int] = []
+        while state.pending and len(mine) < size:
+            seed = state.pending.popleft()
+            self._left -= 1
+            if self._claimed(state, seed):
+                mine.append(seed)
+            else:
+                state.elsewhere.add(seed)
+                self._away[state.case.index] = state
+        stored = self._stored(state.case)
+        for seed in mine:
+            if seed in stored:
+                self._store.claims.release(state.case.key, seed)
+                self._finish(state, [seed])
+                self._report.found += 1
+        return [seed for seed in mine if seed not in stored]
+
+    def _claimed(self, state: _State, seed: int) -> bool:
+        try:
+            return self._store.claims.take(state.case.key, seed)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise StoreError(
+                f"{self._store.path}: no file locks there: {reason}\n  fix: name another place with --store"
+            ) from error
+
+    def _parts(self, state: _State, seeds: list[int]) -> Iterator[Part]:
+        for series in (True, False):
+            chosen = tuple(seed for seed in seeds if (seed <= self._plan.series) == series)
+            if chosen:
+                yield Part(state.case.index, state.case.text, chosen, series)
+
+    def _settle(self, future: Future[list[Outcome]]) -> None:
+        flight = self._flying.pop(future)
+        try:
+            outcomes = future.result()
+        except (WrongModel, ImportError) as error:
+            raise ExecutorError(str(error)) from error
+        except (Stopped, CancelledError) as error:
+            raise ExecutorError(
+                f"{self._executor.name}: the work was called off; finished runs are stored"
+            ) from error
+        except Exception as error:  # the worker has died, or cannot work
+            self._lost(flight, error)
+            return
+        self._keep(outcomes)
+
+    def _lost(self, flight: _Flight, error: Exception) -> None:
+        """Does it again, at last one run at a time: one that kills its worker is found out so."""
+        self._report.lost += 1
+        if flight.attempt < ATTEMPTS:
+            self._again.append(_Flight(flight.order, flight.attempt + 1))
+        elif flight.order.runs > 1:
+            for part in flight.order.parts:
+                for seed in part.seeds:
+                    alone = Part(part.case, part.text, (seed,), part.series)
+                    self._again.append(_Flight(Order((alone,)), ATTEMPTS))
+        else:
+            part = flight.order.parts[0]
+            message = f"its worker was lost: {type(error).__name__}: {error}"
+            self._fail(self._states[part.case], part.seeds[0], message)
+
+    def _fail(self, state: _State, seed: int, message: str) -> None:
+        self._store.claims.release(state.case.key, seed)
+        state.failed[seed] = message
+        self._done += 1
+        self._touched[state.case.index] = state
+
+    def _keep(self, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            part, state = outcome.part, self._states[outcome.part.case]
+            for seeds, content in outcome.records:
+                try:
+                    self._store.put(state.case.key, state.case.plain, seeds, content, series=part.series)
+                except OSError as error:
+                    raise self._store_error(error) from error
+                self._finish(state, seeds)
+                self._report.computed += len(seeds)
+                for seed in seeds:
+                    self._store.claims.release(state.case.key, seed)
+                self._learn(outcome.cpu_s / max(1, len(part.seeds)))
+            for seed, message in outcome.errors:
+                self._fail(state, seed, message)
+            self._report.cpu_s += outcome.cpu_s
+
+    def _store_error(self, error: OSError) -> StoreError:
+        finished = self._report.computed + self._report.found
+        reason = error.strerror or str(error)
+        return StoreError(
+            f"{self._store.path}: {reason}\n"
+            f"  {finished} finished runs are stored there, whole; the one that did not fit was left out\n"
+            "  fix: make room, then give the same command again: it goes on from here"
+        )
+
+    def _learn(self, cost: float) -> None:
+        """A mean in which older runs fade."""
+        cost = max(cost, 1e-6)
+        self._cost = cost if self._cost is None else 0.7 * self._cost + 0.3 * cost
+
+    def _look_elsewhere(self) -> None:
+        """What others have finished is done; what they have given up is ours."""
+        for state in list(self._away.values()):
+            free = [seed for seed in sorted(state.elsewhere) if self._claimed(state, seed)]
+            # Looked at after claiming: what was free before may have been finished in between.
+            there = state.elsewhere & self._stored(state.case)
+            for seed in free:
+                self._store.claims.release(state.case.key, seed)
+            self._finish(state, there)
+            self._report.found += len(there)
+            self._queue(state, [seed for seed in free if seed not in there])
+            state.elsewhere -= there.union(free)
+            if not state.elsewhere:
+                del self._away[state.case.index]
+
+    def _look_at_rule(self, state: _State) -> None:
+        """Asks for more replications where the interval is still too wide."""
+        rule = self._plan.stopping
+        while state.settled and state.target < rule.maximum and not self._narrow(state):
+            self._want(state, rule.after(state.target))
+
+    def _narrow(self, state: _State) -> bool:
+        """Looked at only when all seeds up to the target are settled: the executor must not matter."""
+        rule = self._plan.stopping
+        if rule.metric is None or not state.done:
+            return rule.metric is None
+        import polars as pl
+
+        pieces, _ = self._store.load(state.case.key, state.done, {rule.metric.table})
+        values = rule.metric.values(pl.concat(pieces[rule.metric.table]))["value"]
+        found = estimate(values.to_list())
+        if found is None or found.ci95 is None:
+            return False
+        return found.ci95 <= rule.half_width * abs(found.mean)
+
+    def _abandon(self) -> None:
+        """Keeps what is finished, gives up the rest."""
+        for future in [future for future in self._flying if future.done() and not future.cancelled()]:
+            if future.exception() is None:
+                try:
+                    self._keep(future.result())
+                except OSError:
+                    break
+            del self._flying[future]
+        self._executor.close(cancel=True)

@@ -1,0 +1,198 @@
+"""Metrics by name: one figure per replication out of its tables."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ropewalk.study.mistakes import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+TABLES = {
+    "run": "runs",
+    "flow": "flows",
+    "subflow": "subflows",
+    "link": "links",
+    "message": "messages",
+    "measure": "measures",
+    "page": "pages",
+}
+"""First word of a metric, and the table that it stands for."""
+
+SEVERAL = ("messages", "pages")
+"""Tables with any number of rows for one name in a replication."""
+PARTS = {"subflows": "subflow", "measures": "what"}
+"""Tables in which a name has a second part after the flow, and its column."""
+
+_CALL = re.compile(r"^(?P<function>[a-z]+(?:\d+(?:\.\d+)?)?)\((?P<inside>[^()]+)\)$")
+_PERCENTILE = re.compile(r"^p(\d+(?:\.\d+)?)$")
+
+UNITS = {
+    "_bit_s": ("Mbit/s", 1e6),
+    "_s": ("s", 1.0),
+    "_bytes": ("kB", 1e3),
+    "share": ("%", 1e-2),
+    "late": ("%", 1e-2),
+    "utilisation": ("%", 1e-2),
+}
+"""Ends of column names, the unit to show them in, and what to divide by."""
+
+
+class MetricError(ValueError):
+    """What is wrong with the name of a metric; `cure` says what to write instead."""
+
+    def __init__(self, message: str, cure: str) -> None:
+        super().__init__(message)
+        self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """`flow.upload.goodput_bit_s`, or `sum(flow.*.goodput_bit_s)` over the rows of a replication."""
+
+    text: str
+    function: str | None
+    table: str
+    """Name of the table, such as `flows`."""
+    name: str
+    """Flow, `FLOW.INDEX` of a subflow, `FLOW.WHAT` of measures, or link; with `*` and `?`.
+    Empty for `runs`."""
+    column: str
+
+    @classmethod
+    def parse(cls, text: str) -> Metric:
+        """Reads the name of a metric.
+
+        Raises:
+            MetricError: there is no such metric.
+        """
+        call = _CALL.match(text)
+        function, inside = (call["function"], call["inside"]) if call else (None, text)
+        kind, _, rest = inside.partition(".")
+        name, _, column = rest.rpartition(".")
+        if kind not in TABLES or not column or (kind != "run" and not name) or (kind == "run" and name):
+            raise MetricError(
+                f'found "{text}", which does not name a metric',
+                "write TABLE.NAME.COLUMN as in flow.upload.goodput_bit_s or subflow.upload.0.share, "
+                f"or FUNCTION(..) around it; tables: {', '.join(TABLES)}",
+            )
+        if function is not None and function not in FUNCTIONS and not _is_percentile(function):
+            known = [*FUNCTIONS, "p50", "p95"]
+            raise MetricError(f'"{function}" is not a function', did_you_mean(function, known))
+        table = TABLES[kind]
+        columns = numeric_columns()[table]
+        if column not in columns:
+            raise MetricError(
+                f'"{column}" is not a column of figures in `{table}`', did_you_mean(column, columns)
+            )
+        if function is None and (table in SEVERAL or _is_pattern(name)):
+            raise MetricError(
+                f'"{text}" may stand for several rows of a replication',
+                f"say what to make of them, as in mean({text}); functions: {', '.join(FUNCTIONS)}, p50, p95",
+            )
+        return cls(text, function, table, name, column)
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """What to show it in, and what to divide it by for that."""
+        if self.function in {"jain", "count"}:
+            return "", 1.0
+        return next((unit for end, unit in UNITS.items() if self.column.endswith(end)), ("", 1.0))
+
+    def values(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
+        """Columns `by` and `value`: one row for each group of rows in which the metric exists."""
+        import polars as pl
+
+        rows = table.filter(self._selection()) if self.name else table
+        value = pl.col(self.column).cast(pl.Float64).alias("value")
+        grouped = rows.select(*by, value).drop_nulls("value").group_by(*by, maintain_order=True)
+        made = grouped.agg(_function(self.function)(pl.col("value")))
+        # The fairness of nothing is no number.
+        return made.filter(pl.col("value").is_finite())
+
+    def _selection(self) -> pl.Expr:
+        import polars as pl
+
+        label = pl.col("link" if self.table == "links" else "flow").cast(pl.String)
+        if self.table in PARTS:
+            label = label + "." + pl.col(PARTS[self.table]).cast(pl.String)
+        if not _is_pattern(self.name):
+            return label == self.name
+        pattern = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in self.name)
+        chosen = label.str.contains(f"^{pattern}$")
+        # Baselines are not flows of the scenario: whoever wants them writes the `@`.
+        return chosen if "@" in self.name else chosen & ~label.str.contains("@", literal=True)
+
+
+def _is_pattern(name: str) -> bool:
+    return "*" in name or "?" in name
+
+
+def _is_percentile(function: str) -> bool:
+    found = _PERCENTILE.match(function)
+    return found is not None and float(found[1]) <= 100  # noqa: PLR2004
+
+
+def _jain(values: pl.Expr) -> pl.Expr:
+    return values.sum() ** 2 / (values.len() * (values**2).sum())
+
+
+FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "sum": lambda values: values.sum(),
+    "mean": lambda values: values.mean(),
+    "median": lambda values: values.median(),
+    "min": lambda values: values.min(),
+    "max": lambda values: values.max(),
+    "count": lambda values: values.len().cast(float),
+    "jain": _jain,
+}
+"""What can be made of several rows of a replication; besides these `p95` and the like."""
+
+
+def _function(name: str | None) -> Callable[[pl.Expr], pl.Expr]:
+    if name is None:
+        return lambda values: values.first()
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    quantile = float(name[1:]) / 100
+    return lambda values: values.quantile(quantile, "linear")
+
+
+_PROBE = """
+name = "columns"
+duration = "1s"
+[[path]]
+name = "a"
+both = { rate = "1Mbit/s", delay = "1ms", queue = "9p" }
+[[flow]]
+name = "f"
+from = "terminal"
+to = "server"
+app = { kind = "bulk", size = "1kB" }
+transport = { kind = "tcp", profile = "linux" }
+"""
+
+
+@functools.cache
+def numeric_columns() -> dict[str, list[str]]:
+    """The columns of figures of each table, as the simulator hands them out."""
+    import polars as pl
+
+    from ropewalk.scenario import Scenario
+
+    results = Scenario.parse(_PROBE, "columns").run(seeds=1, jobs=1, series=False)
+    keys = {"run", "subflow", "message", "page"}
+    return {
+        name: [
+            column
+            for column, kind in results.tables[name].schema.items()
+            if column not in keys and (kind.is_numeric() or kind == pl.Boolean)
+        ]
+        for name in TABLES.values()
+    }

@@ -1,0 +1,104 @@
+"""What a study file says, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.study.metrics import Metric
+    from ropewalk.study.places import Path as Place
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A key of the scenario and its value, as after `--set`."""
+
+    key: str
+    value: str
+    """TOML."""
+    place: Place
+    """Where the value stands in the study file."""
+    named_at: Place = ()
+    """Where the key stands, if not in front of the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One setting of a factor."""
+
+    label: str
+    overrides: tuple[Override, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Something that is varied."""
+
+    name: str
+    levels: tuple[Level, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """How many replications a case gets."""
+
+    minimum: int
+    maximum: int
+    metric: Metric | None = None
+    """None: `maximum` replications, whatever comes out."""
+    half_width: float = 0.0
+    """Wanted half width of the 95 % interval of `metric`, as a fraction of its mean."""
+    step: int = 1
+    """Replications between two looks at the interval."""
+
+    @classmethod
+    def fixed(cls, replications: int) -> Stopping:
+        """So many and no more."""
+        return cls(replications, replications)
+
+    def after(self, replications: int) -> int:
+        """How many there will be at the next look."""
+        return min(replications + self.step, self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """Options of the statistics."""
+
+    outliers: str = "keep"
+    """`keep`, or `z-score`: values with |z| > `z` are dropped once, case by case."""
+    z: float = 3.0
+    test: str = "t"
+    """Paired test: `t` or `wilcoxon`."""
+    correction: str = "holm"
+    """For many comparisons with a baseline: `holm` or `none`."""
+    alpha: float = 0.05
+    pool: tuple[str, ...] = ()
+    """Factors over which cases are pooled in a table of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFile:
+    """A study file."""
+
+    path: Path
+    text: str = field(repr=False)
+    name: str
+    scenario: Path
+    common: tuple[Override, ...]
+    """Hold for all cases."""
+    factors: tuple[Factor, ...]
+    stopping: Stopping
+    series: int
+    """So many replications of each case keep their time series."""
+    compare_paths: bool | tuple[str, ...] | None
+    """None: as the scenario says."""
+    metrics: tuple[Metric, ...]
+    """Empty: chosen by the flows of the scenario."""
+    baseline: dict[str, str] | None
+    """Levels of the cases that others are compared to."""
+    treatment: Treatment

@@ -1,0 +1,320 @@
+"""What a study found: tables over all cases, figures over replications, comparisons."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ropewalk import statistics
+from ropewalk.study.manifest import Manifest
+from ropewalk.study.store import Store
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from ropewalk.study.manifest import CaseEntry
+
+SMALL_TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages")
+"""Read together: a figure hardly ever needs one alone."""
+POOLED_APART = 3.0
+"""Groups further apart than so many standard deviations should not be pooled."""
+
+
+class StudyResults:
+    """The results of a study, read from its store when they are asked for."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._tables: dict[str, pl.DataFrame] = {}
+
+    @classmethod
+    def read(cls, directory: str | os.PathLike[str]) -> StudyResults:
+        """Reads what `Study.run` left in `directory`.
+
+        Raises:
+            OSError: a file is missing or cannot be read.
+            ValueError: a file is not what was written there.
+        """
+        return cls(Manifest.read(Path(directory)))
+
+    @property
+    def factors(self) -> list[str]:
+        """Names of what was varied."""
+        return list(self.manifest.factors)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics."""
+        return [metric.text for metric in self.manifest.metrics]
+
+    @cached_property
+    def cases(self) -> pl.DataFrame:
+        """One row per case: name, levels, replications, failed ones among them, key in the store."""
+        failed = [failure.case for failure in self.manifest.failures]
+        rows = [
+            {
+                "case": entry.case,
+                **entry.levels,
+                "replications": entry.replications,
+                "failed": failed.count(entry.case),
+                "key": entry.key,
+            }
+            for entry in self.manifest.cases
+        ]
+        return pl.DataFrame(rows)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table `name` of all cases, with a column `case` in front; a case's rows in the order of seeds.
+
+        `series` has the replications for which the study asked.
+
+        Raises:
+            Damaged: a file of the store is not what was written.
+            OSError: a file of the store cannot be read.
+        """
+        if name not in self._tables:
+            wanted = SMALL_TABLES if name in SMALL_TABLES else (name,)
+            self._tables |= self._load(set(wanted))
+        return self._tables[name]
+
+    def _load(self, names: set[str]) -> dict[str, pl.DataFrame]:
+        store = Store(self.manifest.store, read_only=True)
+        collected: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
+        failed = {(failure.case, failure.seed) for failure in self.manifest.failures}
+        try:
+            for entry in self.manifest.cases:
+                seeds = [
+                    seed for seed in range(1, entry.replications + 1) if (entry.case, seed) not in failed
+                ]
+                pieces, _ = store.load(entry.key, seeds, names)
+                for name, parts in pieces.items():
+                    collected[name].append(_in_order(parts))
+        finally:
+            store.close()
+        tables = {name: self._of_all_cases(parts) for name, parts in collected.items()}
+        if "series" in tables and tables["series"].height:
+            # The store may have time series of more replications, for another study.
+            tables["series"] = tables["series"].filter(pl.col("run") <= self.manifest.series)
+        return tables
+
+    def _of_all_cases(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
+        """One table out of those of the cases, in their order."""
+        there = [
+            (entry.case, part) for entry, part in zip(self.manifest.cases, parts, strict=True) if part.width
+        ]
+        if not there:
+            return pl.DataFrame()
+        rows = pl.concat([part for _, part in there])
+        case = pl.concat([pl.repeat(name, part.height, eager=True) for name, part in there]).alias("case")
+        # Words become plain text: categories depend on what else this process has read.
+        return rows.with_columns(pl.col(pl.Categorical).cast(pl.String)).insert_column(0, case)
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per case, seed and flow or baseline."""
+        return self.table("flows")
+
+    @property
+    def subflows(self) -> pl.DataFrame:
+        """One row per case, seed, flow and subflow."""
+        return self.table("subflows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per case, seed and link direction."""
+        return self.table("links")
+
+    @property
+    def messages(self) -> pl.DataFrame:
+        """One row per application message."""
+        return self.table("messages")
+
+    @cached_property
+    def values(self) -> pl.DataFrame:
+        """One row per case, seed and metric: `case`, the factors, `run`, `metric`, `value`."""
+        parts = [
+            metric.values(self.table(metric.table), ("case", "run")).with_columns(metric=pl.lit(metric.text))
+            for metric in self.manifest.metrics
+        ]
+        levels = self.cases.select("case", *self.factors)
+        return levels.join(pl.concat(parts), on="case", how="inner", maintain_order="left_right").select(
+            "case", *self.factors, "run", "metric", "value"
+        )
+
+    def samples(self, metric: str) -> dict[str, dict[int, float]]:
+        """Case to seed to value, outliers dropped if the study says so.
+
+        Raises:
+            ValueError: the study has no such metric.
+        """
+        if metric not in self.metrics:
+            raise ValueError(f"the study has no metric {metric!r}; it has {', '.join(self.metrics)}")
+        return {case: kept for case, (kept, _) in self._samples[metric].items()}
+
+    @cached_property
+    def _samples(self) -> dict[str, dict[str, tuple[dict[int, float], int]]]:
+        """Metric to case to what is kept of the values, and how many were dropped."""
+        found: dict[str, dict[str, dict[int, float]]] = {
+            metric: {entry.case: {} for entry in self.manifest.cases} for metric in self.metrics
+        }
+        for case, run, metric, value in self.values.select("case", "run", "metric", "value").iter_rows():
+            found[metric][case][run] = value
+        return {metric: {case: self._kept(v) for case, v in cases.items()} for metric, cases in found.items()}
+
+    def _kept(self, values: dict[int, float]) -> tuple[dict[int, float], int]:
+        treatment = self.manifest.treatment
+        if treatment.outliers == "keep":
+            return values, 0
+        dropped = set(statistics.without_outliers(list(values.values()), treatment.z).dropped)
+        kept = {run: value for run, value in values.items() if value not in dropped}
+        return kept, len(values) - len(kept)
+
+    @cached_property
+    def estimates(self) -> pl.DataFrame:
+        """One row per case and metric: mean, interval, quantiles; `outliers`: how many were dropped."""
+        rows = []
+        for entry in self.manifest.cases:
+            for metric in self.metrics:
+                kept, dropped = self._samples[metric][entry.case]
+                found = statistics.describe(list(kept.values()))
+                if found is not None:
+                    rows.append(
+                        {
+                            "case": entry.case,
+                            **entry.levels,
+                            "metric": metric,
+                            **_fields(found),
+                            "outliers": dropped,
+                        }
+                    )
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @cached_property
+    def comparisons(self) -> pl.DataFrame | None:
+        """Each case against its baseline, seed by seed; None if the study names no baseline.
+
+        `difference` is case minus baseline with the half width `ci95` of its interval, `relative` the same
+        over the mean of the baseline; `p` is the significance of the paired test, `p_adjusted` that after the
+        correction for all comparisons of this metric.
+        """
+        pairs = self._pairs()
+        if pairs is None:
+            return None
+        rows = [row for metric in self.metrics for row in self._compared(metric, pairs)]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _pairs(self) -> list[tuple[CaseEntry, CaseEntry]] | None:
+        """Each case and its baseline: the one with the levels of the baseline, otherwise with its own."""
+        baseline = self.manifest.baseline
+        if baseline is None:
+            return None
+        by_levels = {tuple(entry.levels.items()): entry for entry in self.manifest.cases}
+        pairs = [
+            (entry, by_levels[tuple({**entry.levels, **baseline}.items())]) for entry in self.manifest.cases
+        ]
+        return [(entry, other) for entry, other in pairs if entry is not other]
+
+    def _compared(self, metric: str, pairs: list[tuple[CaseEntry, CaseEntry]]) -> list[dict[str, Any]]:
+        treatment = self.manifest.treatment
+        samples = self.samples(metric)
+        rows: list[dict[str, Any]] = []
+        for entry, other in pairs:
+            found = statistics.paired(samples[entry.case], samples[other.case], treatment.test)
+            if found is None:
+                continue
+            mean = statistics.estimate(samples[other.case].values())
+            relative = found.mean / mean.mean if mean is not None and mean.mean != 0.0 else None
+            rows.append(
+                {
+                    "case": entry.case,
+                    **entry.levels,
+                    "baseline": other.case,
+                    "metric": metric,
+                    "pairs": found.n,
+                    "difference": found.mean,
+                    "ci95": found.ci95,
+                    "relative": relative,
+                    "p": found.p,
+                }
+            )
+        tested = [row for row in rows if row["p"] is not None]
+        raw = [row["p"] for row in tested]
+        adjusted = statistics.holm(raw) if treatment.correction == "holm" else raw
+        for row in rows:
+            row["p_adjusted"], row["differs"] = None, None
+        for row, p in zip(tested, adjusted, strict=True):
+            row["p_adjusted"], row["differs"] = p, p < treatment.alpha
+        return rows
+
+    def alike(self, metric: str, cases: Sequence[str] | None = None) -> list[list[str]]:
+        """Groups of cases that do not differ in `metric`, by paired tests of all pairs, largest first."""
+        samples = self.samples(metric)
+        names = list(samples) if cases is None else list(cases)
+        t = self.manifest.treatment
+        groups = statistics.alike([samples[name] for name in names], t.alpha, t.test, t.correction)
+        return [[names[index] for index in group] for group in groups]
+
+    @cached_property
+    def pooled(self) -> pl.DataFrame | None:
+        """Means and standard deviations pooled over the factors that the study names for it.
+
+        `gap` is the largest distance of two pooled means in pooled standard deviations.
+        """
+        over = self.manifest.treatment.pool
+        if not over:
+            return None
+        groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for entry in self.manifest.cases:
+            rest = tuple((factor, level) for factor, level in entry.levels.items() if factor not in over)
+            groups.setdefault(rest, []).append(entry.case)
+        rows = [self._pooled(dict(rest), cases, m) for rest, cases in groups.items() for m in self.metrics]
+        return pl.DataFrame([row for row in rows if row is not None], infer_schema_length=None)
+
+    def _pooled(self, levels: dict[str, str], cases: list[str], metric: str) -> dict[str, Any] | None:
+        samples = [list(self._samples[metric][case][0].values()) for case in cases]
+        samples = [sample for sample in samples if len(sample) > 1]
+        if not samples:
+            return None
+        counts = [len(sample) for sample in samples]
+        means = [sum(sample) / len(sample) for sample in samples]
+        mean, sd = statistics.pooled(counts, means, [statistics.sample_sd(sample) for sample in samples])
+        gap = statistics.largest_gap(means, sd)
+        return {
+            **levels,
+            "metric": metric,
+            "groups": len(samples),
+            "n": sum(counts),
+            "mean": mean,
+            "sd": sd,
+            # Without any spread within the groups there is no measure for that between them.
+            "gap": gap if math.isfinite(gap) else None,
+            "poolable": gap <= POOLED_APART,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """The object that `ropewalk study --json` prints."""
+        from ropewalk.study.summary import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        runs = sum(entry.replications for entry in self.manifest.cases)
+        return (
+            f"<StudyResults of {self.manifest.name!r}: {len(self.manifest.cases)} cases, {runs} replications>"
+        )
+
+
+def _in_order(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """The replications of a case in the order of their seeds."""
+    if len(parts) == 1:
+        return parts[0]
+    return pl.concat(parts).sort("run", maintain_order=True) if parts else pl.DataFrame()
+
+
+def _fields(found: statistics.Description) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in found.__slots__}

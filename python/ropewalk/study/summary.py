@@ -1,0 +1,93 @@
+"""The figures of a study as one object, and its files."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.study import manifest
+from ropewalk.study.disk import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.study.results import StudyResults
+
+SUMMARY = "summary.json"
+STUDY = "study.toml"
+TABLES = ("cases", "values", "estimates", "comparisons", "pooled")
+"""Written as CSV, if there are any."""
+
+
+def summarise(results: StudyResults) -> dict[str, Any]:
+    """Figures by case and metric."""
+    m = results.manifest
+    failed = [failure.case for failure in m.failures]
+    by_case: dict[str, dict[str, Any]] = {}
+    for row in results.estimates.iter_rows(named=True):
+        figures = {
+            key: row[key]
+            for key in ("mean", "ci95", "sd", "min", "p5", "p25", "median", "p75", "p95", "max", "n")
+        }
+        by_case.setdefault(row["case"], {})[row["metric"]] = {**figures, "outliers": row["outliers"]}
+    compared: dict[str, dict[str, Any]] = {}
+    if results.comparisons is not None:
+        for row in results.comparisons.iter_rows(named=True):
+            keys = ("baseline", "pairs", "difference", "ci95", "relative", "p", "p_adjusted", "differs")
+            compared.setdefault(row["case"], {})[row["metric"]] = {key: row[key] for key in keys}
+    cases = [
+        {
+            "case": entry.case,
+            "levels": entry.levels,
+            "replications": entry.replications,
+            "failed": failed.count(entry.case),
+            "metrics": by_case.get(entry.case, {}),
+            "against_baseline": compared.get(entry.case),
+        }
+        for entry in m.cases
+    ]
+    return {
+        "study": m.name,
+        "scenario": m.scenario,
+        "model_version": m.model_version,
+        "factors": m.factors,
+        "baseline": m.baseline,
+        "metrics": results.metrics,
+        "cases": cases,
+        "pooled": None if results.pooled is None else results.pooled.to_dicts(),
+        "failures": [asdict(failure) for failure in m.failures],
+    }
+
+
+def to_json(results: StudyResults) -> str:
+    """As one line."""
+    return json.dumps(results.summary(), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write(results: StudyResults, directory: Path) -> list[Path]:
+    """Writes tables (Parquet), figures (CSV, JSON) and what was asked; each file appears whole.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    from ropewalk.study.results import SMALL_TABLES
+
+    contents: dict[str, bytes] = {}
+    for name in SMALL_TABLES:
+        parquet = io.BytesIO()
+        results.table(name).write_parquet(parquet)
+        contents[f"{name}.parquet"] = parquet.getvalue()
+    for name in TABLES:
+        table = getattr(results, name)
+        if table is not None:
+            contents[f"{name}.csv"] = table.write_csv().encode()
+        else:
+            (directory / f"{name}.csv").unlink(missing_ok=True)
+    contents[STUDY] = results.manifest.text.encode()
+    contents[manifest.FILE] = results.manifest.to_json(directory).encode()
+    contents[SUMMARY] = to_json(results).encode()
+    for name, content in contents.items():
+        write_whole(directory / name, content, lasting=False)
+    return [directory / name for name in contents]

@@ -1,0 +1,63 @@
+"""Scenarios that name files with measured values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars.testing
+import pytest
+
+from ropewalk import Scenario, ScenarioError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """
+duration = "5s"
+[[path]]
+name = "cell"
+up = { rate = { kind = "opportunities", file = "traces/cell.up" }, delay = "20ms", queue = "codel" }
+down = { rate = "10Mbit/s", delay = "20ms" }
+[[flow]]
+name = "bulk"
+from = "terminal"
+to = "server"
+transport = { kind = "tcp" }
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A scenario file with a trace of 12 Mbit/s in a folder beside it."""
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "cell.up").write_text("1\n2\n3\n4\n", encoding="utf-8")
+    file = tmp_path / "cell.toml"
+    file.write_text(TEXT, encoding="utf-8")
+    return file
+
+
+def test_the_trace_is_found_beside_the_scenario_and_bounds_the_rate(scenario: Path) -> None:
+    results = Scenario.load(scenario).run()
+    goodput = results.tables["flows"]["goodput_bit_s"][0]
+    assert 8e6 < goodput < 12e6
+
+
+def test_a_whole_scenario_gives_the_same_anywhere(scenario: Path) -> None:
+    first = Scenario.load(scenario)
+    again = Scenario.parse(first.whole())
+    polars.testing.assert_frame_equal(first.run().tables["links"], again.run().tables["links"])
+    assert "traces/cell.up" in first.show()
+    before = first.whole()
+    (scenario.parent / "traces" / "cell.up").write_text("1\n2\n3\n5\n", encoding="utf-8")
+    assert Scenario.load(scenario).whole() != before
+
+
+def test_a_wrong_line_is_named(scenario: Path) -> None:
+    trace = scenario.parent / "traces" / "cell.up"
+    trace.write_text("1\n-2\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(scenario)
+    text = str(caught.value)
+    assert f"{trace}:2: found the time -2, which is negative" in text
+    assert "cell.toml:5:" in text
+    assert "path.cell.up.rate.file" in text

@@ -1,0 +1,165 @@
+"""Studies on Dask workers and as jobs: the same results, whatever becomes of the workers."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ropewalk as rw
+from conftest import Ropewalk
+from ropewalk.executors import ExecutorError, open_executor
+from ropewalk.executors.slurm import SlurmExecutor
+from ropewalk.study.conduct import Conductor
+from ropewalk.study.store import Store
+from ropewalk.study.work import Order, Part
+from study_files import write_study
+from test_study import done, same_results
+from test_study_store import LONG, count, start, undisturbed, wait_for_runs, write_long_study
+
+__all__ = ["undisturbed"]
+
+PATIENCE_S = 60.0
+
+
+class Cluster:
+    """A Dask scheduler and two workers of one thread each, processes on this machine."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self.processes = [self._start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")]
+        file = place / "scheduler.json"
+        until = time.monotonic() + PATIENCE_S
+        while not file.exists() or not file.read_text(encoding="utf-8"):
+            assert self.processes[0].poll() is None, "the scheduler has ended"
+            assert time.monotonic() < until, "the scheduler does not start"
+            time.sleep(0.05)
+        self.address = json.loads(file.read_text(encoding="utf-8"))["address"].removeprefix("tcp://")
+        self.processes += [self._start("dask_worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
+
+    def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{program}", *options, "--no-dashboard"]
+        with (self._place / "log").open("ab") as log:
+            file = ["--scheduler-file", str(self._place / "scheduler.json")]
+            return subprocess.Popen([*command, *file], stdout=log, stderr=log, cwd=self._place)
+
+    def kill_worker(self) -> None:
+        self.processes[1].send_signal(signal.SIGKILL)
+        self.processes[1].wait()
+
+    def close(self) -> None:
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    (tmp_path / "dask").mkdir()
+    found = Cluster(tmp_path / "dask")
+    yield found
+    found.close()
+
+
+def test_dask_gives_the_same_results_even_if_a_worker_dies(
+    cluster: Cluster, tmp_path: Path, ropewalk: Ropewalk
+) -> None:
+    path, out = write_long_study(tmp_path), tmp_path / "out"
+    where = f"dask://{cluster.address}"
+    process = start(path, *LONG, "--out", out, "--executor", where)
+    wait_for_runs(process, out / "store", 3)
+    cluster.kill_worker()
+    stdout, stderr = process.communicate(timeout=100)
+    assert process.returncode == 0, stderr
+    assert done(stdout) == (48, 0)
+    assert count(out / "store") == 48
+    again = ropewalk("study", path, *LONG, "--out", tmp_path / "local", "-j", "1")
+    assert done(again.stdout) == (48, 0)
+    same_results(out, tmp_path / "local")
+
+
+def test_the_scheduler_dies(cluster: Cluster, tmp_path: Path) -> None:
+    path, out = write_long_study(tmp_path), tmp_path / "out"
+    process = start(path, *LONG, "--out", out, "--executor", f"dask://{cluster.address}")
+    wait_for_runs(process, out / "store", 1)
+    cluster.processes[0].kill()
+    _, stderr = process.communicate(timeout=100)
+    assert process.returncode == 1
+    # Dask has its own to say before.
+    assert stderr.splitlines()[-1].startswith(f"--executor dask://{cluster.address}: ")
+    assert stderr.endswith("finished runs are stored\n")
+    assert "/ropewalk/" not in stderr
+    there = count(out / "store")
+    assert there >= 1
+    ran = rw.Study.load(path, [("duration", "60s")], 12).run(out)
+    assert (ran.conducted.computed, ran.conducted.found) == (48 - there, there)
+
+
+def test_no_scheduler(ropewalk: Ropewalk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ropewalk.executors import dask
+
+    monkeypatch.setattr(dask, "PATIENCE_S", 0.5)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    with pytest.raises(ExecutorError, match=f"no Dask scheduler answers at 127.0.0.1:{port}"):
+        open_executor(f"dask://127.0.0.1:{port}", None, tmp_path)
+    slurm = ropewalk("study", write_study(tmp_path), "--executor", "slurm", "--out", tmp_path / "out")
+    assert slurm.returncode == 1
+    assert "no SLURM here" in slurm.stderr
+    assert "Traceback" not in slurm.stderr
+
+
+def test_jobs_give_the_same_results(tmp_path: Path) -> None:
+    """By way of submitit, whose jobs are processes of this machine here."""
+    study = rw.Study.load(write_study(tmp_path))
+    local = study.run(tmp_path / "out").results
+    store = Store(tmp_path / "jobs-store")
+    executor = SlurmExecutor(2, folder=tmp_path / "jobs", cluster="local")
+    executor.unit_s = 0.004
+    conducted = Conductor(study.plan, store, executor).run()
+    assert (conducted.computed, conducted.failures, conducted.lost) == (12, [], 0)
+    assert len(list((tmp_path / "jobs").glob("*_log.out"))) >= 2
+    for case in study.plan.cases:
+        pieces, _ = store.load(case.key, [1, 2, 3], {"flows"})
+        rows = [row for piece in pieces["flows"] for row in piece.rows()]
+        expected = local.flows.filter(local.flows["case"] == case.name).drop("case").rows()
+        assert sorted(rows) == sorted(expected)
+    store.close()
+
+
+def test_a_job_that_is_killed_is_an_error_of_its_future(tmp_path: Path) -> None:
+    from conftest import ENDLESS
+
+    executor = SlurmExecutor(1, folder=tmp_path / "jobs", cluster="local")
+    text = rw.Scenario.parse(ENDLESS).show()
+    future = executor.submit(Order((Part(0, text, (1,), series=False),)))
+    (job, _) = executor._waiting[0]
+    until = time.monotonic() + PATIENCE_S
+    job._results_timeout_s = 0.5
+    while not list((tmp_path / "jobs").glob("*.out")):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.kill(int(job.job_id), signal.SIGKILL)
+    assert future.exception(timeout=PATIENCE_S) is not None
+    executor.close(cancel=True)
+
+
+def test_cancelled_jobs_end(tmp_path: Path) -> None:
+    from conftest import ENDLESS
+
+    executor = SlurmExecutor(1, folder=tmp_path / "jobs", cluster="local")
+    text = rw.Scenario.parse(ENDLESS).show()
+    executor.submit(Order((Part(0, text, (1,), series=False),)))
+    (job, _) = executor._waiting[0]
+    executor.close(cancel=True)
+    until = time.monotonic() + PATIENCE_S
+    while job._process.poll() is None:
+        assert time.monotonic() < until, "the job goes on"
+        time.sleep(0.05)

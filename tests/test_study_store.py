@@ -1,0 +1,239 @@
+"""The store: what happens when processes are killed, share it, or find no room."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ropewalk as rw
+from conftest import COMMAND, ENDLESS, Ropewalk
+from ropewalk.study.disk import PARTIAL
+from ropewalk.study.store import Claims, Store
+from study_files import STUDY, write_study
+from test_study import all_files, done, same_results
+
+LONG = ("--set", "duration=60s", "--seeds", "12")
+"""A second or two of work: 48 runs with time series, more than 1 MB."""
+
+
+MOUNT, UMOUNT = shutil.which("mount") or "mount", shutil.which("umount") or "umount"
+
+
+def count(place: Path) -> int:
+    return sum(len(file.seeds) for file in all_files(place)) if place.is_dir() else 0
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    command = [str(COMMAND), "study", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_runs(process: subprocess.Popen[str], place: Path, number: int) -> None:
+    while count(place) < number:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+def write_long_study(place: Path) -> Path:
+    return write_study(place, "series = 12\n" + STUDY)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of the long study, computed in one go."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    study = rw.Study.load(write_long_study(place), [("duration", "60s")], 12)
+    study.run(place / "out")
+    return place / "out"
+
+
+def test_killed_again_and_again(ropewalk: Ropewalk, tmp_path: Path, undisturbed: Path) -> None:
+    path, out = write_long_study(tmp_path), tmp_path / "out"
+    store = out / "store"
+    for more in (1, 10):
+        process = start(path, *LONG, "--out", out, "-j", "2")
+        wait_for_runs(process, store, count(store) + more)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=20)
+    there = count(store)
+    # As if it had been killed in the middle of a write.
+    left = next(store.glob("*/*")) / f"{PARTIAL}{os.uname().nodename}-{process.pid}-1-1"
+    left.write_bytes(b"half a fi")
+    last = ropewalk("study", path, *LONG, "--out", out)
+    assert last.returncode == 0, last.stderr
+    assert done(last.stdout) == (48 - there, there)
+    assert not list(store.rglob(f"{PARTIAL}*"))
+    assert count(store) == 48
+    assert_same_but_for_the_path(out, undisturbed)
+
+
+def assert_same_but_for_the_path(one: Path, two: Path) -> None:
+    """`same_results`, where the files name scenarios in different directories."""
+    for name in ("summary.json", "study.json"):
+        for place in (one, two):
+            text = (place / name).read_text(encoding="utf-8").replace(str(place.parent), "HERE")
+            (place / name).write_text(text, encoding="utf-8")
+    same_results(one, two)
+
+
+def test_two_processes_share_a_store_and_the_work(tmp_path: Path, undisturbed: Path) -> None:
+    path, store = write_long_study(tmp_path), tmp_path / "store"
+    both = [start(path, *LONG, "--out", tmp_path / name, "--store", store, "-j", "1") for name in "ab"]
+    outputs = [process.communicate(timeout=100) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    computed = [done(stdout)[0] for stdout, _ in outputs]
+    assert sum(computed) == 48, "a run was computed twice"
+    assert min(computed) > 0, "one process did everything"
+    for name in "ab":
+        assert (tmp_path / name / "flows.parquet").read_bytes() == (
+            undisturbed / "flows.parquet"
+        ).read_bytes()
+
+
+def test_claims_of_a_killed_process_are_free(tmp_path: Path) -> None:
+    program = f"""
+import sys, time
+from pathlib import Path
+from ropewalk.study.store import Claims
+claims = Claims(Path({str(tmp_path / "claims")!r}))
+print(claims.take("key", 1), flush=True)
+time.sleep(60)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "True\n"
+    claims = Claims(tmp_path / "claims")
+    assert not claims.take("key", 1)
+    assert claims.take("key", 2)
+    process.kill()
+    process.communicate()
+    assert claims.take("key", 1)
+    claims.close()
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    path, out = write_long_study(tmp_path), tmp_path / "out"
+    process = start(path, *LONG, "--out", out, "-j", "2")
+    wait_for_runs(process, out / "store", 1)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "the same command goes on from here" in stderr
+    assert "Traceback" not in stderr
+    assert count(out / "store") >= 1
+    assert not (out / "study.json").exists()
+
+
+def test_ctrl_c_does_not_wait_for_long_runs(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    (tmp_path / "small.toml").write_text(ENDLESS, encoding="utf-8")
+    process = start(path, "--out", tmp_path / "out", "-j", "2")
+    store = tmp_path / "out" / "store"
+    while not (store / "claims").exists():
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 130
+
+
+@contextlib.contextmanager
+def small_disk(place: Path) -> Iterator[None]:
+    """A file system of 1 MB. Needs root."""
+    place.mkdir()
+    mount = [MOUNT, "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run([UMOUNT, str(place)], capture_output=True, check=True)
+
+
+def test_a_full_disk_loses_nothing_finished(ropewalk: Ropewalk, tmp_path: Path, undisturbed: Path) -> None:
+    path, disk = write_long_study(tmp_path), tmp_path / "disk"
+    with small_disk(disk):
+        full = ropewalk("study", path, *LONG, "--out", tmp_path / "out", "--store", disk)
+        assert full.returncode == 1
+        assert f"{disk}: No space left on device" in full.stderr
+        assert "fix: make room" in full.stderr
+        assert "Traceback" not in full.stderr
+        there = count(disk)
+        assert 0 < there < 48
+        assert f"{there} finished runs are stored" in full.stderr
+        assert not list(disk.rglob(f"{PARTIAL}*"))
+        subprocess.run([MOUNT, "-o", "remount,size=500M", str(disk)], check=True)
+        again = ropewalk("study", path, *LONG, "--out", tmp_path / "out", "--store", disk)
+        assert again.returncode == 0, again.stderr
+        assert done(again.stdout) == (48 - there, there)
+    assert (tmp_path / "out" / "flows.parquet").read_bytes() == (undisturbed / "flows.parquet").read_bytes()
+
+
+def test_no_room_for_the_tables(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    path, disk = write_long_study(tmp_path), tmp_path / "disk"
+    with small_disk(disk):
+        (disk / "film").write_bytes(bytes(1_020_000))
+        full = ropewalk("study", path, "--out", disk, "--store", tmp_path / "store")
+        assert full.returncode == 1
+        assert "No space left on device" in full.stderr
+        assert "fix: make room" in full.stderr
+        assert "Traceback" not in full.stderr
+        assert count(tmp_path / "store") == 12
+        (disk / "film").unlink()
+        again = ropewalk("study", path, "--out", disk, "--store", tmp_path / "store")
+        assert done(again.stdout) == (0, 12)
+        assert not list(disk.glob(f"{PARTIAL}*"))
+
+
+def test_no_room_for_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without root: the disk is full from the third file on."""
+    study = rw.Study.load(write_study(tmp_path), replications=8)
+    written = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        written.append(descriptor)
+        if len(written) > 4:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OSError, match=r"No space left on device\n.*finished runs are stored"):
+        study.run(tmp_path / "out", jobs=1)
+    monkeypatch.undo()
+    there = count(tmp_path / "out" / "store")
+    assert 0 < there < 32
+    ran = study.run(tmp_path / "out")
+    assert (ran.conducted.computed, ran.conducted.found) == (32 - there, there)
+
+
+def test_seeds_with_gaps_are_found(tmp_path: Path) -> None:
+    study = rw.Study.load(write_study(tmp_path))
+    study.run(tmp_path / "out")
+    case = study.plan.cases[0]
+    store = Store(tmp_path / "out" / "store")
+    for file in store.files(case.key):
+        file.path.unlink()
+    from ropewalk.study.work import Order, Part, carry_out
+
+    for seeds in ((1, 3), (2,)):
+        (outcome,) = carry_out(Order((Part(0, case.text, seeds, series=False),)))
+        for found, content in outcome.records:
+            store.put(case.key, case.plain, found, content, series=False)
+    assert store.seeds(case.key)[0] == {1, 2, 3}
+    pieces, cpu_s = store.load(case.key, [1, 2, 3], {"runs"})
+    assert sorted(run for piece in pieces["runs"] for run in piece["run"]) == [1, 2, 3]
+    assert cpu_s > 0
+    store.close()
+    assert (
+        json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))["cases"][0]["key"]
+        == case.key
+    )
