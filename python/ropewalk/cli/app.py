@@ -13,6 +13,7 @@ import typer
 from ropewalk import _core
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
+from ropewalk.cli.reproduce import reproduce
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import MAX_REPLICATIONS, Scenario, choose_seeds
 
@@ -265,4 +266,5 @@ def doctor() -> None:
         examine()
 
 
+app.command()(reproduce)
 app.command()(rain)

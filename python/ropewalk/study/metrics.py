@@ -82,7 +82,7 @@ class Metric:
                 "write TABLE.NAME.COLUMN as in flow.upload.goodput_bit_s or subflow.upload.0.share, "
                 f"or FUNCTION(..) around it; tables: {', '.join(TABLES)}",
             )
-        if function is not None and function not in FUNCTIONS and not _is_percentile(function):
+        if function is not None and function not in FUNCTIONS and not is_percentile(function):
             known = [*FUNCTIONS, "p50", "p95"]
             raise MetricError(f'"{function}" is not a function', did_you_mean(function, known))
         table = TABLES[kind]
@@ -112,7 +112,7 @@ class Metric:
         rows = table.filter(self._selection()) if self.name else table
         value = pl.col(self.column).cast(pl.Float64).alias("value")
         grouped = rows.select(*by, value).drop_nulls("value").group_by(*by, maintain_order=True)
-        made = grouped.agg(_function(self.function)(pl.col("value")))
+        made = grouped.agg(function_of(self.function)(pl.col("value")))
         # The fairness of nothing is no number.
         return made.filter(pl.col("value").is_finite())
 
@@ -134,7 +134,8 @@ def _is_pattern(name: str) -> bool:
     return "*" in name or "?" in name
 
 
-def _is_percentile(function: str) -> bool:
+def is_percentile(function: str) -> bool:
+    """Whether it is `p` and a number up to 100."""
     found = _PERCENTILE.match(function)
     return found is not None and float(found[1]) <= 100  # noqa: PLR2004
 
@@ -155,7 +156,8 @@ FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 """What can be made of several rows of a replication; besides these `p95` and the like."""
 
 
-def _function(name: str | None) -> Callable[[pl.Expr], pl.Expr]:
+def function_of(name: str | None) -> Callable[[pl.Expr], pl.Expr]:
+    """What a function of metrics makes of a column; None: its first value."""
     if name is None:
         return lambda values: values.first()
     if name in FUNCTIONS:

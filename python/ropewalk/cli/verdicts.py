@@ -1,0 +1,173 @@
+"""The table of verdicts of a reproduction."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, fail
+from ropewalk.cli.study import StudyProgress
+from ropewalk.cli.tables import console
+from ropewalk.executors import ExecutorError
+from ropewalk.reproduce import files
+from ropewalk.reproduce.conduct import reproduce, summary
+from ropewalk.reproduce.verdicts import Verdict, counts, share_agreeing
+from ropewalk.study.conduct import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.reproduce.conduct import Reproduced
+    from ropewalk.reproduce.model import Reproduction
+    from ropewalk.reproduce.verdicts import VerdictRow
+
+STYLES = {Verdict.AGREES: "green", Verdict.DIFFERS: "bold red", Verdict.CANNOT: "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReproduceOrder:
+    """What the user asked for."""
+
+    out: Path
+    quick: bool
+    profile: str | None
+    jobs: int | None
+    executor: str
+    as_json: bool
+
+
+def list_all() -> None:
+    """The reproductions that come with Ropewalk."""
+    out = console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("name", "what", "claims", "quick"):
+        table.add_column(header, justify="right" if header in {"claims", "quick"} else "left")
+    for name in files.names():
+        found = files.load(name)
+        table.add_row(
+            name, found.title, str(len(found.claims)), str(sum(claim.quick for claim in found.claims))
+        )
+    out.print(table)
+
+
+def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
+    """Runs, judges, prints, writes."""
+    if order.profile is not None and order.profile not in reproduction.profiles:
+        known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
+        fail(f'--profile: there is no "{order.profile}"\n  fix: {known}', WRONG_INPUT)
+    try:
+        with _Progress() as progress:
+            made = reproduce(
+                reproduction,
+                order.out,
+                quick=order.quick,
+                profile=order.profile,
+                jobs=order.jobs,
+                executor=order.executor,
+                progress=progress.update,
+            )
+    except ExecutorError as error:
+        fail(f"--executor {order.executor}: {error}", RUN_FAILED)
+    except StoreError as error:
+        fail(str(error), RUN_FAILED)
+    if order.as_json:
+        sys.stdout.write(json.dumps(summary(made), ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        show(made)
+    _say(made, order)
+
+
+class _Progress:
+    """That of each study in turn."""
+
+    def __init__(self) -> None:
+        self._study = ""
+        self._shown: StudyProgress | None = None
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown is not None:
+            self._shown.__exit__()
+
+    def update(self, study: str, done: int, total: int) -> None:
+        """`done` of `total` replications of `study` are there."""
+        if study != self._study or self._shown is None:
+            self.__exit__()
+            self._study, self._shown = study, StudyProgress(study).__enter__()
+        self._shown.update(done, total)
+
+
+def show(made: Reproduced) -> None:
+    """The table of verdicts, and why claims differ or cannot be checked."""
+    out = console()
+    reproduction = made.reproduction
+    kind = ", the quick claims" if made.quick else ""
+    out.print(f"{reproduction.name}: {reproduction.title}{kind}\n", style="bold", markup=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in ("claim", "what", "published", "measured", "verdict"):
+        table.add_column(header, overflow="fold", vertical="top")
+    for row in made.rows:
+        style = STYLES[row.verdict]
+        table.add_row(
+            *map(escape, (_short(row, reproduction.name), _what(row), _published(row), row.measured or "-")),
+            f"[{style}]{row.verdict}[/]",
+        )
+    out.print(table)
+    for verdict in (Verdict.DIFFERS, Verdict.CANNOT):
+        rows = [row for row in made.rows if row.verdict is verdict]
+        if rows:
+            out.print(f"{verdict.value.capitalize()}\n", style="bold", markup=False)
+        for row in rows:
+            out.print(f"  {_short(row, reproduction.name)}: {_why(row)}", markup=False)
+        if rows:
+            out.print()
+    share = share_agreeing(made.rows)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts(made.rows).items())
+    out.print(
+        f"{told}; {share:.0%} of those that can be checked agree" if share is not None else told, markup=False
+    )
+
+
+def _short(row: VerdictRow, name: str) -> str:
+    return row.id.removeprefix(f"{name}.")
+
+
+def _what(row: VerdictRow) -> str:
+    return f"{row.what} ({row.conditions})" if row.conditions and row.conditions != "-" else row.what
+
+
+def _published(row: VerdictRow) -> str:
+    return f"{row.published} {row.unit}" if row.unit not in {"", "1", "-"} else row.published
+
+
+def _why(row: VerdictRow) -> str:
+    """The reason, the cause, and whether that was to be expected."""
+    parts = [row.reason]
+    if row.verdict is Verdict.DIFFERS:
+        parts.append(f"published {_published(row)}")
+        if row.cause:
+            parts.append(f"cause: {row.cause}")
+        if row.expected:
+            parts.append("the document contradicts itself here: expected to differ")
+    return "; ".join(parts)
+
+
+def _say(made: Reproduced, order: ReproduceOrder) -> None:
+    """What it took, and where everything is."""
+    lines = [f"failed: {text}" for text in made.failures]
+    lines.append(
+        f"{made.computed} runs computed, {made.found} were there; {made.cpu_s:.2f} CPU s in the engine, "
+        f"{made.elapsed_s:.2f} s in all"
+    )
+    lines.append(f"verdicts.csv, verdicts.json, studies in {order.out}/")
+    (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
+    if made.failures:
+        fail(f"{len(made.failures)} runs failed", RUN_FAILED)

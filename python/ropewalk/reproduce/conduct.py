@@ -1,0 +1,157 @@
+"""Runs the studies of a reproduction and judges its claims."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ropewalk import _core
+from ropewalk.reproduce.sources import StudySource
+from ropewalk.reproduce.verdicts import VerdictRow, counts, judge, share_agreeing, to_csv, to_dicts
+from ropewalk.study import Study
+from ropewalk.study.disk import write_whole
+from ropewalk.study.plan import plan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from ropewalk.reproduce.expressions import Source
+    from ropewalk.reproduce.model import Reproduction
+    from ropewalk.study.results import StudyResults
+
+STORE, STUDIES = "store", "studies"
+VERDICTS_JSON, VERDICTS_CSV = "verdicts.json", "verdicts.csv"
+FORM = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """What came out."""
+
+    reproduction: Reproduction
+    quick: bool
+    rows: list[VerdictRow]
+    results: Mapping[str, StudyResults]
+    """By the name of the study."""
+    sources: Mapping[str, StudySource]
+    """By profile."""
+    computed: int
+    """Replications computed by this call."""
+    found: int
+    """Replications that were there before."""
+    cpu_s: float
+    elapsed_s: float
+    failures: list[str]
+    """Runs that failed: what, and the command that repeats each."""
+
+
+def reproduce(
+    reproduction: Reproduction,
+    out: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    profile: str | None = None,
+    jobs: int | None = None,
+    executor: str = "local",
+    progress: Callable[[str, int, int], object] | None = None,
+) -> Reproduced:
+    """Computes what is missing of the studies, judges the claims, writes `verdicts.csv` and `verdicts.json`.
+
+    Args:
+        reproduction: what to reproduce.
+        out: a directory: studies in `studies/NAME`, finished replications of all of them in `store`.
+        quick: only the claims marked so, with few replications.
+        profile: only this reading of the document.
+        jobs: units of work at the same time.
+        executor: as of studies.
+        progress: called with (study, done, total).
+
+    Raises:
+        ValueError: there is no such profile.
+        StudyError, ScenarioError: a study has mistakes.
+        StoreError, ExecutorError, OSError: it could not be computed or written.
+        KeyboardInterrupt: Ctrl-C; finished replications are kept.
+    """
+    if profile is not None and profile not in reproduction.profiles:
+        known = ", ".join(reproduction.profiles) or "it has none"
+        raise ValueError(f'{reproduction.name} has no profile "{profile}"; profiles: {known}')
+    profiles = (profile,) if profile is not None else reproduction.profiles or ("",)
+    claims = [claim for claim in reproduction.claims if claim.quick or not quick]
+    wanted = dict.fromkeys(study for claim in claims for study in reproduction.studies_of(claim, profiles))
+    directory = Path(out)
+    begun = time.monotonic()
+    results: dict[str, StudyResults] = {}
+    computed = found = 0
+    cpu_s, failures = 0.0, []
+    for name in wanted if quick else reproduction.studies:
+        study = _study(reproduction, name, quick=quick)
+        ran = study.run(
+            directory / STUDIES / name,
+            store=directory / STORE,
+            jobs=jobs,
+            executor=executor,
+            progress=None if progress is None else partial(progress, name),
+        )
+        results[name] = ran.results
+        computed += ran.conducted.computed
+        found += ran.conducted.found
+        cpu_s += ran.conducted.cpu_s
+        failures += [
+            f"{name}: {f.case}, seed {f.seed}: {f.message}\n    repeat: {f.command}"
+            for f in ran.results.manifest.failures
+        ]
+    sources = {name: StudySource(reproduction, name, results) for name in profiles}
+    rows = judge(reproduction, claims, _as_sources(sources))
+    elapsed_s = time.monotonic() - begun
+    made = Reproduced(
+        reproduction, quick, rows, results, sources, computed, found, cpu_s, elapsed_s, failures
+    )
+    write(made, directory)
+    return made
+
+
+def _as_sources(sources: Mapping[str, StudySource]) -> Mapping[str, Source]:
+    return sources
+
+
+def _study(reproduction: Reproduction, name: str, *, quick: bool) -> Study:
+    file = reproduction.studies[name]
+    most = reproduction.quick_replications if quick else None
+    if most is None or file.stopping.minimum <= most:
+        return Study(plan(file))
+    return Study.load(file.path, replications=most)
+
+
+def write(made: Reproduced, directory: Path) -> None:
+    """The verdicts as CSV and JSON.
+
+    Raises:
+        OSError: they could not be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    write_whole(directory / VERDICTS_CSV, to_csv(made.rows).encode(), lasting=False)
+    text = json.dumps(summary(made), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    write_whole(directory / VERDICTS_JSON, text.encode(), lasting=False)
+
+
+def summary(made: Reproduced) -> dict[str, Any]:
+    """The object that `ropewalk reproduce --json` prints."""
+    reproduction = made.reproduction
+    return {
+        "form": FORM,
+        "reproduction": reproduction.name,
+        "title": reproduction.title,
+        "source": reproduction.source,
+        "quick": made.quick,
+        "version": _core.VERSION,
+        "model_version": _core.MODEL_VERSION,
+        "studies": list(made.results),
+        "counts": counts(made.rows),
+        "share_agreeing": share_agreeing(made.rows),
+        "claims": to_dicts(made.rows),
+    }

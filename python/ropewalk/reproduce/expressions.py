@@ -1,0 +1,393 @@
+"""Checks as text: arithmetic on quantities, judged by predicates. Nothing else can be written.
+
+`within(time["sack", "on"], 470.1, 0.15) and order(time["sack", :], time["adalr-sack", :])`: in brackets are
+levels of the factors of the quantity's study, in their order; `:` stands for all levels, a list for some.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from ropewalk import statistics
+from ropewalk.reproduce import predicates
+from ropewalk.reproduce.predicates import COMPULSORY, PREDICATES, Outcome, WrongUse
+from ropewalk.reproduce.values import NoValue, Row, Sample, Value, combine, flat, mean_of, spread
+from ropewalk.study.mistakes import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Choice: TypeAlias = "str | tuple[str, ...]"
+"""One level of a factor, or several."""
+
+PUBLISHED = "published"
+"""Name of the published figure in its own check, where it is a number."""
+CONFIG = "config"
+
+
+class Source(Protocol):
+    """Where quantities come from."""
+
+    def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
+        """The quantity in the case with these levels, over its replications."""
+
+    def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
+        """Whether a key of the scenario is `value`."""
+
+
+class ExpressionError(ValueError):
+    """What is wrong with an expression; `cure` says what to write instead."""
+
+    def __init__(self, message: str, cure: str) -> None:
+        super().__init__(message)
+        self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A quantity in an expression."""
+
+    quantity: str
+    levels: tuple[Choice, ...]
+
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_KEEP_UNIT = (ast.Add, ast.Sub)
+_ELEMENTWISE: dict[str, Callable[[float], float]] = {"abs": math.fabs, "log10": math.log10, "sqrt": math.sqrt}
+_TOGETHER: dict[str, Callable[..., float]] = {
+    "min": lambda *values: min(values),
+    "max": lambda *values: max(values),
+    "sum": lambda *values: math.fsum(values),
+    "mean": lambda *values: math.fsum(values) / len(values),
+    "jain": lambda *values: statistics.jain(values),
+}
+_BY_MEAN = {"highest": max, "lowest": min}
+FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN)
+_TOP = "a check is a predicate, or several with and, or, not"
+_ALLOWED = (
+    "allowed: quantities[levels], numbers, + - * / **, lists, "
+    f"functions {', '.join(FUNCTIONS)}, predicates {', '.join([*PREDICATES, CONFIG])}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A parsed expression."""
+
+    text: str
+    tree: ast.expr
+    uses: tuple[Use, ...]
+    configs: tuple[str, ...]
+    """Scenario files and studies that `config` looks at."""
+
+
+def parse(
+    text: str, factors: Mapping[str, Sequence[Sequence[str]]], *, check: bool, published: bool = False
+) -> Expression:
+    """Reads a check (a truth), or with `check=False` a value, as in the curves of figures.
+
+    Args:
+        text: the expression.
+        factors: the levels of each factor of each quantity's study, by quantity.
+        check: whether it must be a predicate.
+        published: whether the published figure is a number that the expression may name.
+
+    Raises:
+        ExpressionError: it has a mistake.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ExpressionError(f"not an expression: {error.msg}", _ALLOWED) from None
+    found = _Checker(factors, published=published)
+    if check:
+        found.truth(tree)
+    else:
+        found.value(tree)
+    return Expression(text, tree, tuple(found.uses), tuple(found.configs))
+
+
+class _Checker:
+    """Walks an expression before anything is run."""
+
+    def __init__(self, factors: Mapping[str, Sequence[Sequence[str]]], *, published: bool) -> None:
+        self._factors = factors
+        self._published = published
+        self.uses: list[Use] = []
+        self.configs: list[str] = []
+
+    def truth(self, node: ast.expr) -> None:
+        match node:
+            case ast.BoolOp(values=values):
+                for value in values:
+                    self.truth(value)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.truth(operand)
+            case ast.Call(func=ast.Name(id=name)) if name == CONFIG:
+                self._config(node)
+            case ast.Call(func=ast.Name(id=name)) if name in PREDICATES:
+                self._predicate(name, node)
+            case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
+                raise ExpressionError(
+                    f"`{name}` is not a predicate", did_you_mean(name, [*PREDICATES, CONFIG])
+                )
+            case _:
+                raise ExpressionError(f"`{ast.unparse(node)}` is neither true nor false", _TOP)
+
+    def _config(self, node: ast.Call) -> None:
+        place, *_ = config_arguments(node)
+        self.configs.append(place)
+
+    def _predicate(self, name: str, node: ast.Call) -> None:
+        predicate = PREDICATES[name]
+        least, most = predicate.values
+        if len(node.args) < least or (most is not None and len(node.args) > most):
+            doc = (predicate.judge.__doc__ or "").split("\n")[0]
+            raise ExpressionError(f"`{name}` has {len(node.args)} arguments", f"write {doc}")
+        for argument in node.args:
+            self.value(argument)
+        for keyword in node.keywords:
+            if keyword.arg not in predicate.options:
+                known = ", ".join(predicate.options) or "none"
+                raise ExpressionError(f"`{name}` has no option `{keyword.arg}`", f"options: {known}")
+            self.value(keyword.value)
+        given = {keyword.arg for keyword in node.keywords}
+        for option in COMPULSORY.get(name, ()):
+            if option not in given:
+                raise ExpressionError(f"`{name}` needs {option}=", f"add {option}=0.05 or the like")
+
+    def value(self, node: ast.expr) -> None:
+        match node:
+            case ast.Constant(value=value) if isinstance(value, int | float) and not isinstance(value, bool):
+                pass
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                self.value(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+                self._values([left, right])
+            case ast.List(elts=elements) if elements:
+                self._values(elements)
+            case ast.Name(id=name):
+                self._name(name, ())
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                self._name(name, _index(index))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if (
+                name in FUNCTIONS and arguments
+            ):
+                self._function(name, arguments)
+            case _:
+                raise ExpressionError(f"`{ast.unparse(node)}` cannot be used as a value", _ALLOWED)
+
+    def _values(self, nodes: Sequence[ast.expr]) -> None:
+        for node in nodes:
+            self.value(node)
+
+    def _function(self, name: str, arguments: Sequence[ast.expr]) -> None:
+        if name in _ELEMENTWISE and len(arguments) != 1:
+            raise ExpressionError(f"`{name}` has {len(arguments)} arguments", f"write {name}(x)")
+        self._values(arguments)
+
+    def _name(self, name: str, index: tuple[Choice | None, ...]) -> None:
+        if name == PUBLISHED and not index:
+            if not self._published:
+                raise ExpressionError("the published value is not a number", "write the number itself")
+            return
+        if name not in self._factors:
+            raise ExpressionError(f"there is no quantity `{name}`", did_you_mean(name, self._factors))
+        self.uses.append(Use(name, _levels(name, index, self._factors[name])))
+
+
+def _index(node: ast.expr) -> tuple[Choice | None, ...]:
+    """What stands between brackets; None for `:`."""
+    elements = node.elts if isinstance(node, ast.Tuple) else [node]
+    return tuple(_choice(element) for element in elements)
+
+
+def _choice(node: ast.expr) -> Choice | None:
+    match node:
+        case ast.Slice(lower=None, upper=None, step=None):
+            return None
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.List(elts=[_, *_] as elements):
+            texts = [element.value for element in elements if isinstance(element, ast.Constant)]
+            if len(texts) == len(elements) and all(isinstance(text, str) for text in texts):
+                return tuple(map(str, texts))
+    raise ExpressionError(
+        f"`{ast.unparse(node)}` is not a level",
+        "write a level in quotes, a list of levels, or `:` for all of them",
+    )
+
+
+def _levels(
+    name: str, index: tuple[Choice | None, ...], factors: Sequence[Sequence[str]]
+) -> tuple[Choice, ...]:
+    """The index with `:` written out, each level looked up."""
+    if len(index) != len(factors):
+        wanted = ", ".join(f'"{factor[0]}"' for factor in factors)
+        raise ExpressionError(
+            f"`{name}` has {len(factors)} factors, found {len(index)} levels",
+            f"write {name}[{wanted}]" if factors else f"write {name} without brackets",
+        )
+    found: list[Choice] = []
+    for choice, labels in zip(index, factors, strict=True):
+        for level in (choice,) if isinstance(choice, str) else choice or ():
+            if level not in labels:
+                raise ExpressionError(f'`{name}` has no level "{level}" there', did_you_mean(level, labels))
+        found.append(tuple(labels) if choice is None else choice)
+    if sum(not isinstance(choice, str) for choice in found) > 1:
+        raise ExpressionError(f"`{name}` with more than one row of levels", "keep one `:` or list")
+    return tuple(found)
+
+
+def config_arguments(node: ast.Call) -> tuple[str, str, str | float | bool, tuple[str, ...]]:
+    """File or study, key, value, levels of one case (empty: all) of a call of `config`.
+
+    Raises:
+        ExpressionError: it is called otherwise.
+    """
+    cure = (
+        'write config("scenario.toml", "link.sat.down.rate", "2Mbit/s"), '
+        'or config("STUDY", KEY, VALUE, case=["on"])'
+    )
+    try:
+        arguments = [ast.literal_eval(argument) for argument in node.args]
+        options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+    except ValueError:
+        raise ExpressionError("`config` takes texts and numbers only", cure) from None
+    case = options.pop("case", [])
+    right = len(arguments) == 3 and all(isinstance(argument, str) for argument in arguments[:2])  # noqa: PLR2004
+    right = right and isinstance(arguments[2], str | int | float) and not options
+    if not right or not isinstance(case, list) or not all(isinstance(level, str) for level in case):
+        raise ExpressionError("`config` is called otherwise than it is meant", cure)
+    return arguments[0], arguments[1], arguments[2], tuple(case)
+
+
+def levels_of(use: Use) -> Iterator[tuple[str, ...]]:
+    """Each case that a use stands for."""
+    many = next((place for place, choice in enumerate(use.levels) if not isinstance(choice, str)), None)
+    if many is None:
+        yield tuple(choice for choice in use.levels if isinstance(choice, str))
+        return
+    for level in use.levels[many]:
+        yield tuple(level if place == many else str(choice) for place, choice in enumerate(use.levels))
+
+
+class Evaluator:
+    """Computes parsed expressions."""
+
+    def __init__(
+        self, source: Source, factors: Mapping[str, Sequence[Sequence[str]]], published: float | None = None
+    ) -> None:
+        self._source = source
+        self._factors = factors
+        self._published = published
+
+    def outcome(self, node: ast.expr) -> Outcome:
+        """Whether a check holds.
+
+        Raises:
+            NoValue: a quantity has no value.
+            WrongUse: a predicate is given what it does not take.
+        """
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                found = [self.outcome(value) for value in values]
+                return predicates.both(found) if isinstance(op, ast.And) else predicates.either(found)
+            case ast.UnaryOp(operand=operand):
+                return predicates.neither(self.outcome(operand))
+            case ast.Call(func=ast.Name(id=name)) if name == CONFIG:
+                return self._source.config(*config_arguments(node))
+            case ast.Call(func=ast.Name(id=name)):
+                options = {str(k.arg): self._plain(k.value) for k in node.keywords}
+                return PREDICATES[name].judge(*map(self.value, node.args), **options)
+        raise AssertionError(ast.dump(node))
+
+    def _plain(self, node: ast.expr) -> float:
+        value = self.value(node)
+        if isinstance(value, Sample | Row):
+            raise WrongUse(f"`{ast.unparse(node)}` must be a number, not a quantity")
+        return value
+
+    def value(self, node: ast.expr) -> Value:
+        """A number, a sample, or a row of them.
+
+        Raises:
+            NoValue: a quantity has no value.
+        """
+        match node:
+            case ast.Constant(value=value):
+                return float(value)  # type: ignore[arg-type]
+            case ast.UnaryOp() | ast.BinOp():
+                return self._arithmetic(node)
+            case ast.List(elts=elements):
+                return self._list(elements)
+            case ast.Name(id=name):
+                return self._quantity(name, ())
+            case ast.Subscript(value=ast.Name(id=name), slice=index):
+                return self._quantity(name, _index(index))
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self._function(name, [self.value(argument) for argument in arguments])
+        raise AssertionError(ast.dump(node))
+
+    def _arithmetic(self, node: ast.UnaryOp | ast.BinOp) -> Value:
+        if isinstance(node, ast.UnaryOp):
+            found = self.value(node.operand)
+            if isinstance(node.op, ast.UAdd):
+                return found
+            return spread(operator.neg, found, unit=_common_unit([found]))
+        operands = [self.value(node.left), self.value(node.right)]
+        unit = _common_unit(operands) if isinstance(node.op, _KEEP_UNIT) else ""
+        return spread(_ARITHMETIC[type(node.op)], *operands, unit=unit)
+
+    def _list(self, elements: Sequence[ast.expr]) -> Row:
+        items: list[Sample | float] = []
+        for element in elements:
+            value = self.value(element)
+            items += value.items if isinstance(value, Row) else (value,)
+        labels = tuple(ast.unparse(element) for element in elements)
+        return Row(
+            tuple(items), labels if len(labels) == len(items) else tuple(map(str, range(1, len(items) + 1)))
+        )
+
+    def _quantity(self, name: str, index: tuple[Choice | None, ...]) -> Value:
+        if name == PUBLISHED and not index and self._published is not None:
+            return self._published
+        use = Use(name, _levels(name, index, self._factors[name]))
+        samples = tuple(self._source.sample(name, levels) for levels in levels_of(use))
+        many = next((choice for choice in use.levels if not isinstance(choice, str)), None)
+        return samples[0] if many is None else Row(samples, tuple(many))
+
+    def _function(self, name: str, values: list[Value]) -> Value:
+        unit = _common_unit(values) if name not in {"log10", "sqrt", "jain"} else ""
+        if name in _ELEMENTWISE:
+            return spread(_ELEMENTWISE[name], values[0], unit=unit)
+        if name in _BY_MEAN:
+            items = flat(values)
+            return _BY_MEAN[name](items, key=mean_of)
+        if len(values) == 1 and isinstance(values[0], Row):
+            return combine(_TOGETHER[name], *values[0].items, unit=unit)
+        return spread(_TOGETHER[name], *values, unit=unit)
+
+
+def _common_unit(values: Sequence[Value]) -> str:
+    """That of the quantities, if they have one in common."""
+    units = {
+        item.unit
+        for value in values
+        for item in (value.items if isinstance(value, Row) else (value,))
+        if isinstance(item, Sample)
+    }
+    return units.pop() if len(units) == 1 else ""
+
+
+__all__ = ["Evaluator", "Expression", "ExpressionError", "NoValue", "Source", "Use", "levels_of", "parse"]

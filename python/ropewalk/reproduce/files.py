@@ -1,0 +1,336 @@
+"""Reads reproductions: `reproduction.toml`, `quantities.toml`, `claims.toml`, the study files beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ropewalk
+from ropewalk.reproduce.expressions import ExpressionError, parse
+from ropewalk.reproduce.model import PROFILE, Claim, Quantity, Reproduction
+from ropewalk.reproduce.series import SeriesMetric
+from ropewalk.study import file as study_files
+from ropewalk.study.metrics import Metric, MetricError
+from ropewalk.study.mistakes import (
+    CONTRADICTION,
+    MISSING,
+    UNKNOWN_KEY,
+    UNKNOWN_NAME,
+    UNREADABLE,
+    WRONG_VALUE,
+    Mistakes,
+    StudyError,
+    did_you_mean,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    from ropewalk.reproduce.expressions import Expression
+    from ropewalk.study.model import StudyFile
+    from ropewalk.study.places import Path as Place
+
+DIRECTORY = "reproductions"
+ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
+ABOUT_KEYS = ("name", "title", "source", "profiles", "quick")
+QUICK_KEYS = ("replications",)
+QUANTITY_KEYS = ("study", "metric", "series", "make", "bin", "from", "until", "scale", "unit")
+FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
+JUDGING = ("check", "cannot", "cause", "expected", "quick")
+DIFFERS = "differs"
+
+
+class NotFound(ValueError):
+    """There is no such reproduction."""
+
+
+def home() -> Path:
+    """The directory of the reproductions: in the checkout that this package belongs to.
+
+    Raises:
+        NotFound: the package is installed without its checkout.
+    """
+    found = Path(ropewalk.__file__).resolve().parents[2] / DIRECTORY
+    if not found.is_dir():
+        raise NotFound(
+            f"{found}: there are no reproductions there\n"
+            "  fix: name the directory of one, as in `ropewalk reproduce checkout/reproductions/omueti2007`; "
+            "they are part of the source of Ropewalk, not of the installed package"
+        )
+    return found
+
+
+def names() -> list[str]:
+    """The reproductions that come with Ropewalk.
+
+    Raises:
+        NotFound: the package is installed without its checkout.
+    """
+    return sorted(path.parent.name for path in home().glob(f"*/{ABOUT}"))
+
+
+def find(name: str | os.PathLike[str]) -> Path:
+    """The directory of a reproduction, by its name or as it is.
+
+    Raises:
+        NotFound: there is none of this name.
+    """
+    if (Path(name) / ABOUT).is_file():
+        return Path(name)
+    known = names()
+    if str(name) not in known:
+        raise NotFound(f'there is no reproduction "{name}"\n  fix: {did_you_mean(str(name), known)}')
+    return home() / str(name)
+
+
+def load(name: str | os.PathLike[str]) -> Reproduction:
+    """Reads a reproduction by its name or directory.
+
+    Raises:
+        NotFound: there is none of this name.
+        OSError: a file cannot be read.
+        StudyError: a file has mistakes.
+    """
+    directory = find(name)
+    about = _About(directory)
+    quantities = _Quantities(directory)
+    studies = _Studies(directory, about.profiles or ("",)).load(quantities)
+    loaded = Reproduction(
+        directory=directory,
+        name=about.name,
+        title=about.title,
+        source=about.source,
+        profiles=about.profiles,
+        quick_replications=about.quick_replications,
+        quantities=quantities.found,
+        claims=(),
+        studies=studies,
+    )
+    claims = _Claims(directory, loaded).claims
+    return Reproduction(**{**{name: getattr(loaded, name) for name in loaded.__slots__}, "claims": claims})
+
+
+class _File:
+    """One TOML file and what is wrong with it."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        self.path = path
+        self.mistakes = Mistakes(str(path), text)
+        self.root = self.mistakes.parse()
+
+    def known(self, table: dict[str, Any], place: Place, keys: tuple[str, ...]) -> None:
+        for key in table:
+            if key not in keys:
+                cure = did_you_mean(key, keys)
+                self.mistakes.add((*place, key), UNKNOWN_KEY, f"`{key}` is not a key here", cure, value=False)
+
+    def take(self, table: dict[str, Any], place: Place, key: str, kind: type, default: Any) -> Any:  # noqa: ANN401
+        """The value of a key if it is of `kind`, otherwise `default`; None: the key is compulsory."""
+        if key not in table:
+            if default is None:
+                self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
+            return "" if default is None and kind is str else default
+        value = table[key]
+        if kind is float and type(value) is int:
+            return float(value)
+        if type(value) is kind:
+            return value
+        words = {
+            str: "a text",
+            bool: "true or false",
+            int: "an integer",
+            float: "a number",
+            dict: "a table",
+            list: "a list",
+        }
+        self.mistakes.add(
+            (*place, key), WRONG_VALUE, f"found {value!r}, {words[kind]} is needed", f"write {words[kind]}"
+        )
+        return "" if default is None and kind is str else default
+
+
+class _About(_File):
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory / ABOUT)
+        self.known(self.root, (), ABOUT_KEYS)
+        self.name: str = self.take(self.root, (), "name", str, directory.resolve().name)
+        self.title: str = self.take(self.root, (), "title", str, None)
+        self.source: str = self.take(self.root, (), "source", str, None)
+        profiles: list[Any] = self.take(self.root, (), "profiles", list, [])
+        if not all(isinstance(profile, str) for profile in profiles):
+            self.mistakes.add(("profiles",), WRONG_VALUE, "a profile is not a text", 'write ["as-described"]')
+        self.profiles = tuple(map(str, profiles))
+        quick: dict[str, Any] = self.take(self.root, (), "quick", dict, {})
+        self.known(quick, ("quick",), QUICK_KEYS)
+        wanted: int = self.take(quick, ("quick",), "replications", int, 0)
+        self.quick_replications = wanted if wanted > 0 else None
+        self.mistakes.raise_any()
+
+
+class _Quantities(_File):
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory / QUANTITIES)
+        self.found = {
+            name: self._quantity(name, table)
+            for name, table in self.root.items()
+            if self._is_table(name, table)
+        }
+        self.mistakes.raise_any()
+
+    def _is_table(self, name: str, table: object) -> bool:
+        if isinstance(table, dict) and name.isidentifier():
+            return True
+        cure = (
+            'write NAME = { study = "ideal", metric = "flow.file.goodput_bit_s" }, NAME of letters, digits, _'
+        )
+        self.mistakes.add((name,), WRONG_VALUE, "not a quantity", cure)
+        return False
+
+    def _quantity(self, name: str, table: dict[str, Any]) -> Quantity:
+        place = (name,)
+        self.known(table, place, QUANTITY_KEYS)
+        study = self.take(table, place, "study", str, None)
+        metric = self._metric(table, place)
+        # As the study's own tables show it, unless said otherwise.
+        usual_unit, usual_divisor = metric.unit
+        scale = self.take(table, place, "scale", float, 1.0 if "unit" in table else 1.0 / usual_divisor)
+        if scale == 0.0:
+            self.mistakes.add(
+                (*place, "scale"), WRONG_VALUE, "with 0 there is nothing to see", "write what to multiply by"
+            )
+        unit = self.take(table, place, "unit", str, usual_unit if "scale" not in table else "")
+        return Quantity(name, study, metric, scale, unit)
+
+    def _metric(self, table: dict[str, Any], place: Place) -> Metric | SeriesMetric:
+        key = "series" if "series" in table else "metric"
+        if key == "series" and "metric" in table:
+            self.mistakes.add(place, CONTRADICTION, "both `metric` and `series`", "keep one of them")
+        text = self.take(table, place, key, str, None)
+        try:
+            if key == "metric":
+                return Metric.parse(text)
+            until = self.take(table, place, "until", float, -1.0)
+            return SeriesMetric.parse(
+                text,
+                self.take(table, place, "make", str, "mean"),
+                bin_s=self.take(table, place, "bin", float, 0.0),
+                from_s=self.take(table, place, "from", float, 0.0),
+                until_s=None if until < 0.0 else until,
+            )
+        except MetricError as error:
+            self.mistakes.add((*place, key), UNKNOWN_NAME, str(error), error.cure)
+            return Metric(text, None, "runs", "", "end_s")
+
+
+class _Studies:
+    """All study files `study-NAME.toml` of a directory that quantities name."""
+
+    def __init__(self, directory: Path, profiles: tuple[str, ...]) -> None:
+        self._directory = directory
+        self._profiles = profiles
+
+    def load(self, quantities: _Quantities) -> dict[str, StudyFile]:
+        found: dict[str, StudyFile] = {}
+        there = {name_of(path): path for path in sorted(self._directory.glob("study-*.toml"))}
+        for quantity in quantities.found.values():
+            for profile in self._profiles:
+                name = quantity.study.replace(PROFILE, profile)
+                if name not in there:
+                    message = f"there is no study-{name}.toml"
+                    quantities.mistakes.add(
+                        (quantity.name, "study"), UNREADABLE, message, did_you_mean(name, there)
+                    )
+                elif name not in found:
+                    found[name] = study_files.load(there[name])
+        quantities.mistakes.raise_any()
+        return found
+
+
+def name_of(path: Path) -> str:
+    """The name of a study by its file, `study-NAME.toml`."""
+    return path.stem.removeprefix("study-")
+
+
+class _Claims(_File):
+    def __init__(self, directory: Path, reproduction: Reproduction) -> None:
+        super().__init__(directory / CLAIMS)
+        self._reproduction = reproduction
+        self._levels = [reproduction.levels(profile) for profile in reproduction.profiles or ("",)]
+        self.known(self.root, (), ("claim",))
+        tables = self.take(self.root, (), "claim", list, [])
+        self.claims = tuple(
+            self._claim(("claim", index), table)
+            for index, table in enumerate(tables)
+            if isinstance(table, dict)
+        )
+        first: dict[str, int] = {}
+        for index, claim in enumerate(self.claims):
+            if first.setdefault(claim.id, index) != index:
+                self.mistakes.add(
+                    ("claim", index, "id"),
+                    CONTRADICTION,
+                    f'"{claim.id}" is there twice',
+                    "give each its own id",
+                )
+        if not self.claims:
+            self.mistakes.add((), MISSING, "there are no claims", "add [[claim]]")
+        self.mistakes.raise_any()
+
+    def _claim(self, place: Place, table: dict[str, Any]) -> Claim:
+        self.known(table, place, (*FACTS, *JUDGING))
+        facts = {
+            key: self.take(table, place, key, str, None if key in {"id", "published"} else "")
+            for key in FACTS
+        }
+        cannot = self.take(table, place, "cannot", str, "")
+        text = self.take(table, place, "check", str, "")
+        if bool(text) == bool(cannot):
+            message = f'"{facts["id"]}" needs either `check` or `cannot`'
+            self.mistakes.add(
+                place, MISSING, message, "write an expression, or a sentence why there is none", value=False
+            )
+        expected = self.take(table, place, "expected", str, "")
+        if expected not in {"", DIFFERS}:
+            self.mistakes.add(
+                (*place, "expected"), WRONG_VALUE, f'found "{expected}"', f'write "{DIFFERS}" or nothing'
+            )
+        claim = Claim(
+            **facts,
+            check=None,
+            cannot=cannot,
+            cause=self.take(table, place, "cause", str, ""),
+            expected=expected,
+            quick=self.take(table, place, "quick", bool, False),
+        )
+        check = self._check(place, claim, text) if text else None
+        return Claim(**{**{name: getattr(claim, name) for name in claim.__slots__}, "check": check})
+
+    def _check(self, place: Place, claim: Claim, text: str) -> Expression | None:
+        """Parsed under each profile: its levels must exist in all of them."""
+        found = None
+        for levels in self._levels:
+            try:
+                found = parse(text, levels, check=True, published=claim.published_number is not None)
+            except ExpressionError as error:
+                self.mistakes.add((*place, "check"), WRONG_VALUE, f"{claim.id}: {error}", error.cure)
+        for target in found.configs if found else ():
+            self._config(place, claim, target)
+        return found
+
+    def _config(self, place: Place, claim: Claim, target: str) -> None:
+        """`config` names a scenario file or a study."""
+        for profile in self._reproduction.profiles or ("",):
+            name = target.replace(PROFILE, profile)
+            file = name if name.endswith(".toml") else f"study-{name}.toml"
+            if not (self._reproduction.directory / file).is_file():
+                known = sorted(path.name for path in self._reproduction.directory.glob("*.toml"))
+                self.mistakes.add(
+                    (*place, "check"),
+                    UNREADABLE,
+                    f"{claim.id}: there is no {file}",
+                    did_you_mean(file, known),
+                )

@@ -1,0 +1,97 @@
+"""Figures out of time series: one per replication."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ropewalk.study.metrics import FUNCTIONS, UNITS, MetricError, function_of, is_percentile
+from ropewalk.study.mistakes import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+_SERIES = re.compile(r"^(?P<kind>flow|link)\.(?P<name>[^*?]+)\.(?P<metric>[a-z0-9_]+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesMetric:
+    """`max` of `flow.download.goodput_bit_s` over bins of 10 s, and the like."""
+
+    text: str
+    kind: str
+    """`flow` or `link`; the subflows of a flow are added up."""
+    name: str
+    column: str
+    """Name of the metric in the table `series`."""
+    function: str
+    bin_s: float
+    """Averaged over so many seconds first; 0: not."""
+    from_s: float
+    until_s: float | None
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        function: str,
+        *,
+        bin_s: float = 0.0,
+        from_s: float = 0.0,
+        until_s: float | None = None,
+    ) -> SeriesMetric:
+        """Reads `flow.NAME.METRIC` or `link.NAME.METRIC`.
+
+        Raises:
+            MetricError: there is no such thing.
+        """
+        found = _SERIES.match(text)
+        if found is None:
+            raise MetricError(
+                f'found "{text}", which does not name a time series',
+                "write flow.NAME.METRIC or link.NAME.METRIC, as in flow.download.cwnd_bytes",
+            )
+        if function not in FUNCTIONS and not is_percentile(function):
+            raise MetricError(
+                f'"{function}" is not a function', did_you_mean(function, [*FUNCTIONS, "p50", "p95"])
+            )
+        return cls(text, found["kind"], found["name"], found["metric"], function, bin_s, from_s, until_s)
+
+    @property
+    def table(self) -> str:
+        """Where it comes from."""
+        return "series"
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """What to show it in, and what to divide it by for that."""
+        return next((unit for end, unit in UNITS.items() if self.column.endswith(end)), ("", 1.0))
+
+    def samples(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
+        """Columns `by`, `t_s` (start of the bin), `value`: the series itself."""
+        import polars as pl
+
+        label = pl.col(self.kind).cast(pl.String)
+        rows = table.filter((label == self.name) & (pl.col("metric").cast(pl.String) == self.column))
+        # A sample belongs to the time before it.
+        rows = rows.filter(pl.col("t_s") > self.from_s)
+        if self.until_s is not None:
+            rows = rows.filter(pl.col("t_s") <= self.until_s)
+        summed = rows.group_by(*by, "t_s", maintain_order=True).agg(pl.col("value").sum())
+        if self.bin_s > 0.0:
+            start = ((pl.col("t_s") - self.from_s) / self.bin_s - 1e-9).floor() * self.bin_s + self.from_s
+            binned = summed.with_columns(start.alias("t_s"))
+            summed = binned.group_by(*by, "t_s", maintain_order=True).agg(pl.col("value").mean())
+        return summed
+
+    def values(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
+        """Columns `by` and `value`: one row for each replication that has the series."""
+        import polars as pl
+
+        if table.is_empty():
+            return pl.DataFrame(schema={**dict.fromkeys(by, pl.String), "value": pl.Float64})
+        samples = self.samples(table, by)
+        return samples.group_by(*by, maintain_order=True).agg(function_of(self.function)(pl.col("value")))

@@ -1,0 +1,150 @@
+"""Quantities of studies that have been run, and keys of scenarios."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.errors import ScenarioError
+from ropewalk.reproduce.model import PROFILE
+from ropewalk.reproduce.predicates import Outcome
+from ropewalk.reproduce.values import NoValue, Sample
+from ropewalk.scenario import Scenario, toml_value
+from ropewalk.study import Study
+from ropewalk.study.mistakes import StudyError
+from ropewalk.study.plan import SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from ropewalk.reproduce.model import Quantity, Reproduction
+    from ropewalk.reproduce.series import SeriesMetric
+    from ropewalk.study.results import StudyResults
+
+
+class StudySource:
+    """The quantities of a reproduction under one profile."""
+
+    def __init__(self, reproduction: Reproduction, profile: str, results: Mapping[str, StudyResults]) -> None:
+        self._reproduction = reproduction
+        self._profile = profile
+        self._results = results
+        self._known: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
+
+    def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
+        """The quantity in the case with these levels.
+
+        Raises:
+            NoValue: no replication has it.
+        """
+        found = self._quantity(self._reproduction.quantities[quantity])
+        values = found.get(levels, {})
+        if not values:
+            raise NoValue(f"no run of {SEPARATOR.join(levels) or 'the study'} has a value of {quantity}")
+        return Sample(values, self._reproduction.quantities[quantity].unit)
+
+    def _quantity(self, quantity: Quantity) -> dict[tuple[str, ...], dict[int, float]]:
+        """By the levels of the case, by seed."""
+        if quantity.name not in self._known:
+            results = self._results[self._reproduction.study_of(quantity.name, self._profile)]
+            levels = {entry.case: tuple(entry.levels.values()) for entry in results.manifest.cases}
+            found: dict[tuple[str, ...], dict[int, float]] = {}
+            rows = quantity.metric.values(results.table(quantity.metric.table), ("case", "run"))
+            for case, run, value in rows.select("case", "run", "value").iter_rows():
+                found.setdefault(levels[case], {})[run] = value * quantity.scale
+            self._known[quantity.name] = found
+        return self._known[quantity.name]
+
+    def series(
+        self, metric: SeriesMetric, study: str, levels: tuple[str, ...], run: int
+    ) -> tuple[list[float], list[float]]:
+        """Times and values of one replication of the case with these levels.
+
+        Raises:
+            NoValue: the replication has no such series.
+        """
+        import polars as pl
+
+        results = self._results[study.replace(PROFILE, self._profile)]
+        case = next(e.case for e in results.manifest.cases if tuple(e.levels.values()) == levels)
+        table = results.table("series")
+        rows = (
+            metric.samples(table.filter((pl.col("case") == case) & (pl.col("run") == run)))
+            if table.width
+            else table
+        )
+        if rows.is_empty():
+            raise NoValue(f"seed {run} of {case} has no series {metric.text}")
+        return rows["t_s"].to_list(), rows["value"].to_list()
+
+    def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
+        """Whether `key` is `value` in a scenario, or in all cases (or one) of a study.
+
+        Raises:
+            StudyError: there is no such key, or it does not take the value.
+        """
+        target = place.replace(PROFILE, self._profile)
+        holds, found = True, []
+        for where, text in _scenarios(self._reproduction.directory, target, case):
+            same, words = _compare(text, where, key, value)
+            holds = holds and same
+            found.append(words)
+        said = ", ".join(dict.fromkeys(found))
+        return Outcome(holds, (), f"{key} of {target} is {said}, wanted {value}")
+
+
+@functools.cache
+def _study(path: Path) -> Study:
+    return Study.load(path)
+
+
+def _scenarios(directory: Path, target: str, case: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Place and expanded text of each scenario that is meant."""
+    if target.endswith(".toml"):
+        yield target, Scenario.load(directory / target).whole()
+        return
+    chosen = [
+        entry
+        for entry in _study(directory / f"study-{target}.toml").plan.cases
+        if not case or tuple(entry.levels.values()) == case
+    ]
+    if not chosen:
+        raise StudyError(
+            f'config: study-{target}.toml has no case "{SEPARATOR.join(case)}"\n'
+            "  fix: name a level of each factor"
+        )
+    for entry in chosen:
+        yield f"{target}: {entry.name}", entry.text
+
+
+@functools.cache
+def _shown(text: str, where: str) -> str:
+    return Scenario.parse(text, where).whole()
+
+
+def _compare(text: str, where: str, key: str, value: str | float | bool) -> tuple[bool, str]:
+    """A key is what is wanted exactly if setting it changes nothing; units need not be the same."""
+    try:
+        wanted = Scenario(
+            text, where, [(key, value if isinstance(value, str) else toml_value(value))]
+        ).whole()
+    except ScenarioError as error:
+        raise StudyError(f"config: {where}: {key}: {error}") from None
+    return _shown(text, where) == wanted, _found(text, key)
+
+
+def _found(text: str, key: str) -> str:
+    """The value in an expanded scenario, for people."""
+    place: Any = tomllib.loads(text)
+    for word in key.split("."):
+        if isinstance(place, list):
+            place = next(
+                (entry for entry in place if isinstance(entry, dict) and entry.get("name") == word), None
+            )
+        elif isinstance(place, dict):
+            place = place.get(word)
+        if place is None:
+            return "otherwise"
+    return str(place)

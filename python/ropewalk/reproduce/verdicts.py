@@ -1,0 +1,175 @@
+"""Verdicts: computed from results each time, never written down."""
+
+from __future__ import annotations
+
+import csv
+import enum
+import io
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.reproduce.expressions import Evaluator
+from ropewalk.reproduce.predicates import WrongUse
+from ropewalk.reproduce.values import NoValue
+from ropewalk.reproduce.words import shown
+from ropewalk.study.mistakes import StudyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ropewalk.reproduce.expressions import Source
+    from ropewalk.reproduce.model import Claim, Reproduction
+    from ropewalk.reproduce.predicates import Outcome, Reading
+
+MAX_READINGS = 4
+"""Longer rows of figures are cut in the column of measured values; the reason has all of them."""
+
+
+class Verdict(enum.StrEnum):
+    """What became of a claim."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    CANNOT = "cannot be checked"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """One line of a table of verdicts: of a claim, or of another comparison with what is wanted."""
+
+    id: str
+    what: str
+    """The quantity and its conditions."""
+    published: str
+    """Or the baseline."""
+    unit: str
+    measured: str
+    """With interval, in words; empty if nothing was measured."""
+    verdict: Verdict
+    reason: str
+    value: float | None = None
+    """Mean, where one figure was measured."""
+    ci95: float | None = None
+    n: int | None = None
+    """Replications."""
+    locator: str = ""
+    experiment: str = ""
+    conditions: str = ""
+    tolerance: str = ""
+    check: str = ""
+    cause: str = ""
+    expected: str = ""
+    note: str = ""
+    profile: str = ""
+    """Under which the verdict was reached, where that makes a difference."""
+
+
+def judge(
+    reproduction: Reproduction, claims: Sequence[Claim], sources: Mapping[str, Source]
+) -> list[VerdictRow]:
+    """A row for each claim.
+
+    Args:
+        reproduction: whose claims they are.
+        claims: those to judge.
+        sources: of the quantities, by profile; `""` where there are none.
+
+    Raises:
+        StudyError: a predicate is used wrongly.
+    """
+    levels = {profile: reproduction.levels(profile) for profile in sources}
+    return [_row(reproduction, claim, sources, levels) for claim in claims]
+
+
+def _row(
+    reproduction: Reproduction,
+    claim: Claim,
+    sources: Mapping[str, Source],
+    levels: Mapping[str, Mapping[str, Sequence[Sequence[str]]]],
+) -> VerdictRow:
+    if claim.check is None:
+        return _as_row(claim, Verdict.CANNOT, claim.cannot, None, "")
+    profiles = reproduction.profiles_of(claim, tuple(sources))
+    found: list[tuple[str, Outcome | None, str]] = []
+    for profile in profiles:
+        evaluator = Evaluator(sources[profile], levels[profile], claim.published_number)
+        try:
+            outcome = evaluator.outcome(claim.check.tree)
+            found.append((profile, outcome, outcome.words))
+        except NoValue as error:
+            found.append((profile, None, f"nothing was measured: {error}"))
+        except WrongUse as error:
+            raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: check: {error}") from None
+    return _of_profiles(claim, found)
+
+
+def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]]) -> VerdictRow:
+    """The first profile in which a claim holds decides; if it is not the first of all, that is said."""
+    agreeing = [entry for entry in found if entry[1] is not None and entry[1].holds]
+    profile, outcome, words = agreeing[0] if agreeing else found[0]
+    reason = words
+    if len(found) > 1:
+        others = [f"{name}: {text}" for name, _, text in found if name != profile]
+        only = f"only {profile}: " if agreeing and profile != found[0][0] else f"{profile}: "
+        reason = "; ".join([only + words, *others])
+    else:
+        profile = ""
+    verdict = Verdict.AGREES if agreeing else Verdict.DIFFERS
+    return _as_row(claim, verdict, reason, outcome, profile)
+
+
+def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None, profile: str) -> VerdictRow:
+    readings = outcome.readings if outcome is not None else ()
+    one = readings[0].estimate if len(readings) == 1 else None
+    return VerdictRow(
+        id=claim.id,
+        what=claim.metric,
+        published=claim.published,
+        unit=claim.unit,
+        measured=_measured(readings),
+        verdict=verdict,
+        reason=reason,
+        value=one.mean if one else None,
+        ci95=one.ci95 if one else None,
+        n=one.n if one else None,
+        locator=claim.locator,
+        experiment=claim.experiment,
+        conditions=claim.conditions,
+        tolerance=claim.tolerance,
+        check=claim.check.text if claim.check else "",
+        cause=claim.cause if verdict is Verdict.DIFFERS else "",
+        expected=claim.expected,
+        note=claim.note,
+        profile=profile,
+    )
+
+
+def _measured(readings: Sequence[Reading]) -> str:
+    texts = list(dict.fromkeys(shown(reading.estimate, reading.unit, reading.name) for reading in readings))
+    more = ["…"] if len(texts) > MAX_READINGS else []
+    return "; ".join([*texts[:MAX_READINGS], *more])
+
+
+def counts(rows: Sequence[VerdictRow]) -> dict[str, int]:
+    """How many claims got each verdict."""
+    return {verdict.value: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+
+
+def share_agreeing(rows: Sequence[VerdictRow]) -> float | None:
+    """Of the claims that can be checked."""
+    checked = [row for row in rows if row.verdict is not Verdict.CANNOT]
+    return sum(row.verdict is Verdict.AGREES for row in checked) / len(checked) if checked else None
+
+
+def to_csv(rows: Sequence[VerdictRow]) -> str:
+    """A header, then one line per row."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, VerdictRow.__slots__, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(to_dicts(rows))
+    return text.getvalue()
+
+
+def to_dicts(rows: Sequence[VerdictRow]) -> list[dict[str, Any]]:
+    """For JSON and CSV."""
+    return [{**asdict(row), "verdict": row.verdict.value} for row in rows]

@@ -1,0 +1,290 @@
+"""Reproductions: expressions, predicates, verdicts that follow from the figures."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import Ropewalk
+from reproduction_files import CLAIMS, QUANTITIES, flips, write_reproduction
+from ropewalk import reproduce as rep
+from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
+from ropewalk.reproduce.predicates import Outcome, WrongUse
+from ropewalk.reproduce.values import NoValue, Sample
+from ropewalk.reproduce.verdicts import Verdict
+from ropewalk.reproduce.words import number
+from ropewalk.study import StudyError
+
+LEVELS = {"x": [["a", "b"], ["1", "2", "3"]], "y": []}
+FIGURES = {
+    ("x", ("a", "1")): [1.0, 3.0],
+    ("x", ("a", "2")): [4.0, 4.0],
+    ("x", ("a", "3")): [6.0, 6.0],
+    ("x", ("b", "1")): [1.0, 1.0],
+    ("x", ("b", "2")): [2.0, 2.0],
+    ("x", ("b", "3")): [10.0, 10.0],
+    ("y", ()): [2.0, 2.0],
+}
+
+
+class Figures:
+    def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
+        values = FIGURES[quantity, levels]
+        return Sample(dict(enumerate(values, 1)), "s")
+
+    def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
+        return Outcome(
+            holds=(place, key, value, case) == ("f.toml", "duration", "1s", ()), readings=(), words=""
+        )
+
+
+def holds(text: str) -> bool:
+    return outcome(text).holds
+
+
+def outcome(text: str) -> Outcome:
+    found = parse(text, LEVELS, check=True, published=True)
+    return Evaluator(Figures(), LEVELS, published=2.0).outcome(found.tree)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'within(x["a", "1"], 2.1, 0.05)',
+        'within(x["a", "1"], published, abs=0.01)',
+        'within(-x["a", "1"], -2.1, 0.05)',
+        'between(x["a", :], 2, 6)',
+        'at_least(x["a", :], 2)',
+        'at_most(x["a", ["1", "2"]], 4)',
+        'order(x["a", "3"], x["a", "2"], x["a", "1"])',
+        'order(x["a", "2"], x["b", "2"] * 2, ties=0.01)',
+        'order(x["a", :] + 1, [2, 3, 6.5])',
+        'close(x["a", "1"], x["b", "2"], y, tol=0.001)',
+        'rising(x["a", :])',
+        'falling(-x["a", :])',
+        "rising([1, 2, 1.95, 3], ties=0.03)",
+        "flat([10, 10.5, 9.6], tol=0.05)",
+        'linear([1, 2, 3], x["a", :], tol=0.001)',
+        'not linear([1, 2, 3], x["b", :], tol=0.1)',
+        'within(jain(x["a", "1"], x["b", "1"]), (1 + 16 / 20) / 2, abs=1e-9)',
+        'within(jain(x["a", :]), (121 / 3 / 53 + 169 / 3 / 61) / 2, abs=1e-9)',
+        'within(max(x["a", "1"], y), 2.5, abs=1e-9)',
+        'within(highest(x["b", :]), 10, abs=0)',
+        'within(lowest(x["a", :]), 2, abs=0)',
+        'within(log10(sum(x["b", :]) - 3), 1, abs=1e-9)',
+        'within(x["a", "1"] / x["a", "1"] - 1, 0, abs=0)',
+        "within((2 ** 3 - abs(-y)) / sqrt(4), 3, 0)",
+        'config("f.toml", "duration", "1s")',
+        "between(y, 5, 6) or between(y, 1, 3)",
+    ],
+)
+def test_predicates_that_hold(text: str) -> None:
+    assert holds(text)
+    assert not holds(f"not ({text})")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'within(x["a", "1"], 2.2, 0.05)',
+        'within(x["a", "1"], published + 1, abs=0.5)',
+        'between(x["a", :], 2, 5.9)',
+        'at_least(x["a", :], 2.1)',
+        'at_most(x["a", :], 5.9)',
+        'order(x["a", "3"], x["a", "1"], x["a", "2"])',
+        'order(x["a", "2"], x["b", "2"] * 2)',
+        'order(x["a", :], x["b", :])',
+        'close(x["a", "2"], y, tol=0.3)',
+        "rising([1, 2, 2])",
+        'falling(x["a", :])',
+        "rising([1, 2, 1.9, 3], ties=0.03)",
+        "flat([10, 10.5, 9.3], tol=0.05)",
+        'linear([1, 2, 3], x["b", :], tol=0.1)',
+        'config("f.toml", "duration", "2s")',
+        "between(y, 1, 3) and between(y, 5, 6)",
+    ],
+)
+def test_predicates_that_do_not_hold(text: str) -> None:
+    assert not holds(text)
+
+
+def test_the_mean_is_that_of_the_quotients_seed_by_seed() -> None:
+    found = outcome('between(y / x["a", "1"], 1.3, 1.4)')
+    assert found.holds
+    reading = found.readings[0].estimate
+    assert reading.mean == pytest.approx((2 / 1 + 2 / 3) / 2)
+    assert reading.n == 2
+    assert reading.ci95 == pytest.approx(12.7062 * 0.942809 / 2**0.5, rel=1e-4)
+    assert "1.333 ± 8.5" in found.words
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('within(z["a"], 1, 0.1)', "there is no quantity `z`"),
+        ('within(x["a"], 1, 0.1)', "2 factors, found 1 levels"),
+        ('within(x["a", "4"], 1, 0.1)', 'no level "4"'),
+        ("within(x[:, :], 1, 0.1)", "more than one row"),
+        ('x["a", "1"]', "neither true nor false"),
+        ("withn(y, 1, 0.1)", "`withn` is not a predicate"),
+        ("within(y)", "`within` has 1 arguments"),
+        ("close(y, y)", "`close` needs tol="),
+        ("rising(y, tol=1)", "no option `tol`"),
+        ("within(y, 1,", "not an expression"),
+        ("within(__import__('os'), 1, 1)", "cannot be used as a value"),
+        ("within(y.real, 1, 1)", "cannot be used as a value"),
+        ("within(y if y else y, 1, 1)", "cannot be used as a value"),
+        ("within(True, 1, 1)", "cannot be used as a value"),
+        ("abs(y)", "neither true nor false"),
+        ('config("f.toml", y, "1s")', "takes texts and numbers only"),
+        ('config("f.toml", "duration")', "called otherwise"),
+    ],
+)
+def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
+    with pytest.raises(ExpressionError, match=re.escape(message)) as error:
+        parse(text, LEVELS, check=True)
+    assert error.value.cure
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("within(y, 1)", WrongUse),
+        ("within(y, y, 0.1)", WrongUse),
+        ("between(y, 3, 1)", WrongUse),
+        ("rising(y)", WrongUse),
+        ("linear([1, 1, 1], x['a', :], tol=1)", WrongUse),
+        ("within(1 / (y - 2), 1, 0.1)", NoValue),
+        ("within(log10(-y), 1, 0.1)", NoValue),
+        ("within((-y) ** 0.5, 1, 0.1)", NoValue),
+        ("within(x['a', :] + [1, 2], 1, 0.1)", NoValue),
+    ],
+)
+def test_what_cannot_be_computed_is_said(text: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        outcome(text)
+
+
+def test_figures_in_words() -> None:
+    texts = [number(value) for value in (0.0, 360.6, 52.0, 0.95104, 1e-4, 2.5e7, -12.345678)]
+    assert texts == ["0", "360.6", "52", "0.951", "1.000e-04", "2.500e+07", "-12.35"]
+
+
+def test_verdicts_come_from_the_runs(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    place, out = write_reproduction(tmp_path), tmp_path / "out"
+    ran = ropewalk("reproduce", place, "--out", out)
+    assert ran.returncode == 0, ran.stderr
+    assert "2 agrees, 1 differs, 1 cannot be checked; 67% of those that can be checked agree" in ran.stdout
+    assert "12 runs computed, 0 were there" in ran.stdout
+    assert "cause: nothing is that fast" in ran.stdout
+    rows = list(csv.DictReader((out / "verdicts.csv").open(encoding="utf-8")))
+    assert [row["verdict"] for row in rows] == ["agrees", "differs", "agrees", "cannot be checked"]
+    summary = json.loads((out / "verdicts.json").read_text(encoding="utf-8"))
+    assert [claim["verdict"] for claim in summary["claims"]] == [row["verdict"] for row in rows]
+    assert summary["counts"] == {"agrees": 2, "differs": 1, "cannot be checked": 1}
+    second = summary["claims"][1]
+    assert second["n"] == 3
+    assert f"measured {number(second['value'])} ± " in second["reason"]
+    assert "allowed 900 to 1100" in second["reason"]
+    again = ropewalk("reproduce", place, "--out", out, "--json")
+    assert "0 runs computed, 12 were there" in again.stderr
+    assert json.loads(again.stdout) == summary
+
+
+def test_quick_runs_few_replications_for_the_quick_claims(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    ran = ropewalk("reproduce", write_reproduction(tmp_path), "--out", tmp_path / "out", "--quick")
+    assert "1 agrees, 0 differs, 0 cannot be checked" in ran.stdout
+    assert "8 runs computed" in ran.stdout
+
+
+def test_a_changed_number_in_the_results_flips_the_verdict(tmp_path: Path) -> None:
+    loaded = rep.load(write_reproduction(tmp_path))
+    made = rep.reproduce(loaded, tmp_path / "out")
+    assert [row.verdict for row in made.rows[:3]] == [Verdict.AGREES, Verdict.DIFFERS, Verdict.AGREES]
+    for claim in loaded.claims[:3]:
+        assert flips(loaded, claim, made.sources[""], ""), claim.id
+
+
+def test_a_typed_verdict_is_refused(tmp_path: Path) -> None:
+    claims = CLAIMS.replace('cause = "nothing is that fast"', 'verdict = "agrees"')
+    with pytest.raises(StudyError, match="`verdict` is not a key here"):
+        rep.load(write_reproduction(tmp_path, claims))
+
+
+def test_time_series_become_figures(tmp_path: Path) -> None:
+    check = 'check = \'order(peak["lia", "0.0"], rate["lia", "0.0"])\''
+    claims = f'{CLAIMS}\n[[claim]]\nid = "small.peak"\npublished = "peak"\n{check}\n'
+    loaded = rep.load(write_reproduction(tmp_path, claims))
+    made = rep.reproduce(loaded, tmp_path / "out")
+    assert made.rows[-1].verdict is Verdict.AGREES
+    results = made.results["loss"]
+    series = results.table("series")
+    import polars as pl
+
+    wanted = series.filter(
+        (pl.col("case") == "lia / 0.0") & (pl.col("flow") == "upload") & (pl.col("metric") == "goodput_bit_s")
+    )
+    first = wanted.filter(pl.col("run") == 1)
+    means = [
+        first.filter((pl.col("t_s") > start + 1e-9) & (pl.col("t_s") <= start + 1 + 1e-9))["value"].mean()
+        for start in range(4)
+    ]
+    found = made.sources[""].sample("peak", ("lia", "0.0")).values[1]
+    assert found * 1e6 == pytest.approx(max(float(str(mean)) for mean in means))
+
+
+def test_mistakes_are_named_by_line(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    claims = CLAIMS.replace('order(rate["lia"', 'order(rate["lai"')
+    claims = claims.replace("cannot =", "check = 'between(rate, 1, 2)'\ncannot =")
+    ran = ropewalk("reproduce", write_reproduction(tmp_path, claims))
+    assert ran.returncode == 2
+    assert re.search(r'claims\.toml:6:9: claim\.0\.check: small\.more: `rate` has no level "lai"', ran.stderr)
+    assert "did you mean `lia`?" in ran.stderr
+    assert '"small.live" needs either `check` or `cannot`' in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('study = "loss", metric', 'study = "lost", metric', "there is no study-lost.toml"),
+        ('flow.upload.goodput_bit_s" }', 'flow.upload.goodput" }', '"goodput" is not a column'),
+        ('make = "max"', 'make = "most"', '"most" is not a function'),
+        ("bin = 1.0", "bn = 1.0", "`bn` is not a key here"),
+    ],
+)
+def test_mistakes_in_quantities(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in QUANTITIES
+    with pytest.raises(StudyError, match=re.escape(message)):
+        rep.load(write_reproduction(tmp_path, quantities=QUANTITIES.replace(old, new)))
+
+
+def test_an_unknown_name_or_profile_is_wrong_input(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    ran = ropewalk("reproduce", "omueti2008")
+    assert ran.returncode == 2
+    assert "did you mean `omueti2007`?" in ran.stderr
+    ran = ropewalk("reproduce", write_reproduction(tmp_path), "--profile", "printed")
+    assert ran.returncode == 2
+    assert '--profile: there is no "printed"' in ran.stderr
+
+
+def test_a_claim_that_holds_in_one_profile_only_says_so(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path, quantities=QUANTITIES.replace('"loss"', '"loss-{profile}"'))
+    claims = 'check = \'at_least(rate["lia", "0.0"], 1)\'\n'
+    text = f'[[claim]]\nid = "small.fast"\npublished = "fast"\n{claims}'
+    (place / "claims.toml").write_text(text, encoding="utf-8")
+    about = 'title = "small"\nsource = "nobody"\nprofiles = ["slow", "fast"]\n'
+    (place / "reproduction.toml").write_text(about, encoding="utf-8")
+    study = (place / "study-loss.toml").read_text(encoding="utf-8")
+    (place / "study-loss-fast.toml").write_text(study, encoding="utf-8")
+    rates = ", ".join(f'"path.{path}.both.rate" = "100kbit/s"' for path in "ab")
+    slow = study.replace('scenario = "small.toml"', f'scenario = "small.toml"\nset = {{ {rates} }}')
+    (place / "study-loss-slow.toml").write_text(slow, encoding="utf-8")
+    row = rep.reproduce(rep.load(place), tmp_path / "out").rows[0]
+    assert row.verdict is Verdict.AGREES
+    assert row.profile == "fast"
+    assert row.reason.startswith("only fast: measured ")
+    assert "slow: measured 0." in row.reason
+    row = rep.reproduce(rep.load(place), tmp_path / "out", profile="slow").rows[0]
+    assert row.verdict is Verdict.DIFFERS
