@@ -11,7 +11,7 @@
 //! of n bytes deflates the window of NewReno's recovery to `cwnd - n + 2 SMSS`, or to 2 SMSS if n is no less than it.
 //! After a timeout the timer runs 0.2 s longer if the receiver delays ACKs. The rest is NewReno, over the recovery
 //! that the profile names.
-//! What the paper leaves open is decided by D-10 to D-19; the decisions are options.
+//! What the paper leaves open is decided by D-10 to D-19; the decisions are options, D-15 is the receiver's buffer.
 //! Deviation: over SACK-based recovery there is no inflated window, and partial ACKs deflate nothing.
 //! Deviation: a closed window is respected.
 //! Deviation: a timeout is remembered as a loss, as fast recovery is.
@@ -19,12 +19,19 @@
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::reno::{MAX_WINDOW, Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, RecoveryAck, Setup, Wants};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, RecoveryAck, RtoTimer, Setup, Wants};
 
 const PER_RTT: &str = "per_rtt";
 const PARTIAL: &str = "partial_ack";
 const FULL: &str = "full_ack";
 const ALWAYS: &str = "always";
+const ADVERTISED: &str = "advertised";
+const FLIGHT: &str = "flight";
+const LITERAL: &str = "literal";
+const AFTER_ACK: &str = "after_ack";
+const ROUND_TRIP: &str = "round_trip";
+const ONE_ACK: &str = "one_ack";
+const DELAYED_ACKS: &str = "delayed_acks";
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
@@ -61,7 +68,37 @@ const OPTIONS: &[OptionSpec] = &[
         name: "rto_margin",
         kind: OptionKind::Duration,
         default: Some("200ms"),
-        doc: "added to the retransmission timer if the receiver delays ACKs",
+        doc: "added to the retransmission timer",
+    },
+    OptionSpec {
+        name: "rwnd_base",
+        kind: OptionKind::Choice(&[ADVERTISED, "running"]),
+        default: Some(ADVERTISED),
+        doc: "what the window beyond the advertised one is added to: what the ACK advertises, or the sum so far",
+    },
+    OptionSpec {
+        name: "guard",
+        kind: OptionKind::Choice(&[FLIGHT, "off", LITERAL]),
+        default: Some(FLIGHT),
+        doc: "when that window rests: with more in flight than rwnd, never, or as printed also while cwnd = ssthresh",
+    },
+    OptionSpec {
+        name: "flight",
+        kind: OptionKind::Choice(&[AFTER_ACK, "before_ack"]),
+        default: Some(AFTER_ACK),
+        doc: "whether FlightSize is taken after or before the ACK at hand",
+    },
+    OptionSpec {
+        name: "after_recovery",
+        kind: OptionKind::Choice(&[ROUND_TRIP, ONE_ACK, "nothing"]),
+        default: Some(ROUND_TRIP),
+        doc: "how long avoidance is that of newreno after fast recovery: an SRTT, one ACK, not at all",
+    },
+    OptionSpec {
+        name: "rto_margin_for",
+        kind: OptionKind::Choice(&[DELAYED_ACKS, "any_receiver"]),
+        default: Some(DELAYED_ACKS),
+        doc: "whether the margin is only for receivers that delay ACKs",
     },
     OptionSpec {
         name: "rto_margin_when",
@@ -97,6 +134,28 @@ pub enum Deflation {
     Off,
 }
 
+/// When the window beyond the advertised one rests (decision D-17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// While more than rwnd is in flight.
+    Flight,
+    /// Never.
+    Off,
+    /// While more than rwnd is in flight, and, as printed, while cwnd equals ssthresh.
+    Literal,
+}
+
+/// How long avoidance is that of the base protocol after fast recovery (decision D-19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// A smoothed round-trip time.
+    RoundTrip,
+    /// One ACK.
+    OneAck,
+    /// Not at all.
+    Nothing,
+}
+
 /// Parameters of TCP-ADaLR: its open points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdalrConfig {
@@ -114,6 +173,16 @@ pub struct AdalrConfig {
     pub rto_margin: Nanos,
     /// It is for each timer.
     pub rto_margin_always: bool,
+    /// It is for receivers that acknowledge each segment, too.
+    pub rto_margin_any_receiver: bool,
+    /// rwnd is the sum so far and not what the ACK advertises (decision D-14).
+    pub running_base: bool,
+    /// When the rule of the window rests.
+    pub guard: Guard,
+    /// FlightSize is that before the ACK (decision D-19).
+    pub flight_before: bool,
+    /// What "immediately after fast recovery" is.
+    pub after_recovery: Pause,
 }
 
 impl AdalrConfig {
@@ -131,6 +200,19 @@ impl AdalrConfig {
             },
             rto_margin: options.duration("rto_margin"),
             rto_margin_always: options.choice("rto_margin_when") == ALWAYS,
+            rto_margin_any_receiver: options.choice("rto_margin_for") != DELAYED_ACKS,
+            running_base: options.choice("rwnd_base") != ADVERTISED,
+            guard: match options.choice("guard").as_str() {
+                FLIGHT => Guard::Flight,
+                LITERAL => Guard::Literal,
+                _ => Guard::Off,
+            },
+            flight_before: options.choice("flight") != AFTER_ACK,
+            after_recovery: match options.choice("after_recovery").as_str() {
+                ROUND_TRIP => Pause::RoundTrip,
+                ONE_ACK => Pause::OneAck,
+                _ => Pause::Nothing,
+            },
         }
     }
 }
@@ -203,7 +285,8 @@ impl Adalr {
     }
 
     fn grow(&mut self, ack: &Ack) {
-        let (flight, rwnd) = (ack.flight.as_f64(), ack.rwnd.as_f64());
+        let (flight, rwnd) = (self.flight(ack), self.rwnd(ack));
+        let paused = self.just_recovered(ack);
         let window = &self.window;
         if window.in_slow_start() {
             let eased = self.is_long()
@@ -214,7 +297,7 @@ impl Adalr {
             } else {
                 self.window.slow_start(ack.acked);
             }
-        } else if self.is_long() && flight < rwnd / 2.0 && !self.just_recovered(ack) {
+        } else if self.is_long() && flight < rwnd / 2.0 && !paused {
             let share = if self.config.avoidance_per_ack {
                 1.0
             } else {
@@ -227,19 +310,38 @@ impl Adalr {
         self.window.cwnd = self.window.cwnd.min(MAX_WINDOW.max(self.window.mss));
     }
 
-    /// Fast recovery ended less than a round trip ago (decision D-19).
-    fn just_recovered(&self, ack: &Ack) -> bool {
-        self.recovered_at.is_some_and(|at| ack.now.since(at) < ack.srtt)
+    /// FlightSize as the rules see it (decision D-19).
+    fn flight(&self, ack: &Ack) -> f64 {
+        if self.config.flight_before { ack.flight_before.as_f64() } else { ack.flight.as_f64() }
     }
 
-    /// Algorithm 2. The base is what this ACK advertises (decision D-14); with more in flight than that nothing changes
-    /// (decision D-17).
+    /// rwnd as the rules see it (decision D-14). The sum so far ends at the largest window of TCP.
+    fn rwnd(&self, ack: &Ack) -> f64 {
+        let advertised = ack.rwnd.as_f64();
+        if self.config.running_base { self.effective.min(MAX_WINDOW).max(advertised) } else { advertised }
+    }
+
+    /// Fast recovery has only just ended (decision D-19).
+    fn just_recovered(&mut self, ack: &Ack) -> bool {
+        match self.config.after_recovery {
+            Pause::RoundTrip => self.recovered_at.is_some_and(|at| ack.now.since(at) < ack.srtt),
+            Pause::OneAck => self.recovered_at.take().is_some(),
+            Pause::Nothing => false,
+        }
+    }
+
+    /// Algorithm 2 (decisions D-14 and D-17).
     fn extend_window(&mut self, ack: &Ack) {
-        let rwnd = ack.rwnd.as_f64();
-        self.advertised = rwnd;
+        let rwnd = self.rwnd(ack);
+        let rests = match self.config.guard {
+            Guard::Flight => self.flight(ack) > rwnd,
+            Guard::Off => false,
+            Guard::Literal => self.flight(ack) > rwnd || self.cwnd() == self.ssthresh(),
+        };
+        self.advertised = ack.rwnd.as_f64();
         if !self.is_long() {
-            self.effective = rwnd;
-        } else if ack.flight <= ack.rwnd {
+            self.effective = self.advertised;
+        } else if !rests {
             self.effective = rwnd
                 + match self.memory {
                     Memory::NoLoss => self.config.rtt_dev_gain * self.rho * self.window.mss,
@@ -324,8 +426,11 @@ impl CongestionControl for Adalr {
         Bytes((self.effective - self.advertised).max(0.0) as u64)
     }
 
-    fn rto_margin(&self, after_timeout: bool) -> Nanos {
-        if after_timeout || self.config.rto_margin_always { self.config.rto_margin } else { Nanos::ZERO }
+    fn rto_margin(&self, timer: RtoTimer) -> Nanos {
+        let config = &self.config;
+        let applies = (timer.after_timeout || config.rto_margin_always)
+            && (timer.acks_are_delayed || config.rto_margin_any_receiver);
+        if applies { config.rto_margin } else { Nanos::ZERO }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
@@ -337,164 +442,4 @@ impl CongestionControl for Adalr {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{ALONE, ack, close, loss, setup_with};
-    use crate::{Growth, NewReno};
-
-    const MSS: f64 = 1460.0;
-    const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
-
-    fn config() -> AdalrConfig {
-        AdalrConfig::from_options(&Options::defaults(OPTIONS))
-    }
-
-    fn adalr(window: u64, config: AdalrConfig) -> Adalr {
-        Adalr::new(&setup_with(1460, window, 65_535, PER_ACK), config)
-    }
-
-    /// An ACK of a segment with this sample and flight, and 65535 bytes advertised.
-    fn at(rtt_ms: u64, flight: u64) -> Ack {
-        let rtt = Nanos::from_millis(rtt_ms);
-        let (flight, rwnd) = (Bytes(flight), Bytes(65_535));
-        Ack { rtt: Some(rtt), srtt: rtt, flight, rwnd, snd_una: 1460, snd_nxt: 1460 + flight.0, ..ack(1460) }
-    }
-
-    #[test]
-    fn ad_1_rho_quanta_and_window() {
-        for (ms, rho) in [(10, 1.0), (250, 15.0), (500, 30.0), (600, 36.0), (1200, 60.0)] {
-            let mut cc = adalr(2920, config());
-            cc.on_ack(&at(ms, 2920), ALONE);
-            close(cc.rho, rho, 1e-12);
-        }
-        for (rho, slow_start, avoidance, gain) in [
-            (15.0, 1_413.638_921, 2_827.277_843, 5475.0),
-            (30.0, 1_999.187_335, 3_998.374_670, 10_950.0),
-            (36.0, 2190.0, 4380.0, 13_140.0),
-            (60.0, 2_827.277_843, 5_654.555_685, 21_900.0),
-        ] {
-            let mut cc = adalr(2920, config());
-            cc.on_ack(&at((rho / 0.06_f64).round() as u64, 2920), ALONE);
-            close(cc.window.cwnd, 2920.0 + slow_start, 1e-9);
-            close(cc.avoidance_quantum() * MSS, avoidance, 1e-9);
-            close(cc.effective, 65_535.0 + gain, 1e-9);
-            assert_eq!(cc.beyond_window(), Bytes(gain as u64));
-        }
-    }
-
-    #[test]
-    fn ad_2_sub_phases() {
-        for (cwnd, flight, expected) in [
-            (8000.0, 8000.0, Some(1)),
-            (20_000.0, 10_000.0, Some(2)),
-            (20_000.0, 20_000.0, Some(3)),
-            (40_000.0, 20_000.0, Some(4)),
-            (40_000.0, 10_000.0, None),
-            (10_000.0, 17_000.0, None),
-            (50_000.0, 50_000.0, None),
-        ] {
-            assert_eq!(sub_phase(cwnd, flight, 65_536.0, 65_535.0), expected, "{cwnd} {flight}");
-        }
-    }
-
-    #[test]
-    fn ad_3_deflation() {
-        let cc = adalr(8760, config());
-        close(cc.deflated(8760.0, 2920.0), 8760.0, 0.0);
-        close(cc.deflated(8760.0, 10_220.0), 2920.0, 0.0);
-        let partial = |acked| RecoveryAck { acked: Bytes(acked), full: false, inflated: true };
-        assert_eq!(cc.recovery_window(Bytes(8760), partial(2920)), Some(Bytes(8760)));
-        let over_sack = RecoveryAck { inflated: false, ..partial(2920) };
-        assert_eq!(cc.recovery_window(Bytes(8760), over_sack), None);
-        let full = RecoveryAck { full: true, ..partial(10_220) };
-        assert_eq!(cc.recovery_window(Bytes(8760), full), None);
-        let literal = adalr(8760, AdalrConfig { deflation: Deflation::FullAck, ..config() });
-        assert_eq!(literal.recovery_window(Bytes(8760), full), Some(Bytes(2920)));
-        assert_eq!(literal.recovery_window(Bytes(8760), partial(2920)), None);
-        let off = adalr(8760, AdalrConfig { deflation: Deflation::Off, ..config() });
-        assert_eq!(off.recovery_window(Bytes(8760), full), None);
-    }
-
-    #[test]
-    fn avoidance_adds_its_quantum_per_round_trip_or_per_ack_while_the_flight_is_small() {
-        let growth = |config, flight| {
-            let mut cc = adalr(73_000, config);
-            cc.on_ack(&at(600, flight), ALONE);
-            cc.window.cwnd - 73_000.0
-        };
-        close(growth(config(), 30_000), 4380.0 * 1460.0 / 73_000.0, 1e-9);
-        close(growth(AdalrConfig { avoidance_per_ack: true, ..config() }, 30_000), 4380.0, 1e-9);
-        close(growth(config(), 40_000), 1460.0 * 1460.0 / 73_000.0, 1e-9);
-        let mut cc = adalr(73_000, config());
-        cc.on_exit_recovery(SimTime::ZERO);
-        cc.on_ack(&Ack { now: SimTime::from_millis(599), ..at(600, 30_000) }, ALONE);
-        close(cc.window.cwnd - 73_000.0, 29.2, 1e-9);
-        cc.on_ack(&Ack { now: SimTime::from_millis(600), ..at(600, 30_000) }, ALONE);
-        assert!(cc.window.cwnd > 73_100.0, "a round trip has passed");
-    }
-
-    #[test]
-    fn the_floor_of_slow_start_is_an_option() {
-        let growth = |config| {
-            let mut cc = adalr(2920, config);
-            cc.on_ack(&at(250, 2920), ALONE);
-            cc.window.cwnd - 2920.0
-        };
-        close(growth(config()), 1_413.638_921, 1e-9);
-        close(growth(AdalrConfig { floor_one: true, ..config() }), 1460.0, 0.0);
-    }
-
-    #[test]
-    fn a_loss_is_forgotten_after_a_window_without_one_unless_it_is_latched() {
-        for latch in [false, true] {
-            let mut cc = adalr(14_600, AdalrConfig { loss_latch: latch, ..config() });
-            let ack = |una, nxt| Ack { snd_una: una, snd_nxt: nxt, ..at(600, nxt - una) };
-            cc.on_ack(&ack(1, 14_601), ALONE);
-            assert_eq!(cc.beyond_window(), Bytes(13_140));
-            cc.on_enter_recovery(&Loss { snd_nxt: 20_000, ..loss(14_600) }, ALONE);
-            cc.on_recovery_ack(&ack(10_000, 20_000));
-            assert_eq!(cc.beyond_window(), Bytes(1460), "one segment in fast recovery");
-            cc.on_exit_recovery(SimTime::ZERO);
-            cc.on_ack(&ack(20_001, 27_000), ALONE);
-            assert_eq!(cc.beyond_window(), Bytes(0));
-            cc.on_ack(&ack(26_999, 34_000), ALONE);
-            assert_eq!(cc.beyond_window(), Bytes(0));
-            cc.on_ack(&ack(27_000, 34_000), ALONE);
-            assert_eq!(cc.beyond_window(), Bytes(if latch { 0 } else { 13_140 }));
-        }
-    }
-
-    #[test]
-    fn with_more_in_flight_than_advertised_the_window_stays() {
-        let mut cc = adalr(100_000, config());
-        cc.on_ack(&at(600, 65_535), ALONE);
-        assert_eq!(cc.beyond_window(), Bytes(13_140));
-        cc.on_ack(&at(500, 70_000), ALONE);
-        assert_eq!(cc.beyond_window(), Bytes(13_140));
-        cc.on_ack(&at(100, 70_000), ALONE);
-        assert_eq!(cc.beyond_window(), Bytes(0), "a short path is left alone");
-    }
-
-    #[test]
-    fn the_margin_of_the_timer_is_for_timeouts_or_for_all() {
-        let cc = adalr(2920, config());
-        assert_eq!((cc.rto_margin(true), cc.rto_margin(false)), (Nanos::from_millis(200), Nanos::ZERO));
-        let always = adalr(2920, AdalrConfig { rto_margin_always: true, ..config() });
-        assert_eq!(always.rto_margin(false), Nanos::from_millis(200));
-    }
-
-    #[test]
-    fn on_a_short_path_it_is_newreno() {
-        let mut cc = adalr(2920, config());
-        let mut reno = NewReno::new(&setup_with(1460, 2920, 65_535, PER_ACK));
-        let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
-        for one in both {
-            (0..100).for_each(|_| one.on_ack(&at(249, 2920), ALONE));
-            one.on_enter_recovery(&loss(40_000), ALONE);
-            one.on_exit_recovery(SimTime::ZERO);
-            (0..100).for_each(|_| one.on_ack(&at(100, 2920), ALONE));
-            one.on_rto(&loss(30_000), ALONE);
-        }
-        assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
-    }
-}
+mod tests;

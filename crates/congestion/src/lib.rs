@@ -18,6 +18,7 @@ mod lia;
 mod newreno;
 mod newvegas;
 mod olia;
+mod peach;
 mod registry;
 mod reno;
 mod round;
@@ -32,7 +33,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use adalr::{Adalr, AdalrConfig, Deflation};
+pub use adalr::{Adalr, AdalrConfig, Deflation, Guard, Pause};
 pub use balia::Balia;
 pub use bbr::Bbr;
 pub use cubic::{Cubic, CubicConfig, SsthreshFrom};
@@ -43,6 +44,7 @@ pub use lia::Lia;
 pub use newreno::NewReno;
 pub use newvegas::{NewVegas, NewVegasConfig};
 pub use olia::Olia;
+pub use peach::Peach;
 pub use registry::{Algorithm, Registry};
 pub use star::Star;
 pub use vegas::{Vegas, VegasConfig, VegasKind};
@@ -137,8 +139,10 @@ pub struct Wants {
     pub whole_window: bool,
     /// The sender may pass the advertised window by [`CongestionControl::beyond_window`].
     pub beyond_window: bool,
-    /// The retransmission timer is longer by [`CongestionControl::rto_margin`] if the receiver delays ACKs.
+    /// The retransmission timer is longer by [`CongestionControl::rto_margin`].
     pub rto_margin: bool,
+    /// The sender sends dummy segments by [`CongestionControl::take_dummies`] and tells of their answers.
+    pub dummies: bool,
 }
 
 impl Wants {
@@ -146,6 +150,25 @@ impl Wants {
     pub fn anything(self) -> bool {
         self != Self::default()
     }
+}
+
+/// Dummy segments of low priority: as large as a full segment, without data, never sent again. The receiver answers each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dummies {
+    /// One less than full segments fit into the advertised window, evenly over a round trip behind the next segment
+    /// with data.
+    WindowOverRoundTrip,
+    /// So many, one with each ACK.
+    PerAck(u64),
+}
+
+/// A dummy segment was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DummyAnswer {
+    /// When the answer arrived.
+    pub now: SimTime,
+    /// Receive window from `snd_una`, as advertised with the last ACK.
+    pub rwnd: Bytes,
 }
 
 /// A congestion event.
@@ -176,6 +199,15 @@ pub struct RecoveryAck {
     pub full: bool,
     /// The window is inflated by what duplicate ACKs told (RFC 6582); otherwise recovery goes by pipe.
     pub inflated: bool,
+}
+
+/// A retransmission timer that is being set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoTimer {
+    /// It has run out before and is backed off.
+    pub after_timeout: bool,
+    /// The receiver does not acknowledge every segment at once.
+    pub acks_are_delayed: bool,
 }
 
 /// What a controller may know of one path of its connection.
@@ -285,9 +317,18 @@ pub trait CongestionControl: fmt::Debug + Send {
         None
     }
 
-    /// Time added to the retransmission timer, if it [`Wants`] a margin; `after_timeout`: the timer is backed off.
-    fn rto_margin(&self, _after_timeout: bool) -> Nanos {
+    /// Time added to the retransmission timer, if it [`Wants`] a margin.
+    fn rto_margin(&self, _timer: RtoTimer) -> Nanos {
         Nanos::ZERO
+    }
+
+    /// A dummy segment was answered; only if it [`Wants`] dummies.
+    fn on_dummy_answer(&mut self, _answer: &DummyAnswer) {}
+
+    /// Dummies to send from now on, in the place of all that were ordered before; given once. Asked after each call, if
+    /// it [`Wants`] dummies.
+    fn take_dummies(&mut self) -> Option<Dummies> {
+        None
     }
 
     /// Reports what it knows of the path, for recorders: names that carry their unit, as time series have, and

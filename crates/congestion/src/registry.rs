@@ -4,7 +4,7 @@ use units::{Family, Options};
 
 use crate::{
     CongestionControl, Setup, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia, newreno, newvegas,
-    olia, star, vegas, westwood, wvegas,
+    olia, peach, star, vegas, westwood, wvegas,
 };
 
 /// The congestion controls.
@@ -30,6 +30,7 @@ impl Family for Congestion {
         fixed_rate::ROW,
         jersey::ROW,
         newvegas::ROW,
+        peach::ROW,
     ];
 }
 

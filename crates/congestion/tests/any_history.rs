@@ -1,7 +1,8 @@
 //! Every registered controller under every history: the window stays a window.
 
 use congestion::{
-    Ack, Algorithm, CongestionControl, Growth, Loss, PathView, Paths, RateSample, Registry, Setup,
+    Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Growth, Loss, PathView, Paths, RateSample,
+    Registry, Setup,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -62,6 +63,11 @@ enum Event {
     SetSsthresh {
         threshold: u64,
     },
+    /// So many dummies are answered.
+    Answers {
+        count: u64,
+        rwnd: u64,
+    },
 }
 
 /// Sizes from nothing to absurd, most of them sane.
@@ -89,6 +95,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => prop_oneof![size(), Just(u64::MAX)].prop_map(|window| Event::IdleRestart { window }),
         1 => size().prop_map(|window| Event::SetCwnd { window }),
         1 => size().prop_map(|threshold| Event::SetSsthresh { threshold }),
+        1 => (0..100_u64, size()).prop_map(|(count, rwnd)| Event::Answers { count, rwnd }),
     ]
 }
 
@@ -191,6 +198,19 @@ impl History {
         }
     }
 
+    fn take_dummies(&mut self) {
+        let order = self.cc.take_dummies();
+        let wanted = self.cc.wants().dummies && order != Some(Dummies::PerAck(0));
+        assert!(order.is_none() || wanted, "{order:?}");
+    }
+
+    fn answer_dummies(&mut self, count: u64, rwnd: Bytes) {
+        let most = self.cc.cwnd().max(rwnd);
+        let answer = DummyAnswer { now: self.now, rwnd };
+        (0..count).for_each(|_| self.cc.on_dummy_answer(&answer));
+        assert!(self.cc.cwnd() <= most, "answers open no more than is advertised");
+    }
+
     fn apply(&mut self, event: &Event, pause: u64) {
         self.now += Nanos(pause);
         let before = self.cc.cwnd();
@@ -254,6 +274,7 @@ impl History {
                 let without_threshold = now == before && (before == Bytes::MAX || open_loop);
                 assert!(now == wanted || without_threshold, "{now:?}, not {wanted:?}");
             }
+            Event::Answers { count, rwnd } => self.answer_dummies(count, Bytes(rwnd)),
         }
         self.views = views;
         assert!(self.cc.cwnd() >= Bytes(self.mss), "at least one segment");
@@ -304,6 +325,7 @@ proptest! {
             History { cc, now: SimTime::ZERO, srtt: Nanos::ZERO, una: 0, nxt: 0, lost: 0, mss: setup.mss.0, views };
         for (event, pause) in &events {
             history.apply(event, *pause);
+            history.take_dummies();
             // An infinite or undefined real would show in the state.
             let state = format!("{:?}", history.cc);
             prop_assert!(!state.contains("NaN") && !state.contains("cwnd: inf"), "{} {state}", row.name);
@@ -349,6 +371,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
         "fixed-rate",
         "jersey",
         "newvegas",
+        "peach",
     ] {
         assert!(registry.get(name).is_some(), "{name}");
     }

@@ -61,7 +61,7 @@ impl Packets {
             size: u32::try_from(segment.wire_size.0).unwrap_or(u32::MAX),
             flow: label.hash,
             ect: segment.ecn != Ecn::NotEct,
-            low_priority: false,
+            low_priority: segment.is_low_priority(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! May: format what it is shown. May not: influence it, or keep anything but text.
 
 use apps::ConnectionId;
-use transport::segment::{Dss, Flags, MptcpOption, Segment, SubflowId};
+use transport::segment::{Dss, MptcpOption, Segment, SubflowId};
 use transport::{SenderState, SubflowGauges};
 use units::SimTime;
 
@@ -212,7 +212,7 @@ fn start(cells: &mut Cells, now: SimTime, what: What, place: &str) {
 }
 
 fn describe(cells: &mut Cells, segment: &Segment) {
-    cells[4] = flags(segment.flags, segment.retransmission);
+    cells[4] = flags(segment);
     let (option, dss) = option(&segment.mptcp);
     option.clone_into(&mut cells[5]);
     cells[6] = format!("{}:{}", segment.seq, segment.end());
@@ -235,8 +235,9 @@ fn gauge(cells: &mut Cells, gauges: Option<SubflowGauges>) {
     }
 }
 
-/// The letters of the flags, with a star for a retransmission.
-fn flags(flags: Flags, retransmission: bool) -> String {
+/// The letters of the flags, with a star for a retransmission and a D for a dummy and its answer.
+fn flags(segment: &Segment) -> String {
+    let flags = segment.flags;
     let letters = [
         (flags.syn, 'S'),
         (flags.fin, 'F'),
@@ -244,7 +245,8 @@ fn flags(flags: Flags, retransmission: bool) -> String {
         (flags.ack, 'A'),
         (flags.ece, 'E'),
         (flags.cwr, 'W'),
-        (retransmission, '*'),
+        (segment.retransmission, '*'),
+        (segment.is_low_priority(), 'D'),
     ];
     letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect()
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use network::record::RunRecord;
 use network::{Observe, World};
 use scenario::{Document, Registries};
+use units::Nanos;
 
 /// One bulk upload over one path; keys of its transport, and of both directions of the path, in TOML.
 fn upload(transport: &str, path: &str, up: &str, duration: &str) -> RunRecord {
@@ -79,16 +80,20 @@ fn download(transport: &str, size: &str, loss: &str, delayed_ack: bool) -> RunRe
     record
 }
 
-/// The paper has 470.1 s over 360.6 s with delayed ACKs and 463.5 s over 333.4 s without. With its gain of 0.25 taken
-/// literally the margins are smaller: 53 segments per round trip instead of 44, and delayed ACKs cost a part of that.
+/// The paper has 470.1 s over 360.6 s (1.30) with delayed ACKs and 463.5 s over 333.4 s (1.39) without. With its gain of 0.25
+/// taken literally the margins are smaller: 53 segments per round trip instead of 44, and delayed ACKs cost a part of that.
+/// With a gain of 0.4, which it does not name, they are those of the paper.
 #[test]
 fn adalr_is_faster_than_its_base_on_a_clean_satellite_path() {
     const SACK: &str = "sack = true, recovery = \"sack\"";
     const NEWRENO: &str = "sack = false, recovery = \"newreno\"";
     for recovery in [SACK, NEWRENO] {
-        for (delayed_ack, margin) in [(true, 1.17..1.21), (false, 1.23..1.26)] {
-            let [base, adalr] = ["newreno", "adalr"].map(|name| {
-                let transport = format!("{recovery}, congestion = \"{name}\"");
+        for (delayed_ack, margin, with_0_4) in
+            [(true, 1.17..1.21, 1.29..1.33), (false, 1.23..1.26, 1.36..1.40)]
+        {
+            let wide = "{ kind = \"adalr\", rtt_dev_gain = 0.4 }";
+            let [base, adalr, wider] = ["\"newreno\"", "\"adalr\"", wide].map(|control| {
+                let transport = format!("{recovery}, congestion = {control}");
                 let record = download(&transport, "50MB", "", delayed_ack);
                 let flow = &record.flows[0];
                 assert_eq!((flow.subflows[0].segments_retransmitted, flow.subflows[0].overflow.0), (0, 0));
@@ -97,6 +102,7 @@ fn adalr_is_faster_than_its_base_on_a_clean_satellite_path() {
             // A window of 44 segments per round trip of 0.563 s, and the way there.
             assert!((438.0..452.0).contains(&base), "{base}");
             assert!(margin.contains(&(base / adalr)), "{recovery} {delayed_ack}: {base} {adalr}");
+            assert!(with_0_4.contains(&(base / wider)), "{recovery} {delayed_ack}: {base} {wider}");
         }
     }
 }
@@ -149,4 +155,58 @@ fn hybla_on_a_satellite_path_keeps_up_with_newreno_on_a_short_one() {
         (share("hybla", "300ms"), share("newreno", "12.5ms"), share("newreno", "300ms"));
     assert!(hybla > 0.8 * short, "{hybla} {short}");
     assert!(long < 0.2 * short, "{long} {short}");
+}
+
+/// A satellite path whose queues have two bands.
+const BANDS: &str =
+    "rate = \"4Mbit/s\", delay = \"280ms\", queue = { kind = \"priority\", limit = \"100p\" }";
+
+/// Measured: 0.71 of the rate against 0.17.
+#[test]
+fn peach_with_two_bands_beats_newreno_under_random_loss() {
+    let loss = "loss = { kind = \"packet\", probability = 0.002 }";
+    let [peach, newreno] = ["peach", "newreno"].map(|name| {
+        let transport = format!(
+            "kind = \"tcp\", profile = \"rfc\", congestion = \"{name}\", receive_buffer = \"256KiB\""
+        );
+        share(&upload(&transport, BANDS, loss, "300s"), 0, 4.0)
+    });
+    assert!(peach > 3.0 * newreno, "{peach} {newreno}");
+}
+
+/// A constant stream of 90 % of the rate, and beside it files that start suddenly, each over a connection of its own.
+fn beside_a_stream(queue: &str, files: u32) -> RunRecord {
+    let files = (0..files).map(|n| {
+        format!(
+            "[[flow]]\nname = \"file{n}\"\nfrom = \"terminal\"\nto = \"server\"\nstart = \"{}s\"\n\
+             app = {{ kind = \"bulk\", size = \"30kB\" }}\n\
+             transport = {{ kind = \"tcp\", profile = \"rfc\", congestion = \"peach\", receive_buffer = \"256KiB\" }}\n",
+            2 * n
+        )
+    });
+    let text = format!(
+        "name = \"beside\"\nduration = \"60s\"\n[[path]]\nname = \"beam\"\n\
+         both = {{ rate = \"4Mbit/s\", delay = \"280ms\", queue = {{ kind = \"{queue}\", limit = \"20p\" }} }}\n\
+         [[flow]]\nname = \"stream\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = {{ kind = \"udp\" }}\n\
+         app = {{ kind = \"onoff\", rate = \"3.6Mbit/s\", packet = \"1472B\", on = \"100s\", off = \"10ms\" }}\n{}",
+        files.collect::<String>()
+    );
+    run(&text, 1)
+}
+
+/// Where dummies are pushed out a full link loses nothing but them, and who sends beside them waits for little more than the
+/// dummy on the transmitter; where they are not, they cost others 8 % of what they send.
+#[test]
+fn dummies_harm_nobody_where_queues_have_two_bands() {
+    let longest = |record: &RunRecord| record.flows[0].delay.quantile(1.0).expect("packets arrived");
+    let alone = beside_a_stream("priority", 0);
+    let banded = beside_a_stream("priority", 20);
+    assert!(banded.links[0].drops_queue > 1000, "{:?}", banded.links[0]);
+    assert_eq!(banded.flows[0].delivered, alone.flows[0].delivered);
+    assert!(longest(&banded) < longest(&alone) + Nanos::from_millis(12), "{:?}", longest(&banded));
+    assert!(
+        banded.flows[1..].iter().all(|file| file.completed && file.subflows[0].segments_retransmitted == 0)
+    );
+    let plain = beside_a_stream("droptail", 20);
+    assert!(plain.flows[0].delivered.as_f64() < 0.95 * alone.flows[0].delivered.as_f64());
 }

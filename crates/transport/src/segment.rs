@@ -220,7 +220,7 @@ impl ResetReason {
     }
 }
 
-/// What a segment carries for a transport over space links; never beside an MPTCP option.
+/// What a segment carries for a transport over space links; SCPS-TP and STP never stand beside an MPTCP option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signal {
     /// Nothing.
@@ -242,6 +242,13 @@ pub enum Signal {
     },
     /// STP USTAT: the block has just been found missing.
     Ustat,
+    /// TCP-Peach: as large as a segment with so many bytes, without data; acknowledges nothing. Of low priority.
+    Dummy {
+        /// Bytes of no meaning.
+        len: u32,
+    },
+    /// The answer to one dummy; acknowledges nothing. Of low priority.
+    DummyAnswer,
 }
 
 /// One segment of one subflow.
@@ -283,6 +290,11 @@ impl Segment {
         }
         self.ecn = Ecn::Ce;
         true
+    }
+
+    /// Routers with two bands drop it first.
+    pub fn is_low_priority(&self) -> bool {
+        matches!(self.signal, Signal::Dummy { .. } | Signal::DummyAnswer)
     }
 
     /// Sequence numbers that it occupies: payload, SYN and FIN.

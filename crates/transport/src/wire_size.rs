@@ -74,7 +74,8 @@ pub(crate) fn wire_size(segment: &Segment, tcp: &TcpConfig, mptcp: Option<&Mptcp
         options += mptcp_size(&segment.mptcp, mptcp);
     }
     debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
-    tcp.header + tcp.overhead + Bytes(options + u64::from(segment.len))
+    let dummy = if let Signal::Dummy { len } = segment.signal { len } else { 0 };
+    tcp.header + tcp.overhead + Bytes(options + u64::from(segment.len) + u64::from(dummy))
 }
 
 /// Bytes of what a transport over space links says, padded. `blocks` are those of a STAT or USTAT.
@@ -82,7 +83,8 @@ fn signal_size(signal: &Signal, blocks: u64) -> u64 {
     // Packet numbers and poll numbers of STP have 24 bits and stand in words.
     const WORD: u64 = 4;
     match signal {
-        Signal::None => 0,
+        // Dummies and their answers are told by a reserved bit of the header.
+        Signal::None | Signal::Dummy { .. } | Signal::DummyAnswer => 0,
         Signal::ScpsCapable => 4,
         // Kind, length, two numbers of 16 bits, the bit vector.
         Signal::Snack(snack) => padded(6 + u64::from(snack.bits).div_ceil(8)),

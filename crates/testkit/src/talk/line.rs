@@ -182,6 +182,8 @@ fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
             "scps" => p.signal = Some(Space::ScpsCapable),
             "ustat" => p.signal = Some(Space::Ustat),
             "bare" => p.signal = Some(Space::None),
+            "dummy" => p.signal = Some(Space::Dummy { len: mss as u32 }),
+            "answer" => p.signal = Some(Space::DummyAnswer),
             "snack" => p.signal = words.next().map(|option| Space::Snack(snack(option))),
             "capable" => p.mp.capable = true,
             "join" => p.mp.join = true,

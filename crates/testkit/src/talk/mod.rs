@@ -11,7 +11,8 @@
 //!   200  < . ack 1 sack s1..s3
 //!   200  = cwnd 14600 pipe 11680
 //! ```
-//! `snack 0+2/1001`, `scps`, `poll 1`, `stat 1 sack ..` and `ustat sack ..` are those of SCPS-TP and STP, `bare` none.
+//! `snack 0+2/1001`, `scps`, `poll 1`, `stat 1 sack ..` and `ustat sack ..` are those of SCPS-TP and STP, `dummy` and
+//! `answer` those of TCP-Peach, `bare` none.
 //! `s4` is where the fifth full segment begins, `s4+10` ten bytes on. The peer's sequence number, acknowledgement
 //! and window stay what they were unless a line changes them. Every segment that leaves must be announced by a
 //! line at the very nanosecond; `skip` drops what has left until then. `[1]` before the flags: subflow 1.

@@ -62,7 +62,7 @@ impl MptcpConnection {
         let written = subflow.endpoint.poll_transmit(now, &offer, segment);
         self.touch(i);
         written?;
-        if segment.sequence_len() == 0 {
+        if segment.sequence_len() == 0 && !segment.is_low_priority() {
             // A bare acknowledgement is the last thing that an endpoint has to say.
             self.busy &= !(1 << i);
         }

@@ -76,6 +76,8 @@ pub struct Endpoint {
     receive_rtt: Option<Nanos>,
     /// The peer's SYN has shown the capabilities of SCPS-TP, and this end has them too.
     scps: bool,
+    /// Dummies of the peer that have not been answered.
+    unanswered_dummies: u32,
 }
 
 /// STP needs no negotiation; SCPS-TP starts to report when both ends have shown that they can.
@@ -113,6 +115,7 @@ impl Endpoint {
             established_at: None,
             receive_rtt: None,
             scps: false,
+            unanswered_dummies: 0,
         }
     }
 
@@ -187,6 +190,17 @@ impl Endpoint {
             }
             State::Established => {}
             State::Idle | State::SynSent | State::SynReceived => return input,
+        }
+        match segment.signal {
+            Signal::Dummy { .. } => {
+                self.unanswered_dummies += 1;
+                return input;
+            }
+            Signal::DummyAnswer => {
+                self.sender.on_dummy_answer(now);
+                return input;
+            }
+            _ => {}
         }
         self.receiver.note_timestamp(segment);
         if segment.flags.ack {
@@ -308,7 +322,21 @@ impl Endpoint {
             self.bare_ack(now, self.sender.nxt(), offer, segment);
             return Some(());
         }
-        None
+        let signal = self.dummy_or_answer(offer)?;
+        self.header(now, self.sender.nxt(), segment);
+        segment.flags = Flags { ack: true, ..Flags::default() };
+        segment.signal = signal;
+        Some(())
+    }
+
+    /// What goes last.
+    fn dummy_or_answer(&mut self, offer: &Offer) -> Option<Signal> {
+        if self.unanswered_dummies > 0 {
+            self.unanswered_dummies -= 1;
+            return Some(Signal::DummyAnswer);
+        }
+        let dummy = offer.may_send && self.sender.take_dummy();
+        dummy.then(|| Signal::Dummy { len: self.sender.mss() as u32 })
     }
 
     fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, segment: &mut Segment) {

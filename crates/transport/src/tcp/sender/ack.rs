@@ -17,6 +17,9 @@ impl Sender {
         }
         self.look_for_shortage(now);
         self.marked = segment.flags.ece;
+        if segment.len == 0 || segment.ack > self.una {
+            self.clock_dummies();
+        }
         self.timers.outage_is_over();
         match self.loss_kind() {
             RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Rack => {}

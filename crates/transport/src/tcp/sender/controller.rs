@@ -1,7 +1,7 @@
 //! The congestion control of a sender, with its answers kept at hand: they are asked for several times per segment
 //! and change only when the controller is told something.
 
-use congestion::{Ack, CongestionControl, Loss, Paths, RecoveryAck, Wants};
+use congestion::{Ack, CongestionControl, Dummies, DummyAnswer, Loss, Paths, RecoveryAck, RtoTimer, Wants};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::config::LossMeans;
@@ -17,6 +17,8 @@ pub(super) struct Controller {
     special: bool,
     pacing_rate: Option<BitsPerSecond>,
     beyond_window: u64,
+    /// Ordered, and not taken yet.
+    dummies: Option<Dummies>,
     /// Losses mean congestion: it hears of them.
     hears_losses: bool,
 }
@@ -26,7 +28,17 @@ impl Controller {
         let (cwnd, ssthresh, wants) = (inner.cwnd().0, inner.ssthresh().0, inner.wants());
         let (special, pacing_rate) = (wants.anything(), inner.pacing_rate().filter(|_| wants.pacing));
         let hears_losses = loss_means == LossMeans::Congestion;
-        Self { inner, cwnd, ssthresh, wants, special, pacing_rate, beyond_window: 0, hears_losses }
+        Self {
+            inner,
+            cwnd,
+            ssthresh,
+            wants,
+            special,
+            pacing_rate,
+            beyond_window: 0,
+            dummies: None,
+            hears_losses,
+        }
     }
 
     pub(super) fn losses_mean(&mut self, what: LossMeans) {
@@ -83,6 +95,9 @@ impl Controller {
         if self.special {
             self.pacing_rate = self.inner.pacing_rate().filter(|_| self.wants.pacing);
             self.beyond_window = if self.wants.beyond_window { self.inner.beyond_window().0 } else { 0 };
+            if self.wants.dummies {
+                self.dummies = self.inner.take_dummies().or(self.dummies);
+            }
         }
     }
 
@@ -101,13 +116,21 @@ impl Controller {
         self.inner.recovery_window(Bytes(window), ack).map(|window| window.0)
     }
 
-    pub(super) fn rto_margin(&self, after_timeout: bool) -> Nanos {
-        if self.wants.rto_margin { self.inner.rto_margin(after_timeout) } else { Nanos::ZERO }
+    pub(super) fn rto_margin(&self, timer: RtoTimer) -> Nanos {
+        if self.wants.rto_margin { self.inner.rto_margin(timer) } else { Nanos::ZERO }
     }
 
     /// Any ACK that delivers something, for a controller that owns the whole window.
     pub(super) fn on_any_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         self.tell(|c| c.on_ack(ack, paths));
+    }
+
+    pub(super) fn take_dummies(&mut self) -> Option<Dummies> {
+        self.dummies.take()
+    }
+
+    pub(super) fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
+        self.tell(|c| c.on_dummy_answer(answer));
     }
 
     pub(super) fn on_dup_ack(&mut self, now: SimTime) {

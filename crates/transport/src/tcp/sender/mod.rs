@@ -3,7 +3,7 @@
 //! - `mod.rs`: the state and the read-only views of it;
 //! - `ack.rs`: an ACK arrives; `recovery.rs`: a loss episode begins, goes on, ends;
 //! - `controller.rs`: the congestion control at hand;
-//! - `snack.rs`: SCPS-TP, the peer names holes; `stp.rs`: STP, the sender polls;
+//! - `dummies.rs`: TCP-Peach probes; `snack.rs`: SCPS-TP, the peer names holes; `stp.rs`: STP, the sender polls;
 //! - `queue.rs`: what is given and not sent; `transmit.rs`: the next segment; `pacing.rs`: no sooner than the pacer
 //!   allows; `timers.rs`: RTO, persist, RACK and tail-loss probe.
 //!
@@ -11,6 +11,7 @@
 
 mod ack;
 mod controller;
+mod dummies;
 mod pacing;
 mod queue;
 mod recovery;
@@ -172,6 +173,8 @@ pub struct Sender {
     held_until: SimTime,
     /// For a pacer that allows bursts.
     bucket_empty_until: SimTime,
+    /// Only for a controller that sends dummies.
+    dummies: Option<Box<dummies::Queue>>,
     /// Only for a controller that asks for samples.
     delivery_rate: Option<Box<DeliveryRate>>,
     usage: WindowUsage,
@@ -197,6 +200,7 @@ impl Sender {
     ) -> Self {
         let congestion = Controller::new(congestion, config.loss_means);
         let delivery_rate = congestion.wants().rate_samples.then(Box::default);
+        let dummies = congestion.wants().dummies.then(Box::default);
         Self {
             rtt: RttEstimator::new(config.rto),
             mss: mss.0,
@@ -232,6 +236,7 @@ impl Sender {
             last_sent_at: SimTime::NEVER,
             held_until: SimTime::NEVER,
             bucket_empty_until: SimTime::ZERO,
+            dummies,
             delivery_rate,
             usage: WindowUsage::default(),
             stats: SenderStats::default(),
@@ -453,6 +458,9 @@ impl Sender {
 
     /// What the controller knows of the path, see [`CongestionControl::gauges`].
     pub fn congestion_gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(queue) = &self.dummies {
+            report("dummies_sent", queue.sent() as f64);
+        }
         self.congestion.gauges(paths, report);
     }
 

@@ -1,6 +1,6 @@
 //! The sender's timers: retransmission, persist, RACK reordering, tail-loss probe.
 
-use congestion::Paths;
+use congestion::{Paths, RtoTimer};
 use units::{Nanos, SimTime};
 
 use super::super::rack::probe_timeout;
@@ -125,12 +125,15 @@ impl Sender {
     /// The next deadline, `NEVER` if none.
     pub fn next_deadline(&self) -> SimTime {
         let t = &self.timers;
-        t.retransmit.min(t.persist).min(t.reordering).min(t.probe_at).min(t.poll).min(self.held_until)
+        let dummy = self.dummies.as_deref().map_or(SimTime::NEVER, |queue| queue.next_at());
+        let sending = self.held_until.min(dummy);
+        t.retransmit.min(t.persist).min(t.reordering).min(t.probe_at).min(t.poll).min(sending)
     }
 
     /// Acts on the deadlines that are due at `now`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
         self.is_held(now);
+        self.release_dummies(now);
         if let Some(rate) = &mut self.delivery_rate {
             rate.room_may_appear(now);
         }
@@ -164,7 +167,8 @@ impl Sender {
     /// that acknowledges a few times per round trip holds back. Both ends of a connection have the same configuration.
     fn retransmission_timeout_after(&self, backoff: u32) -> Nanos {
         let (rto, ack) = (self.rtt.rto(backoff), self.config.ack);
-        let rto = if ack.every > 1 { rto + self.congestion.rto_margin(backoff > 0) } else { rto };
+        let timer = RtoTimer { after_timeout: backoff > 0, acks_are_delayed: ack.every > 1 };
+        let rto = rto + self.congestion.rto_margin(timer);
         match u64::from(ack.per_round_trip) {
             0 => rto,
             times => rto + self.rtt.srtt().unwrap_or(Nanos::ZERO) / times,

@@ -149,6 +149,7 @@ impl Sender {
         self.note_window_usage();
         self.start_timers_after_send(now, true);
         self.hold_after(now, u64::from(len));
+        self.data_has_left(now);
         Transmission { seq: sent.seq, len, dsn, fin, retransmission: false }
     }
 
@@ -186,6 +187,7 @@ impl Sender {
         }
         self.restart_timer_after_resend(now, segment.seq);
         self.hold_after(now, u64::from(len));
+        self.data_has_left(now);
         Transmission { seq: segment.seq, len, dsn: segment.dsn, fin: segment.fin, retransmission: true }
     }
 

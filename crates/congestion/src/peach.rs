@@ -1,0 +1,241 @@
+//! TCP-Peach: dummy segments of low priority probe for spare capacity; their answers open the window.
+//!
+//! Source: Akyildiz, Morabito and Palazzo, "TCP-Peach: A New Congestion Control Scheme for Satellite IP Networks",
+//! IEEE/ACM Transactions on Networking 9(3), 2001, as secondary sources give it. Units: bytes, windows as reals.
+//! Sudden Start, in the place of slow start: one segment, then one dummy less than the advertised window holds, evenly over
+//! a round trip; each answer adds a segment, up to that window. Rapid Recovery, in the place of fast recovery: with `cwnd0`
+//! segments at the loss the window is halved and `cwnd0` dummies leave, one with each ACK; the first `cwnd0 / 2` answers are
+//! ignored, each one after them adds a segment. Timeout: Sudden Start. Avoidance is that of NewReno.
+//! Deviation: the answers that count are no more than the segments by which the window was reduced, so that with a
+//! window of two or three segments, too, recovery restores it and no more.
+//! Deviation: a congestion mark halves and sends no dummies.
+//! Deviation: after an idle time the window is capped as RFC 5681 has it.
+
+use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
+
+use crate::reno::{MAX_WINDOW, Window, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Loss, Paths, Setup, Wants};
+
+const OPTIONS: &[OptionSpec] = &[];
+
+pub(crate) const ROW: Algorithm = Algorithm {
+    name: "peach",
+    summary: "TCP-Peach: dummy segments of low priority find spare capacity, at the start and after losses",
+    source: "Akyildiz, Morabito and Palazzo, IEEE/ACM ToN 9(3), 2001 (secondary sources)",
+    notes: "fidelity is not claimed; needs queues of the discipline `priority`",
+    options: OPTIONS,
+    build: |setup: &Setup, _: &Options| Box::new(Peach::new(setup)),
+};
+
+/// Where Sudden Start has got to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SuddenStart {
+    /// Its segment is out.
+    Sent,
+    /// Acknowledged up to here: what follows was sent into the window that answers have opened.
+    Answered(u64),
+    Over,
+}
+
+/// TCP-Peach on one path.
+#[derive(Clone, Debug)]
+pub struct Peach {
+    window: Window,
+    sudden: SuddenStart,
+    /// Answers that are still to be ignored; the source calls it wdsn.
+    ignored: u64,
+    order: Option<Dummies>,
+}
+
+impl Peach {
+    /// For a path that was just set up.
+    pub fn new(setup: &Setup) -> Self {
+        Self { window: Window::new(setup), sudden: SuddenStart::Over, ignored: 0, order: None }
+    }
+
+    fn start_suddenly(&mut self) {
+        self.window.set(Bytes::ZERO);
+        self.sudden = SuddenStart::Sent;
+        self.ignored = 0;
+        self.order = Some(Dummies::WindowOverRoundTrip);
+    }
+
+    /// Sudden Start is over when what its answers let out begins to be acknowledged.
+    fn follow_start(&mut self, ack: &Ack) {
+        match self.sudden {
+            SuddenStart::Sent => self.sudden = SuddenStart::Answered(ack.snd_una),
+            SuddenStart::Answered(una) if ack.snd_una > una => {
+                self.sudden = SuddenStart::Over;
+                self.window.ssthresh = self.window.cwnd;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whole segments in `bytes`.
+    fn segments(&self, bytes: f64) -> u64 {
+        (bytes / self.window.mss) as u64
+    }
+}
+
+impl CongestionControl for Peach {
+    fn wants(&self) -> Wants {
+        Wants { dummies: true, ..Wants::default() }
+    }
+
+    fn on_established(&mut self, _now: SimTime, _srtt: Option<Nanos>) {
+        self.start_suddenly();
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        if ack.acked > Bytes::ZERO {
+            self.follow_start(ack);
+        }
+        if may_grow(ack) {
+            self.window.avoid(ack.acked);
+        }
+    }
+
+    fn on_enter_recovery(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+        let before = self.window.cwnd;
+        self.window.reduce_to(before / 2.0);
+        self.sudden = SuddenStart::Over;
+        let dummies = self.segments(before);
+        self.ignored = dummies.saturating_sub(self.segments((before - self.window.cwnd).max(0.0)));
+        self.order = Some(Dummies::PerAck(dummies));
+    }
+
+    fn on_ecn(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+        self.window.reduce_to(self.window.cwnd / 2.0);
+    }
+
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        self.window.time_out(loss, self.window.cwnd / 2.0);
+        self.start_suddenly();
+    }
+
+    fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
+        if self.ignored > 0 {
+            self.ignored -= 1;
+            return;
+        }
+        let opened = self.window.cwnd + self.window.mss;
+        if opened <= answer.rwnd.as_f64().min(MAX_WINDOW) {
+            self.window.cwnd = opened;
+        }
+    }
+
+    fn take_dummies(&mut self) -> Option<Dummies> {
+        self.order.take()
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ignored_dummies", self.ignored as f64);
+    }
+
+    crate::reno::window_methods!();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{ALONE, ack, loss, setup_with};
+    use crate::{Growth, NewReno};
+
+    const MSS: u64 = 1460;
+    const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
+
+    /// In avoidance with so many segments.
+    fn peach(segments: u64) -> Peach {
+        Peach::new(&setup_with(MSS, segments * MSS, segments * MSS, PER_ACK))
+    }
+
+    fn answer(cc: &mut Peach, times: u64, rwnd_segments: u64) {
+        let answer = DummyAnswer { now: SimTime::ZERO, rwnd: Bytes(rwnd_segments * MSS) };
+        (0..times).for_each(|_| cc.on_dummy_answer(&answer));
+    }
+
+    /// Vector TP-1, Rapid Recovery.
+    #[test]
+    fn tp_1_answers_restore_the_window_after_a_link_loss() {
+        for (answers, segments) in [(32, 32), (20, 20), (16, 16), (0, 16)] {
+            let mut cc = peach(32);
+            cc.on_enter_recovery(&loss(32 * MSS), ALONE);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(16 * MSS), Bytes(16 * MSS)));
+            assert_eq!(cc.take_dummies(), Some(Dummies::PerAck(32)));
+            assert_eq!(cc.take_dummies(), None, "taken once");
+            answer(&mut cc, answers, 1000);
+            assert_eq!(cc.cwnd(), Bytes(segments * MSS), "{answers} answers");
+        }
+    }
+
+    /// Vector TP-1, Sudden Start with an advertised window of 64 segments (its spacing is the sender's business).
+    #[test]
+    fn tp_1_sudden_start_opens_to_the_advertised_window() {
+        let mut cc = Peach::new(&setup_with(MSS, 10 * MSS, u64::MAX, PER_ACK));
+        cc.on_established(SimTime::ZERO, Some(Nanos::from_millis(600)));
+        assert_eq!((cc.cwnd(), cc.in_slow_start()), (Bytes(MSS), true));
+        assert_eq!(cc.take_dummies(), Some(Dummies::WindowOverRoundTrip));
+        answer(&mut cc, 63, 64);
+        assert_eq!(cc.cwnd(), Bytes(64 * MSS));
+        answer(&mut cc, 1, 64);
+        assert_eq!(cc.cwnd(), Bytes(64 * MSS), "never beyond");
+        let at = |una| Ack { snd_una: una, cwnd_limited: false, ..ack(MSS) };
+        cc.on_ack(&at(MSS), ALONE);
+        assert!(cc.in_slow_start());
+        cc.on_ack(&at(2 * MSS), ALONE);
+        assert_eq!((cc.in_slow_start(), cc.ssthresh()), (false, Bytes(64 * MSS)));
+    }
+
+    #[test]
+    fn a_timeout_starts_suddenly() {
+        let mut cc = peach(32);
+        cc.on_enter_recovery(&loss(32 * MSS), ALONE);
+        cc.take_dummies();
+        cc.on_rto(&Loss { first_timeout: false, ..loss(32 * MSS) }, ALONE);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(16 * MSS)));
+        assert_eq!(cc.take_dummies(), Some(Dummies::WindowOverRoundTrip));
+        answer(&mut cc, 5, 64);
+        assert_eq!(cc.cwnd(), Bytes(6 * MSS), "none is ignored");
+    }
+
+    #[test]
+    fn a_mark_means_congestion() {
+        let mut cc = peach(32);
+        cc.on_ecn(&Loss { marked: true, ..loss(32 * MSS) }, ALONE);
+        assert_eq!((cc.cwnd(), cc.take_dummies()), (Bytes(16 * MSS), None));
+    }
+
+    proptest! {
+        /// However many of the dummies of an episode are answered, recovery gives back at most what the loss took.
+        #[test]
+        fn recovery_never_gives_more_than_the_loss_took(segments in 1..200_u64, extra in 0..MSS, share in 0.0..=1.0_f64) {
+            let window = segments * MSS + extra;
+            let mut cc = Peach::new(&setup_with(MSS, window, window, PER_ACK));
+            cc.on_enter_recovery(&loss(window), ALONE);
+            let reduced = cc.cwnd();
+            let Some(Dummies::PerAck(dummies)) = cc.take_dummies() else { panic!("dummies follow a loss") };
+            answer(&mut cc, (dummies as f64 * share) as u64, 1000);
+            prop_assert!(cc.cwnd() >= reduced);
+            prop_assert!(cc.cwnd() <= Bytes(window.max(2 * MSS)), "{} of {window}", cc.cwnd());
+        }
+
+        /// Without an answer it is NewReno in avoidance and at losses.
+        #[test]
+        fn without_answers_it_is_newreno(losses in proptest::collection::vec(1..120_u32, 0..12)) {
+            let setup = setup_with(MSS, 20 * MSS, 20 * MSS, PER_ACK);
+            let (mut cc, mut reno) = (Peach::new(&setup), NewReno::new(&setup));
+            let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
+            for one in both {
+                for &acks in &losses {
+                    (0..acks).for_each(|_| one.on_ack(&ack(MSS), ALONE));
+                    one.on_enter_recovery(&loss(one.cwnd().0), ALONE);
+                }
+            }
+            // NewReno halves whole bytes of flight.
+            prop_assert!(cc.cwnd().0.abs_diff(reno.cwnd().0) <= 12, "{} {}", cc.cwnd(), reno.cwnd());
+        }
+    }
+}
