@@ -154,7 +154,7 @@ proptest! {
         (download, seed) in any::<(bool, u64)>(),
     ) {
         let timestamps = config.timestamps && recovery != RecoveryKind::Stp;
-        let config = TcpConfig { recovery, sack: false, prr: false, timestamps, ..config };
+        let config = suited(TcpConfig { recovery, sack: false, prr: false, timestamps, ..config }, control);
         let (client, server) = setups::tcp_pair(&config, control);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
         delivers(duo, download, config.mss.0, total)?;
@@ -420,4 +420,27 @@ fn the_subflow_that_the_scheduler_waits_for_is_asked_for_its_window() {
             .with_acts(acts.clone());
         assert!(duo.run(SimTime::from_secs(60)), "{scheduler}: delivered {}", duo.server.delivered());
     }
+}
+
+/// Found by another seed: the timeout of a server followed from a handshake of 79 s, because the answer to its repeated
+/// SYN/ACK echoed the first one.
+#[test]
+fn a_long_handshake_does_not_stretch_the_timeout() {
+    let mut config = TcpConfig { timestamps: true, sack: false, prr: false, ..setups::tcp() };
+    config.recovery = RecoveryKind::Snack { peer_capable: true };
+    config.ack.per_round_trip = 1;
+    (config.receive_buffer, config.receive_buffer_max) = (Bytes(5841), Bytes(5841));
+    (config.retries, config.syn_retries, config.rto.max) = (60, 60, Nanos::from_secs(8));
+    let cut = Fault::Cut { wire: 0, from: SimTime::from_millis(57), until: SimTime::from_secs(20) };
+    let faults = vec![cut, Fault::Drop { wire: 0, way: Way::Down, n: 20 }];
+    let wire = Wire { delay: Nanos::from_millis(56), rate: Some(units::BitsPerSecond(1_000_000)) };
+    let (client, server) = setups::tcp_pair(&config, "lia");
+    let mut duo = Duo::new(client, server, vec![wire], Bytes(52_561)).with_faults(faults, 1).download();
+    assert!(duo.run(LONG));
+    assert!(
+        duo.server.gauges(0).is_some_and(|gauges| gauges.rto < Nanos::from_secs(2)),
+        "{:?}",
+        duo.server.gauges(0)
+    );
+    assert!(duo.delivered_at < SimTime::from_secs(40), "{}", duo.delivered_at);
 }

@@ -428,3 +428,26 @@ fn slow_start_counts_at_most_l_segments_per_ack() {
         ));
     }
 }
+
+/// RFC 7323 section 4.3: what answers a repeated SYN or SYN/ACK echoes that one; otherwise the round trip would be
+/// as long as the handshake took.
+#[test]
+fn the_answer_to_a_repeated_handshake_echoes_the_last_one() {
+    let config = TcpConfig { timestamps: true, ..rfc() };
+    setups::talk(&config, "newreno").play(
+        "0    open
+         0    > S 0..1 ts 0/-
+         100  < S. 0..1 ack 1 ts 50/0
+         100  > . ack 1 ts 100/50
+         1100 < S. 0..1 ack 1 ts 1050/0
+         1100 > . ack 1 ts 1100/1050",
+    );
+    server(&config).play(
+        "0    < S 0..1 ts 0/-
+         0    > S. 0..1 ack 1 ts 0/0
+         500  < S 0..1 ts 450/-
+         500  > S. 0..1 ack 1 ts 500/450
+         700  < . ack 1 ts 650/500
+         700  = srtt 200",
+    );
+}

@@ -166,6 +166,8 @@ impl Endpoint {
                 return input;
             }
             State::SynReceived if segment.flags.syn => {
+                // RFC 7323 section 4.3: what answers it must echo it, and not the SYN before it.
+                self.receiver.note_timestamp(segment);
                 self.send_syn = true;
                 self.syn_repeated = true;
                 return input;
@@ -180,7 +182,8 @@ impl Endpoint {
                 return input;
             }
             State::Established if segment.flags.syn => {
-                // The third ACK was lost.
+                // The third ACK was lost; the next one echoes this SYN/ACK.
+                self.receiver.note_timestamp(segment);
                 self.receiver.acknowledge_now();
                 return input;
             }
