@@ -91,6 +91,16 @@ def test_jain() -> None:
         jain([0.0, 0.0])
 
 
+def test_jain_of_published_throughputs() -> None:
+    """Tables 9 and 11 of Omueti and Trajkovic (2007), in byte/s; they print 0.9510, 0.8650 and 0.99996."""
+    adalr = [283404.6, 281750.6, 268984.6, 195099.8, 175343.8, 160897.4]
+    newreno = [322418.0, 300629.1, 263129.2, 158601.5, 129560.8, 109239.5]
+    mixed = [354451.6, 356565.9, 356906.8, 352012.7, 351913.3, 351748.1]
+    found = [jain(adalr), jain(newreno), jain(mixed)]
+    assert found == pytest.approx([0.951047, 0.865026, 0.999962], rel=1e-6)
+    assert [round(found[0], 4), round(found[1], 4), round(found[2], 5)] == [0.9510, 0.8650, 0.99996]
+
+
 def test_quantiles_are_interpolated() -> None:
     """Type 7 on 1..5: the quantile q lies at 1 + 4 q."""
     found = describe([5.0, 1.0, 4.0, 2.0, 3.0])

@@ -91,6 +91,8 @@ impl CongestionControl for Lia {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::testing::{ack, assert_reno_when_alone, close, growth_in_avoidance, loss, setup_with, views};
     use crate::{Growth, PathView};
@@ -150,20 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_becomes_endless_leaves_reno_to_the_other() {
-        let all = views(&[(10.0, 0.1, 1000.0), (10.0, 1e9, 1000.0)]);
-        close(increment(&all, 0, PER_ACK), 100.0, 1e-6);
-        assert!(increment(&all, 1, PER_ACK) <= 100.0);
-    }
-
-    #[test]
-    fn alpha_does_not_change_with_the_scale_of_time() {
-        let near = views(&[(20.0, 0.05, 1428.0), (40.0, 0.6, 1428.0)]);
-        let far = views(&[(20.0, 0.35, 1428.0), (40.0, 4.2, 1428.0)]);
-        close(alpha(&near), alpha(&far), 1e-12);
-    }
-
-    #[test]
     fn alone_or_with_siblings_that_do_not_count_it_is_reno_to_the_bit() {
         assert_reno_when_alone(Lia::new, |cc| cc.window.clone());
     }
@@ -184,5 +172,42 @@ mod tests {
         let mut cc = Lia::new(&setup_with(1000, 10_000, 10_000, PER_ACK));
         cc.on_ack(&ack(2000), Paths { all: &all, me: 0 });
         assert!(cc.window.cwnd <= 10_100.0);
+    }
+
+    proptest! {
+        #[test]
+        fn n_equal_paths_share_the_growth_of_one(
+            n in 2..16_usize, w in 2..500_u32, srtt in 0.001..3.0_f64, mss in 100..9000_u32,
+        ) {
+            let (w, mss, count) = (f64::from(w), f64::from(mss), n as f64);
+            let all = views(&vec![(w, srtt, mss); n]);
+            close(alpha(&all), 1.0 / count, 1e-9);
+            close(increment(&all, n - 1, BYTES) / mss, 1.0 / (count * count * w), 1e-6);
+        }
+
+        #[test]
+        fn a_path_that_becomes_endless_leaves_reno_to_the_other_and_is_no_faster(
+            w in 2..500_u32, other in 2..500_u32,
+        ) {
+            let (w, other) = (f64::from(w), f64::from(other));
+            let all = views(&[(w, 0.1, 1000.0), (other, 1e9, 1000.0)]);
+            close(increment(&all, 0, PER_ACK), 1000.0 / w, 1e-6);
+            prop_assert!(increment(&all, 1, PER_ACK) <= 1000.0 / other * (1.0 + 1e-9));
+        }
+
+        #[test]
+        fn the_scale_of_time_does_not_matter_and_reno_is_never_outgrown(
+            paths in proptest::collection::vec((2..500_u32, 0.001..3.0_f64), 2..6), scale in 0.01..100.0_f64,
+        ) {
+            let near: Vec<_> = paths.iter().map(|&(w, r)| (f64::from(w), r, 1000.0)).collect();
+            let far: Vec<_> = near.iter().map(|&(w, r, m)| (w, r * scale, m)).collect();
+            let (near, far) = (views(&near), views(&far));
+            close(alpha(&near), alpha(&far), 1e-9);
+            for me in 0..near.len() {
+                // The increment is what is left of a subtraction of windows.
+                close(increment(&near, me, BYTES), increment(&far, me, BYTES), 1e-5);
+                prop_assert!(increment(&near, me, BYTES) <= 1e6 / near[me].cwnd * (1.0 + 1e-9));
+            }
+        }
     }
 }

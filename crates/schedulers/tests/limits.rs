@@ -117,4 +117,25 @@ proptest! {
             prop_assert!(need + taken.as_f64() > Bytes(window).as_f64());
         }
     }
+
+    /// The kernel's estimate looks one round further: two windows in avoidance, three in the first slow start.
+    #[test]
+    fn with_equal_delays_blest_of_linux_waits_only_for_a_small_window(
+        subflows in alike(80_000_000),
+        ssthresh in prop_oneof![Just(u64::MAX), 0..100_000_u64],
+        window in 0..800_000_u64,
+    ) {
+        let with = |s: &SubflowView| SubflowView { ssthresh: Bytes(ssthresh), ..*s };
+        let subflows: Vec<_> = subflows.iter().map(with).collect();
+        let decision = ask(&mut Blest::new(BlestFormula::Linux), &subflows, 0, 1 << 30, window);
+        if let (Decision::Wait, Decision::Send(slow)) = (decision, pick(&mut MinRtt, &subflows)) {
+            let rounds = |s: &SubflowView| match s.ssthresh {
+                Bytes::MAX => 3.0 * s.cwnd.as_f64(),
+                ssthresh => 2.0 * s.cwnd.max(ssthresh + s.mss).as_f64(),
+            };
+            let need = subflows.iter().map(|s| 1.2 * rounds(s)).fold(0.0, f64::max);
+            let taken = subflows[slow].inflight + subflows[slow].unsent + subflows[slow].mss;
+            prop_assert!(need + taken.as_f64() > Bytes(window).as_f64());
+        }
+    }
 }

@@ -1,4 +1,6 @@
 //! Keys, tokens and message authentication of MPTCP version 1 (RFC 8684 sections 3.1, 3.2, 3.4.1).
+//!
+//! Version 0 (RFC 6824) is not spoken. It cut its numbers out of SHA-1 in the same way; a test does that to check the cuts.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -106,6 +108,8 @@ pub fn dss_checksum(dsn: u64, subflow_sequence: u32, data: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use sha1::Sha1;
+
     use super::*;
 
     const KEY_A: Key = Key(0x0102_0304_0506_0708);
@@ -134,6 +138,27 @@ mod tests {
         );
         assert_eq!(hex(&join_hmac64(KEY_B, KEY_A, NONCE_B, NONCE_A).0), "864b40428762fd06");
         assert_eq!(hex(&add_addr_hmac(KEY_B, KEY_A, 2, [10, 0, 2, 2], 0).0), "eb4a302087f9c349");
+    }
+
+    /// Test vector KEY-1, version 0: the same cuts and the same order of keys and nonces, with SHA-1.
+    #[test]
+    fn key_1_version_0() {
+        for (key, token, initial) in
+            [(KEY_A, "dd5783bc", "3a95ed6e4ebb4ad5"), (KEY_B, "3383d918", "9e1ae42f702627a9")]
+        {
+            let digest = Sha1::digest(key.0.to_be_bytes());
+            assert_eq!((hex(&digest[..4]), hex(&digest[12..])), (token.into(), initial.into()));
+        }
+        let join = |own: (Key, Nonce), peer: (Key, Nonce)| {
+            let key: [u8; 16] = pair(own.0.0.to_be_bytes(), peer.0.0.to_be_bytes());
+            let message: [u8; 8] = pair(own.1.0.to_be_bytes(), peer.1.0.to_be_bytes());
+            let mut mac = Hmac::<Sha1>::new_from_slice(&key).expect("HMAC takes keys of any length");
+            mac.update(&message);
+            hex(&mac.finalize().into_bytes())
+        };
+        let (a, b) = ((KEY_A, NONCE_A), (KEY_B, NONCE_B));
+        assert_eq!(join(a, b), "5f9d9b1144766ae5a6402e4bc813bf52fad0199b");
+        assert_eq!(&join(b, a)[..16], "f983baffc3c12488");
     }
 
     /// The kernel's own vector for HMAC-SHA256 of ASCII text.
