@@ -155,13 +155,18 @@ impl Fifo {
         if entry.arrival > now {
             return None;
         }
-        self.settle(now);
+        // Usually its departure has been counted when a later packet was offered.
+        if self.departed <= self.first_live {
+            self.settle(now);
+        }
         // Nobody overtakes, so what is in front of it is lost and has left the transmitter.
         while self.first_live > 0 {
             self.drop_front();
         }
         self.drop_front();
-        self.first_live = self.ring.iter().position(|e| !e.lost).unwrap_or(self.ring.len());
+        if self.ring.front().is_some_and(|next| next.lost) {
+            self.first_live = self.ring.iter().position(|e| !e.lost).unwrap_or(self.ring.len());
+        }
         Some(entry.id)
     }
 

@@ -282,7 +282,10 @@ impl World {
         }
         self.transmit(now, index);
         self.arm(now, index);
-        self.note_progress(now, self.channels[index / 2].flow);
+        let channel = &self.channels[index / 2];
+        if channel.lanes[0].backlog() == 0 {
+            self.note_progress(now, channel.flow);
+        }
     }
 
     /// Messages of a stream whose last byte has arrived at this end.

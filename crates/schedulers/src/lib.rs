@@ -217,6 +217,16 @@ pub struct Needs {
     pub redistribution: bool,
     /// It is asked about new data even while no subflow has room, because it learns from what it is shown.
     pub watching: bool,
+    /// It never waits while a subflow has room and remembers nothing of its choices: the only subflow with room gets the
+    /// segment without its being asked.
+    pub greedy: bool,
+}
+
+impl Needs {
+    /// It looks at more than most: [`SubflowView`] is filled in as a whole.
+    pub fn look_further(self) -> bool {
+        Self { greedy: false, ..self } != Self::default()
+    }
 }
 
 /// Where gauges of a scheduler go: the subflow that the number is about (`None`: the connection), its name with the

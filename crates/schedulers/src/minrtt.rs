@@ -7,7 +7,7 @@
 //! prefer the path of which it knows least.
 
 use crate::eligible::{Eligible, fastest};
-use crate::{Algorithm, ConnectionView, Decision, Scheduler};
+use crate::{Algorithm, ConnectionView, Decision, Needs, Scheduler};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt",
@@ -33,6 +33,10 @@ impl Scheduler for MinRtt {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
         let available = Eligible::new(connection.subflows).available();
         fastest(available).map_or(Decision::Wait, |(index, _)| Decision::Send(index))
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { greedy: true, ..Needs::default() }
     }
 }
 

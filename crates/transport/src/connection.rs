@@ -353,8 +353,8 @@ impl Connection {
     }
 
     /// When `on_timeout` is due, `NEVER` if nothing waits.
-    pub fn next_deadline(&self) -> SimTime {
-        match &self.0 {
+    pub fn next_deadline(&mut self) -> SimTime {
+        match &mut self.0 {
             Kind::Tcp(c, _) => c.endpoint().next_deadline(),
             Kind::Mptcp(c) => c.next_deadline(),
             Kind::Udp(..) => SimTime::NEVER,

@@ -59,8 +59,12 @@ pub struct MptcpConnection {
     pub(super) paths: Vec<PathView>,
     pub(super) stale_views: u64,
     pub(super) stale_paths: u64,
-    /// Deadlines of the subflows, always up to date.
-    pub(super) deadlines: Vec<SimTime>,
+    /// Deadlines of the subflows, brought up to date in the same way.
+    deadlines: Vec<SimTime>,
+    stale_deadlines: u64,
+    /// Bit i: subflow i is usable and has room for a full segment; brought up to date in the same way.
+    pub(super) room: u64,
+    pub(super) stale_room: u64,
     /// Bit i: subflow i may have something to send of its own (handshake, repairs, acknowledgements).
     pub(super) busy: u64,
     pub(super) book: AddressBook,
@@ -137,6 +141,9 @@ impl MptcpConnection {
             stale_views: 0,
             stale_paths: 0,
             deadlines: Vec::new(),
+            stale_deadlines: 0,
+            room: 0,
+            stale_room: 0,
             busy: 0,
             book,
             announcements: Vec::new(),
@@ -173,10 +180,20 @@ impl MptcpConnection {
 
     /// Something happened to subflow `i`: its views are out of date, its deadline may have moved.
     pub(super) fn touch(&mut self, i: usize) {
-        let Some(subflow) = &self.subflows[i] else { return };
-        self.deadlines[i] = subflow.next_deadline();
         self.stale_views |= 1 << i;
         self.stale_paths |= 1 << i;
+        self.stale_deadlines |= 1 << i;
+        self.stale_room |= 1 << i;
+    }
+
+    /// Deadlines of the subflows, by index; `NEVER` where there is none.
+    pub(super) fn deadlines(&mut self) -> &[SimTime] {
+        for i in take_bits(&mut self.stale_deadlines) {
+            if let Some(subflow) = &self.subflows[i] {
+                self.deadlines[i] = subflow.next_deadline();
+            }
+        }
+        &self.deadlines
     }
 
     /// Brings what the scheduler sees up to date.
@@ -184,7 +201,7 @@ impl MptcpConnection {
         if self.stale_views == 0 {
             return;
         }
-        let needs = (self.needs != Needs::default()).then_some(self.needs);
+        let needs = self.needs.look_further().then_some(self.needs);
         let quantum = self.send.quantum(self.mss.0);
         for i in take_bits(&mut self.stale_views) {
             if let Some(subflow) = &self.subflows[i] {
@@ -315,7 +332,7 @@ impl MptcpConnection {
     }
 
     /// The next deadline.
-    pub fn next_deadline(&self) -> SimTime {
+    pub fn next_deadline(&mut self) -> SimTime {
         if self.failure.is_some() {
             return self.fast_close.map_or(SimTime::NEVER, |close| close.resend_at);
         }
@@ -325,10 +342,11 @@ impl MptcpConnection {
         };
         let alone =
             if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE };
-        let announcements = self.announcements.iter().map(|a| a.resend_at);
-        let subflows = self.deadlines.iter().copied();
-        let own = fin.min(self.send.persist_at).min(alone);
-        subflows.chain(announcements).fold(own, SimTime::min)
+        let mut next = fin.min(self.send.persist_at).min(alone);
+        for announcement in &self.announcements {
+            next = next.min(announcement.resend_at);
+        }
+        self.deadlines().iter().fold(next, |next, deadline| next.min(*deadline))
     }
 
     /// When the connection without subflows is given up.
@@ -399,7 +417,7 @@ impl MptcpConnection {
 }
 
 /// The set bits of `set`, which is empty afterwards.
-fn take_bits(set: &mut u64) -> impl Iterator<Item = usize> + use<> {
+pub(super) fn take_bits(set: &mut u64) -> impl Iterator<Item = usize> + use<> {
     let mut left = std::mem::take(set);
     std::iter::from_fn(move || {
         let i = left.trailing_zeros() as usize;

@@ -57,22 +57,23 @@ impl MptcpConnection {
             self.acked_since = true;
         }
         self.held_by_subflows = self.held_by_subflows + holds - held;
-        self.busy |= 1 << i;
         self.on_option(now, i, segment, &input);
+        let dss = dss_of(segment);
         if let Some(arrival) = input.arrival {
-            self.on_arrival(i, segment, arrival);
+            self.on_arrival(i, segment, dss.as_ref(), arrival);
         }
-        self.on_data_ack(segment);
+        self.on_data_ack(segment, dss.as_ref());
         if input.reset || self.is_refused(i) {
             self.subflow_died(now, i);
         }
+        let busy = self.subflow(i).is_some_and(|s| s.endpoint.may_have_something());
+        self.busy |= u64::from(busy) << i;
         self.touch(i);
         self.follow_the_peer();
     }
 
     /// Payload arrived: what is in order on the subflow goes to the connection.
-    fn on_arrival(&mut self, i: usize, segment: &Segment, arrival: Arrival) {
-        let dss = dss_of(segment);
+    fn on_arrival(&mut self, i: usize, segment: &Segment, dss: Option<&Dss>, arrival: Arrival) {
         let dsn = match self.mode {
             Mode::Fallback => Some(segment.seq),
             Mode::Negotiating | Mode::Multipath => dss.and_then(|d| d.dsn),
@@ -102,18 +103,19 @@ impl MptcpConnection {
         }
     }
 
-    fn on_data_ack(&mut self, segment: &Segment) {
+    fn on_data_ack(&mut self, segment: &Segment, dss: Option<&Dss>) {
         let data_ack = match self.mode {
             Mode::Fallback => segment.ack.min(self.send.next),
             // Handshake segments carry no Data ACK, but they do carry the first window.
-            Mode::Negotiating | Mode::Multipath => dss_of(segment).and_then(|d| d.data_ack).unwrap_or(1),
+            Mode::Negotiating | Mode::Multipath => dss.and_then(|d| d.data_ack).unwrap_or(1),
         };
         let multipath = self.mode != Mode::Fallback;
-        if let Some(fin) = dss_of(segment).filter(|d| d.data_fin && multipath).and_then(|d| d.dsn) {
+        if let Some(fin) = dss.filter(|d| d.data_fin && multipath).and_then(|d| d.dsn) {
             self.receive.on_fin(fin);
             let i = usize::from(segment.subflow);
             if let Some(subflow) = self.subflow(i) {
                 subflow.endpoint.acknowledge_now();
+                self.busy |= 1 << i;
             }
         }
         self.send.on_data_ack(data_ack, segment.window.0);
@@ -138,7 +140,7 @@ impl MptcpConnection {
         }
         self.freshen_paths();
         for i in 0..self.subflows.len() {
-            if self.deadlines[i] <= now {
+            if self.deadlines()[i] <= now {
                 self.subflow_timeout(now, i);
             }
         }

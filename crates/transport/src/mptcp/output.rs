@@ -34,6 +34,9 @@ impl MptcpConnection {
             }
             self.busy &= !(1 << i);
         }
+        if self.has_said_everything() {
+            return None;
+        }
         if !self.replies.is_empty() {
             return self.reply(now, segment);
         }
@@ -53,6 +56,19 @@ impl MptcpConnection {
         }
         self.watch_window(now);
         None
+    }
+
+    /// Beside what subflows have to send of their own: the usual state of an end that only receives.
+    fn has_said_everything(&self) -> bool {
+        self.send.unassigned() == 0
+            && self.send.reinject.is_empty()
+            && self.send.fin != DataFin::Wanted
+            && self.announcements.is_empty()
+            && self.signals.is_empty()
+            && self.replies.is_empty()
+            && self.failure.is_none()
+            && !self.needs.head
+            && !self.needs.copies
     }
 
     pub(super) fn poll_subflow(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {

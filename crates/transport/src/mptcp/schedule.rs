@@ -3,10 +3,9 @@
 use schedulers::{ConnectionView, Decision, Needs, Question, Queueing, Report, SubflowSet, SubflowView};
 use units::{Bytes, Nanos, SimTime};
 
-use super::connection::{Mode, MptcpConnection};
+use super::connection::{Mode, MptcpConnection, take_bits};
 use super::reinject::Reinjection;
 use super::send_side::SendSide;
-use super::subflow::Subflow;
 use crate::config::ReinjectOn;
 use crate::tcp::sender::Sender;
 
@@ -43,8 +42,10 @@ impl MptcpConnection {
         if idle && !self.needs.head && !self.needs.copies {
             return None;
         }
-        if self.send.reinject.is_empty() && self.nobody_has_room() {
-            return None;
+        if self.send.reinject.is_empty()
+            && let Some(decided) = self.schedule_without_views()
+        {
+            return decided;
         }
         self.freshen_views();
         if !self.send.reinject.is_empty() {
@@ -60,10 +61,11 @@ impl MptcpConnection {
         self.judge_room(len);
         match self.ask_scheduler(now, Question::New, len) {
             Decision::Send(i) => {
-                let dsn = self.send.next;
-                self.send.next += len;
-                self.send.override_window = false;
-                self.give(i, dsn, len);
+                debug_assert!(
+                    self.views[i].available || self.needs.queueing != Queueing::Never && self.views[i].usable,
+                    "the scheduler chose a subflow without room"
+                );
+                self.give_new(i, len);
                 Some(i)
             }
             Decision::Copy(i) => self.copy(i),
@@ -71,15 +73,39 @@ impl MptcpConnection {
         }
     }
 
-    /// The scheduler could only wait. That is how most rounds end, so it is found out before views are made.
-    fn nobody_has_room(&self) -> bool {
-        let Needs { queueing, copies, watching, .. } = self.needs;
+    /// How most rounds end is found out before views are made: nobody has room, so that the scheduler could only wait,
+    /// or one has, and a greedy scheduler would take it. `None`: the scheduler must be asked.
+    fn schedule_without_views(&mut self) -> Option<Option<usize>> {
+        let Needs { queueing, copies, watching, greedy, .. } = self.needs;
         if queueing != Queueing::Never || copies || watching {
-            return false;
+            return None;
         }
-        let Some(len) = self.send.next_len(self.mss.0) else { return false };
-        let has_room = |s: &Subflow| s.endpoint.sender().has_room_for(len) && s.usable();
-        !self.subflows.iter().flatten().any(has_room)
+        let len = self.send.next_len(self.mss.0)?;
+        let room = self.with_room_for(len);
+        if room == 0 {
+            return Some(None);
+        }
+        let i = room.trailing_zeros() as usize;
+        let backup = self.subflows[i].as_ref().is_some_and(|s| s.backup != [false; 2]);
+        if !greedy || backup || !room.is_power_of_two() {
+            return None;
+        }
+        self.give_new(i, len);
+        Some(Some(i))
+    }
+
+    /// Usable subflows with room for `len` bytes, as bits.
+    fn with_room_for(&mut self, len: u64) -> u64 {
+        let Self { subflows, room, .. } = self;
+        let has_room =
+            |i: usize| subflows[i].as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len) && s.usable());
+        if len < self.mss.0 {
+            return (0..subflows.len()).filter(|i| has_room(*i)).collect::<SubflowSet>().0;
+        }
+        for i in take_bits(&mut self.stale_room) {
+            *room = *room & !(1 << i) | u64::from(has_room(i)) << i;
+        }
+        *room
     }
 
     /// Nothing new may leave: copies of old data may, and the oldest segment may go elsewhere as well.
@@ -158,16 +184,14 @@ impl MptcpConnection {
         }
     }
 
-    /// New data for subflow `i`.
-    fn give(&mut self, i: usize, dsn: u64, len: u64) {
-        debug_assert!(
-            self.views[i].available || self.needs.queueing != Queueing::Never && self.views[i].usable,
-            "the scheduler chose a subflow without room"
-        );
-        if let Some(subflow) = self.subflow(i) {
-            subflow.endpoint.sender_mut().give(dsn, len);
-            subflow.next_copy = dsn + len;
-        }
+    /// The next `len` bytes of new data for subflow `i`.
+    fn give_new(&mut self, i: usize, len: u64) {
+        let dsn = self.send.next;
+        self.send.next += len;
+        self.send.override_window = false;
+        let Some(subflow) = self.subflow(i) else { return };
+        subflow.endpoint.sender_mut().give(dsn, len);
+        subflow.next_copy = dsn + len;
     }
 
     /// Data for subflow `i` that was given to another before.

@@ -279,6 +279,15 @@ impl Endpoint {
         }
     }
 
+    /// False if `poll_transmit` would find nothing, which is cheaper to tell than to find out.
+    pub fn may_have_something(&self) -> bool {
+        self.state != State::Established
+            || self.send_reset
+            || self.probe_window
+            || self.receiver.owes_ack()
+            || self.sender.may_have_something()
+    }
+
     fn syn(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
         if !std::mem::take(&mut self.send_syn) {
             return None;

@@ -311,6 +311,11 @@ impl Receiver {
         }
     }
 
+    /// An acknowledgement is due, or will be if nothing else carries it.
+    pub fn owes_ack(&self) -> bool {
+        self.owed != Owed::Nothing
+    }
+
     /// When a delayed acknowledgement is due, `NEVER` if none is owed.
     pub fn ack_deadline(&self) -> SimTime {
         match self.owed {

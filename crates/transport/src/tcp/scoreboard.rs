@@ -283,6 +283,13 @@ impl Scoreboard {
         marked
     }
 
+    /// True if all that is outstanding was sent once, and after `latest` (transmission time and end of a delivered
+    /// segment): what comes later in the stream was sent later.
+    pub fn starts_after(&self, latest: (SimTime, u64)) -> bool {
+        let original = |s: &Sent| !s.retransmitted && !s.sacked && (s.sent_at, s.end()) >= latest;
+        self.again.is_empty() && self.segments.front().is_none_or(original)
+    }
+
     /// RACK (RFC 8985 section 6.2 step 5): marks what was sent before `latest` (transmission time and end of a
     /// delivered segment) and more than `patience` ago. Returns whether anything was marked, and when the next
     /// segment is due (`NEVER`: none waits).

@@ -147,6 +147,10 @@ impl Sender {
 
     /// Returns true if anything was marked.
     fn mark_late(&mut self, now: SimTime) -> bool {
+        if self.rack.nothing_is_late(&self.board) {
+            self.timers.set_reordering(SimTime::NEVER);
+            return false;
+        }
         let input = self.rack_input(now);
         let (marked, deadline) = self.rack.detect(&mut self.board, &input);
         self.timers.set_reordering(deadline);

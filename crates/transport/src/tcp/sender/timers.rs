@@ -116,6 +116,10 @@ impl Timers {
         std::mem::take(&mut self.override_window)
     }
 
+    pub(super) fn is_probe_due(&self) -> bool {
+        self.probe_due
+    }
+
     pub(super) fn take_probe_due(&mut self) -> bool {
         std::mem::take(&mut self.probe_due)
     }

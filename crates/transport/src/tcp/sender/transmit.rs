@@ -22,6 +22,17 @@ pub struct Transmission {
 }
 
 impl Sender {
+    /// False if `next` would find nothing and start no timer: nothing queued, nothing to repair, no probe.
+    pub fn may_have_something(&self) -> bool {
+        self.phase != Phase::Open
+            || self.unsent() > 0
+            || self.board.lost() > 0
+            || self.force_retransmit
+            || self.timers.is_probe_due()
+            || (self.finish && !self.fin_sent)
+            || self.polling.is_some()
+    }
+
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
         if self.is_held(now) {
