@@ -97,8 +97,9 @@ impl MptcpConnection {
     /// Usable subflows with room for `len` bytes, as bits.
     fn with_room_for(&mut self, len: u64) -> u64 {
         let Self { subflows, room, .. } = self;
-        let has_room =
-            |i: usize| subflows[i].as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len) && s.usable());
+        let has_room = |i: usize| {
+            subflows[i].as_ref().is_some_and(|s| s.endpoint.sender().has_room_for(len) && s.usable())
+        };
         if len < self.mss.0 {
             return (0..subflows.len()).filter(|i| has_room(*i)).collect::<SubflowSet>().0;
         }
