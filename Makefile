@@ -13,7 +13,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test bench clean build format check-rust test-rust test-example check-python test-python test-rain
+.PHONY: demo test bench clean build format check-rust test-rust test-example check-python test-python browser test-rain
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -64,8 +64,12 @@ check-python: $(VENV)/.requirements
 	$(BIN)/mypy
 	$(BIN)/python tools/lengths.py
 
-test-python: build
+test-python: build browser
 	$(BIN)/pytest --quiet
+
+# Chromium and its driver, for the tests of the report.
+browser: $(VENV)/.requirements
+	@$(BIN)/python tools/browser.py
 
 # Apart from the others because the maps of the ITU-R are a download of 160 MB; without them these tests are skipped.
 test-rain: build

@@ -106,9 +106,10 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert f"plots in {out}/plots/" in done.stdout
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    plots = {f"plots/{name}.png" for name in ("throughput", "cwnd", "srtt", "out-of-order", "delay-cdf")}
+    names = ("throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf")
+    plots = {f"plots/{name}.png" for name in names}
     traces = {f"trace/seed-{seed}.txt" for seed in (1, 2, 3)}
-    always = {f"{name}.parquet" for name in TABLES} | {"summary.json", "scenario.toml"}
+    always = {f"{name}.parquet" for name in TABLES} | {"summary.json", "scenario.toml", "provenance.json"}
     assert files == always | plots | traces
     # A later study leaves nothing of an earlier one behind.
     assert ropewalk("run", small, "--out", out, "--no-plots").returncode == 0

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from ropewalk import provenance
+
 if TYPE_CHECKING:
     import os
 
@@ -54,6 +56,7 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
 def _forget_earlier(target: Path) -> None:
     """Removes what another study left: its summary first, so that the rest does not pass for whole."""
     (target / SUMMARY).unlink(missing_ok=True)
+    (target / provenance.FILE).unlink(missing_ok=True)
     for old in [*target.glob(f"{TRACES}/seed-*.txt"), *target.glob(f"{PLOTS}/*.png")]:
         old.unlink()
 

@@ -227,6 +227,100 @@ def study(
         (say if dry_run else execute)(loaded, order)
 
 
+Results = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="What study, run --out or reproduce has written.", show_default=False),
+]
+
+
+@app.command()
+def report(
+    directory: Results,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The HTML file; DIR/report.html by default.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Replication to show over time; the first by default.", show_default=False),
+    ] = None,
+    case: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a study, the case to show over time.", show_default=False),
+    ] = None,
+) -> None:
+    """Write a report that any browser opens: one HTML file, no server, no network.
+
+    Exit codes: 0 fine, 1 it could not be written, 2 the input is wrong.
+    """
+    from ropewalk.cli.report import write_report
+
+    with reported():
+        write_report(directory, out, seed, case)
+
+
+@app.command()
+def figures(
+    directory: Results,
+    *,
+    formats: Annotated[
+        str, typer.Option("--format", metavar="LIST", help="Of png, svg and pdf, with commas.")
+    ] = "pdf",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to; DIR/figures by default.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Replication to show over time; the first by default.", show_default=False),
+    ] = None,
+    case: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a study, the case to show over time.", show_default=False),
+    ] = None,
+) -> None:
+    """Draw the figures of the report for a paper.
+
+    Exit codes: 0 fine, 1 they could not be written, 2 the input is wrong.
+    """
+    from ropewalk.cli.report import write_figures
+
+    with reported():
+        write_figures(directory, formats, out, seed, case)
+
+
+class Form(enum.StrEnum):
+    """What `export` can write."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    FLENT = "flent"
+
+
+@app.command()
+def export(
+    directory: Results,
+    *,
+    form: Annotated[
+        Form,
+        typer.Option("--format", help="Tables, or a .flent.gz per flow and replication.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to; DIR/export/FORMAT by default.", show_default=False),
+    ] = None,
+) -> None:
+    """Write all tables as CSV or Parquet, or time series as data files of flent.
+
+    Exit codes: 0 fine, 1 they could not be written, 2 the input is wrong.
+    """
+    from ropewalk.cli.report import write_export
+
+    with reported():
+        write_export(directory, form.value, out)
+
+
 @app.command()
 def show(file: File, *, overrides: Overrides = None) -> None:
     """Print a scenario with every default filled in.

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk import store
+from ropewalk import provenance, store
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail
 
@@ -65,6 +65,7 @@ def _print(results: Results, order: Order) -> None:
 
 def _write(results: Results, order: Order, out: Path) -> None:
     results.write(out)
+    provenance.write(out, cpu_s=results.totals.cpu_s)
     written = f"tables, {store.SUMMARY} and {store.SCENARIO} in {out}/"
     if results.traces:
         written += f", traces in {out / store.TRACES}/"

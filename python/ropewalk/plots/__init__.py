@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ropewalk.plots import delay, series
+from ropewalk.plots.draw import draw
 
 if TYPE_CHECKING:
     import os
 
+    from ropewalk.plots.model import Chart
     from ropewalk.plots.style import Figure
     from ropewalk.results import Results
+
+FORMATS = ("png", "svg", "pdf")
 
 
 class Plots:
@@ -30,23 +34,27 @@ class Plots:
 
     def throughput(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Throughput of the subflows over time, stacked: payload that reached the receiver."""
-        return series.throughput(self._results, flow, run)
+        return draw(series.throughput(self._results, flow, run))
 
     def cwnd(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Congestion window (solid) and slow-start threshold (dotted) of each subflow over time."""
-        return series.cwnd(self._results, flow, run)
+        return draw(series.cwnd(self._results, flow, run))
 
     def srtt(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Smoothed round-trip time of each subflow over time."""
-        return series.srtt(self._results, flow, run)
+        return draw(series.srtt(self._results, flow, run))
 
     def out_of_order(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Bytes that the receiver holds back over time: one run, and median and range of all."""
-        return series.out_of_order(self._results, flow, run)
+        return draw(series.out_of_order(self._results, flow, run))
+
+    def queue(self, *, run: int | None = None) -> Figure:
+        """Packets that wait in front of the links over time: the longest queues."""
+        return draw(series.queue(self._results, run))
 
     def delay_cdf(self, *, flow: str | None = None) -> Figure:
         """Distribution of the delay from application write to in-order delivery, with the baselines."""
-        return delay.cdf(self._results, flow)
+        return draw(delay.cdf(self._results, flow))
 
     def write(self, directory: str | os.PathLike[str], suffix: str = "png") -> list[Path]:
         """Writes every plot into `directory`; `suffix` is `png`, `pdf` or `svg`.
@@ -57,17 +65,31 @@ class Plots:
         Raises:
             OSError: the directory cannot be written to.
         """
-        target = Path(directory)
-        target.mkdir(parents=True, exist_ok=True)
-        figures = {
-            "throughput": self.throughput,
-            "cwnd": self.cwnd,
-            "srtt": self.srtt,
-            "out-of-order": self.out_of_order,
-            "delay-cdf": self.delay_cdf,
-        }
-        files = []
-        for name, draw in figures.items():
-            files.append(target / f"{name}.{suffix}")
-            draw().savefig(files[-1])
-        return files
+        return write(charts(self._results), directory, (suffix,))
+
+
+def charts(results: Results, run: int | None = None) -> list[Chart]:
+    """Everything there is to draw of a set of replications; plots over time show `run`, or the first seed."""
+    found = [delay.cdf(results, None)]
+    if results.series.is_empty():
+        return found
+    over_time = [kind(results, None, run) for kind in (series.throughput, series.cwnd, series.srtt)]
+    return [*over_time, series.out_of_order(results, None, run), series.queue(results, run), *found]
+
+
+def write(charts: list[Chart], directory: str | os.PathLike[str], formats: tuple[str, ...]) -> list[Path]:
+    """Draws `charts` into files named after them. The same charts are the same bytes.
+
+    Raises:
+        OSError: the directory cannot be written to.
+    """
+    target = Path(directory)
+    target.mkdir(parents=True, exist_ok=True)
+    files = []
+    for chart in charts:
+        figure = draw(chart)
+        for suffix in formats:
+            files.append(target / f"{chart.key}.{suffix}")
+            dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+            figure.savefig(files[-1], metadata=dated.get(suffix))
+    return files

@@ -1,4 +1,4 @@
-"""Plots over time."""
+"""Charts over time."""
 
 from __future__ import annotations
 
@@ -8,34 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from matplotlib.ticker import LogLocator, ScalarFormatter
 
-from ropewalk.plots.style import (
-    BLACK,
-    LOG_FROM,
-    MAX_PANELS,
-    PALETTE,
-    colours,
-    legend,
-    mark_events,
-    panels,
-    say_empty,
-    styled,
-)
+from ropewalk.plots.model import INK, QUIET, Axis, Band, Chart, Line, Panel, Stack, Strip
+from ropewalk.plots.palette import PALETTE, colours
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from ropewalk.plots.style import Figure
+    from ropewalk.plots.model import Reals
     from ropewalk.results import Results
 
-    Reals = NDArray[np.float64]
-
 SUBFLOWS = "subflow: path"
-
 BINS = 60
 """Throughput is averaged over at least one sixtieth of the run."""
+MAX_PANELS = 6
+MAX_STRIPS = 6
+LOG_FROM = 8.0
+"""Values that differ by more than this factor are shown on a logarithmic scale."""
+STATES = {1: "slow start", 3: "recovery", 4: "timeout"}
+"""Values of `sender_state` that the ribbon shows; congestion avoidance is the blank between them."""
+RIBBON = "The ribbon shows what each sender did; blank is congestion avoidance."
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +106,29 @@ def _lines(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
     return own["t_s"].to_numpy(), own["value"].to_numpy()
 
 
-def _finish(axes: list[Axes], results: Results, ylabel: str, legend_title: str | None) -> None:
-    for panel in axes:
-        panel.set_ylabel(ylabel)
-        legend(panel, legend_title)
-    axes[-1].set_xlabel("time (s)")
-    axes[0].set_xlim(0, results.study.scenario.duration_s)
-    mark_events(axes, results.study.scenario.events())
+def _strips(results: Results, flow: str, run: int) -> list[Strip]:
+    """What the senders of the first subflows did."""
+    samples = _samples(results, flow, "sender_state", run)
+    return [
+        Strip(subflow.label, _spans(*_lines(samples, subflow)))
+        for subflow in _subflows(results, flow, run)[:MAX_STRIPS]
+    ]
+
+
+def _spans(at: Reals, state: Reals) -> list[tuple[float, float, str]]:
+    """Samples of a state as spans; a sample speaks for the time since the one before."""
+    begin = np.concatenate([at[:1], at[:-1]])
+    starts = np.flatnonzero(np.diff(state, prepend=np.nan) != 0.0)
+    ends = np.append(starts[1:], len(state)) - 1
+    return [
+        (float(begin[first]), float(at[last]), STATES[int(state[first])])
+        for first, last in zip(starts, ends, strict=True)
+        if int(state[first]) in STATES
+    ]
+
+
+def _over_time(results: Results) -> Axis:
+    return Axis("time (s)", low=0.0, high=results.study.scenario.duration_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,111 +162,168 @@ class Bins:
         return np.append(found, found[-1])
 
 
-@styled
-def throughput(results: Results, flow: str | None, run: int | None) -> Figure:
+def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.throughput`."""
     choice = Choice.make(results, flow, run)
     bins = Bins.make(results, choice.run)
-    figure, axes = panels(len(choice.flows), choice.title("Throughput per subflow", results))
-    for panel, name in zip(axes, choice.flows, strict=True):
-        panel.set_title(describe(results, name))
+    panels = []
+    for name in choice.flows:
+        panel = Panel(describe(results, name), empty="no subflow was established")
         samples = _samples(results, name, "throughput_bit_s", choice.run)
-        if samples.is_empty():
-            say_empty(panel, "no subflow was established")
-            continue
-        subflows = _subflows(results, name, choice.run)
-        stack = [bins.means(*_lines(samples, subflow)) / 1e6 for subflow in subflows]
-        labels = [subflow.label for subflow in subflows]
-        shades = colours(len(subflows))
-        panel.stackplot(bins.edges, stack, step="post", labels=labels, colors=shades, linewidth=0)
-    axes[0].set_ylim(bottom=0)
-    _finish(axes, results, f"throughput (Mbit/s), {bins.width:g} s means", SUBFLOWS)
-    return figure
+        if not samples.is_empty():
+            subflows = _subflows(results, name, choice.run)
+            layers = [bins.means(*_lines(samples, subflow)) / 1e6 for subflow in subflows]
+            labels = [subflow.label for subflow in subflows]
+            panel.marks.append(Stack(labels, list(colours(len(subflows))), bins.edges, layers))
+        panel.strips.extend(_strips(results, name, choice.run))
+        panels.append(panel)
+    return Chart(
+        key="throughput",
+        heading="Throughput per subflow, stacked",
+        title=choice.title("Throughput per subflow", results),
+        x=_over_time(results),
+        y=Axis(f"throughput (Mbit/s), {bins.width:g} s means", low=0.0),
+        panels=panels,
+        events=results.study.scenario.events(),
+        legend_title=SUBFLOWS,
+        caption=f"Payload that reached the receiver, first copies, means over {bins.width:g} s. {RIBBON}",
+    )
 
 
-@styled
-def cwnd(results: Results, flow: str | None, run: int | None) -> Figure:
+def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.cwnd`."""
     choice = Choice.make(results, flow, run)
-    figure, axes = panels(len(choice.flows), choice.title("Congestion window per subflow", results))
-    for panel, name in zip(axes, choice.flows, strict=True):
-        panel.set_title(describe(results, name))
+    panels = []
+    for name in choice.flows:
+        panel = Panel(describe(results, name), empty="no subflow was established")
         windows = _samples(results, name, "cwnd_bytes", choice.run)
         thresholds = _samples(results, name, "ssthresh_bytes", choice.run)
         subflows = _subflows(results, name, choice.run)
         for subflow, colour in zip(subflows, colours(len(subflows)), strict=True):
             at, value = _lines(windows, subflow)
-            panel.plot(at, value / 1e3, color=colour, label=subflow.label)
+            if len(at):
+                panel.marks.append(Line(subflow.label, at, value / 1e3, colour))
             at, value = _lines(thresholds, subflow)
-            panel.plot(at, value / 1e3, color=colour, linestyle=":", linewidth=0.9, alpha=0.8)
-        panel.plot([], [], color="0.3", linestyle=":", linewidth=0.9, label="ssthresh")
-        if windows.is_empty():
-            say_empty(panel, "no subflow was established")
-    axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "congestion window (kB)", SUBFLOWS)
-    return figure
+            if len(at):
+                label = f"{subflow.label}, ssthresh"
+                panel.marks.append(Line(label, at, value / 1e3, colour, "dot", width=0.9, legend=False))
+        if panel.marks:
+            nowhere = np.array([])
+            panel.marks.append(Line("ssthresh", nowhere, nowhere, dash="dot", width=0.9))
+        panel.strips.extend(_strips(results, name, choice.run))
+        panels.append(panel)
+    return Chart(
+        key="cwnd",
+        heading="Congestion window per subflow",
+        title=choice.title("Congestion window per subflow", results),
+        x=_over_time(results),
+        y=Axis("congestion window (kB)", low=0.0),
+        panels=panels,
+        events=results.study.scenario.events(),
+        legend_title=SUBFLOWS,
+        caption=f"Dotted: slow-start threshold, once it is finite. {RIBBON}",
+    )
 
 
-@styled
-def srtt(results: Results, flow: str | None, run: int | None) -> Figure:
+def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.srtt`."""
     choice = Choice.make(results, flow, run)
-    figure, axes = panels(len(choice.flows), choice.title("Smoothed round-trip time per subflow", results))
     low, high = np.inf, 0.0
-    for panel, name in zip(axes, choice.flows, strict=True):
-        panel.set_title(describe(results, name))
+    panels = []
+    for name in choice.flows:
+        panel = Panel(describe(results, name), empty="no round trip was measured")
         samples = _samples(results, name, "srtt_s", choice.run)
         subflows = _subflows(results, name, choice.run)
         for subflow, colour in zip(subflows, colours(len(subflows)), strict=True):
             at, value = _lines(samples, subflow)
-            panel.plot(at, value * 1e3, color=colour, label=subflow.label)
-            low, high = min(low, *value, np.inf), max(high, *value, 0.0)
-        if samples.is_empty():
-            say_empty(panel, "no round trip was measured")
-    if high > LOG_FROM * low:
-        axes[0].set_yscale("log")
-        axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes[0].yaxis.set_major_formatter(ScalarFormatter())
-        axes[0].yaxis.set_minor_formatter("")
-    else:
-        axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "smoothed RTT (ms)", SUBFLOWS)
-    return figure
+            if len(at):
+                panel.marks.append(Line(subflow.label, at, value * 1e3, colour))
+                low, high = min(low, float(np.min(value))), max(high, float(np.max(value)))
+        panel.strips.extend(_strips(results, name, choice.run))
+        panels.append(panel)
+    log = high > LOG_FROM * low
+    return Chart(
+        key="srtt",
+        heading="Smoothed round-trip time per subflow",
+        title=choice.title("Smoothed round-trip time per subflow", results),
+        x=_over_time(results),
+        y=Axis("smoothed RTT (ms)", log=log, low=None if log else 0.0),
+        panels=panels,
+        events=results.study.scenario.events(),
+        legend_title=SUBFLOWS,
+        caption=f"As the sender measures it, queueing included. {RIBBON}",
+    )
 
 
-@styled
-def out_of_order(results: Results, flow: str | None, run: int | None) -> Figure:
+def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.out_of_order`."""
     choice = Choice.make(results, flow, run)
-    figure, axes = panels(len(choice.flows), choice.title("Out-of-order queue", results, spread=True))
-    for panel, name in zip(axes, choice.flows, strict=True):
-        panel.set_title(describe(results, name))
+    panels = []
+    replications = 1
+    for name in choice.flows:
+        panel = Panel(describe(results, name), empty="the flow never started")
         samples = _samples(results, name, "ofo_bytes")
-        one = samples.filter(pl.col("run") == choice.run)
-        panel.plot(
-            one["t_s"], one["value"] / 1e3, color=PALETTE[0], linewidth=1.0, label=f"seed {choice.run}"
-        )
         replications = samples["run"].n_unique()
         if replications > 1:
-            over = samples.group_by("t_s").agg(
-                pl.col("value").quantile(0.05, "linear").alias("low"),
-                pl.col("value").median().alias("median"),
-                pl.col("value").quantile(0.95, "linear").alias("high"),
-            )
-            over = over.sort("t_s")
-            label = f"5 to 95 % of {replications} runs"
-            panel.fill_between(
-                over["t_s"],
-                over["low"] / 1e3,
-                over["high"] / 1e3,
-                color="0.8",
-                linewidth=0,
-                label=label,
-                zorder=0,
-            )
-            panel.plot(over["t_s"], over["median"] / 1e3, color=BLACK, linewidth=1.0, label="median")
-        if samples.is_empty():
-            say_empty(panel, "the flow never started")
-    axes[0].set_ylim(bottom=0)
-    _finish(axes, results, "held back (kB)", None)
-    return figure
+            over = _spread(samples)
+            at = over["t_s"].to_numpy()
+            low, middle, high = (over[key].to_numpy() / 1e3 for key in ("low", "median", "high"))
+            panel.marks.append(Band(f"5 to 95 % of {replications} runs", at, low, high, QUIET))
+            panel.marks.append(Line("median", at, middle, INK, width=1.0))
+        one = samples.filter(pl.col("run") == choice.run)
+        if not one.is_empty():
+            at, value = one["t_s"].to_numpy(), one["value"].to_numpy() / 1e3
+            panel.marks.insert(0, Line(f"seed {choice.run}", at, value, PALETTE[0], width=1.0))
+        panel.strips.extend(_strips(results, name, choice.run))
+        panels.append(panel)
+    return Chart(
+        key="out-of-order",
+        heading="Out-of-order memory",
+        title=choice.title("Out-of-order queue", results, spread=replications > 1),
+        x=_over_time(results),
+        y=Axis("held back (kB)", low=0.0),
+        panels=panels,
+        events=results.study.scenario.events(),
+        caption=f"What the receiver holds because of gaps, in the subflows and in the connection. {RIBBON}",
+    )
+
+
+def _spread(samples: pl.DataFrame) -> pl.DataFrame:
+    value = pl.col("value")
+    return (
+        samples.group_by("t_s")
+        .agg(
+            value.quantile(0.05, "linear").alias("low"),
+            value.median().alias("median"),
+            value.quantile(0.95, "linear").alias("high"),
+        )
+        .sort("t_s")
+    )
+
+
+def queue(results: Results, run: int | None) -> Chart:
+    """See `Plots.queue`."""
+    choice = Choice.make(results, None, run)
+    samples = results.series.filter(
+        (pl.col("metric") == "queue_packets") & (pl.col("run") == choice.run)
+    ).select("link", "t_s", "value")
+    most = samples.group_by("link", maintain_order=True).agg(pl.col("value").max(), pl.len())
+    most = most.filter(pl.col("value") > 0).sort("value", descending=True, maintain_order=True)
+    shown = most["link"].head(len(PALETTE)).to_list()
+    links = [name for name in results.links["link"].unique(maintain_order=True) if name in shown]
+    panel = Panel("", empty="no packet ever waited at the time of a sample")
+    for name, colour in zip(links, colours(len(links)), strict=True):
+        own = samples.filter(pl.col("link") == name)
+        panel.marks.append(Line(name, own["t_s"].to_numpy(), own["value"].to_numpy(), colour))
+    left_out = f"the {len(shown)} longest of {most.height} queues; " if most.height > len(shown) else ""
+    return Chart(
+        key="queue",
+        heading="Queues of the links",
+        title=f"Queues of the links: {results.study.scenario.name}, seed {choice.run}",
+        x=_over_time(results),
+        y=Axis("waiting (packets)", low=0.0),
+        panels=[panel],
+        events=results.study.scenario.events(),
+        legend_title="link",
+        caption=f"Packets in front of the transmitter; {left_out}links where none ever waited are left out.",
+    )

@@ -1,4 +1,4 @@
-"""What all plots have in common: size, colours, legends, marks of link events."""
+"""How matplotlib draws our charts: size, type, legends."""
 
 from __future__ import annotations
 
@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
 from matplotlib import figure
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from matplotlib.axes import Axes
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Okabe and Ito 2008: told apart with any colour vision, and in print.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
 BLACK = "#1A1A1A"
+GREY = "#C4C4C4"
 WIDTH = 7.2
 PANEL_HEIGHT = 2.7
-MAX_PANELS = 6
+STRIP_HEIGHT = 0.16
 MAX_EVENT_LABELS = 8
 LEGEND_ROWS = 12
-LOG_FROM = 8.0
-"""Values that differ by more than this factor are shown on a logarithmic scale."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -47,6 +43,8 @@ STYLE: Any = {
     "legend.title_fontsize": 8,
     "lines.linewidth": 1.3,
     "pdf.fonttype": 42,
+    # The same figure is the same file.
+    "svg.hashsalt": "ropewalk",
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
 }
@@ -72,26 +70,10 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
     return wrapped
 
 
-def panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
-    """A figure with `count` axes above each other that share both scales."""
-    made = Figure(figsize=(WIDTH, 0.7 + PANEL_HEIGHT * count), dpi=150, layout="constrained")
-    FigureCanvasAgg(made)
-    made.suptitle(title, x=0.01, ha="left")
-    axes = made.subplots(count, 1, sharex=True, sharey=True, squeeze=False)
-    return made, list(axes[:, 0])
-
-
-def colours(count: int) -> Sequence[str | tuple[float, float, float, float]]:
-    """As many colours as there are things to tell apart."""
-    if count <= len(PALETTE):
-        return PALETTE[:count]
-    return [mpl.colormaps["cividis"](index / (count - 1)) for index in range(count)]
-
-
 def legend(axes: Axes, title: str | None = None) -> None:
     """Beside the data, never on it; one thing alone is named by the title of its panel."""
     handles, labels = axes.get_legend_handles_labels()
-    if len(handles) > 1 or title:
+    if len(handles) > 1 or (title and handles):
         columns = -(-len(handles) // LEGEND_ROWS)
         axes.legend(
             handles,

@@ -97,7 +97,6 @@ class Study:
             KeyboardInterrupt: Ctrl-C; finished replications are kept.
         """
         from ropewalk.executors import open_executor
-        from ropewalk.study import provenance
         from ropewalk.study.conduct import Conductor
         from ropewalk.study.disk import sweep
         from ropewalk.study.manifest import manifest
@@ -128,7 +127,7 @@ class Study:
                     conducted = conductor.run()
                     results = StudyResults(manifest(self.plan, conducted, place))
                     write(results, directory)
-                    provenance.write(directory, conducted, executor, time.monotonic() - begun, damaged)
+                    _note(directory, conducted, executor, time.monotonic() - begun, damaged)
                 except Damaged as error:
                     damaged.append(str(error))
                     if len(damaged) > ROUNDS:
@@ -162,6 +161,22 @@ class Study:
                 message = f'the runs have no {kind} "{wanted}"'
                 mistakes.add(where, UNKNOWN_NAME, message, did_you_mean(wanted, names))
         mistakes.raise_any()
+
+
+def _note(directory: Path, done: Conducted, executor: str, elapsed_s: float, damaged: list[str]) -> None:
+    """Where the results come from."""
+    from ropewalk import provenance
+
+    provenance.write(
+        directory,
+        executor=executor,
+        computed=done.computed,
+        found=done.found,
+        failed=len(done.failures),
+        cpu_s=done.cpu_s,
+        elapsed_s=elapsed_s,
+        damaged=damaged,
+    )
 
 
 def stored(study: Study, store: str | os.PathLike[str]) -> list[int]:

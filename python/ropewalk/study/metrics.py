@@ -44,6 +44,16 @@ UNITS = {
 """Ends of column names, the unit to show them in, and what to divide by."""
 
 
+GOOD = ("goodput_bit_s", "delivered", "delivered_bytes", "completed", "benefit_vs_best", "benefit_vs_sum")
+"""Columns of which one wants much."""
+BAD = (
+    "delay_", "completion_s", "load_time_s", "ofo_", "jitter_", "late", "retransmitted_", "timeouts",
+    "fast_recoveries", "reinjected_bytes", "overflow_bytes", "drops_", "queue_delay_",
+    "queue_max_", "fell_back",
+)  # fmt: skip
+"""Beginnings of columns of which one wants little."""
+
+
 class MetricError(ValueError):
     """What is wrong with the name of a metric; `cure` says what to write instead."""
 
@@ -104,6 +114,15 @@ class Metric:
         if self.function in {"jain", "count"}:
             return "", 1.0
         return next((unit for end, unit in UNITS.items() if self.column.endswith(end)), ("", 1.0))
+
+    @property
+    def wanted(self) -> int:
+        """1 if large values are good ones, -1 if small ones are, 0 if it depends on whom one asks."""
+        if self.function == "count":
+            return 0
+        if self.function == "jain" or self.column in GOOD:
+            return 1
+        return -1 if self.column.startswith(BAD) else 0
 
     def values(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
         """Columns `by` and `value`: one row for each group of rows in which the metric exists."""

@@ -1,0 +1,75 @@
+"""`ropewalk report`, `ropewalk figures` and `ropewalk export`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
+from ropewalk.report.source import ReportError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FIGURES = "figures"
+
+
+@contextmanager
+def _judged(directory: Path) -> Iterator[None]:
+    """A directory that is no results, or lacks a file, is wrong input; what cannot be written is not."""
+    if not directory.is_dir():
+        fail(f"{directory}: no such directory", WRONG_INPUT)
+    try:
+        yield
+    except ReportError as error:
+        fail(str(error), WRONG_INPUT)
+    except FileNotFoundError as error:
+        fail(f"{describe(error)}\n  fix: run it again, or put its store back in its place", WRONG_INPUT)
+    except OSError as error:
+        fail(describe(error), RUN_FAILED)
+
+
+def write_report(directory: Path, out: Path | None, seed: int | None, case: str | None) -> None:
+    """Writes the report and says where it is."""
+    from ropewalk import report
+
+    with _judged(directory):
+        written = report.write(directory, out, run=seed, case=case)
+        sys.stdout.write(f"{written} ({written.stat().st_size / 1e6:.1f} MB)\n")
+
+
+def write_figures(
+    directory: Path, formats: str, out: Path | None, seed: int | None, case: str | None
+) -> None:
+    """Draws the figures and says where they are."""
+    from ropewalk import plots
+    from ropewalk.report.source import open_source
+
+    wanted = tuple(dict.fromkeys(part.strip() for part in formats.split(",")))
+    if unknown := [part for part in wanted if part not in plots.FORMATS]:
+        known = ", ".join(plots.FORMATS)
+        fail(f"--format {formats}: found {unknown[0]!r}, known are {known}", WRONG_INPUT)
+    with _judged(directory):
+        source = open_source(directory, run=seed, case=case)
+        target = directory / FIGURES if out is None else out
+        count = 0
+        for section in source.sections:
+            # Cases have the same figures: each has a folder.
+            place = target if section.case is None else target / _file_name(section.case)
+            count += len(plots.write(section.charts, place, wanted))
+        sys.stdout.write(f"{count} files in {target}/\n")
+
+
+def _file_name(case: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in case)
+
+
+def write_export(directory: Path, form: str, out: Path | None) -> None:
+    """Writes the files and says where they are."""
+    from ropewalk.export import export
+
+    with _judged(directory):
+        written = export(directory, form, out)
+        sys.stdout.write(f"{len(written)} files in {written[0].parent}/\n")

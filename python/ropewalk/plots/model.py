@@ -1,0 +1,161 @@
+"""What a figure shows, apart from how it is drawn: matplotlib and plotly draw the same charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ropewalk.statistics import Box
+
+    Reals: TypeAlias = NDArray[np.float64]
+
+INK = "ink"
+"""The colour of text: black on paper, light on a dark screen."""
+QUIET = "quiet"
+"""A grey that stays in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a chart. `title` has the unit in parentheses."""
+
+    title: str
+    log: bool = False
+    low: float | None = None
+    high: float | None = None
+    levels: tuple[str, ...] = ()
+    """Categories instead of numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve, in the units of the axes."""
+
+    name: str
+    x: Reals
+    y: Reals
+    colour: str = INK
+    dash: str = "solid"
+    """`solid`, `dash`, `dashdot` or `dot`."""
+    steps: bool = False
+    """Each value holds until the next one."""
+    width: float = 1.3
+    legend: bool = True
+    case: str = ""
+    """The case of a study that it tells of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What lies between two curves."""
+
+    name: str
+    x: Reals
+    low: Reals
+    high: Reals
+    colour: str = QUIET
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Layers on top of each other, constant between edges; each layer has one value per edge."""
+
+    names: list[str]
+    colours: list[str]
+    edges: Reals
+    layers: list[Reals]
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Box plots of one colour, side by side with those of the other colours at each level of the x axis."""
+
+    name: str
+    colour: str
+    at: list[str]
+    """Levels of the x axis."""
+    boxes: list[Box]
+    cases: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Means with the ellipse in which they may lie."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
+    symbol: str
+    """`circle`, `square`, `diamond`, `triangle-up`, `cross`, `x`."""
+    ellipse: tuple[Reals, Reals] | None
+    case: str
+    text: str
+    """For whoever points at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A heat map: rows from top to bottom."""
+
+    rows: list[str]
+    columns: list[str]
+    values: Reals
+    """NaN where there is no case."""
+    texts: list[list[str]]
+    """Value and interval, for the cell."""
+    groups: list[list[str]]
+    """Letters: cells that share one do not differ."""
+    cases: list[list[str]]
+    unit: str
+    reverse: bool
+    """Small values are good ones."""
+
+
+Mark: TypeAlias = Line | Band | Stack | Boxes | Points | Cells
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One row of the ribbon under a plot over time: spans in which something was so."""
+
+    name: str
+    spans: list[tuple[float, float, str]]
+    """From, to (s), and what was so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One part of a chart, with axes of its own."""
+
+    title: str
+    marks: list[Mark] = field(default_factory=list)
+    empty: str = "nothing to show"
+    """What to say without marks."""
+    strips: list[Strip] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure: panels that share their scales."""
+
+    key: str
+    """For file names."""
+    heading: str
+    """What it shows, without the scenario."""
+    title: str
+    """What it shows, and of what."""
+    x: Axis
+    y: Axis
+    panels: list[Panel]
+    events: list[tuple[float, str, str]] | None = None
+    """Of a plot over time, changes of links: (s, links, what happens)."""
+    legend_title: str | None = None
+    caption: str = ""
+    """How to read it."""
+    keys: list[tuple[str, str, str]] = field(default_factory=list)
+    """Legend of colours and dashes (or symbols) that have meanings of their own: (name, colour, dash)."""

@@ -1,0 +1,30 @@
+"""Colours, dashes and symbols that are told apart with any colour vision, on white and on dark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Okabe and Ito 2008, the yellow left out, which is too pale on white.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+
+STATES = {
+    "slow start": "#9FB8C8",
+    "recovery": "#7B5EA7",
+    "timeout": "#D55E00",
+}
+"""What a sender does, in the ribbon under a plot."""
+
+
+def colours(count: int) -> Sequence[str]:
+    """As many colours as there are things to tell apart."""
+    if count <= len(PALETTE):
+        return PALETTE[:count]
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return [to_hex(colormaps["cividis"](index / (count - 1))) for index in range(count)]

@@ -1,0 +1,78 @@
+"""Metrics in words, and figures as people read them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ropewalk.study.metrics import Metric
+
+COLUMNS = {
+    "goodput_bit_s": "goodput",
+    "delay_mean_s": "mean delay",
+    "delay_p50_s": "median delay",
+    "delay_p95_s": "95 % delay",
+    "delay_p99_s": "99 % delay",
+    "completion_s": "completion time",
+    "load_time_s": "load time",
+    "ofo_mean_bytes": "mean out-of-order memory",
+    "ofo_max_bytes": "largest out-of-order memory",
+    "srtt_mean_s": "mean round-trip time",
+    "cwnd_mean_bytes": "mean congestion window",
+    "queue_delay_mean_s": "mean queueing delay",
+    "queue_delay_max_s": "largest queueing delay",
+    "benefit_vs_best": "aggregation benefit over the best path",
+    "benefit_vs_sum": "aggregation benefit over the sum of paths",
+}
+"""Columns whose names say too little; of the others the name is the word."""
+
+
+def column(name: str) -> str:
+    """What a column is, without its unit."""
+    if name in COLUMNS:
+        return COLUMNS[name]
+    ends = [name.removesuffix(end) for end in ("_bit_s", "_bytes", "_s") if name.endswith(end)]
+    return (ends[0] if ends else name).replace("_", " ")
+
+
+def metric(of: Metric) -> str:
+    """As in `goodput of upload`."""
+    what = column(of.column)
+    if of.function == "jain":
+        what = f"fairness (Jain) of the {what}"
+    elif of.function is not None:
+        what = f"{of.function} of the {what}"
+    return f"{what} of {of.name}" if of.name else what
+
+
+def axis(of: Metric) -> str:
+    """The same with the unit, for an axis."""
+    unit = of.unit[0]
+    return f"{metric(of)} ({unit})" if unit else metric(of)
+
+
+def count(number: int, what: str) -> str:
+    """As in `1 replication`, `20 replications`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """A few significant digits without an exponent."""
+    if value == 0:
+        return "0"
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def interval(mean: float, half_width: float | None, unit: str = "") -> str:
+    """Mean ± half width of the interval with two significant digits, and the unit."""
+    end = f" {unit}" if unit else ""
+    if half_width is None:
+        return f"{figure(mean)}{end}"
+    if half_width == 0.0:
+        return f"{figure(mean)} ± 0{end}"
+    places = max(1 - math.floor(math.log10(abs(half_width))), 0)
+    if places > 6:  # noqa: PLR2004
+        return f"{mean:.3g} ± {half_width:.1g}{end}"
+    return f"{mean:.{places}f} ± {half_width:.{places}f}{end}"

@@ -1,0 +1,51 @@
+"""When, where and how something was run: what differs from call to call, and so stands in no other file."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ropewalk import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "provenance.json"
+
+
+def write(directory: Path, **more: Any) -> None:  # noqa: ANN401
+    """Replaces the note of an earlier call; `more` is what only the caller knows, as it can stand in JSON.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    found: dict[str, Any] = {
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": shlex.join(sys.argv),
+        "host": platform.node(),
+        "python": platform.python_version(),
+        "ropewalk": _core.VERSION,
+        "model_version": _core.MODEL_VERSION,
+        **more,
+    }
+    (directory / FILE).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def read(directory: Path) -> dict[str, Any]:
+    """What `write` wrote; empty if there is no note.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON object.
+    """
+    path = directory / FILE
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: not a JSON object")
+    return found

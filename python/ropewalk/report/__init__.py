@@ -1,0 +1,71 @@
+"""One self-contained HTML file out of a directory of results: it needs neither server nor network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ropewalk.report.html import page
+from ropewalk.report.source import ReportError, open_source
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["FILE", "ReportError", "build", "write"]
+
+FILE = "report.html"
+LARGEST = 8_000_000
+"""Bytes: what a mail or a browser on a phone still takes."""
+MOST_POINTS = 2000
+"""Of one curve; fewer if the report would be too large."""
+FEWEST_POINTS = 60
+
+
+def build(directory: str | os.PathLike[str], *, run: int | None = None, case: str | None = None) -> str:
+    """The report about what a study, `ropewalk run --out` or a reproduction left in `directory`, as HTML.
+
+    It is made of nothing but that directory: the same files give the same bytes.
+
+    Args:
+        directory: the results.
+        run: seed of the plots over time; the first one that has time series by default.
+        case: of a study, the only case to show over time; the first few by default.
+
+    Raises:
+        ReportError: there are no results in `directory`, or no such seed or case, or far too many.
+        OSError: a file cannot be read.
+    """
+    source = open_source(Path(directory), run=run, case=case)
+    points = MOST_POINTS
+    while True:
+        text = page(source, points)
+        if len(text.encode()) < LARGEST:
+            return text
+        if points < FEWEST_POINTS:
+            size = len(text.encode()) / 1e6
+            raise ReportError(
+                f"{directory}: the report would have {size:.1f} MB, at most {LARGEST / 1e6:g} are allowed",
+                "split the study, or ask it for fewer metrics",
+            )
+        points //= 2
+
+
+def write(
+    directory: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    run: int | None = None,
+    case: str | None = None,
+) -> Path:
+    """Writes the report to `out`, by default `report.html` in `directory`; the file appears whole.
+
+    Raises:
+        ReportError, OSError: see `build`, or it could not be written.
+    """
+    from ropewalk.study.disk import write_whole
+
+    target = Path(directory) / FILE if out is None else Path(out)
+    text = build(directory, run=run, case=case)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, text.encode(), lasting=False)
+    return target

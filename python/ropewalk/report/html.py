@@ -1,0 +1,366 @@
+"""The page: sections in the order in which a reader asks for them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.plots.palette import STATES
+from ropewalk.report import topology
+from ropewalk.report.plotly import Budget, plot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ropewalk.plots.model import Chart
+    from ropewalk.report.source import Section, Source
+    from ropewalk.report.verdicts import Row
+
+SIGNS = {"good": "▲", "bad": "▼", "even": "=", "open": "·"}
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:"
+)
+"""Nothing may be loaded: the file is all there is."""
+NAMES = {
+    "finished": "finished",
+    "command": "command",
+    "host": "host",
+    "python": "Python",
+    "ropewalk": "Ropewalk",
+    "model_version": "model version",
+    "executor": "executor",
+    "computed": "replications computed",
+    "found": "replications that were stored before",
+    "failed": "runs that failed",
+    "cpu_s": "CPU time in the engine (s)",
+    "elapsed_s": "time in all (s)",
+    "damaged": "damaged files, computed again",
+}
+
+
+class _Page:
+    """Plots are numbered as they come."""
+
+    def __init__(self, points: int) -> None:
+        self.points = points
+        self.plots: list[dict[str, Any]] = []
+
+
+def page(source: Source, points: int) -> str:
+    """The whole file.
+
+    Args:
+        source: what to tell.
+        points: at most so many for one curve.
+    """
+    made = _Page(points)
+    sections: list[tuple[str, str, str]] = [
+        ("verdicts", "Verdicts", _verdicts(source)),
+        ("what", "What was run", _what(source)),
+    ]
+    if text := _drawn(source, made, lambda one: one.metric is not None):
+        sections.append(("figures", "Figures", text))
+    if text := _drawn(source, made, lambda one: one.metric is None and one.case is None):
+        sections.append(("more", "Trade-off" if source.kind == "study" else "Figures", text))
+    if text := _drawn(source, made, lambda one: one.case is not None):
+        sections.append(("time", "Over time", _choose_case(source) + text))
+    if source.failures:
+        sections.append(("failures", "Runs that failed", _failures(source)))
+    data = _json({"plots": made.plots, "cases": source.cases})
+    digest = hashlib.sha256(data.encode() + "".join(body for _, _, body in sections).encode()).hexdigest()
+    sections.append(("provenance", "Provenance", _provenance(source, digest)))
+    links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in sections)
+    body = "".join(
+        f'<section id="{key}" aria-labelledby="{key}-title">'
+        f'<h2 id="{key}-title">{escape(name)}</h2>{text}</section>'
+        for key, name, text in sections
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta name="ropewalk-content" content="sha256:{digest}">'
+        f'<title>{escape(source.title)} · Ropewalk</title><link rel="icon" href="data:,">'
+        f"<style>{_asset('report.css')}</style></head>\n<body>"
+        '<a class="skip" href="#main">Skip to the verdicts</a>'
+        f"<header><div><h1>{escape(source.title)}</h1>"
+        f'<p class="soft">{escape(source.subtitle)}</p></div>'
+        '<button type="button" id="theme">Dark colours</button></header>'
+        f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main id="main" tabindex="-1">{body}</main>'
+        f'<footer class="soft">Made by Ropewalk. {_noscript()}</footer>\n'
+        f'<script type="application/json" id="data">{data}</script>\n'
+        f"<script>{_plotly()}</script>\n<script>{_asset('report.js')}</script>\n</body></html>\n"
+    )
+
+
+def _noscript() -> str:
+    return "<noscript>Without JavaScript the tables are here, the figures are not.</noscript>"
+
+
+def _asset(name: str) -> str:
+    return (resources.files("ropewalk.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    """The library, without the end of a script element in it."""
+    text = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return text.replace("</script", "<\\/script")
+
+
+def _json(value: object) -> str:
+    """JSON that may stand in a script element."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+
+
+def _drawn(source: Source, made: _Page, wanted: Callable[[Section], bool]) -> str:
+    """All sections of a kind; empty if there are none."""
+    chosen = [section for section in source.sections if wanted(section) and section.charts]
+    return "".join(_section(section, made, first=number == 0) for number, section in enumerate(chosen))
+
+
+def _section(section: Section, made: _Page, *, first: bool) -> str:
+    marks = ""
+    if section.metric is not None:
+        marks = f' data-metric="{section.metric}"'
+    elif section.case is not None:
+        marks = f' data-of-case="{escape(section.case)}"'
+    hidden = "" if first or not marks else " hidden"
+    note = f'<p class="caption">{escape(section.note)}</p>' if section.note else ""
+    charts = "".join(_chart(chart, made) for chart in section.charts)
+    return f"<div{marks}{hidden}>{note}{charts}</div>"
+
+
+def _chart(chart: Chart, made: _Page) -> str:
+    budget = Budget(made.points)
+    figures = []
+    keys = ""
+    for panel in chart.panels:
+        number = len(made.plots)
+        made.plots.append(plot(chart, panel, budget))
+        label = f"{chart.heading}{': ' if panel.title else ''}{panel.title}"
+        legend = f'<ul class="legend" data-legend="{number}" aria-label="Legend"></ul>'
+        if chart.keys:
+            # The same for all panels, so it stands once.
+            keys, legend = keys or legend, ""
+        figures.append(_figure(number, panel.title, label, legend, panel.empty if not panel.marks else ""))
+    thinned = (
+        f" {budget.drawn:,} of {budget.recorded:,} samples are drawn: the extremes of equal spans."
+        if budget.drawn < budget.recorded
+        else ""
+    )
+    named = chart.keys and chart.legend_title
+    above = f'<div class="caption"><strong>{escape(chart.legend_title or "")}</strong></div>' if named else ""
+    return (
+        f'<div class="chart"><h3>{escape(chart.heading)}</h3>'
+        f'<p class="caption">{escape(chart.caption + thinned)}</p>'
+        f"{_ribbon_key() if chart.events is not None else ''}"
+        f'{above}{keys}<div class="panels">{"".join(figures)}</div></div>'
+    )
+
+
+def _ribbon_key() -> str:
+    """What the colours of the ribbon mean."""
+    swatches = "".join(
+        '<li><svg width="22" height="8" aria-hidden="true">'
+        f'<rect width="22" height="8" fill="{colour}"/></svg>'
+        f"{state}</li>"
+        for state, colour in STATES.items()
+    )
+    return f'<ul class="legend" aria-label="Ribbon"><li>ribbon: ▼ change of a link</li>{swatches}</ul>'
+
+
+def _figure(number: int, title: str, label: str, legend: str, empty: str) -> str:
+    heading = f"<h4>{escape(title)}</h4>" if title else ""
+    if empty:
+        return f'<figure id="plot-{number}">{heading}<p class="empty">{escape(empty)}</p></figure>'
+    tools = "".join(
+        [
+            _button("values", "Values", f"Values of {label}", ' aria-expanded="false"'),
+            _button("reset", "Whole range", f"Whole range of {label}"),
+            _button("image", "Save as SVG", f"Save {label} as SVG"),
+        ]
+    )
+    return (
+        f'<figure id="plot-{number}">{heading}{legend}'
+        f'<div class="canvas" data-plot="{number}" role="img" aria-label="{escape(label)}"></div>'
+        f'<div class="tools">{tools}</div><div class="values" tabindex="0" hidden></div></figure>'
+    )
+
+
+def _button(act: str, text: str, label: str, more: str = "") -> str:
+    return f'<button type="button" data-act="{act}" aria-label="{escape(label)}"{more}>{text}</button>'
+
+
+def _verdicts(source: Source) -> str:
+    table = source.table
+    warnings = "".join(f'<p class="warning">{escape(text)}</p>' for text in table.warnings)
+    counts: dict[tuple[str, str], int] = {}
+    for row in table.rows:
+        counts[row.mood, row.verdict] = counts.get((row.mood, row.verdict), 0) + 1
+    tally = "".join(
+        f'<li class="mood-{mood}"><span class="verdict">{SIGNS[mood]} {escape(verdict)}</span>: '
+        f'<span data-tally="{escape(verdict)}">{number}</span></li>'
+        for (mood, verdict), number in sorted(counts.items())
+    )
+    first, second, third = table.headings
+    heads = "".join(
+        f'<th scope="col">{name}</th>' for name in (first, second, third, "measured", "verdict", "reason")
+    )
+    rows = "".join(_row(row, source, table.headings) for row in table.rows)
+    return (
+        f'<p class="soft">{escape(table.title)}. {escape(table.note)}</p>'
+        f'{warnings}<ul class="counts">{tally}</ul>'
+        f"{_controls(source)}"
+        f'<div class="tall" tabindex="0" role="region" aria-label="{escape(table.title)}">'
+        f'<table class="cards"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _row(row: Row, source: Source, headings: tuple[str, str, str]) -> str:
+    of = f' data-of="{row.metric}"' if source.kind == "study" else ""
+    cells = [
+        f'<th scope="row" data-label="{headings[0]}">{escape(row.id)}</th>',
+        f'<td data-label="{headings[1]}">{escape(row.what)}</td>',
+        f'<td{_short(row.reference)} data-label="{headings[2]}">{escape(row.reference)}</td>',
+        f'<td{_short(row.measured)} data-label="measured">{escape(row.measured)}</td>',
+        f'<td data-label="verdict"><span class="verdict">{SIGNS[row.mood]} {escape(row.verdict)}</span></td>',
+        f'<td data-label="reason">{escape(row.reason)}</td>',
+    ]
+    marks = f'data-case="{escape(row.case)}" data-verdict="{escape(row.verdict)}"{of}'
+    return f'<tr class="mood-{row.mood}" {marks}>{"".join(cells)}</tr>'
+
+
+def _short(text: str) -> str:
+    """Figures stay on one line; sentences do not."""
+    return ' class="figure"' if len(text) < 28 else ""  # noqa: PLR2004
+
+
+def _controls(source: Source) -> str:
+    """Selector of the metric, filters of cases and verdicts: for the whole page."""
+    parts = []
+    if len(source.metrics) > 0:
+        options = "".join(
+            f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(source.metrics)
+        )
+        parts.append(f'<label>Metric <select id="metric">{options}</select></label>')
+    found = sorted({row.verdict for row in source.table.rows})
+    if len(found) > 1:
+        options = "".join(f"<option>{escape(name)}</option>" for name in found)
+        parts.append(
+            f'<label>Verdict <select id="verdict"><option value="">all</option>{options}</select></label>'
+        )
+    for name, levels in source.factors.items():
+        boxes = "".join(
+            f'<label><input type="checkbox" data-factor="{escape(name)}" value="{escape(level)}" checked> '
+            f"{escape(level)}</label>"
+            for level in levels
+        )
+        parts.append(f"<fieldset><legend>{escape(name)}</legend>{boxes}</fieldset>")
+    if not parts:
+        return ""
+    clear = '<button type="button" id="clear">Show all</button>'
+    status = '<span id="status" role="status" class="soft"></span>'
+    return f'<div class="controls" role="group" aria-label="Choose">{"".join(parts)}{clear}{status}</div>'
+
+
+def _what(source: Source) -> str:
+    parts = [f"<p>{escape(source.description)}</p>" if source.description else ""]
+    if source.parts:
+        listed = "".join(
+            f"<li><code>ropewalk report DIR/studies/{escape(name)}</code></li>" for name in source.parts
+        )
+        parts.append(f"<p>The studies behind the claims have reports of their own:</p><ul>{listed}</ul>")
+    if source.scenario is not None:
+        first = next(iter(source.cases), "")
+        of = f" As in the case {first}." if len(source.cases) > 1 else ""
+        network = topology.Network.of(source.scenario)
+        parts += [
+            f"<p>{source.scenario.duration_s:g} s simulated.{escape(of)}</p>",
+            '<div class="scroll" tabindex="0" role="region" aria-label="Drawing of the network">',
+            topology.svg(source.scenario),
+            "</div>",
+            _details("Links", _links(network)),
+            _details("Flows", _flows(network), is_open=True),
+        ]
+        if source.factors:
+            parts.append(_details("What was varied", _factors(source), is_open=True))
+        if source.study_text:
+            parts.append(_details("Study file", f'<pre tabindex="0">{escape(source.study_text)}</pre>'))
+        name = "Scenario, every default filled in" + (f": {first}" if first else "")
+        parts.append(_details(name, f'<pre tabindex="0">{escape(source.scenario.show())}</pre>'))
+    return "".join(parts)
+
+
+def _details(title: str, body: str, *, is_open: bool = False) -> str:
+    return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{body}</details>"
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td data-label="{escape(name)}">{escape(cell)}</td>'
+            for name, cell in zip(heads, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table class="cards">{table}</table></div>'
+
+
+def _links(network: topology.Network) -> str:
+    rows = []
+    for link in network.links:
+        for way, direction in zip(link.directions, (link.forward, link.reverse), strict=True):
+            facts = [topology.value(direction.get(key), key) for key in ("rate", "delay", "queue", "loss")]
+            ends = link.ends if way == link.directions[0] else link.ends[::-1]
+            rows.append([f"{link.name}.{way}", " → ".join(ends), *facts])
+    return _table(["link", "from, to", "rate", "delay", "queue", "loss"], rows)
+
+
+def _flows(network: topology.Network) -> str:
+    rows = []
+    for flow in network.flows:
+        transport = flow["transport"]
+        kinds = [topology.value(transport.get(key)) for key in ("kind", "congestion", "scheduler")]
+        words = ", ".join(kind for kind in kinds if kind not in {"-", ""})
+        rows.append([flow["name"], f"{flow['from']} → {flow['to']}", topology.value(flow["app"]), words])
+    return _table(["flow", "from, to", "application", "transport"], rows)
+
+
+def _factors(source: Source) -> str:
+    rows = [[name, ", ".join(levels)] for name, levels in source.factors.items()]
+    return _table(["factor", "levels"], rows)
+
+
+def _choose_case(source: Source) -> str:
+    names = [section.case for section in source.sections if section.case is not None]
+    options = "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in names)
+    return f'<div class="controls"><label>Case <select id="case">{options}</select></label></div>'
+
+
+def _failures(source: Source) -> str:
+    rows = [[f.case, str(f.seed), f.message, f.command] for f in source.failures]
+    return _table(["case", "seed", "message", "command that repeats it"], rows)
+
+
+def _provenance(source: Source, digest: str) -> str:
+    facts = {NAMES.get(key, key): value for key, value in source.facts.items()}
+    facts["content of this report"] = f"sha256:{digest}"
+    shown = "".join(f"<dt>{escape(key)}</dt><dd>{escape(_fact(value))}</dd>" for key, value in facts.items())
+    missing = (
+        "" if "command" in source.facts else "<p>No note on host and command was left in the directory.</p>"
+    )
+    return f"{missing}<dl>{shown}</dl>"
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(map(str, value)) or "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

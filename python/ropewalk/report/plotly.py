@@ -1,0 +1,455 @@
+"""Charts as what plotly.js draws: one plot for each panel, with a legend that the page makes of buttons."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ropewalk.plots.model import INK, QUIET, Axis, Band, Boxes, Cells, Line, Points, Stack
+from ropewalk.plots.palette import STATES
+from ropewalk.report.thin import thin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ropewalk.plots.model import Chart, Mark, Panel
+
+DIGITS = 5
+COLOURS = {INK: "@ink", QUIET: "@quiet"}
+"""The page puts in what its theme has."""
+RIBBON = 0.05
+"""Height of one row of the ribbon, as part of the plot."""
+HEIGHT = 300
+CELL_HEIGHT = 46
+MANY_DECADES = 4
+SMALL_SHARE = 0.5
+"""Cells below this share of the range have dark text."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many points each curve may have, and how many were drawn."""
+
+    points: int
+    drawn: int = 0
+    recorded: int = 0
+
+
+@dataclass(slots=True)
+class _Made:
+    """One plot on its way."""
+
+    budget: Budget
+    traces: list[dict[str, Any]] = field(default_factory=list)
+    legend: list[dict[str, Any]] = field(default_factory=list)
+    annotations: list[dict[str, Any]] = field(default_factory=list)
+
+
+def plot(chart: Chart, panel: Panel, budget: Budget) -> dict[str, Any]:
+    """Data, layout and legend of one panel of a chart."""
+    made = _Made(budget)
+    for mark in panel.marks:
+        _add(mark, made, chart)
+    rows = _ribbon(chart, panel, made)
+    cells = any(isinstance(mark, Cells) for mark in panel.marks)
+    layout = _layout(chart, panel, rows, cells=cells)
+    layout["annotations"] = made.annotations
+    legend = [
+        {"name": name, "colour": COLOURS.get(tone, tone), "shape": shape} for name, tone, shape in chart.keys
+    ]
+    return {
+        "data": made.traces,
+        "layout": layout,
+        "legend": [] if cells else legend or made.legend,
+        "cells": cells,
+    }
+
+
+def numbers(values: Iterable[float]) -> list[float | None]:
+    """A few significant digits; what is no number is null."""
+    return [_number(float(value)) for value in values]
+
+
+def _number(value: float) -> float | None:
+    if not math.isfinite(value):
+        return None
+    short = float(f"{value:.{DIGITS}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short  # noqa: PLR2004
+
+
+def _colour(name: str) -> str:
+    return COLOURS.get(name, name)
+
+
+def _entry(made: _Made, name: str, colour: str, shape: str, traces: list[int]) -> None:
+    made.legend.append({"name": name, "colour": _colour(colour), "shape": shape, "traces": traces})
+
+
+def _faint(colour: str) -> str:
+    """A tenth of it: what lies behind stays visible."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.1)"
+
+
+@singledispatch
+def _add(mark: Mark, made: _Made, chart: Chart) -> None:
+    del made, chart
+    raise TypeError(f"nothing draws {type(mark).__name__}")
+
+
+@_add.register(Line)
+def _line(mark: Line, made: _Made, chart: Chart) -> None:
+    if not len(mark.x):
+        _entry(made, mark.name, mark.colour, mark.dash, [])
+        return
+    x, y = thin(mark.x, mark.y, made.budget.points)
+    made.budget.recorded += len(mark.x)
+    made.budget.drawn += len(x)
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": mark.name,
+        **_abscissae(x),
+        "y": numbers(y),
+        "line": {
+            "color": _colour(mark.colour),
+            "dash": mark.dash,
+            "width": 1.4 * mark.width,
+            "shape": "hv" if mark.steps else "linear",
+        },
+        "meta": {"case": mark.case},
+    }
+    if chart.events is None:
+        trace["hovertemplate"] = "%{x:.4g}, %{y:.3g}"
+    made.traces.append(trace)
+    if mark.legend and not chart.keys:
+        _entry(made, mark.name, mark.colour, mark.dash, [len(made.traces) - 1])
+    elif not chart.keys:
+        # What has no entry of its own goes with the one before.
+        made.legend[-1]["traces"].append(len(made.traces) - 1)
+
+
+def _abscissae(x: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:
+    """Equal steps are said in two numbers."""
+    steps = np.diff(x)
+    if len(steps) > 1 and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0) and steps[0] > 0:
+        return {"x0": _number(float(x[0])), "dx": float(f"{steps[0]:.9g}")}
+    return {"x": numbers(x)}
+
+
+@_add.register(Band)
+def _band(mark: Band, made: _Made, chart: Chart) -> None:
+    del chart
+    (x, low), (there, high) = (thin(mark.x, values, made.budget.points) for values in (mark.low, mark.high))
+    line = {"width": 0}
+    common = {"type": "scatter", "mode": "lines", "line": line, "hoverinfo": "skip", "meta": {"case": ""}}
+    made.traces.append({**common, "name": mark.name, "x": numbers(x), "y": numbers(low)})
+    fill = {"fill": "tonexty", "fillcolor": _colour(mark.colour)}
+    made.traces.append({**common, **fill, "name": mark.name, "x": numbers(there), "y": numbers(high)})
+    _entry(made, mark.name, mark.colour, "area", [len(made.traces) - 2, len(made.traces) - 1])
+
+
+@_add.register(Stack)
+def _stack(mark: Stack, made: _Made, chart: Chart) -> None:
+    del chart
+    for name, colour, layer in zip(mark.names, mark.colours, mark.layers, strict=True):
+        made.traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name,
+                "x": numbers(mark.edges),
+                "y": numbers(layer),
+                "stackgroup": "one",
+                "line": {"width": 0, "shape": "hv", "color": colour},
+                "fillcolor": colour,
+                "meta": {"case": ""},
+            }
+        )
+        _entry(made, name, colour, "area", [len(made.traces) - 1])
+
+
+@_add.register(Boxes)
+def _boxes(mark: Boxes, made: _Made, chart: Chart) -> None:
+    for level, box, case in zip(mark.at, mark.boxes, mark.cases, strict=True):
+        made.traces.append(
+            {
+                "type": "box",
+                "name": case,
+                "x": [level],
+                "q1": [_number(box.p25)],
+                "median": [_number(box.median)],
+                "q3": [_number(box.p75)],
+                "lowerfence": [_number(box.low)],
+                "upperfence": [_number(box.high)],
+                # An empty list of outliers would take the box with it.
+                **({"y": [numbers(box.fliers)], "boxpoints": "all"} if box.fliers else {"boxpoints": False}),
+                "jitter": 0,
+                "pointpos": 0,
+                "offsetgroup": mark.name,
+                "alignmentgroup": "one",
+                "marker": {"color": _colour(mark.colour), "size": 4},
+                "line": {"width": 1.2},
+                "meta": {"case": case},
+            }
+        )
+    del chart
+
+
+@_add.register(Points)
+def _points(mark: Points, made: _Made, chart: Chart) -> None:
+    colour = _colour(mark.colour)
+    meta = {"case": mark.case}
+    if mark.ellipse is not None:
+        made.traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": numbers(mark.ellipse[0]),
+                "y": numbers(mark.ellipse[1]),
+                "fill": "toself",
+                "fillcolor": _faint(colour),
+                "line": {"color": colour, "width": 1},
+                "hoverinfo": "skip",
+                "name": f"{mark.name}, ellipse",
+                "meta": meta,
+            }
+        )
+    made.traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": mark.name,
+            "x": numbers([mark.x]),
+            "y": numbers([mark.y]),
+            "marker": {
+                "color": colour,
+                "symbol": mark.symbol,
+                "size": 9,
+                "line": {"color": "@paper", "width": 1},
+            },
+            "hovertemplate": mark.text + "<extra></extra>",
+            "meta": meta,
+        }
+    )
+    del chart
+
+
+@_add.register(Cells)
+def _cells(mark: Cells, made: _Made, chart: Chart) -> None:
+    every = [one.values for panel in chart.panels for one in panel.marks if isinstance(one, Cells)]
+    low = min(float(np.nanmin(values)) for values in every)
+    high = max(float(np.nanmax(values)) for values in every)
+    made.traces.append(
+        {
+            "type": "heatmap",
+            "x": mark.columns,
+            "y": mark.rows,
+            "z": [numbers(row) for row in mark.values],
+            "text": [
+                [f"{case}: {text} {mark.unit}" for case, text in zip(*pair, strict=True)]
+                for pair in zip(mark.cases, mark.texts, strict=True)
+            ],
+            "hovertemplate": "%{text}<extra></extra>",
+            "colorscale": "Cividis",
+            "reversescale": not mark.reverse,
+            "zmin": _number(low),
+            "zmax": _number(high),
+            "showscale": False,
+            "xgap": 2,
+            "ygap": 2,
+            "meta": {"cases": mark.cases},
+        }
+    )
+    for row, texts in enumerate(mark.texts):
+        for column, text in enumerate(texts):
+            value = float(mark.values[row, column])
+            if not math.isfinite(value):
+                continue
+            share = (value - low) / (high - low) if high > low else 0.0
+            bright = share >= SMALL_SHARE if mark.reverse else share < SMALL_SHARE
+            letters = mark.groups[row][column]
+            made.annotations.append(
+                {
+                    "x": column,
+                    "y": row,
+                    "text": f"{text}<br><b>{letters}</b>" if letters else text,
+                    "showarrow": False,
+                    "font": {"size": 11, "color": "#101010" if bright else "#ffffff"},
+                    "name": mark.cases[row][column],
+                }
+            )
+
+
+def _ribbon(chart: Chart, panel: Panel, made: _Made) -> list[str]:
+    """Traces of the ribbon on the second y axis; its rows from top to bottom."""
+    if chart.events is None:
+        return []
+    rows = ["links", *(strip.name for strip in panel.strips)]
+    made.traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "links",
+            "x": numbers(at for at, _, _ in chart.events),
+            "y": [0] * len(chart.events),
+            "yaxis": "y2",
+            "text": [f"{links} {what}" for _, links, what in chart.events],
+            "hovertemplate": "%{x:.4g} s: %{text}<extra></extra>",
+            "marker": {"symbol": "triangle-down", "size": 10, "color": "@ink"},
+            "meta": {"case": "", "ribbon": True},
+        }
+    )
+    for state, colour in STATES.items():
+        x: list[float | None] = []
+        y: list[int | None] = []
+        for row, strip in enumerate(panel.strips, 1):
+            for start, end, what in strip.spans:
+                if what == state:
+                    x += [*numbers([start, end]), None]
+                    y += [row, row, None]
+        if x:
+            made.traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    "name": state,
+                    "x": x,
+                    "y": y,
+                    "yaxis": "y2",
+                    "line": {"color": colour, "width": 7},
+                    "hovertemplate": f"%{{x:.4g}} s: {state}<extra></extra>",
+                    "meta": {"case": "", "ribbon": True},
+                }
+            )
+    return rows
+
+
+def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict[str, Any]:
+    x, y = _axis(chart.x), _axis(chart.y)
+    height = HEIGHT + 16 * len(rows)
+    if cells:
+        x |= {"showgrid": False, "side": "bottom"}
+        y |= {"autorange": "reversed", "showgrid": False}
+        height = 76 + CELL_HEIGHT * len(chart.y.levels)
+    layout: dict[str, Any] = {
+        "height": height,
+        "xaxis": x,
+        "yaxis": y,
+        "hovermode": "x unified" if rows else "closest",
+        "boxmode": "group",
+        "shapes": [],
+    }
+    ranges = _ranges(chart)
+    for axis, found in zip(("xaxis", "yaxis"), ranges, strict=True):
+        if found is not None and not cells:
+            layout[axis]["range"] = found
+            if layout[axis].get("type") == "log":
+                layout[axis] |= {"tickvals": _ticks(*found), "tickformat": ",~g"}
+    if rows:
+        share = RIBBON * len(rows)
+        layout["yaxis"]["domain"] = [share + 0.04, 1.0]
+        layout["xaxis"]["anchor"] = "y2"
+        layout["yaxis2"] = {
+            "domain": [0.0, share],
+            "range": [len(rows) - 0.5, -0.5],
+            "tickvals": list(range(len(rows))),
+            "ticktext": rows,
+            "tickfont": {"size": 10},
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        }
+        layout["shapes"] = [
+            {
+                "type": "line",
+                "x0": _number(at),
+                "x1": _number(at),
+                "y0": 0,
+                "y1": 1,
+                "yref": "paper",
+                "line": {"color": "@quiet", "width": 1, "dash": "dot"},
+            }
+            for at, _, _ in chart.events or []
+        ]
+    if not panel.marks:
+        layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
+    return layout
+
+
+def _axis(spec: Axis) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": {"text": spec.title}, "zeroline": False}
+    if spec.levels:
+        axis |= {"type": "category", "categoryorder": "array", "categoryarray": list(spec.levels)}
+    if spec.log:
+        axis |= {"type": "log"}
+    return axis
+
+
+def _ranges(chart: Chart) -> tuple[list[float] | None, list[float] | None]:
+    """Limits that all panels share, so that they can be compared with the eye."""
+    found: list[list[float] | None] = []
+    for spec, extremes in zip((chart.x, chart.y), _extremes(chart), strict=True):
+        if spec.levels or extremes is None:
+            found.append(None)
+            continue
+        low, high = extremes
+        low = low if spec.low is None else spec.low
+        if spec.log:
+            found.append([math.log10(low) - 0.03, math.log10(high) + 0.03])
+            continue
+        slack = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        start = low if spec.low is not None else low - slack
+        found.append([start, high + slack if spec.high is None else spec.high])
+    first, second = found
+    return first, second
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten between two logarithms; without the 2 and 5 if that would be many."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    digits = (1, 2, 5) if high - low < MANY_DECADES else (1,)
+    found = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+    return [value for value in found if low <= math.log10(value) <= high]
+
+
+def _extremes(chart: Chart) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """Smallest and largest numbers along both axes."""
+    x: list[float] = []
+    y: list[float] = []
+    for mark in (mark for panel in chart.panels for mark in panel.marks):
+        for values, into in ((_along(mark), x), (_up(mark), y)):
+            finite = values[np.isfinite(values)]
+            if len(finite):
+                into += [float(finite.min()), float(finite.max())]
+    return (min(x), max(x)) if x else None, (min(y), max(y)) if y else None
+
+
+def _along(mark: Mark) -> np.ndarray[Any, np.dtype[np.float64]]:
+    match mark:
+        case Line() | Band():
+            return mark.x
+        case Stack():
+            return mark.edges
+        case Points():
+            return np.append(mark.ellipse[0], mark.x) if mark.ellipse is not None else np.array([mark.x])
+    return np.array([])
+
+
+def _up(mark: Mark) -> np.ndarray[Any, np.dtype[np.float64]]:
+    match mark:
+        case Line():
+            return mark.y
+        case Band():
+            return np.append(mark.low, mark.high)
+        case Stack():
+            return np.asarray(np.sum(mark.layers, axis=0), dtype=np.float64)
+        case Points():
+            return np.append(mark.ellipse[1], mark.y) if mark.ellipse is not None else np.array([mark.y])
+        case Boxes():
+            return np.array([v for box in mark.boxes for v in (box.low, box.high, *box.fliers)])
+    return np.array([])

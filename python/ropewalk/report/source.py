@@ -1,0 +1,267 @@
+"""What a directory of results holds, whoever wrote it, in the form that reports, figures and exports need."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ropewalk import plots, provenance
+from ropewalk.plots import study as study_plots
+from ropewalk.plots import words
+from ropewalk.report import verdicts
+from ropewalk.results import Results, Study, Totals
+from ropewalk.scenario import Scenario
+from ropewalk.study import manifest
+from ropewalk.study.results import StudyResults
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.plots.model import Chart
+
+MAX_CASES = 8
+"""Cases of a study that are shown over time, unless one is named."""
+
+
+class ReportError(ValueError):
+    """A directory from which no report can be made; `cure` says what to do."""
+
+    def __init__(self, message: str, cure: str) -> None:
+        super().__init__(f"{message}\n  fix: {cure}")
+        self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Charts under one heading."""
+
+    heading: str
+    charts: list[Chart]
+    note: str = ""
+    metric: int | None = None
+    """Of a study: shown while this metric is chosen."""
+    case: str | None = None
+    """Of a study: shown while this case is chosen."""
+
+
+@dataclass(slots=True)
+class Source:
+    """A directory of results."""
+
+    directory: Path
+    kind: str
+    """`study`, `run` or `reproduction`."""
+    title: str
+    subtitle: str
+    table: verdicts.Table
+    description: str = ""
+    scenario: Scenario | None = None
+    study_text: str = ""
+    """The study file."""
+    factors: dict[str, list[str]] = field(default_factory=dict)
+    cases: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Case to factor to level."""
+    overrides: dict[str, list[list[str]]] = field(default_factory=dict)
+    """Case to keys and values."""
+    metrics: list[str] = field(default_factory=list)
+    """In words."""
+    sections: list[Section] = field(default_factory=list)
+    failures: list[manifest.FailureEntry] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Where it comes from."""
+    parts: list[str] = field(default_factory=list)
+    """Of a reproduction, its studies."""
+
+    def charts(self) -> list[Chart]:
+        """All of them."""
+        return [chart for section in self.sections for chart in section.charts]
+
+
+def open_source(directory: Path, *, run: int | None = None, case: str | None = None) -> Source:
+    """Looks what is in `directory` and prepares its charts.
+
+    Raises:
+        ReportError: it has no results, or no such seed or case.
+        OSError: a file cannot be read.
+    """
+    if (directory / verdicts.REPRODUCTION).exists():
+        return _reproduction(directory)
+    found = results_of(directory)
+    if isinstance(found, StudyResults):
+        return _study(directory, found, run, case)
+    if case is not None:
+        raise ReportError(f"{directory} has no cases: it is no study", "leave --case out")
+    return _run(directory, found, run)
+
+
+def results_of(directory: Path) -> Results | StudyResults:
+    """The tables of a run or of a study.
+
+    Raises:
+        ReportError: there are none, or they are damaged.
+        OSError: a file cannot be read.
+    """
+    try:
+        if (directory / manifest.FILE).exists():
+            return StudyResults.read(directory)
+        if (directory / "runs.parquet").exists():
+            return Results.read(directory)
+    except (ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        raise ReportError(f"{directory}: cannot be read as results: {error}", "run it again") from error
+    raise ReportError(
+        f"{directory}: found no results there",
+        "name a directory that ropewalk study or ropewalk run --out has written; "
+        "those of a reproduction are in studies/ of its directory",
+    )
+
+
+def _run(directory: Path, results: Results, run: int | None) -> Source:
+    scenario = results.study.scenario
+    _check_seed(run, results.study.seeds)
+    count = len(results.study.seeds)
+    replications = words.count(count, "replication")
+    facts = provenance.read(directory)
+    facts.setdefault("model_version", results.study.model_version)
+    drawn = plots.charts(results, run)
+    over_time = [chart for chart in drawn if chart.events is not None]
+    others = [chart for chart in drawn if chart.events is None]
+    seed = results.study.seeds[0] if run is None else run
+    note = f"Seed {seed} of {count}." if over_time else "No time series were recorded."
+    return Source(
+        directory,
+        "run",
+        scenario.name,
+        f"{replications} of {scenario.duration_s:g} s simulated time",
+        verdicts.of_run(results),
+        description=_description(scenario),
+        scenario=scenario,
+        sections=[Section("Over time", over_time, note), Section("Distributions", others)],
+        facts=facts,
+    )
+
+
+def _check_seed(run: int | None, seeds: list[int]) -> None:
+    if run is not None and run not in seeds:
+        shown = ", ".join(map(str, seeds[:10])) + (", …" if len(seeds) > 10 else "")  # noqa: PLR2004
+        raise ReportError(
+            f"there is no seed {run} with time series", f"seeds: {shown}" if seeds else "none has"
+        )
+
+
+def _description(scenario: Scenario) -> str:
+    return str(tomllib.loads(scenario.show()).get("description", ""))
+
+
+def _study(directory: Path, results: StudyResults, run: int | None, case: str | None) -> Source:
+    m = results.manifest
+    if case is not None and case not in {entry.case for entry in m.cases}:
+        names = ", ".join(entry.case for entry in m.cases[:5])
+        raise ReportError(f'there is no case "{case}"', f"cases: {names}, …; cases.csv has all of them")
+    _check_seed(run, list(range(1, m.series + 1)))
+    sections = [
+        Section(words.metric(metric), study_plots.of_metric(results, metric), metric=index)
+        for index, metric in enumerate(m.metrics)
+    ]
+    tradeoffs = [study_plots.tradeoff(results, flow) for flow in study_plots.flows(results)]
+    if tradeoffs:
+        sections.append(Section("Throughput against delay", tradeoffs))
+    sections += over_time(results, run, case)
+    document = tomllib.loads(m.text)
+    runs = sum(entry.replications for entry in m.cases)
+    facts = provenance.read(directory)
+    facts.setdefault("model_version", m.model_version)
+    facts.setdefault("ropewalk", m.version)
+    return Source(
+        directory,
+        "study",
+        m.name,
+        f"{words.count(len(m.cases), 'case')}, {words.count(runs, 'replication')}",
+        verdicts.of_study(results),
+        description=str(document.get("description", "")),
+        scenario=scenario_of(results, m.cases[0].case),
+        study_text=m.text,
+        factors=m.factors,
+        cases={entry.case: entry.levels for entry in m.cases},
+        overrides={entry.case: entry.overrides for entry in m.cases},
+        metrics=[words.metric(metric) for metric in m.metrics],
+        sections=sections,
+        failures=m.failures,
+        facts=facts,
+    )
+
+
+def over_time(results: StudyResults, run: int | None, case: str | None) -> list[Section]:
+    """Plots over time of the cases that have time series."""
+    m = results.manifest
+    if m.series == 0:
+        return []
+    with_series = [entry.case for entry in m.cases]
+    chosen = with_series[:MAX_CASES] if case is None else [case]
+    left_out = f" The first {MAX_CASES} of {len(with_series)} cases; --case NAME shows another one."
+    sections = []
+    for name in chosen:
+        of_case = case_results(results, name)
+        if of_case.series.is_empty():
+            continue
+        seed = run or int(of_case.series["run"][0])
+        drawn = plots.charts(of_case, seed)
+        note = f"Seed {seed}." + (left_out if case is None and len(with_series) > MAX_CASES else "")
+        sections.append(Section(f"Over time: {name}", drawn, note, case=name))
+    return sections
+
+
+def scenario_of(results: StudyResults, case: str) -> Scenario:
+    """The scenario of a case, as the store has it, under the name of the case.
+
+    Raises:
+        OSError: the store has gone.
+    """
+    entry = next(entry for entry in results.manifest.cases if entry.case == case)
+    path = results.manifest.store / entry.key[:2] / entry.key / "scenario.toml"
+    return Scenario.parse(path.read_text(encoding="utf-8"), str(path)).set("name", case)
+
+
+def case_results(results: StudyResults, case: str) -> Results:
+    """One case of a study as the results of a run.
+
+    Raises:
+        OSError: the store has gone.
+    """
+    from ropewalk.results import TABLES
+
+    m = results.manifest
+    entry = next(entry for entry in m.cases if entry.case == case)
+    failed = {failure.seed for failure in m.failures if failure.case == case}
+    seeds = [seed for seed in range(1, entry.replications + 1) if seed not in failed]
+    tables = {}
+    for name in TABLES:
+        table = results.table(name)
+        tables[name] = table.filter(pl.col("case") == case).drop("case") if table.width else table
+    runs = tables["runs"]
+    totals = Totals(int(runs["events"].sum()), int(runs["packet_hops"].sum()), 0.0)
+    study = Study(scenario_of(results, case), seeds, m.model_version, totals)
+    return Results(study, tables, {})
+
+
+def _reproduction(directory: Path) -> Source:
+    found = json.loads((directory / verdicts.REPRODUCTION).read_text(encoding="utf-8"))
+    facts = provenance.read(directory)
+    for theirs, ours in (("model_version", "model_version"), ("version", "ropewalk")):
+        if theirs in found:
+            facts.setdefault(ours, found[theirs])
+    parts = sorted(path.parent.name for path in directory.glob(f"studies/*/{manifest.FILE}"))
+    table = verdicts.of_reproduction(directory)
+    return Source(
+        directory,
+        "reproduction",
+        f"Reproduction of {found['reproduction']}",
+        words.count(len(table.rows), "claim"),
+        table,
+        description=str(found["title"]),
+        facts=facts,
+        parts=parts,
+    )

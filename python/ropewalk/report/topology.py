@@ -1,0 +1,226 @@
+"""The network of a scenario as a drawing: nodes in layers from the clients to the servers, and links."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ropewalk.scenario import Scenario
+
+COLUMN, ROW = 360, 92
+NODE_WIDTH, NODE_HEIGHT = 108, 40
+LABEL = 24
+"""By how much the label of the lowest link is lower than it."""
+MARGIN = 16
+MAX_LINKS = 40
+"""Above so many links none has its numbers beside it: they would be on top of each other."""
+SMALL = 0.001
+"""Loss below this is written with an exponent."""
+
+
+SHORT = 12
+"""Words of this length still fit beside the delay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A path, a link, or a mesh of links that are alike."""
+
+    name: str
+    ends: tuple[str, str]
+    forward: dict[str, Any]
+    reverse: dict[str, Any]
+    directions: tuple[str, str]
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What is drawn."""
+
+    nodes: dict[str, int]
+    """Name to how many there are of it."""
+    links: list[Link]
+    flows: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Network:
+        """The network of a scenario, counted nodes taken as one."""
+        document = tomllib.loads(scenario.show())
+        nodes = {node["name"]: int(node.get("count", 1)) for node in document.get("node", [])}
+        links = [
+            Link(path["name"], (path["from"], path["to"]), path["up"], path["down"], ("up", "down"))
+            for path in document.get("path", [])
+        ]
+        ways = ("forward", "reverse")
+        for link in document.get("link", []):
+            ends = _stem(link["ends"][0], nodes), _stem(link["ends"][1], nodes)
+            links.append(Link(link["name"], ends, link["forward"], link["reverse"], ways))
+        for mesh in document.get("mesh", []):
+            for left in dict.fromkeys(_stem(name, nodes) for name in mesh["left"]):
+                for right in dict.fromkeys(_stem(name, nodes) for name in mesh["right"]):
+                    number = nodes.get(left, 1) * nodes.get(right, 1)
+                    pair = mesh["forward"], mesh["reverse"]
+                    links.append(Link(mesh["name"], (left, right), *pair, ways, number))
+        for link in links:
+            for end in link.ends:
+                nodes.setdefault(end, 1)
+        flows = [
+            {**flow, "ends": (_stem(flow["from"], nodes), _stem(flow["to"], nodes))}
+            for flow in document["flow"]
+        ]
+        return cls(nodes, links, flows)
+
+    def layers(self) -> list[list[str]]:
+        """Nodes by their distance from the clients; those that nothing joins come last."""
+        first = self.links[0].ends[0]
+        sources = [node for node in self.nodes if any(node in flow["ends"] for flow in self.flows)]
+        near = [first] if first in sources or not sources else [sources[0]]
+        # Whoever talks to whom the first one talks to stands beside it.
+        peers = {end for flow in self.flows for end in flow["ends"] if near[0] in flow["ends"]} - set(near)
+        for flow in self.flows:
+            one, other = flow["ends"]
+            near += [
+                a for a, b in ((one, other), (other, one)) if b in peers and a not in near and a not in peers
+            ]
+        found = [near]
+        seen = set(near)
+        while True:
+            following = [
+                other
+                for link in self.links
+                for node, other in (link.ends, link.ends[::-1])
+                if node in found[-1] and other not in seen
+            ]
+            following = list(dict.fromkeys(following))
+            if not following:
+                break
+            seen.update(following)
+            found.append(following)
+        alone = [node for node in self.nodes if node not in seen]
+        return [*found, alone] if alone else found
+
+
+def _stem(name: str, nodes: dict[str, int]) -> str:
+    """`left3` belongs to the counted node `left`."""
+    if name in nodes:
+        return name
+    stem = name.rstrip("0123456789")
+    return stem if stem in nodes else name
+
+
+def svg(scenario: Scenario) -> str:
+    """The drawing, in the colours of the page (`currentColor` and the classes of its style sheet)."""
+    network = Network.of(scenario)
+    layers = network.layers()
+    bundles = _bundles(network)
+    tallest = max(len(layer) for layer in layers)
+    rows = max(tallest, *(len(links) for links in bundles.values()))
+    width = 2 * MARGIN + NODE_WIDTH + COLUMN * (len(layers) - 1)
+    height = 2 * MARGIN + ROW * rows + LABEL
+    places = {
+        node: (
+            MARGIN + NODE_WIDTH / 2 + COLUMN * column,
+            (height - LABEL) / 2 + ROW * (row - (len(layer) - 1) / 2),
+        )
+        for column, layer in enumerate(layers)
+        for row, node in enumerate(layer)
+    }
+    parts = [
+        f'<svg class="topology" role="img" aria-label="Network of {escape(scenario.name)}" '
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">'
+    ]
+    labelled = len(network.links) <= MAX_LINKS
+    labels: list[str] = []
+    for (one, other), links in bundles.items():
+        for index, link in enumerate(links):
+            away = (index - (len(links) - 1) / 2) * ROW
+            parts.append(_curve(places[one], places[other], away, link))
+            if labelled:
+                labels.append(_label(places[one], places[other], away, link))
+    parts += labels
+    parts += [_node(node, network.nodes[node], *places[node]) for layer in layers for node in layer]
+    return "".join([*parts, "</svg>"])
+
+
+def _bundles(network: Network) -> dict[tuple[str, str], list[Link]]:
+    """Links between the same two nodes."""
+    found: dict[tuple[str, str], list[Link]] = {}
+    for link in network.links:
+        key = link.ends if link.ends in found or link.ends[::-1] not in found else link.ends[::-1]
+        found.setdefault(key, []).append(link)
+    return found
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float], away: float, link: Link) -> str:
+    (x1, y1), (x2, y2) = start, end
+    third = (x2 - x1) / 3
+    # The middle of such a curve is three quarters of the way to its control points.
+    bend = away / 0.75
+    sideways = 40.0 if x1 == x2 else 0.0
+    path = (
+        f"M{x1:.1f} {y1:.1f}C{x1 + third + sideways:.1f} {y1 + bend:.1f} "
+        f"{x2 - third + sideways:.1f} {y2 + bend:.1f} {x2:.1f} {y2:.1f}"
+    )
+    kind = "bundle" if link.number > 1 else "link"
+    title = "; ".join([link.name, *describe(link)])
+    return f'<path class="{kind}" d="{path}"><title>{escape(title)}</title></path>'
+
+
+def _label(start: tuple[float, float], end: tuple[float, float], away: float, link: Link) -> str:
+    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + away
+    number = f" ({link.number} links)" if link.number > 1 else ""
+    lines = [f"{link.name}{number}", *describe(link)]
+    # Below the line, so that both are seen.
+    words = "".join(
+        f'<text class="{"fact" if row else "name"}" x="{x:.1f}" y="{y + 16 + 14 * row:.1f}">'
+        f"{escape(line)}</text>"
+        for row, line in enumerate(lines)
+    )
+    wide = 7 * max(map(len, lines)) + 8
+    size = f'width="{wide}" height="{14 * len(lines) + 4}"'
+    return f'<rect class="back" x="{x - wide / 2:.1f}" y="{y + 4:.1f}" {size}/>' + words
+
+
+def _node(name: str, count: int, x: float, y: float) -> str:
+    text = f"{name} \u00d7 {count}" if count > 1 else name
+    return (
+        f'<rect class="node" x="{x - NODE_WIDTH / 2:.1f}" y="{y - NODE_HEIGHT / 2:.1f}" rx="6" '
+        f'width="{NODE_WIDTH}" height="{NODE_HEIGHT}"/>'
+        f'<text class="name" x="{x:.1f}" y="{y + 4:.1f}">{escape(text)}</text>'
+    )
+
+
+def describe(link: Link) -> list[str]:
+    """Rates, then delays and losses; both directions in one where they are the same."""
+    facts = []
+    for key in ("rate", "delay", "loss"):
+        values = [value(direction.get(key), key) for direction in (link.forward, link.reverse)]
+        if values[0] == values[1]:
+            facts.append(values[0])
+        else:
+            facts.append(
+                " / ".join(f"{way} {text}" for way, text in zip(link.directions, values, strict=True))
+            )
+    rate, delay, loss = facts
+    if loss == "none":
+        return [rate, delay]
+    return [rate, f"{delay}, loss {loss}"] if len(loss) < SHORT else [rate, delay, f"loss {loss}"]
+
+
+def value(found: object, key: str = "") -> str:
+    """A quantity, or the model that it is drawn from, in a few words."""
+    if isinstance(found, list):
+        return " + ".join(value(one, key) for one in found)
+    if not isinstance(found, dict):
+        return "-" if found is None else str(found)
+    kind = str(found.get("kind", ""))
+    if kind == "packet" and "probability" in found:
+        probability = float(found["probability"])
+        if probability == 0.0:
+            return "none"
+        return f"{probability:.2g}" if probability < SMALL else f"{100 * probability:.3g} %"
+    return kind

@@ -1,0 +1,288 @@
+"""The table at the top of a report: what is better than what, or which claim agrees."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ropewalk.plots import words
+from ropewalk.plots.study import best
+from ropewalk.statistics import estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.results import Results
+    from ropewalk.statistics import Estimate
+    from ropewalk.study.metrics import Metric
+    from ropewalk.study.results import StudyResults
+
+REPRODUCTION = "verdicts.json"
+FORM = 1
+GOOD, BAD, EVEN, OPEN = "good", "bad", "even", "open"
+"""What a verdict means to the reader: for colour and sign, never alone."""
+OF_CLAIMS = {"agrees": GOOD, "differs": BAD, "cannot be checked": OPEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One verdict."""
+
+    id: str
+    """Case, flow, or number of a claim."""
+    what: str
+    reference: str
+    """Published, or of the baseline; with unit."""
+    measured: str
+    """Mean ± half width of the 95 % interval; with unit."""
+    verdict: str
+    reason: str
+    mood: str
+    """`good`, `bad`, `even` or `open`."""
+    case: str = ""
+    """Of a study, for filters."""
+    metric: int = 0
+    """Its place in the list of metrics of a study, for the selector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Verdicts and what the columns mean."""
+
+    title: str
+    headings: tuple[str, str, str]
+    """Of `id`, `what` and `reference`."""
+    rows: list[Row]
+    note: str = ""
+    warnings: list[str] = field(default_factory=list)
+    """What a reader must know before believing any of it."""
+
+
+def of_study(results: StudyResults) -> Table:
+    """Each case against its baseline; without one, against the best case."""
+    m = results.manifest
+    if results.comparisons is not None and results.comparisons.height:
+        rows = [row for index, metric in enumerate(m.metrics) for row in _compared(results, metric, index)]
+        baseline = ", ".join(f"{name} {level}" for name, level in (m.baseline or {}).items())
+        t = m.treatment
+        test = "signed ranks" if t.test == "wilcoxon" else "t test"
+        correction = (
+            ", after Holm's correction for all comparisons of a metric" if t.correction == "holm" else ""
+        )
+        note = (
+            f"Compared with the case that has {baseline} and is otherwise the same, seed by seed. A "
+            f"difference counts if p < {t.alpha:g} ({test}{correction}); no difference means that these "
+            "replications show none."
+        )
+        title = "Verdicts: against the baseline"
+    else:
+        rows = [row for index, metric in enumerate(m.metrics) for row in _ranked(results, metric, index)]
+        title = "Verdicts: against the best case"
+        note = "The study names no baseline: each case is compared with the best one, seed by seed."
+    return Table(title, ("case", "metric", "baseline"), rows, note, _missing(results))
+
+
+def _estimates(results: StudyResults, metric: Metric) -> dict[str, Estimate]:
+    found = {case: estimate(sample.values()) for case, sample in results.samples(metric.text).items()}
+    return {case: one for case, one in found.items() if one is not None}
+
+
+def _shown(found: Estimate | None, metric: Metric) -> str:
+    if found is None:
+        return "no value"
+    unit, scale = metric.unit
+    return words.interval(found.mean / scale, None if found.ci95 is None else found.ci95 / scale, unit)
+
+
+def _compared(results: StudyResults, metric: Metric, index: int) -> list[Row]:
+    assert results.comparisons is not None  # noqa: S101
+    unit, scale = metric.unit
+    of_case = _estimates(results, metric)
+    rows = []
+    for row in results.comparisons.filter(pl.col("metric") == metric.text).iter_rows(named=True):
+        verdict, mood = _direction(row["difference"], metric) if row["differs"] else ("no difference", EVEN)
+        if row["differs"] is None:
+            verdict, mood = "not tested", OPEN
+        rows.append(
+            Row(
+                id=row["case"],
+                what=words.metric(metric),
+                reference=_shown(of_case.get(row["baseline"]), metric),
+                measured=_shown(of_case.get(row["case"]), metric),
+                verdict=verdict,
+                reason=_difference(row, unit, scale),
+                mood=mood,
+                case=row["case"],
+                metric=index,
+            )
+        )
+    return rows
+
+
+def _direction(difference: float, metric: Metric) -> tuple[str, str]:
+    if metric.wanted == 0:
+        return ("higher" if difference > 0 else "lower"), EVEN
+    return ("better", GOOD) if difference * metric.wanted > 0 else ("worse", BAD)
+
+
+def _difference(row: dict[str, Any], unit: str, scale: float) -> str:
+    """In words, with the interval."""
+    width = None if row["ci95"] is None else row["ci95"] / scale
+    parts = [f"difference {words.interval(row['difference'] / scale, width, unit)}"]
+    if row["relative"] is not None:
+        parts.insert(0, f"{100 * row['relative']:+.1f} %")
+    if row["p_adjusted"] is not None:
+        parts.append(f"p {_p(row['p_adjusted'])}")
+    parts.append(f"{row['pairs']} pairs" if row["pairs"] > 1 else "1 pair: no interval")
+    return ", ".join(parts)
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"  # noqa: PLR2004
+
+
+def _ranked(results: StudyResults, metric: Metric, index: int) -> list[Row]:
+    """The best case, those that do not differ from it, and the rest."""
+    of_case = _estimates(results, metric)
+    names = list(of_case)
+    ahead = best(results, metric, names) if metric.wanted and len(names) > 1 else []
+    rows = []
+    for case, found in of_case.items():
+        if not ahead:
+            verdict, mood, reason = "measured", OPEN, words.count(found.n, "replication")
+        elif case == ahead[0]:
+            verdict, mood, reason = "best", GOOD, words.count(found.n, "replication")
+        elif case in ahead:
+            verdict, mood, reason = (
+                "no difference",
+                EVEN,
+                f"from {ahead[0]}; {words.count(found.n, 'replication')}",
+            )
+        else:
+            verdict, mood, reason = "worse", BAD, f"than {ahead[0]}; {words.count(found.n, 'replication')}"
+        reference = _shown(of_case[ahead[0]], metric) if ahead else "none"
+        rows.append(
+            Row(
+                case,
+                words.metric(metric),
+                reference,
+                _shown(found, metric),
+                verdict,
+                reason,
+                mood,
+                case,
+                index,
+            )
+        )
+    return rows
+
+
+def _missing(results: StudyResults) -> list[str]:
+    """Runs that failed or have no value."""
+    m = results.manifest
+    found = [f"{len(m.failures)} runs failed; all figures are those of the others"] if m.failures else []
+    wanted = sum(entry.replications for entry in m.cases) - len(m.failures)
+    counts = dict.fromkeys(results.metrics, 0)
+    dropped = 0
+    for row in results.estimates.iter_rows(named=True):
+        counts[row["metric"]] += row["n"] + row["outliers"]
+        dropped += row["outliers"]
+    for metric, there in counts.items():
+        if there < wanted:
+            found.append(
+                f"{metric}: {wanted - there} of {wanted} runs have no value, and the mean leaves them out"
+            )
+    if dropped:
+        found.append(f"{dropped} outliers were dropped (|z| > {m.treatment.z:g}), as the study asks")
+    return found
+
+
+def of_run(results: Results) -> Table:
+    """Flows with baselines against their paths alone; the others as they are."""
+    rows = []
+    for group in results.flows.partition_by("flow", maintain_order=True):
+        name = group["flow"][0]
+        if "@" in name:
+            continue
+        goodput = estimate(group["goodput_bit_s"].to_list())
+        measured = "nothing" if goodput is None else _mbit(goodput)
+        benefit, total = (estimate(group[key].to_list()) for key in ("benefit_vs_best", "benefit_vs_sum"))
+        failures = group["failure"].drop_nulls()
+        if len(failures):
+            reason = f"{failures[0]} ({len(failures)} of {group.height} replications)"
+            rows.append(Row(name, "goodput", "none", measured, "failed", reason, BAD))
+        elif benefit is None or total is None:
+            reason = f"{words.count(group.height, 'replication')}; no baseline was asked for"
+            rows.append(Row(name, "goodput", "none", measured, "measured", reason, OPEN))
+        else:
+            rows.append(_benefit(results, name, measured, benefit, total))
+    note = (
+        "A flow is better than the paths one by one if the 95 % interval of its goodput over that of the "
+        "best of them under the same seed lies above 1."
+    )
+    return Table("Verdicts: against each path alone", ("flow", "metric", "best path alone"), rows, note)
+
+
+def _mbit(found: Estimate) -> str:
+    return words.interval(found.mean / 1e6, None if found.ci95 is None else found.ci95 / 1e6, "Mbit/s")
+
+
+def _benefit(results: Results, name: str, measured: str, benefit: Estimate, total: Estimate) -> Row:
+    alone = results.flows.filter(pl.col("flow").cast(pl.String).str.starts_with(f"{name}@"))
+    means = [(one["flow"][0], estimate(one["goodput_bit_s"].to_list())) for one in alone.partition_by("flow")]
+    there = [(flow, found) for flow, found in means if found is not None]
+    reference = "nothing"
+    if there:
+        flow, found = max(there, key=lambda pair: (pair[1].mean, pair[0]))
+        reference = f"{_mbit(found)} ({flow.partition('@')[2]})"
+    times = words.interval(benefit.mean, benefit.ci95)
+    reason = f"{times} times the best path, {words.interval(total.mean, total.ci95)} of the sum of all"
+    if benefit.ci95 is None:
+        return Row(name, "goodput", reference, measured, "not tested", f"{reason}; one replication", OPEN)
+    low, high = benefit.mean - benefit.ci95, benefit.mean + benefit.ci95
+    verdict, mood = ("better", GOOD) if low > 1 else ("worse", BAD) if high < 1 else ("no difference", EVEN)
+    return Row(name, "goodput", reference, measured, verdict, reason, mood)
+
+
+def of_reproduction(directory: Path) -> Table:
+    """The claims of a published document.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: it is of another form.
+    """
+    path = directory / REPRODUCTION
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or found.get("form") != FORM:
+        raise ValueError(f"{path}: not the verdicts of a reproduction, or of another version of Ropewalk")
+    try:
+        rows = [_claim(claim) for claim in found["claims"]]
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in found["counts"].items())
+        title, source = found["title"], found["source"]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    quick = " The quick part only: few replications, some of the claims." if found.get("quick") else ""
+    note = f"{source}. {counts}.{quick}"
+    return Table(f"Claims: {title}", ("claim", "quantity and conditions", "published"), rows, note)
+
+
+def _claim(claim: dict[str, Any]) -> Row:
+    unit = f" {claim['unit']}" if claim.get("unit") else ""
+    what = claim["what"] + (f"; {claim['conditions']}" if claim.get("conditions") else "")
+    reason = claim["reason"] + (f" Cause: {claim['cause']}" if claim.get("cause") else "")
+    if claim.get("expected"):
+        reason += " Expected: the document contradicts itself here."
+    mood = OF_CLAIMS.get(claim["verdict"], OPEN)
+    published = f"{claim['published']}{unit}" if _is_number(claim["published"]) else str(claim["published"])
+    return Row(claim["id"], what, published, claim["measured"], claim["verdict"], reason, mood)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,388 @@
+"""The report: what it says, that it needs no network, is always the same, and pleases a browser."""
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from selenium import webdriver
+from selenium.webdriver import ActionChains
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+import ropewalk as rw
+from conftest import ROOT, SMALL, Ropewalk
+from ropewalk import report
+from ropewalk.report.thin import thin
+from study_files import FACTORS_START, STUDY, write_study
+
+sys.path.insert(0, str(ROOT / "tools"))
+import browser as programs
+
+PATIENCE_S = 20.0
+
+
+@pytest.fixture(scope="session")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a study with time series and a baseline."""
+    place = tmp_path_factory.mktemp("studied")
+    text = STUDY[:FACTORS_START] + "series = 1\n" + STUDY[FACTORS_START:]
+    rw.Study.load(write_study(place, text)).run(place / "out")
+    return place / "out"
+
+
+@pytest.fixture(scope="session")
+def page(studied: Path) -> Path:
+    return report.write(studied)
+
+
+@pytest.fixture(scope="session")
+def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("ran") / "out"
+    results.write(place)
+    return place
+
+
+def data_of(text: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of the table of verdicts."""
+    rows = re.findall(r'<tr class="mood-.*?</tr>', text, re.DOTALL)
+    return [[re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in rows]
+
+
+def test_same_results_same_bytes(studied: Path, ran: Path) -> None:
+    for place in (studied, ran):
+        assert report.build(place) == report.build(place)
+    other = report.build(studied, case="olia / 0.02")
+    assert other != report.build(studied)
+    for text in (report.build(ran), other):
+        digest = re.search(r'name="ropewalk-content" content="sha256:([0-9a-f]{64})"', text)
+        assert digest is not None
+        assert text.count(digest[1]) == 2, "the provenance names it, too"
+
+
+def test_nothing_is_loaded_from_anywhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(text.encode()) < report.LARGEST
+    ours = text.replace(plotly_js(), "")
+    assert len(ours) < len(text) - 1_000_000
+    assert not re.search(r'(?:src|href)="(?!data:|#)', ours)
+    assert "http" not in re.sub(r"http-equiv|http://www.w3.org/2000/svg|https?://\S*rfc\S*", "", ours)
+
+
+def plotly_js() -> str:
+    import plotly  # type: ignore[import-untyped]
+
+    path = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    return path.read_text(encoding="utf-8").replace("</script", "<\\/script")
+
+
+def test_verdicts_are_those_of_the_comparisons(studied: Path, page: Path) -> None:
+    results = rw.StudyResults.read(studied)
+    assert results.comparisons is not None
+    rows = rows_of(page.read_text(encoding="utf-8"))
+    assert len(rows) == results.comparisons.height == 4
+    good = {"flow.upload.goodput_bit_s": 1, "flow.upload.delay_p95_s": -1}
+    for row, found in zip(rows, results.comparisons.iter_rows(named=True), strict=True):
+        assert row[0] == found["case"]
+        if not found["differs"]:
+            expected = "= no difference"
+        else:
+            expected = "▲ better" if found["difference"] * good[found["metric"]] > 0 else "▼ worse"
+        assert row[4] == expected
+        assert f"{100 * found['relative']:+.1f} %" in row[5]
+
+
+def test_a_changed_value_changes_the_verdict(tmp_path: Path) -> None:
+    """Forty times the rate on one path is better, and one fortieth is worse."""
+    factor = '[[vary]]\nkey = "path.a.both.rate"\nvalues = ["100kbit/s", "4Mbit/s"]\n'
+    for baseline, expected in (("100kbit/s", "▲ better"), ("4Mbit/s", "▼ worse")):
+        head = STUDY[:FACTORS_START].replace("replications = 3", "replications = 6")
+        text = head.replace('{ congestion = "lia" }', f'{{ rate = "{baseline}" }}') + factor
+        place = tmp_path / baseline[:1]
+        place.mkdir()
+        rw.Study.load(write_study(place, text)).run(place / "out", store=tmp_path / "store")
+        (row, _) = rows_of(report.build(place / "out"))
+        assert row[4] == expected
+
+
+def test_a_study_without_baseline_is_compared_with_its_best_case(tmp_path: Path) -> None:
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
+    factor = '[[vary]]\nkey = "path.a.both.rate"\nvalues = ["100kbit/s", "4Mbit/s"]\n'
+    rw.Study.load(write_study(tmp_path, head + factor)).run(tmp_path / "out")
+    rows = rows_of(report.build(tmp_path / "out"))
+    assert [row[4] for row in rows[:2]] == ["▼ worse", "▲ best"]
+
+
+def test_claims_of_a_reproduction(tmp_path: Path) -> None:
+    claim = {"what": "delay", "conditions": "GEO", "unit": "s", "published": "360.6", "measured": "412 ± 8 s"}
+    rest = {"reason": "allowed 306 to 415 s", "cause": "", "expected": ""}
+    claims = [
+        {"id": "X-1", **claim, **rest, "verdict": "agrees"},
+        {"id": "X-2", **claim, **rest, "verdict": "differs", "cause": "the initial window"},
+    ]
+    found = {"form": 1, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "claims": claims}
+    found |= {"counts": {"agrees": 1, "differs": 1}, "version": "0.1.0", "model_version": 1}
+    (tmp_path / "verdicts.json").write_text(json.dumps(found), encoding="utf-8")
+    rows = rows_of(report.build(tmp_path))
+    assert [row[4] for row in rows] == ["▲ agrees", "▼ differs"]
+    assert rows[0][2:4] == ["360.6 s", "412 ± 8 s"]
+    assert rows[1][5].endswith("Cause: the initial window")
+    (tmp_path / "verdicts.json").write_text('{"form": 0}', encoding="utf-8")
+    with pytest.raises(report.ReportError, match="not the verdicts of a reproduction"):
+        report.build(tmp_path)
+
+
+def test_what_was_run_is_told(ran: Path) -> None:
+    text = report.build(ran)
+    assert '<svg class="topology" role="img" aria-label="Network of small"' in text
+    drawing = text[text.index('<svg class="topology"') : text.index("</svg>")]
+    for word in ("terminal", "server", ">a<", ">b<", "4Mbit/s", "40ms, loss 1 %"):
+        assert word in drawing
+    assert "model version" in text
+
+
+def test_thinned_curves_keep_their_extremes() -> None:
+    x = np.arange(100_000.0)
+    y = np.sin(x / 3000)
+    y[77_777] = 9.0
+    few_x, few_y = thin(x, y, 200)
+    assert len(few_x) <= 200
+    assert (few_x[0], few_x[-1]) == (0.0, 99_999.0)
+    assert few_y.max() == 9.0
+    assert few_x[few_y.argmax()] == 77_777
+    assert few_y.min() == pytest.approx(y.min(), abs=1e-6)
+    assert (np.diff(few_x) > 0).all()
+    assert thin(x[:50], y[:50], 50)[0] is not None
+    assert len(thin(x[:50], y[:50], 50)[0]) == 50
+
+
+def test_thinning_is_said(tmp_path: Path) -> None:
+    text = SMALL.replace("seeds = 3", "seeds = 1") + '\n[record]\ninterval = "1ms"\n'
+    rw.Scenario.parse(text).run().write(tmp_path)
+    page = report.build(tmp_path)
+    said = re.findall(r"([\d,]+) of ([\d,]+) samples are drawn", page)
+    assert said
+    for drawn, recorded in said:
+        assert int(drawn.replace(",", "")) < int(recorded.replace(",", ""))
+    lines = [t for p in data_of(page)["plots"] for t in p["data"] if t["type"] == "scatter" and "meta" in t]
+    assert max(len(trace["y"]) for trace in lines) <= report.MOST_POINTS
+
+
+@pytest.fixture
+def places(studied: Path, ran: Path, tmp_path: Path) -> dict[str, Path]:
+    return {"studied": studied, "ran": ran, ".": tmp_path, "nowhere": Path("nowhere")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["nowhere"], "nowhere: no such directory"),
+        (["."], "found no results there"),
+        (["ran", "--case", "x"], "it is no study"),
+        (["ran", "--seed", "9"], "there is no seed 9"),
+        (["studied", "--case", "x"], 'there is no case "x"'),
+        (["studied", "--seed", "2"], "there is no seed 2 with time series"),
+    ],
+)
+def test_wrong_directories(
+    arguments: list[str], reason: str, places: dict[str, Path], ropewalk: Ropewalk
+) -> None:
+    done = ropewalk("report", places[arguments[0]], *arguments[1:], cwd=places["."])
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_table_is_an_error(ran: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
+    for file in ran.glob("*.*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "flows.parquet").write_bytes(b"nonsense")
+    done = ropewalk("report", tmp_path)
+    assert done.returncode == 2
+    assert "cannot be read as results" in done.stderr
+
+
+def test_figures_for_papers(studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
+    done = ropewalk(
+        "figures", studied, "--format", "svg,pdf", "--case", "olia / 0.02", "--out", tmp_path / "a"
+    )
+    assert done.returncode == 0, done.stderr
+    files = {path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*")}
+    assert {path.suffix for path in files} == {".svg", ".pdf"}
+    kinds = {path.stem.split("-flow")[0] for path in files}
+    assert {"heat-map-1", "boxes-1", "cdf-2", "throughput-delay-upload", "cwnd", "queue"} <= kinds
+    again = ropewalk(
+        "figures", studied, "--format", "svg,pdf", "--case", "olia / 0.02", "--out", tmp_path / "b"
+    )
+    assert again.returncode == 0
+    for path in files:
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes(), path
+    wrong = ropewalk("figures", studied, "--format", "svg,gif")
+    assert wrong.returncode == 2
+    assert "found 'gif', known are png, svg, pdf" in wrong.stderr
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[webdriver.Chrome]:
+    found = programs.find()
+    if found is None:
+        if os.environ.get("ROPEWALK_WITHOUT_BROWSER") == "1":
+            pytest.skip("no Chromium here, and ROPEWALK_WITHOUT_BROWSER=1")
+        pytest.fail("Chromium or its driver is missing: python tools/browser.py installs them")
+    options = webdriver.ChromeOptions()
+    options.binary_location = found["CHROMIUM"]
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(found["CHROMEDRIVER"]))
+    yield driver
+    driver.quit()
+
+
+def wait_for(driver: webdriver.Chrome, script: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not driver.execute_script(f"return {script}"):
+        assert time.monotonic() < until, script
+        time.sleep(0.05)
+
+
+def show(driver: webdriver.Chrome, page: Path, width: int, height: int, colours: str = "light") -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    wishes = {"prefers-color-scheme": colours, "prefers-reduced-motion": "reduce"}
+    features = [{"name": name, "value": value} for name, value in wishes.items()]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    driver.get_log("browser")
+    driver.get(page.as_uri())
+    wait_for(driver, "document.documentElement.dataset.ready === 'true'")
+
+
+def draw_all(driver: webdriver.Chrome) -> int:
+    """Scrolls through the page until every plot that can be seen is drawn."""
+    canvases = [c for c in driver.find_elements(By.CSS_SELECTOR, ".canvas") if c.is_displayed()]
+    for canvas in canvases:
+        driver.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
+        until = time.monotonic() + PATIENCE_S
+        while canvas.get_attribute("data-drawn") != "true":
+            assert time.monotonic() < until, canvas.get_attribute("aria-label")
+            time.sleep(0.05)
+    return len(canvases)
+
+
+def quiet(driver: webdriver.Chrome) -> bool:
+    return not [entry for entry in driver.get_log("browser") if entry["level"] in {"SEVERE", "WARNING"}]
+
+
+def click(driver: webdriver.Chrome, selector: str) -> None:
+    """In the middle of the window, where nothing sticks."""
+    target = driver.find_element(By.CSS_SELECTOR, selector)
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", target)
+    target.click()
+
+
+def visible(driver: webdriver.Chrome, selector: str) -> list[Any]:
+    return [one for one in driver.find_elements(By.CSS_SELECTOR, selector) if one.is_displayed()]
+
+
+def test_a_browser_opens_it_without_complaint(chromium: webdriver.Chrome, page: Path, ran: Path) -> None:
+    for path in (page, report.write(ran)):
+        for width, height in ((1366, 768), (390, 844)):
+            show(chromium, path, width, height)
+            assert draw_all(chromium) >= 5
+            assert quiet(chromium)
+            wide = chromium.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, "the page scrolls sideways"
+
+
+def test_hovering_tells_values(chromium: webdriver.Chrome, page: Path) -> None:
+    show(chromium, page, 1366, 768)
+    draw_all(chromium)
+    canvas = visible(chromium, '.canvas[aria-label^="Congestion window"]')[0]
+    chromium.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
+    ActionChains(chromium).move_to_element_with_offset(canvas, 40, -20).perform()
+    hovered = "[...document.querySelectorAll('.hoverlayer')].map((layer) => layer.textContent).join('')"
+    wait_for(chromium, f"{hovered} !== ''")
+    text = chromium.execute_script(f"return {hovered}")
+    assert "0: a" in text
+    assert re.search(r"\d", text)
+    assert quiet(chromium)
+
+
+def test_filters_work_without_a_server(chromium: webdriver.Chrome, page: Path) -> None:
+    show(chromium, page, 1366, 768)
+    assert len(visible(chromium, "tr[data-case]")) == 2, "the verdicts of one metric"
+    first = visible(chromium, "[data-metric] h3")[0].text
+    Select(chromium.find_element(By.ID, "metric")).select_by_index(1)
+    assert visible(chromium, "[data-metric] h3")[0].text != first
+    assert "delay" in visible(chromium, "tr[data-case]")[0].text
+    draw_all(chromium)
+    boxes = "document.querySelectorAll('[data-metric=\"1\"] .boxlayer .trace').length"
+    before = chromium.execute_script(f"return {boxes}")
+    assert before == 4
+    click(chromium, 'input[data-factor="error rate"][value="0.02"]')
+    assert len(visible(chromium, "tr[data-case]")) == 1
+    assert chromium.find_element(By.ID, "status").text == "2 of 4 cases, 1 verdicts shown"
+    draw_all(chromium)
+    wait_for(chromium, f"{boxes} === 2")
+    click(chromium, "#clear")
+    assert len(visible(chromium, "tr[data-case]")) == 2
+    Select(chromium.find_element(By.ID, "case")).select_by_index(3)
+    assert visible(chromium, "[data-of-case]")[0].get_attribute("data-of-case") == "olia / 0.02"
+    draw_all(chromium)
+    assert quiet(chromium)
+
+
+def test_the_keyboard_reaches_everything(chromium: webdriver.Chrome, page: Path) -> None:
+    show(chromium, page, 1366, 768)
+    draw_all(chromium)
+    chromium.execute_script("window.scrollTo(0, 0); document.activeElement.blur()")
+    seen = []
+    for _ in range(60):
+        ActionChains(chromium).send_keys(Keys.TAB).perform()
+        here = chromium.switch_to.active_element
+        seen.append(here.get_attribute("id") or here.get_attribute("data-act") or here.get_attribute("class"))
+        outline = here.value_of_css_property("outline-style")
+        assert outline != "none", f"the focus on {seen[-1]} is not seen"
+    assert seen[:2] == ["skip", "theme"]
+    assert {"metric", "clear", "values", "reset", "image"} <= set(seen)
+    table = visible(chromium, "button[data-act='values']")[0]
+    table.send_keys(Keys.ENTER)
+    assert visible(chromium, ".values td")
+    legend = visible(chromium, ".legend button")[0]
+    legend.send_keys(Keys.SPACE)
+    assert legend.get_attribute("aria-pressed") == "false"
+    assert quiet(chromium)
+
+
+def test_light_and_dark(chromium: webdriver.Chrome, page: Path) -> None:
+    backgrounds = []
+    for colours in ("light", "dark"):
+        show(chromium, page, 1366, 768, colours)
+        backgrounds.append(background(chromium))
+        chromium.find_element(By.ID, "theme").click()
+        backgrounds.append(background(chromium))
+    light, switched, dark, back = backgrounds
+    assert light == back
+    assert switched == dark
+    assert light != dark
+    draw_all(chromium)
+    assert quiet(chromium)
+
+
+def background(driver: webdriver.Chrome) -> str:
+    return str(driver.find_element(By.TAG_NAME, "body").value_of_css_property("background-color"))
