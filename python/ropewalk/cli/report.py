@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -63,7 +64,7 @@ def write_figures(
 
 
 def _file_name(case: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in case)
+    return re.sub(r"[^\w.]+", "-", case).strip("-.") or "case"
 
 
 def write_export(directory: Path, form: str, out: Path | None) -> None:

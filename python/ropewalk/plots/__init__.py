@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk.plots import delay, series
 from ropewalk.plots.draw import draw
+from ropewalk.plots.style import styled
 
 if TYPE_CHECKING:
     import os
@@ -77,6 +78,7 @@ def charts(results: Results, run: int | None = None) -> list[Chart]:
     return [*over_time, series.out_of_order(results, None, run), series.queue(results, run), *found]
 
 
+@styled
 def write(charts: list[Chart], directory: str | os.PathLike[str], formats: tuple[str, ...]) -> list[Path]:
     """Draws `charts` into files named after them. The same charts are the same bytes.
 

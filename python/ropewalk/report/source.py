@@ -248,13 +248,16 @@ def case_results(results: StudyResults, case: str) -> Results:
 
 
 def _reproduction(directory: Path) -> Source:
+    try:
+        table = verdicts.of_reproduction(directory)
+    except ValueError as error:
+        raise ReportError(str(error), "reproduce it again") from error
     found = json.loads((directory / verdicts.REPRODUCTION).read_text(encoding="utf-8"))
     facts = provenance.read(directory)
     for theirs, ours in (("model_version", "model_version"), ("version", "ropewalk")):
         if theirs in found:
             facts.setdefault(ours, found[theirs])
     parts = sorted(path.parent.name for path in directory.glob(f"studies/*/{manifest.FILE}"))
-    table = verdicts.of_reproduction(directory)
     return Source(
         directory,
         "reproduction",
