@@ -12,7 +12,7 @@ use transport::config::{
 use units::{BitsPerSecond, Bytes, Nanos, OptionValue, Options, QueueLimit, Ratio, SimTime};
 
 use crate::choices::Choices;
-use crate::keys::{AUTO, UNLIMITED};
+use crate::keys::{AUTO, EXPAND, UNLIMITED};
 use crate::model::{
     Cable, Change, Choice, Deed, DeedKind, Direction, Ecmp, Endpoint, Flow, Multipath, Node as Host,
     Scenario, Setting, Strip, Transport,
@@ -416,6 +416,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         receive_buffer_max: keys.parse("receive_buffer_max")?,
         send_buffer: match keys.text("send_buffer")? {
             AUTO => SendBuffer::Auto { max: keys.parse::<Bytes>("send_buffer_max")? },
+            EXPAND => SendBuffer::Expand { max: keys.parse::<Bytes>("send_buffer_max")? },
             _ => SendBuffer::Fixed(keys.parse("send_buffer")?),
         },
     })

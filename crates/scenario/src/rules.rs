@@ -6,7 +6,7 @@ use crate::addresses;
 use crate::assemble::flow_names;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
-use crate::keys::AUTO;
+use crate::keys::{AUTO, EXPAND};
 use crate::topology::{Topology, duplicate};
 use crate::tree::{Node, Origin, Table, Value};
 
@@ -405,7 +405,7 @@ impl Rules<'_, '_, '_> {
             transport.put("receive_buffer_max", Origin::Default, Node::new(node.value, Origin::Default));
         }
         self.ordered::<Bytes>(transport, at, "receive_buffer", "receive_buffer_max");
-        let fixed = transport.text("send_buffer").is_some_and(|size| size != AUTO);
+        let fixed = transport.text("send_buffer").is_some_and(|size| size != AUTO && size != EXPAND);
         if fixed
             && let Some(max) = transport.take("send_buffer_max")
             && max.node.at != Origin::Default
@@ -415,7 +415,7 @@ impl Rules<'_, '_, '_> {
                 transport.text("send_buffer").unwrap_or_default(),
                 whose(transport, "send_buffer")
             );
-            let help = "set send_buffer = \"auto\", or remove `send_buffer_max`".into();
+            let help = "set send_buffer = \"auto\" or \"expand\", or remove `send_buffer_max`".into();
             self.add(max.node.at, Code::Contradiction, "transport.send_buffer_max", message, help);
         }
     }

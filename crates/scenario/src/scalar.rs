@@ -6,7 +6,7 @@ use std::str::FromStr;
 use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind, OptionValue, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
-use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, SYN, Section, UNLIMITED};
+use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, SYN, Section, UNLIMITED};
 use crate::profiles;
 use crate::queue_size::QueueSize;
 use crate::tree::{Node, Origin, Value};
@@ -74,7 +74,7 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
         (Kind::Duration { min, max }, Value::Text(text)) => quantity::<Nanos>(text, min, max, TIMES),
         (Kind::Size { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Kind::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
-        (Kind::Buffer { .. }, Value::Text(text)) if text == AUTO => Ok(value.clone()),
+        (Kind::Buffer { .. }, Value::Text(text)) if text == AUTO || text == EXPAND => Ok(value.clone()),
         (Kind::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Kind::Queue, Value::Text(text)) => queue(text),
         _ => Err(wrong_type(kind, value)),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 use units::{Bytes, Items, OptionKind};
 
-use crate::keys::{AUTO, Default, Kind, MAX_SEEDS, ROOT, SYN, Section, UNLIMITED};
+use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, ROOT, SYN, Section, UNLIMITED};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{RATES, SIZES, TIMES, from_default};
@@ -117,7 +117,7 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         Kind::Size { max, .. } => quantity(SIZES, max == Bytes::MAX),
         Kind::Rate { .. } => quantity(RATES, false),
         Kind::Queue => limit(),
-        Kind::Buffer { .. } => json!({ "anyOf": [{ "const": AUTO }, quantity(SIZES, false)] }),
+        Kind::Buffer { .. } => json!({ "anyOf": [{ "enum": [AUTO, EXPAND] }, quantity(SIZES, false)] }),
         Kind::Seeds => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": MAX_SEEDS },
             { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1, "uniqueItems": true },

@@ -131,7 +131,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "prr", "flow.upload.transport.prr", "false"),
     ("transport", "dupthresh", "flow.upload.transport.dupthresh", "4"),
     ("transport", "limited_transmit", "flow.upload.transport.limited_transmit", "false"),
-    ("transport", "nagle", "flow.upload.transport.nagle", "false"),
+    ("transport", "nagle", "flow.upload.transport.nagle", "true"),
     ("transport", "idle_restart", "flow.upload.transport.idle_restart", "false"),
     ("transport", "window_scaling", "flow.upload.transport.window_scaling", "false"),
     ("transport", "receive_buffer", "flow.upload.transport.receive_buffer", "1MB"),

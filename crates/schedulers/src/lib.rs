@@ -16,6 +16,7 @@ mod minratio;
 mod minratio_thesis;
 mod minrtt;
 mod minrtt_rp;
+mod minrtt_thesis;
 mod otias;
 mod queueing;
 mod redundant;
@@ -40,6 +41,7 @@ pub use minratio::MinRatio;
 pub use minratio_thesis::MinRatioThesis;
 pub use minrtt::MinRtt;
 pub use minrtt_rp::MinRttRp;
+pub use minrtt_thesis::MinRttThesis;
 pub use otias::Otias;
 pub use redundant::Redundant;
 pub use registry::{Algorithm, Registry};
@@ -72,6 +74,9 @@ pub struct SubflowView {
     /// The peer's window as this subflow knows it, counted from its own first unacknowledged byte. Only for a
     /// scheduler with [`Needs`].
     pub send_window: Bytes,
+    /// What its send buffer has been expanded to; `None` where it follows the window (decision D-32). Only for a scheduler
+    /// with [`Needs`].
+    pub expanded: Option<Bytes>,
     /// Rate at which the subflow would pace; `None` where it is unlimited or [`Needs::pacing`] is not set.
     pub pacing_rate: Option<BitsPerSecond>,
     /// Payload bytes of a full segment.
@@ -91,8 +96,12 @@ pub struct SubflowView {
 }
 
 impl SubflowView {
-    /// Size of its send buffer: twice the window and 16 KiB, 87,040 bytes at least (decision D-32).
+    /// Size of its send buffer: twice the window and 16 KiB, 87,040 bytes at least (decision D-32), or what it has been
+    /// expanded to.
     pub fn send_buffer(&self) -> Bytes {
+        if let Some(size) = self.expanded {
+            return size;
+        }
         Bytes(self.cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
     }
 

@@ -4,7 +4,7 @@ use units::{Family, Options};
 
 use crate::{
     Scheduler, blest, bufferbloat, daps, ecf, espc, kimura, minratio, minratio_thesis, minrtt, minrtt_rp,
-    otias, redundant, round_robin, sttf, weighted_round_robin,
+    minrtt_thesis, otias, redundant, round_robin, sttf, weighted_round_robin,
 };
 
 /// The schedulers.
@@ -16,6 +16,7 @@ impl Family for Schedulers {
     const BUILTIN: &'static [Algorithm] = &[
         minrtt::ROW,
         minrtt_rp::ROW,
+        minrtt_thesis::ROW,
         round_robin::ROW,
         weighted_round_robin::ROW,
         ecf::ROW,

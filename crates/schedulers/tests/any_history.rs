@@ -243,11 +243,12 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    assert_eq!(count, 17);
+    assert_eq!(count, 18);
     for name in [
         "minrtt",
         "minrtt_rp",
         "minrtt_bm",
+        "minrtt_thesis",
         "minratio",
         "minratio_thesis",
         "ecf",

@@ -44,7 +44,7 @@ pub struct TcpConfig {
     pub loss_means: LossMeans,
     /// Limited Transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Nagle's algorithm; plain TCP only: a subflow sends each mapping at once.
+    /// Nagle's algorithm; with MPTCP for the stream of the connection: a subflow sends each mapping at once.
     pub nagle: bool,
     /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
@@ -147,6 +147,11 @@ pub enum SendBuffer {
     Fixed(Bytes),
     /// Twice the (sum of the) congestion window(s), at least 87,040 and at most this many bytes.
     Auto {
+        /// Upper limit.
+        max: Bytes,
+    },
+    /// As Linux enlarges it: never smaller again, see [`crate::tcp::buffers::ExpandedBuffer`].
+    Expand {
         /// Upper limit.
         max: Bytes,
     },

@@ -66,6 +66,22 @@ fn data_stays_until_its_data_ack() {
     );
 }
 
+/// Nagle's algorithm for the stream of the connection: what is outstanding on any subflow holds small segments back.
+#[test]
+fn nagle_holds_small_segments_of_the_stream() {
+    let config = TcpConfig { nagle: true, ..setups::tcp() };
+    client_with(&config, &setups::mptcp(), WIDE).play(&joined(WIDE)).play(
+        "300  write 100
+         300  > [1] . 1..101 dsn s1
+         310  write 100
+         320  write 1300
+         # together less than a full segment of 1432 bytes
+         330  write 100
+         330  > [1] . 101..1533 dsn 1533
+         340  < [1] . ack 101 dack 1533",
+    );
+}
+
 /// One window for the connection: a slow subflow holds up the fast one at the right edge, which never moves left.
 #[test]
 fn a_slow_subflow_blocks_at_the_connection_window() {

@@ -129,6 +129,8 @@ pub(crate) const SYN: &str = "syn";
 /// Words that stand for the absence of a limit and for automatic sizing.
 pub(crate) const UNLIMITED: &str = "unlimited";
 pub(crate) const AUTO: &str = "auto";
+/// The value of a send buffer that grows with the largest window and never shrinks.
+pub(crate) const EXPAND: &str = "expand";
 /// Most replications and nodes that one file may ask for.
 pub(crate) const MAX_SEEDS: i64 = 1_000_000;
 
@@ -176,7 +178,9 @@ impl Kind {
             Self::Size { min, max } => format!("a size from \"{min}\" to \"{max}\""),
             Self::Rate { min, max } => format!("a rate from \"{min}\" to \"{max}\""),
             Self::Queue => "a queue limit such as \"100p\", \"64KiB\" or \"1.5BDP\"".into(),
-            Self::Buffer { min, max } => format!("\"{AUTO}\", or a size from \"{min}\" to \"{max}\""),
+            Self::Buffer { min, max } => {
+                format!("\"{AUTO}\", \"{EXPAND}\", or a size from \"{min}\" to \"{max}\"")
+            }
             Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
             Self::Profile => format!("one of {}", quoted(crate::profiles::names())),
             Self::Choice(catalogue) => {

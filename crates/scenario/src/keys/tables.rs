@@ -473,7 +473,7 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp(
             "nagle",
             FLAG,
-            "small segments wait while data is outstanding; plain TCP only, since MPTCP maps what it is given at once",
+            "small segments wait while data is outstanding, with MPTCP while any subflow has data outstanding",
         ),
         tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
@@ -486,7 +486,7 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp(
             "send_buffer",
             Kind::Buffer { min: Bytes(1), max: GIB },
-            "fixed, or twice the congestion windows",
+            "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest one so far",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit of `send_buffer = \"auto\"`; not with a fixed one"),
     ],

@@ -27,6 +27,7 @@ pub fn subflow() -> impl Strategy<Value = SubflowView> {
                 unsent: Bytes(unsent),
                 held: Bytes(inflight + unsent),
                 send_window: Bytes(window),
+                expanded: (stretch % 2 == 0).then_some(Bytes(87_040 + 2 * window)),
                 pacing_rate: rate.filter(|_| srtt.is_some()).map(BitsPerSecond),
                 mss: Bytes(1400),
                 usable,

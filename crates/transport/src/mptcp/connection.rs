@@ -14,10 +14,10 @@ use super::schedule::Head;
 use super::send_side::{DataFin, SendSide};
 use super::signals::{FastClose, Signal};
 use super::subflow::{Join, Subflow};
-use crate::config::{MptcpConfig, PathManager, TcpConfig};
+use crate::config::{MptcpConfig, PathManager, SendBuffer, TcpConfig};
 use crate::connection::{AddressPair, NewCongestion, Role, Setup, new_congestion};
 use crate::segment::SubflowId;
-use crate::tcp::buffers::{AdvertisedWindow, ReceiveBuffer, send_buffer};
+use crate::tcp::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer};
 use crate::tcp::endpoint::Endpoint;
 use crate::wire_size::{mapping_size, sack_room};
 
@@ -84,6 +84,7 @@ pub struct MptcpConnection {
     /// Bytes out of order on the subflows, all together.
     pub(super) held_by_subflows: u64,
     pub(super) buffer: ReceiveBuffer,
+    pub(super) expanded: ExpandedBuffer,
     pub(super) window: AdvertisedWindow,
     /// All subflows are gone since; after a while the connection is given up (decision D-43).
     pub(super) alone_since: SimTime,
@@ -122,6 +123,7 @@ impl MptcpConnection {
         let mut connection = Self {
             sack_blocks: sack_room(&setup.tcp, Some(&config)),
             buffer: ReceiveBuffer::new(&setup.tcp),
+            expanded: ExpandedBuffer::default(),
             tcp: setup.tcp,
             config,
             needs: scheduler.needs(),
@@ -206,6 +208,9 @@ impl MptcpConnection {
         for i in take_bits(&mut self.stale_views) {
             if let Some(subflow) = &self.subflows[i] {
                 subflow.show(&mut self.views[i], quantum, needs);
+                if matches!(self.tcp.send_buffer, SendBuffer::Expand { .. }) {
+                    self.views[i].expanded = Some(send_buffer(&self.tcp, 0, subflow.expanded));
+                }
             }
         }
     }
@@ -273,7 +278,22 @@ impl MptcpConnection {
         }
         let alive = self.subflows.iter().flatten().filter(|s| s.may_send());
         let cwnd = alive.map(|s| s.endpoint.sender().controlled_cwnd()).sum();
-        send_buffer(&self.tcp, cwnd).saturating_sub(Bytes(self.send.written - self.send.una))
+        send_buffer(&self.tcp, cwnd, self.expanded).saturating_sub(Bytes(self.send.written - self.send.una))
+    }
+
+    /// The application waits for room for a segment.
+    pub(super) fn is_blocked(&self) -> bool {
+        let expands = matches!(self.tcp.send_buffer, SendBuffer::Expand { .. });
+        expands && self.is_established() && self.send_space() < self.mss
+    }
+
+    /// The application waits, and subflow `i` has been acknowledged something.
+    pub(super) fn expand_send_buffer(&mut self, i: usize) {
+        let Self { subflows, expanded, tcp, .. } = self;
+        let Some(subflow) = subflows[i].as_mut() else { return };
+        let cwnd = subflow.endpoint.sender().controlled_cwnd();
+        subflow.expanded.expand(tcp, cwnd);
+        expanded.expand(tcp, cwnd);
     }
 
     /// In-order bytes not read.

@@ -47,6 +47,7 @@ impl MptcpConnection {
         if self.send.next > self.send.una {
             self.freshen_paths();
         }
+        let blocked = self.is_blocked();
         let Some((subflow, paths)) = self.subflow_and_paths(i) else { return };
         let held = subflow.endpoint.receiver().out_of_order();
         let input = subflow.endpoint.on_segment(now, segment, paths);
@@ -57,6 +58,9 @@ impl MptcpConnection {
             self.acked_since = true;
         }
         self.held_by_subflows = self.held_by_subflows + holds - held;
+        if blocked {
+            self.expand_send_buffer(i);
+        }
         self.on_option(now, i, segment, &input);
         let dss = dss_of(segment);
         if let Some(arrival) = input.arrival {

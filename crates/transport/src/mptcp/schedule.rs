@@ -5,7 +5,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::connection::{Mode, MptcpConnection, take_bits};
 use super::reinject::Reinjection;
-use super::send_side::SendSide;
+use super::send_side::{DataFin, SendSide};
 use crate::config::ReinjectOn;
 use crate::tcp::sender::Sender;
 
@@ -57,7 +57,8 @@ impl MptcpConnection {
                 return None;
             }
         }
-        let Some(len) = self.send.next_len(self.mss.0) else { return self.place_without_new(now) };
+        let len = self.send.next_len(self.mss.0).filter(|&len| !self.nagle_forbids(len));
+        let Some(len) = len else { return self.place_without_new(now) };
         self.judge_room(len);
         match self.ask_scheduler(now, Question::New, len) {
             Decision::Send(i) => {
@@ -73,6 +74,17 @@ impl MptcpConnection {
         }
     }
 
+    /// RFC 9293 3.7.4 for the stream of the connection: a small segment waits while any subflow has something
+    /// outstanding, whose acknowledgement will ask again, unless it ends the stream.
+    fn nagle_forbids(&self, len: u64) -> bool {
+        let small = len < self.mss.0 && self.send.unassigned() < self.mss.0;
+        let alive = || self.subflows.iter().flatten().filter(|s| s.is_alive());
+        self.tcp.nagle
+            && small
+            && self.send.fin == DataFin::Open
+            && alive().any(|s| s.endpoint.sender().unacked() > 0)
+    }
+
     /// How most rounds end is found out before views are made: nobody has room, so that the scheduler could only wait,
     /// or one has, and a greedy scheduler would take it. `None`: the scheduler must be asked.
     fn schedule_without_views(&mut self) -> Option<Option<usize>> {
@@ -81,6 +93,9 @@ impl MptcpConnection {
             return None;
         }
         let len = self.send.next_len(self.mss.0)?;
+        if self.nagle_forbids(len) {
+            return None;
+        }
         let room = self.with_room_for(len);
         if room == 0 {
             return Some(None);

@@ -7,6 +7,7 @@ use super::keys::Nonce;
 use super::receive_side::Mappings;
 use crate::connection::AddressPair;
 use crate::segment::ResetReason;
+use crate::tcp::buffers::ExpandedBuffer;
 use crate::tcp::endpoint::Endpoint;
 
 /// How far the subflow has come.
@@ -36,6 +37,7 @@ pub(super) enum Join {
 pub(super) struct Subflow {
     pub pair: AddressPair,
     pub endpoint: Endpoint,
+    pub expanded: ExpandedBuffer,
     pub join: Join,
     /// Its last timeout has not been followed by progress: others carry its data.
     pub potentially_failed: bool,
@@ -70,6 +72,7 @@ impl Subflow {
         Self {
             pair,
             endpoint,
+            expanded: ExpandedBuffer::default(),
             join,
             potentially_failed: false,
             reinjected_since: false,

@@ -115,12 +115,41 @@ pub fn recommended_receive_buffer(paths: &[(BitsPerSecond, Nanos)]) -> Bytes {
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// The send buffer for congestion windows of together `cwnd` bytes (decision D-32).
-pub fn send_buffer(config: &TcpConfig, cwnd: u64) -> Bytes {
+/// The send buffer for congestion windows of together `cwnd` bytes (decision D-32), or what it has been expanded to.
+pub fn send_buffer(config: &TcpConfig, cwnd: u64, expanded: ExpandedBuffer) -> Bytes {
     match config.send_buffer {
         SendBuffer::Fixed(size) => size,
         SendBuffer::Auto { max } => Bytes((2 * cwnd + 16 * 1024).max(87_040).min(max.0)),
+        SendBuffer::Expand { max } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
     }
+}
+
+/// What a send buffer has been expanded to, in bytes.
+///
+/// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that
+/// the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.
+/// Until Linux 6.6 an MPTCP connection has what the largest of its subflows has (`mptcp_propagate_sndbuf`).
+/// Deviation: the kernel does not expand while what waits fills the window. It mostly sends in larger units and leaves
+/// a part of the window free, so this condition is left out. What is written counts by its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExpandedBuffer(u64);
+
+impl ExpandedBuffer {
+    /// An ACK has found the application waiting, and the window of its subflow is `cwnd` bytes.
+    pub fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
+        self.0 = self.0.max(expanded_for(config, cwnd));
+    }
+}
+
+/// Memory for two windows of `cwnd` bytes, at least of ten segments (TCP_INIT_CWND).
+fn expanded_for(config: &TcpConfig, cwnd: u64) -> u64 {
+    // Headers and the structures around a full segment, as on 64-bit machines: 4352 bytes for one of Ethernet.
+    const HEADERS: u64 = 320;
+    const SHARED_INFO: u64 = 320;
+    const BUFFER_HEAD: u64 = 256;
+    let mss = config.mss.0 + if config.timestamps { 12 } else { 0 };
+    let memory = (mss + HEADERS + SHARED_INFO).next_power_of_two() + BUFFER_HEAD;
+    2 * memory * (cwnd / config.mss.0.max(1)).max(10)
 }
 
 #[cfg(test)]
@@ -143,5 +172,21 @@ mod tests {
         ];
         assert_eq!(recommended_receive_buffer(&paths), Bytes(5_250_000));
         assert_eq!(recommended_receive_buffer(&[]), Bytes::ZERO);
+    }
+
+    /// 87,040 bytes at first, as every Linux shows; 8704 bytes for each further segment of the window, for ever.
+    #[test]
+    fn an_expanded_buffer_follows_the_largest_window() {
+        let mut config = TcpConfig { mss: Bytes(1448), timestamps: true, ..TcpConfig::default() };
+        config.send_buffer = SendBuffer::Expand { max: Bytes(200_000) };
+        let mut buffer = ExpandedBuffer::default();
+        let size = |buffer| send_buffer(&config, 1_000_000, buffer);
+        assert_eq!(size(buffer), Bytes(87_040));
+        buffer.expand(&config, 20 * 1448);
+        assert_eq!(size(buffer), Bytes(174_080));
+        buffer.expand(&config, 5 * 1448);
+        assert_eq!(size(buffer), Bytes(174_080));
+        buffer.expand(&config, 40 * 1448);
+        assert_eq!(size(buffer), Bytes(200_000), "not beyond the limit");
     }
 }

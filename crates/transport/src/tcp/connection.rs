@@ -8,10 +8,10 @@ use std::sync::Arc;
 use congestion::{PathView, Paths};
 use units::{Bytes, SimTime};
 
-use super::buffers::{AdvertisedWindow, ReceiveBuffer, send_buffer};
+use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer};
 use super::endpoint::{Endpoint, Offer};
 use super::sender::single_path;
-use crate::config::TcpConfig;
+use crate::config::{SendBuffer, TcpConfig};
 use crate::connection::{Role, Setup};
 use crate::segment::{Flags, Segment};
 use crate::wire_size::{sack_room, wire_size};
@@ -28,6 +28,7 @@ pub struct TcpConnection {
     /// Bytes accepted beyond the advertised window, and those thrown away because the buffer had no room.
     beyond_window: u64,
     overflow: u64,
+    expanded: ExpandedBuffer,
     sack_blocks: [usize; 2],
     role: Role,
 }
@@ -45,6 +46,7 @@ impl TcpConnection {
             held_open: false,
             beyond_window: 0,
             overflow: 0,
+            expanded: ExpandedBuffer::default(),
             sack_blocks: sack_room(&config, None),
             config,
             role: setup.role,
@@ -82,7 +84,14 @@ impl TcpConnection {
             return Bytes::ZERO;
         }
         let sender = self.endpoint.sender();
-        send_buffer(&self.config, sender.controlled_cwnd()).saturating_sub(Bytes(sender.unacked()))
+        let size = send_buffer(&self.config, sender.controlled_cwnd(), self.expanded);
+        size.saturating_sub(Bytes(sender.unacked()))
+    }
+
+    /// The application waits for room for a segment.
+    fn is_blocked(&self) -> bool {
+        let expands = matches!(self.config.send_buffer, SendBuffer::Expand { .. });
+        expands && self.endpoint.is_established() && self.send_space() < self.config.mss
     }
 
     /// In-order bytes so far.
@@ -132,11 +141,15 @@ impl TcpConnection {
     /// Takes in a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
         let view = self.view();
+        let blocked = self.is_blocked();
         let end = segment.seq + u64::from(segment.len);
         if end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
             self.on_segment_beyond(now, segment);
         } else {
             self.endpoint.on_segment(now, segment, single_path(&view));
+        }
+        if blocked {
+            self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
         }
         self.follow_the_peer();
     }
