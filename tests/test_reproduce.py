@@ -68,6 +68,7 @@ def outcome(text: str) -> Outcome:
         "flat([10, 10.5, 9.6], tol=0.05)",
         'linear([1, 2, 3], x["a", :], tol=0.001)',
         'not linear([1, 2, 3], x["b", :], tol=0.1)',
+        'poolable(x["a", :], gap=10)',
         'within(jain(x["a", "1"], x["b", "1"]), (1 + 16 / 20) / 2, abs=1e-9)',
         'within(jain(x["a", :]), (121 / 3 / 53 + 169 / 3 / 61) / 2, abs=1e-9)',
         'within(max(x["a", "1"], y), 2.5, abs=1e-9)',
@@ -102,6 +103,7 @@ def test_predicates_that_hold(text: str) -> None:
         "rising([1, 2, 1.9, 3], ties=0.03)",
         "flat([10, 10.5, 9.3], tol=0.05)",
         'linear([1, 2, 3], x["b", :], tol=0.1)',
+        'poolable(x["a", :], gap=0.5)',
         'config("f.toml", "duration", "2s")',
         "between(y, 1, 3) and between(y, 5, 6)",
     ],
@@ -155,6 +157,7 @@ def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
         ("within(y, y, 0.1)", WrongUse),
         ("between(y, 3, 1)", WrongUse),
         ("rising(y)", WrongUse),
+        ("poolable([1, 2], gap=1)", WrongUse),
         ("linear([1, 1, 1], x['a', :], tol=1)", WrongUse),
         ("within(1 / (y - 2), 1, 0.1)", NoValue),
         ("within(log10(-y), 1, 0.1)", NoValue),
@@ -235,6 +238,22 @@ def test_time_series_become_figures(tmp_path: Path) -> None:
     assert found * 1e6 == pytest.approx(max(float(str(mean)) for mean in means))
 
 
+def test_a_pooled_quantity_is_the_mean_over_its_factors_seed_by_seed(tmp_path: Path) -> None:
+    pooled = QUANTITIES + (
+        'pooled = { study = "loss", metric = "flow.upload.goodput_bit_s", pool = ["error rate"] }\n'
+    )
+    check = 'check = \'order(rate["lia", "0.0"], pooled["lia"])\''
+    claims = f'{CLAIMS}\n[[claim]]\nid = "small.pooled"\npublished = "less"\n{check}\n'
+    loaded = rep.load(write_reproduction(tmp_path, claims, quantities=pooled))
+    made = rep.reproduce(loaded, tmp_path / "out")
+    assert made.rows[-1].verdict is Verdict.AGREES
+    source = made.sources[""]
+    found = source.sample("pooled", ("lia",)).values
+    for run in (1, 2, 3):
+        of_levels = [source.sample("rate", ("lia", level)).values[run] for level in ("0.0", "0.3")]
+        assert found[run] == pytest.approx(sum(of_levels) / 2)
+
+
 def test_mistakes_are_named_by_line(ropewalk: Ropewalk, tmp_path: Path) -> None:
     claims = CLAIMS.replace('order(rate["lia"', 'order(rate["lai"')
     claims = claims.replace("cannot =", "check = 'between(rate, 1, 2)'\ncannot =")
@@ -252,6 +271,7 @@ def test_mistakes_are_named_by_line(ropewalk: Ropewalk, tmp_path: Path) -> None:
         ('flow.upload.goodput_bit_s" }', 'flow.upload.goodput" }', '"goodput" is not a column'),
         ('make = "max"', 'make = "most"', '"most" is not a function'),
         ("bin = 1.0", "bn = 1.0", "`bn` is not a key here"),
+        ("bin = 1.0", 'bin = 1.0, pool = ["errors"]', 'the study has no factor "errors"'),
     ],
 )
 def test_mistakes_in_quantities(old: str, new: str, message: str, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ DIRECTORY = "reproductions"
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
 ABOUT_KEYS = ("name", "title", "source", "profiles", "quick")
 QUICK_KEYS = ("replications",)
-QUANTITY_KEYS = ("study", "metric", "series", "make", "bin", "from", "until", "scale", "unit")
+QUANTITY_KEYS = ("study", "metric", "series", "make", "bin", "from", "until", "scale", "unit", "pool")
 FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
 JUDGING = ("check", "cannot", "cause", "expected", "quick")
 DIFFERS = "differs"
@@ -203,7 +203,8 @@ class _Quantities(_File):
                 (*place, "scale"), WRONG_VALUE, "with 0 there is nothing to see", "write what to multiply by"
             )
         unit = self.take(table, place, "unit", str, usual_unit if "scale" not in table else "")
-        return Quantity(name, study, metric, scale, unit)
+        pool: list[Any] = self.take(table, place, "pool", list, [])
+        return Quantity(name, study, metric, scale, unit, tuple(map(str, pool)))
 
     def _metric(self, table: dict[str, Any], place: Place) -> Metric | SeriesMetric:
         key = "series" if "series" in table else "metric"
@@ -244,10 +245,21 @@ class _Studies:
                     quantities.mistakes.add(
                         (quantity.name, "study"), UNREADABLE, message, did_you_mean(name, there)
                     )
-                elif name not in found:
+                    continue
+                if name not in found:
                     found[name] = study_files.load(there[name])
+                _check_pool(quantities, quantity, [factor.name for factor in found[name].factors])
         quantities.mistakes.raise_any()
         return found
+
+
+def _check_pool(quantities: _Quantities, quantity: Quantity, factors: list[str]) -> None:
+    for factor in quantity.pool:
+        if factor not in factors:
+            message = f'the study has no factor "{factor}"'
+            quantities.mistakes.add(
+                (quantity.name, "pool"), UNKNOWN_NAME, message, did_you_mean(factor, factors)
+            )
 
 
 def name_of(path: Path) -> str:

@@ -29,6 +29,8 @@ class Quantity:
     scale: float
     """What to multiply the metric by, to have it in `unit`."""
     unit: str
+    pool: tuple[str, ...] = ()
+    """Factors of the study over whose levels it is averaged, seed by seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,9 @@ class Reproduction:
             name: [
                 [level.label for level in factor.levels]
                 for factor in self.studies[self.study_of(name, profile)].factors
+                if factor.name not in quantity.pool
             ]
-            for name in self.quantities
+            for name, quantity in self.quantities.items()
         }
 
     def profiles_of(self, claim: Claim, wanted: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ropewalk import statistics
 from ropewalk.reproduce.values import Row, Sample, Value, estimate_of, flat, mean_of
 from ropewalk.reproduce.words import number, shown
 
@@ -205,6 +206,25 @@ def linear(abscissae: Value, value: Value, *, tol: float) -> Outcome:
     return Outcome(holds, _readings(value), f"{words}, allowed {number(tol * 100)} % of the largest")
 
 
+def poolable(value: Value, *, gap: float) -> Outcome:
+    """`poolable(x["a", :], gap=1)`: the means are within one pooled standard deviation of replications."""
+    if not isinstance(value, Row) or len(value.items) < 2:  # noqa: PLR2004
+        raise WrongUse('a row of at least 2 levels is needed, as in time["sack", :]')
+    samples = [list(item.values.values()) for item in value.items if isinstance(item, Sample)]
+    if len(samples) < len(value.items) or any(len(values) < 2 for values in samples):  # noqa: PLR2004
+        raise WrongUse("standard deviations need quantities of two replications or more")
+    means = [mean_of(item) for item in value.items]
+    _, sd = statistics.pooled(
+        [len(values) for values in samples], means, [statistics.sample_sd(values) for values in samples]
+    )
+    reach = max(means) - min(means)
+    words = (
+        f"measured {_say(value)}: {number(reach)} apart, wanted up to {number(gap)} "
+        f"standard deviations of {number(sd)}"
+    )
+    return Outcome(reach <= gap * sd, _readings(value), words)
+
+
 PREDICATES = {
     "within": Predicate(within, (2, 3), ("tol", "abs")),
     "between": Predicate(between, (3, 3)),
@@ -216,10 +236,11 @@ PREDICATES = {
     "falling": Predicate(falling, (1, 1), ("ties",)),
     "flat": Predicate(flat_row, (1, 1), ("tol",)),
     "linear": Predicate(linear, (2, 2), ("tol",)),
+    "poolable": Predicate(poolable, (1, 1), ("gap",)),
 }
 """By the name that expressions use."""
 
-COMPULSORY = {"close": ("tol",), "flat": ("tol",), "linear": ("tol",)}
+COMPULSORY = {"close": ("tol",), "flat": ("tol",), "linear": ("tol",), "poolable": ("gap",)}
 
 
 def both(outcomes: Sequence[Outcome]) -> Outcome:

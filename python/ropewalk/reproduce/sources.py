@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import tomllib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.errors import ScenarioError
@@ -49,12 +51,24 @@ class StudySource:
         """By the levels of the case, by seed."""
         if quantity.name not in self._known:
             results = self._results[self._reproduction.study_of(quantity.name, self._profile)]
-            levels = {entry.case: tuple(entry.levels.values()) for entry in results.manifest.cases}
-            found: dict[tuple[str, ...], dict[int, float]] = {}
+            levels = {
+                entry.case: tuple(level for name, level in entry.levels.items() if name not in quantity.pool)
+                for entry in results.manifest.cases
+            }
+            found: dict[tuple[str, ...], dict[int, list[float]]] = {}
             rows = quantity.metric.values(results.table(quantity.metric.table), ("case", "run"))
             for case, run, value in rows.select("case", "run", "value").iter_rows():
-                found.setdefault(levels[case], {})[run] = value * quantity.scale
-            self._known[quantity.name] = found
+                found.setdefault(levels[case], {}).setdefault(run, []).append(value * quantity.scale)
+            # A seed that one of the pooled cases lacks would compare unlike means.
+            pooled = Counter(levels.values())
+            self._known[quantity.name] = {
+                case: {
+                    run: math.fsum(values) / len(values)
+                    for run, values in runs.items()
+                    if len(values) == pooled[case]
+                }
+                for case, runs in found.items()
+            }
         return self._known[quantity.name]
 
     def series(
