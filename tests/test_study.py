@@ -374,27 +374,30 @@ def test_an_unknown_metric_in_python(tmp_path: Path) -> None:
 
 
 def test_the_shipped_study_in_short(tmp_path: Path) -> None:
-    """The 25 pairs of the thesis, three test cases each, are different scenarios and have figures."""
+    """The 25 pairs of the thesis, four test cases each, are different scenarios and have figures."""
     study = rw.Study.load(ROOT / "studies" / "coupled-and-schedulers.toml", [("duration", "3s")], 2)
-    assert len(study.plan.cases) == 75
+    assert len(study.plan.cases) == 100
     lossy = next(case for case in study.plan.cases if case.name == "M.Loss / wvegas / minratio")
     assert lossy.text.count("probability = 0.1 ") == 2
     assert lossy.text.count("probability = 0.01 ") == 2
     assert 'scheduler = { kind = "minratio", kernel = "5.15" }' in lossy.text
     slow = next(case for case in study.plan.cases if case.name == "M.Latency / cubic / ecf")
     assert slow.text.count('delay = "350ms"') == 2
+    shared = next(case for case in study.plan.cases if case.name == "M.Sim+Def / balia / blest")
+    assert [case.text.count('app = { kind = "onoff"') for case in (lossy, slow, shared)] == [1, 1, 1]
+    assert [case.text.count("count = 0") for case in (lossy, slow, shared)] == [1, 1, 0]
     ran = study.run(tmp_path / "out")
-    assert (ran.conducted.computed, ran.conducted.failures) == (150, [])
-    assert ran.results.estimates.height == 75 * 4
+    assert (ran.conducted.computed, ran.conducted.failures) == (200, [])
+    assert ran.results.estimates.height == 100 * 4
     comparisons, pooled = ran.results.comparisons, ran.results.pooled
     assert comparisons is not None
     assert pooled is not None
-    assert comparisons.height == 72 * 4
+    assert comparisons.height == 96 * 4
     assert set(comparisons["baseline"]) == {
-        f"{case} / cubic / minratio" for case in ("M.Def", "M.Loss", "M.Latency")
+        f"{case} / cubic / minratio" for case in ("M.Def", "M.Loss", "M.Latency", "M.Sim+Def")
     }
     assert pooled.height == 25 * 4
-    assert set(pooled["groups"]) == {3}
+    assert set(pooled["groups"]) == {4}
 
 
 def test_pooling_and_outliers_of_a_study(tmp_path: Path) -> None:

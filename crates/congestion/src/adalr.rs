@@ -435,7 +435,6 @@ impl CongestionControl for Adalr {
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         report("rho", self.rho);
-        report("beyond_window_bytes", self.beyond_window().as_f64());
     }
 
     crate::reno::window_methods!();

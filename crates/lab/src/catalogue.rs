@@ -12,7 +12,8 @@ pub fn catalogue(registries: &Registries) -> Value {
     }
     let profiles = scenario::profiles().into_iter().map(|profile| {
         let values = profile.values.into_iter().map(|(key, value)| (key, Value::from(value)));
-        json!({ "name": profile.name, "summary": profile.summary, "values": Value::Object(values.collect()) })
+        json!({ "name": profile.name, "summary": profile.summary, "source": profile.source,
+                "values": Value::Object(values.collect()) })
     });
     json!({
         "congestion": list(&registries.congestion),

@@ -63,6 +63,7 @@ impl Document {
         let choices = Choices { registries, files: &files };
         rules::flows(&mut filled, &topology, &choices, &mut report);
         flows::waits(&filled, &mut report);
+        flows::not_all_left_out(&filled, &mut report);
         rules::events(&filled, &topology, &mut report);
         addresses::events(&filled, &topology, &mut report);
         link_rules::links(&mut filled, &choices, &mut report);

@@ -60,6 +60,20 @@ pub(crate) fn last_start(flow: &Table, start: Nanos) -> Nanos {
     start + time("spacing").saturating_mul(others) + time("spread")
 }
 
+/// With `count = 0` there is no such flow.
+fn is_left_out(flow: &Table) -> bool {
+    flow.integer("count") == Some(0)
+}
+
+/// Somebody must send something.
+pub(crate) fn not_all_left_out(root: &Table, report: &mut Report<'_>) {
+    let items = root.list("flow");
+    if let Some(node) = items.first().filter(|_| items.iter().filter_map(Node::as_table).all(is_left_out)) {
+        let help = "give one of them another `count`".into();
+        report.add(node.at, Code::Contradiction, "flow", "all flows have `count = 0`".into(), help);
+    }
+}
+
 /// `after` names a flow, and nobody waits for himself.
 pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
     let flows: Vec<&Table> = root.list("flow").iter().filter_map(Node::as_table).collect();
@@ -76,6 +90,12 @@ pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
             }
             continue;
         };
+        if is_left_out(flows[next]) && !is_left_out(flow) {
+            let message = format!("\"{name}\" has `count = 0` and never ends");
+            let help = "wait for another flow, or for none".into();
+            report.add(node.at, Code::UnknownName, &path, message, help);
+            continue;
+        }
         // No chain is longer than all flows.
         for _ in 0..flows.len() {
             if next == index {

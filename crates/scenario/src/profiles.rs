@@ -23,6 +23,8 @@ pub struct Profile {
     pub name: &'static str,
     /// One line.
     pub summary: String,
+    /// Where its values come from.
+    pub source: String,
     /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only.
     pub values: Vec<(String, String)>,
 }
@@ -63,7 +65,8 @@ pub fn profiles() -> Vec<Profile> {
             let mut values = print(tree, "");
             values.extend(tree.table("mptcp").into_iter().flat_map(|table| print(table, "mptcp.")));
             values.extend(tree.table("udp").into_iter().flat_map(|table| print(table, "udp.")));
-            Profile { name, summary: tree.text("summary").unwrap_or_default().into(), values }
+            let text = |key| tree.text(key).unwrap_or_default().into();
+            Profile { name, summary: text("summary"), source: text("source"), values }
         })
         .collect()
 }

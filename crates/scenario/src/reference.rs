@@ -127,8 +127,8 @@ fn transport_profiles(out: &mut String) {
     let all = profiles();
     table(
         out,
-        &["Profile", "What it is"],
-        all.iter().map(|p| vec![format!("`{}`", p.name), p.summary.clone()]),
+        &["Profile", "What it is", "Source"],
+        all.iter().map(|p| vec![format!("`{}`", p.name), p.summary.clone(), p.source.clone()]),
     );
     put(out, "");
     let mut names: Vec<&String> = Vec::new();

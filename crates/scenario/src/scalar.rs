@@ -57,11 +57,10 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
         (Kind::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
         (Kind::Nodes { exactly }, Value::List(items)) => nodes(kind, exactly, items).map(|()| value.clone()),
         (Kind::Strip, Value::Flag(_)) => Ok(value.clone()),
-        (Kind::Strip, Value::Text(text)) => {
-            word(text, "allowed: true, false, a number of segments, or", &[SYN]).map(|()| value.clone())
-        }
+        (Kind::Strip, Value::Text(text)) => strip_word(kind, text).map(|()| value.clone()),
         (Kind::Strip, Value::Integer(_)) => {
-            plain(OptionKind::Integer { min: 1, max: u64::from(u32::MAX) }, value)
+            let number = OptionKind::Integer { min: 1, max: u64::from(u32::MAX) };
+            plain(number, value).map_err(|fault| Fault { help: format!("allowed: {}", kind.what()), ..fault })
         }
         (Kind::Words(words), Value::List(items)) => word_list(kind, words, items).map(|()| value.clone()),
         (Kind::Seeds, Value::Integer(_) | Value::List(_)) => seeds(value).map(|()| value.clone()),
@@ -231,6 +230,16 @@ fn list(items: Items, value: &Value) -> Result<Value, Fault> {
 }
 
 /// A word of a closed list.
+/// The one word of `strip_mptcp`; what else it may be stands in the help.
+fn strip_word(kind: Kind, text: &str) -> Result<(), Fault> {
+    let help = match text.parse::<i64>() {
+        Ok(_) => format!("leave out the quotes: {text}"),
+        Err(_) if text == "true" || text == "false" => format!("leave out the quotes: {text}"),
+        Err(_) => format!("allowed: {}", kind.what()),
+    };
+    word(text, "allowed", &[SYN]).map_err(|fault| Fault { help, ..fault })
+}
+
 fn word(text: &str, what: &str, words: &[&'static str]) -> Result<(), Fault> {
     if words.contains(&text) {
         return Ok(());

@@ -428,3 +428,28 @@ fn weights_of_subflows() {
         &[],
     );
 }
+
+#[test]
+fn what_strips_options_and_how_many_flows() {
+    let forms = "allowed: true, false, \"syn\", or a whole number of segments";
+    let strip = |value: &str| format!("\"250ms\", strip_mptcp = {value} }}");
+    for (value, cure) in [
+        ("\"sym\"", forms),
+        ("\"true\"", "leave out the quotes: true"),
+        ("\"7\"", "leave out the quotes: 7"),
+        ("0", forms),
+        ("1.5", "give true, false, \"syn\", or a whole number of segments"),
+    ] {
+        let found = parse(&BASE.replacen("\"250ms\" }", &strip(value), 1), &[]).expect_err(value);
+        assert_eq!(found.iter().map(|d| d.help.as_str()).collect::<Vec<_>>(), [cure], "{value}");
+    }
+    let second = "\n[[flow]]\nname = \"second\"\nlike = \"upload\"\ncount = 0\n";
+    let all = good(&(MULTIPATH.to_owned() + second), &[]).scenario;
+    assert_eq!(all.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>(), ["upload", "other"]);
+    let waiting = second.to_owned() + "[[flow]]\nname = \"third\"\nlike = \"upload\"\nafter = \"second\"\n";
+    let found = parse(&(MULTIPATH.to_owned() + &waiting), &[]).expect_err("a wait for nobody");
+    assert!(found.iter().any(|d| d.message.contains("never ends")), "{found}");
+    let none = MULTIPATH.replace("to = \"server\"\n", "to = \"server\"\ncount = 0\n");
+    let found = parse(&none, &[]).expect_err("nobody sends");
+    assert!(found.iter().any(|d| d.message.contains("all flows have `count = 0`")), "{found}");
+}

@@ -237,7 +237,7 @@ fn each_is_complete_and_listed() {
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
     assert_eq!(names, ["linux", "ns3", "opnet2007", "rfc", "scps", "stp"]);
     for profile in &all {
-        assert!(!profile.summary.is_empty(), "{}", profile.name);
+        assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
         assert!((33..=34).contains(&plain), "{}: {plain}", profile.name);

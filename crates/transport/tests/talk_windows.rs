@@ -1,9 +1,9 @@
 //! Conversations about windows and sizes: RFC 9293 sections 3.7 and 3.8, RFC 1122 section 4.2.3 (Nagle, silly
 //! windows, persist), RFC 7323 (scaling, timestamps), RFC 2018 and 2883 (SACK), sizes on the wire.
 
-use testkit::{Talk, setups};
+use testkit::{Duo, Talk, Wire, setups};
 use transport::config::{AckConfig, RecoveryKind, SendBuffer, TcpConfig};
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, SimTime};
 
 fn tcp() -> TcpConfig {
     setups::tcp()
@@ -311,4 +311,27 @@ fn reading_sends_window_updates() {
          340  read s6
          340  > . ack s10 win 14600",
     );
+}
+
+/// The window of an MPTCP subflow belongs to the connection: TCP-ADaLR passes that of a plain connection only, and the gauge
+/// says so.
+#[test]
+fn beyond_the_window_there_is_nothing_on_a_subflow() {
+    let wire = || Wire { delay: Nanos::from_millis(300), rate: None };
+    let config =
+        TcpConfig { receive_buffer: Bytes(65_535), receive_buffer_max: Bytes(65_535), ..setups::tcp() };
+    let plain = setups::tcp_pair(&config, "adalr");
+    let multipath = setups::mptcp_pair(&config, &setups::mptcp(), "adalr", "minrtt", 1);
+    for ((client, server), passes) in [(plain, true), (multipath, false)] {
+        let mut duo = Duo::new(client, server, vec![wire()], Bytes(10_000_000));
+        duo.run(SimTime::from_secs(3));
+        let mut beyond = Vec::new();
+        duo.client.congestion_gauges(0, &mut |name, value| {
+            if name == "beyond_window_bytes" {
+                beyond.push(value);
+            }
+        });
+        assert_eq!(beyond.len(), 1);
+        assert_eq!(beyond[0] > 0.0, passes, "{beyond:?}");
+    }
 }

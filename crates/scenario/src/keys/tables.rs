@@ -270,9 +270,9 @@ static FLOW: Section = Section {
         key("to", Kind::Reference("a node"), Default::Compulsory, "node that receives it"),
         key(
             "count",
-            integer(1, 1000),
+            integer(0, 1000),
             Default::Text("1"),
-            "this many flows with this description: \"web\" with 3 means web1, web2, web3",
+            "this many flows with this description: \"web\" with 3 means web1, web2, web3; with 0 there is none",
         ),
         key(
             "start",

@@ -461,6 +461,9 @@ impl Sender {
         if let Some(queue) = &self.dummies {
             report("dummies_sent", queue.sent() as f64);
         }
+        if self.congestion.wants().beyond_window {
+            report("beyond_window_bytes", (self.right_edge() - self.window_right) as f64);
+        }
         self.congestion.gauges(paths, report);
     }
 
