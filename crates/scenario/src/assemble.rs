@@ -223,6 +223,7 @@ impl Assembler<'_> {
             },
             reinjection: match keys.text("reinjection")? {
                 "death" => Reinjection::Death,
+                "upstream" => Reinjection::Upstream,
                 _ => Reinjection::Timeout,
             },
             reinject_on: match keys.text("reinject_on")? {

@@ -242,6 +242,8 @@ pub enum Reinjection {
     Timeout,
     /// Only when it dies.
     Death,
+    /// When it dies, and, as in Linux since 5.15, by a timer of the connection and from subflows that are stale.
+    Upstream,
 }
 
 /// Which subflows carry data that is sent again.

@@ -179,7 +179,7 @@ proptest! {
 
 /// When data is sent again elsewhere, and where.
 fn policy() -> impl Strategy<Value = (Reinjection, ReinjectOn)> {
-    let when = [Reinjection::Timeout, Reinjection::Death];
+    let when = [Reinjection::Timeout, Reinjection::Death, Reinjection::Upstream];
     let on = [ReinjectOn::Scheduler, ReinjectOn::SamePath, ReinjectOn::LowestRtt, ReinjectOn::All];
     (proptest::sample::select(when.to_vec()), proptest::sample::select(on.to_vec()))
 }

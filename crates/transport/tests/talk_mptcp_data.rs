@@ -1,8 +1,9 @@
 //! Conversations about the data sequence space: RFC 8684 sections 3.3.1 to 3.3.6, reinjection, closing.
 //! Subflow 0 has a round-trip time of 100 ms, subflow 1 of 40 ms; a full segment carries 1432 bytes.
 
-use testkit::{Talk, setups};
+use testkit::{Duo, Fault, Talk, Wire, setups};
 use transport::config::{MptcpConfig, ReinjectOn, Reinjection, TcpConfig};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 fn client_with(tcp: &TcpConfig, mptcp: &MptcpConfig, window: u64) -> Talk {
     let mut talk = setups::mptcp_client(tcp, mptcp, 2);
@@ -460,4 +461,54 @@ fn limited_transmit_on_a_subflow() {
         )
         .play(&script);
     }
+}
+
+/// Linux since 5.15: a timeout of a subflow repeats there only. The timer of the connection, which was set to what was left of
+/// that of the subflow, gives the fragment at the Data ACK to a subflow without anything unacknowledged.
+#[test]
+fn reinjection_by_the_timer_of_the_connection() {
+    let mptcp = MptcpConfig { reinjection: Reinjection::Upstream, ..setups::mptcp() };
+    client_with(&setups::tcp(), &mptcp, WIDE)
+        .play("200 write s10\n200 > . s1..s11 dsn s1")
+        .play(&joined(WIDE))
+        .play(
+            " 300  < [1] . ack 1 dack s5
+              450  > . s1..s2 again dsn s1
+              450  > [1] . s0..s6 dsn s5
+              450  = [1] reinjected 8592
+              500  < [1] . ack s6 dack s11
+              500  = acked 15752",
+        );
+}
+
+/// A subflow that stays silent for more than four ends of the timer is stale: its data goes elsewhere, and nothing new comes to it
+/// until it is heard of. The scheduler would use both in turn.
+#[test]
+fn a_stale_subflow_gets_nothing_until_it_is_heard_of() {
+    let wire = |ms| Wire { delay: Nanos::from_millis(ms), rate: Some(BitsPerSecond(2_000_000)) };
+    let (cut, back) = (SimTime::from_secs(2), SimTime::from_secs(30));
+    let run = |reinjection, until| {
+        let mptcp = MptcpConfig { reinjection, ..setups::mptcp() };
+        let buffer = Bytes(200_000);
+        let config = TcpConfig { receive_buffer: buffer, receive_buffer_max: buffer, ..setups::tcp() };
+        let (client, server) = setups::mptcp_pair(&config, &mptcp, "newreno", "roundrobin", 2);
+        let faults = vec![Fault::Cut { wire: 1, from: cut, until: back }];
+        let mut duo =
+            Duo::new(client, server, vec![wire(20), wire(25)], Bytes(100_000_000)).with_faults(faults, 1);
+        duo.run(until);
+        (duo.server.delivered().0, duo.client.stats(1))
+    };
+    let at = SimTime::from_secs;
+    // Without reinjection what was on the path holds the others up as soon as the window is full.
+    let (stuck, _) = run(Reinjection::Death, at(28));
+    let (late, stale) = run(Reinjection::Upstream, at(28));
+    let (earlier, before) = run(Reinjection::Upstream, at(20));
+    assert!(late > 2 * stuck && late - earlier > 1_500_000, "{stuck} {earlier} {late}");
+    assert_eq!(
+        stale.bytes_sent - before.bytes_sent,
+        1432 * (stale.timeouts - before.timeouts),
+        "its own repeats alone"
+    );
+    let (_, well) = run(Reinjection::Upstream, at(80));
+    assert!(well.bytes_sent > stale.bytes_sent + 4_000_000, "{stale:?} {well:?}");
 }

@@ -357,9 +357,9 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         mptcp(
             "reinjection",
-            words(&["timeout", "death"]),
+            words(&["timeout", "death", "upstream"]),
             Default::Text("timeout"),
-            "data of a subflow is sent again elsewhere at its first timeout, or only when it dies",
+            "data of a subflow is sent again elsewhere at its first timeout, only when it dies, or as Linux since 5.15 does",
         ),
         mptcp(
             "reinject_on",

@@ -8,6 +8,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::handshake::{Announcement, Reply};
 use super::keys::{Key, Nonce};
+use super::meta_timer::MetaTimer;
 use super::path_manager::AddressBook;
 use super::receive_side::ReceiveSide;
 use super::schedule::Head;
@@ -77,6 +78,7 @@ pub struct MptcpConnection {
     /// How the application has aborted the connection.
     pub(super) fast_close: Option<FastClose>,
     pub(super) send: SendSide,
+    pub(super) meta: MetaTimer,
     pub(super) head: Head,
     /// A subflow has been acknowledged something since the scheduler last thought about its queue.
     pub(super) acked_since: bool,
@@ -153,6 +155,7 @@ impl MptcpConnection {
             replies: Vec::new(),
             fast_close: None,
             send: SendSide::new(),
+            meta: MetaTimer::default(),
             head: Head::default(),
             acked_since: false,
             receive: ReceiveSide::new(),
@@ -362,7 +365,7 @@ impl MptcpConnection {
         };
         let alone =
             if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE };
-        let mut next = fin.min(self.send.persist_at).min(alone);
+        let mut next = fin.min(self.send.persist_at).min(alone).min(self.meta.at);
         for announcement in &self.announcements {
             next = next.min(announcement.resend_at);
         }

@@ -52,6 +52,7 @@ impl MptcpConnection {
         let held = subflow.endpoint.receiver().out_of_order();
         let input = subflow.endpoint.on_segment(now, segment, paths);
         let holds = subflow.endpoint.receiver().out_of_order();
+        subflow.silence.hear(now);
         if input.acked {
             subflow.potentially_failed = false;
             subflow.reinjected_since = false;
@@ -73,6 +74,7 @@ impl MptcpConnection {
         let busy = self.subflow(i).is_some_and(|s| s.endpoint.may_have_something());
         self.busy |= u64::from(busy) << i;
         self.touch(i);
+        self.watch_progress(now);
         self.follow_the_peer();
     }
 
@@ -158,6 +160,9 @@ impl MptcpConnection {
                 self.send.persist_at = SimTime::NEVER;
             }
         }
+        if self.meta.at <= now {
+            self.meta_timeout(now);
+        }
         if self.given_up(now) {
             self.failure = Some("no subflow left for too long");
         }
@@ -218,7 +223,7 @@ impl MptcpConnection {
     }
 
     /// Queues everything outstanding on subflow `i` for the others.
-    fn reinject(&mut self, i: usize) {
+    pub(super) fn reinject(&mut self, i: usize) {
         // Where every subflow carries everything the others will carry this too.
         if self.needs.copies {
             return;

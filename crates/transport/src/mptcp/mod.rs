@@ -5,6 +5,7 @@
 //! - `handshake.rs`: MP_CAPABLE, MP_JOIN, ADD_ADDR; `path_manager.rs`: which subflows to open;
 //! - `signals.rs`: REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE, MP_TCPRST, and what the application asks for of these;
 //! - `send_side.rs`, `receive_side.rs`: data sequence space; `reinject.rs`: data to be sent again elsewhere;
+//!   `meta_timer.rs`: when, as the kernel has it;
 //! - `keys.rs`: keys, tokens, HMACs.
 //!
 //! Data sequence numbers count from 1 for the first byte; the initial data sequence number derived from the key
@@ -18,6 +19,7 @@ mod connection;
 mod handshake;
 mod input;
 pub mod keys;
+mod meta_timer;
 mod output;
 mod path_manager;
 mod receive_side;

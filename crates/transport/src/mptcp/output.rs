@@ -55,6 +55,7 @@ impl MptcpConnection {
             }
         }
         self.watch_window(now);
+        self.watch_progress(now);
         None
     }
 

@@ -4,6 +4,7 @@ use schedulers::{Needs, SubflowView};
 use units::{Bytes, SimTime};
 
 use super::keys::Nonce;
+use super::meta_timer::Silence;
 use super::receive_side::Mappings;
 use crate::connection::AddressPair;
 use crate::segment::ResetReason;
@@ -43,6 +44,8 @@ pub(super) struct Subflow {
     pub potentially_failed: bool,
     /// Its outstanding data has been queued for reinjection since it was last well.
     pub reinjected_since: bool,
+    /// For how many ends of the connection's timer nothing has been heard of it.
+    pub silence: Silence,
     /// Mappings of data that is out of order here.
     pub mappings: Mappings,
     /// Payload bytes given to it that another subflow was given before.
@@ -76,6 +79,7 @@ impl Subflow {
             join,
             potentially_failed: false,
             reinjected_since: false,
+            silence: Silence::default(),
             mappings: Mappings::default(),
             reinjected_bytes: 0,
             backup: [false; 2],
@@ -107,7 +111,13 @@ impl Subflow {
 
     /// New data may be given to it, now or as soon as its window opens.
     pub(super) fn usable(&self) -> bool {
-        self.may_send() && !self.potentially_failed
+        self.may_send() && !self.potentially_failed && !self.silence.is_stale()
+    }
+
+    /// It carries data only if no other is usable. As Linux since 6.11: what an end has marked as a backup it does not use
+    /// lightly itself.
+    pub(super) fn is_backup(&self) -> bool {
+        self.backup[TOLD] || self.backup[ASKED]
     }
 
     /// Brings what the scheduler sees up to date, in place; room for `quantum` bytes makes it available. `needs`: for a
@@ -124,8 +134,7 @@ impl Subflow {
         view.mss = Bytes(sender.mss());
         view.usable = self.usable();
         view.available = view.usable && sender.has_room_for(quantum);
-        // As Linux since 6.11: what an end has marked as a backup it does not use lightly itself.
-        view.backup = self.backup[TOLD] || self.backup[ASKED];
+        view.backup = self.is_backup();
         view.carried = false;
         if let Some(needs) = needs {
             view.latest_rtt = view.srtt.map(|_| sender.rtt().latest());

@@ -134,6 +134,11 @@ impl Sender {
         t.retransmit.min(t.persist).min(t.reordering).min(t.probe_at).min(t.poll).min(sending)
     }
 
+    /// When the retransmission timer runs out; `NEVER` while it does not run.
+    pub fn retransmission_due(&self) -> SimTime {
+        self.timers.retransmit
+    }
+
     /// Acts on the deadlines that are due at `now`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
         self.is_held(now);
