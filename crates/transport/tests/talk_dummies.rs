@@ -1,7 +1,8 @@
 //! Conversations about the dummy segments of TCP-Peach.
 
-use testkit::{Talk, setups};
+use testkit::{Duo, Talk, Wire, setups};
 use transport::config::TcpConfig;
+use units::{Bytes, Nanos, SimTime};
 
 /// A client whose peer offers `window` segments, after a handshake of 600 ms.
 fn client(window: u64) -> Talk {
@@ -137,4 +138,19 @@ fn dummies_are_no_duplicates() {
          200 < . answer
          200 = recoveries 0 pipe 4380",
     );
+}
+
+/// On subflows of MPTCP, too: after two round trips and a half the window of each is wide open.
+#[test]
+fn subflows_start_suddenly() {
+    let buffer = Bytes(200_000);
+    let config = TcpConfig { receive_buffer: buffer, receive_buffer_max: buffer, ..setups::tcp() };
+    let (client, server) = setups::mptcp_pair(&config, &setups::mptcp(), "peach", "roundrobin", 2);
+    let wire = Wire { delay: Nanos::from_millis(100), rate: None };
+    let mut duo = Duo::new(client, server, vec![wire, wire], Bytes(10_000_000));
+    duo.run(SimTime::from_millis(1200));
+    for subflow in 0..2 {
+        let gauges = duo.client.gauges(subflow).expect("it exists");
+        assert!(gauges.cwnd > Bytes(50 * 1432), "{subflow}: {gauges:?}");
+    }
 }

@@ -34,6 +34,7 @@ impl MptcpConnection {
             }
             self.busy &= !(1 << i);
         }
+        self.watch_progress(now);
         if self.has_said_everything() {
             return None;
         }
@@ -55,7 +56,6 @@ impl MptcpConnection {
             }
         }
         self.watch_window(now);
-        self.watch_progress(now);
         None
     }
 

@@ -285,6 +285,7 @@ impl Endpoint {
             || self.send_reset
             || self.probe_window
             || self.receiver.owes_ack()
+            || self.unanswered_dummies > 0
             || self.sender.may_have_something()
     }
 

@@ -31,6 +31,7 @@ impl Sender {
             || self.timers.is_probe_due()
             || (self.finish && !self.fin_sent)
             || self.polling.is_some()
+            || self.dummies.is_some()
     }
 
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
