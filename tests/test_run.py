@@ -54,14 +54,20 @@ def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Pa
     for flow in summary["flows"]:
         assert list(flow) == [
             *("flow", "transport", "goodput_bit_s", "completion_s", "retransmitted_segments", "timeouts"),
-            *("delay_s", "ofo_bytes", "aggregation_benefit"),
+            *("delay_s", "send_delay_s", "wire_bit_s", "ofo_bytes"),
+            *("seen_retransmitted_share", "seen_late_share", "aggregation_benefit"),
         ]
         assert all(is_estimate(flow[key]) for key in ("goodput_bit_s", "retransmitted_segments", "timeouts"))
         assert flow["goodput_bit_s"]["n"] == 3
         assert flow["completion_s"] is None
         assert list(flow["delay_s"]) == ["mean", "p50", "p95", "p99"]
         assert 0.04 < flow["delay_s"]["p50"] <= flow["delay_s"]["p95"] <= flow["delay_s"]["p99"]
-        assert list(flow["ofo_bytes"]) == ["mean", "max"]
+        assert list(flow["ofo_bytes"]) == ["mean", "p95", "max"]
+        assert flow["ofo_bytes"]["mean"] <= flow["ofo_bytes"]["max"]
+        assert 0 < flow["send_delay_s"]["mean"] < flow["delay_s"]["mean"]
+        assert flow["wire_bit_s"]["mean"] > flow["goodput_bit_s"]["mean"]
+        assert is_estimate(flow["seen_late_share"])
+        assert 0 <= flow["seen_retransmitted_share"]["mean"] < flow["seen_late_share"]["mean"] < 0.2
     benefit = summary["flows"][0]["aggregation_benefit"]
     assert list(benefit) == ["vs_best", "vs_sum"]
     assert all(map(is_estimate, benefit.values()))

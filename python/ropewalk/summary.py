@@ -23,10 +23,20 @@ class Delay(TypedDict):
     p99: float | None
 
 
-class OutOfOrder(TypedDict):
-    """Bytes held back at the receiver: mean of the time averages, largest value of all replications."""
+class SendDelay(TypedDict):
+    """Wait of a byte in the send buffer; seconds, means over replications."""
 
     mean: float | None
+    p95: float | None
+
+
+class OutOfOrder(TypedDict):
+    """Bytes held back at the receiver: means of the time averages and of what 95 % of the time did not exceed, largest
+    value of all replications.
+    """
+
+    mean: float | None
+    p95: float | None
     max: float | None
 
 
@@ -47,7 +57,11 @@ class FlowSummary(TypedDict):
     retransmitted_segments: EstimateDict | None
     timeouts: EstimateDict | None
     delay_s: Delay
+    send_delay_s: SendDelay
+    wire_bit_s: EstimateDict | None
     ofo_bytes: OutOfOrder
+    seen_retransmitted_share: EstimateDict | None
+    seen_late_share: EstimateDict | None
     aggregation_benefit: Benefit | None
 
 
@@ -167,7 +181,15 @@ def _flow(group: pl.DataFrame) -> FlowSummary:
             p95=_mean(group, "delay_p95_s"),
             p99=_mean(group, "delay_p99_s"),
         ),
-        ofo_bytes=OutOfOrder(mean=_mean(group, "ofo_mean_bytes"), max=ofo_max.max if ofo_max else None),
+        send_delay_s=SendDelay(mean=_mean(group, "send_delay_mean_s"), p95=_mean(group, "send_delay_p95_s")),
+        wire_bit_s=_estimate(group, "wire_bit_s"),
+        ofo_bytes=OutOfOrder(
+            mean=_mean(group, "ofo_mean_bytes"),
+            p95=_mean(group, "ofo_p95_bytes"),
+            max=ofo_max.max if ofo_max else None,
+        ),
+        seen_retransmitted_share=_estimate(group, "seen_retransmitted_share"),
+        seen_late_share=_estimate(group, "seen_late_share"),
         aggregation_benefit=Benefit(vs_best=vs_best, vs_sum=vs_sum) if vs_best and vs_sum else None,
     )
 

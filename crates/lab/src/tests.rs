@@ -150,6 +150,33 @@ fn goodput_and_completion_follow_from_times_and_bytes() {
     assert_eq!(delay, &Data::Real(vec![completion[3]]));
 }
 
+/// A file over a path that loses nothing: its wire rate is what the link carried, over the time that it took.
+#[test]
+fn the_rate_on_the_wire_is_that_of_the_link() {
+    let text = r#"
+name = "wire"
+duration = "20s"
+[[path]]
+name = "a"
+both = { rate = "4Mbit/s", delay = "40ms", queue = "1000p" }
+[[flow]]
+name = "file"
+from = "terminal"
+to = "server"
+app = { kind = "bulk", size = "1MB" }
+transport = { kind = "tcp", profile = "rfc", timestamps = false }
+"#;
+    let output = run_with(&parse(text), &[1], 1);
+    let one = |column| reals(&output, "flows", column)[0].unwrap();
+    let Data::Integer(carried) = data(&output, "links", "bytes") else { panic!("bytes") };
+    let seconds = one("end_s") - one("start_s");
+    assert!((one("wire_bit_s") * seconds / 8.0 / carried[0] as f64 - 1.0).abs() < 1e-9);
+    // Segments of 1460 bytes in packets of 1500, the last one of 1360, a SYN with options and an ACK.
+    assert!((one("wire_bit_s") * seconds / 8.0 - 1e6 - 685.0 * 40.0).abs() < 120.0);
+    assert_eq!((one("seen_retransmitted_share"), one("seen_late_share")), (0.0, 0.0));
+    assert_eq!(reals(&output, "flows", "meta_ofo_mean_bytes"), [None]);
+}
+
 #[test]
 fn a_baseline_alone_is_the_same_flow_written_by_hand() {
     let by_hand = TWO_PATHS.replace(

@@ -116,6 +116,7 @@ impl World {
             DeedKind::Backup(_, backup) => connection.set_backup(now, address, backup),
             DeedKind::Abort(form) => connection.abort(now, form),
         }
+        self.note_held(now, end);
         self.serve(now, end);
     }
 }

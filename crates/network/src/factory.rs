@@ -93,6 +93,11 @@ impl Factory {
         }
     }
 
+    /// MPTCP is wanted.
+    pub(crate) fn multipath(&self) -> bool {
+        matches!(self.carrier, Carrier::Stream { mptcp: Some(_), .. })
+    }
+
     /// Its messages may get lost.
     pub(crate) fn datagrams(&self) -> bool {
         matches!(self.carrier, Carrier::Datagrams(_))

@@ -8,7 +8,7 @@
 //! - `end.rs`, `channel.rs`: the two ends of a connection, and what is to be sent over it in each direction;
 //! - `flow.rs`, `desk.rs`, `factory.rs`: an application, what it asks for, and the connections made for it;
 //! - `build.rs`, `links.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
-//! - `recorder.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs.
+//! - `recorder.rs`, `writes.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs.
 
 mod build;
 mod channel;
@@ -31,6 +31,7 @@ mod sampler;
 mod topology;
 mod tracer;
 mod world;
+mod writes;
 
 pub use routing::{Routes, Target, TargetId};
 pub use topology::{LinkId, NodeId, Topology};

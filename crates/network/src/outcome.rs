@@ -2,6 +2,7 @@
 //!
 //! May: read counters and recorders. May not: change how the run goes on; a flow may be recorded before it ends.
 
+use trace::TimeLevels;
 use transport::Connection;
 use units::{Bytes, SimTime};
 
@@ -9,7 +10,7 @@ use crate::channel::Channel;
 use crate::end::End;
 use crate::fabric::Exit;
 use crate::flow::Flow;
-use crate::record::{FlowRecord, RunRecord, SubflowRecord};
+use crate::record::{FlowRecord, Held, RunRecord, SubflowRecord};
 use crate::topology::cable_of;
 use crate::tracer::Tracer;
 use crate::world::World;
@@ -72,8 +73,10 @@ pub(crate) fn flow_record(
         completed,
         delivered: recorder.delivered,
         delay: recorder.delay.clone(),
-        ofo_mean: recorder.out_of_order.mean(now),
-        ofo_max: recorder.out_of_order_max,
+        send_delay_mean: recorder.send_delay.mean(),
+        send_delay_p95: recorder.send_delay.quantile(0.95),
+        ofo: held(&recorder.out_of_order, now),
+        waiting_for_others: flow.factory.multipath().then(|| held(&recorder.waiting_for_others, now)),
         failure: failure(flow, ends),
         fell_back: pairs().any(fell_back),
         subflows: pairs().flat_map(subflows).collect(),
@@ -81,6 +84,10 @@ pub(crate) fn flow_record(
         pages: Vec::new(),
         deadline: flow.app.as_ref().and_then(|app| app.deadline()),
     }
+}
+
+fn held(levels: &TimeLevels, now: SimTime) -> Held {
+    Held { mean: levels.mean(now), p95: levels.quantile(now, 0.95), max: levels.max() }
 }
 
 /// Why the first of the flow's connections failed that did.
@@ -105,7 +112,9 @@ fn subflow_record(
 ) -> SubflowRecord {
     let (stats, received) = (sender.connection.stats(index), receiver.stats(index));
     let way = sender.ways.get(index);
-    let cwnd = channel.recorder.subflows.get(index).and_then(|subflow| subflow.cwnd);
+    let recorder = channel.recorder.subflows.get(index);
+    let cwnd = recorder.and_then(|subflow| subflow.cwnd);
+    let ofo = recorder.and_then(|subflow| subflow.held.as_ref());
     SubflowRecord {
         connection: channel.number,
         subflow: index as u32,
@@ -117,6 +126,10 @@ fn subflow_record(
         received: Bytes(received.bytes_received),
         beyond_window: Bytes(received.beyond_window_received),
         overflow: Bytes(received.overflow_received),
+        segments_received: received.segments_received,
+        segments_repeated: received.duplicates_received,
+        segments_late: received.late_received,
+        ofo: ofo.map_or_else(Held::default, |levels| held(levels, now)),
         sent: Bytes(stats.bytes_sent),
         wire: way.map_or(Bytes::ZERO, |way| way.wire),
         segments_sent: stats.segments_sent,

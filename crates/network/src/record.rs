@@ -37,10 +37,15 @@ pub struct FlowRecord {
     pub delivered: Bytes,
     /// Delay from application write to in-order delivery to the receiving side, one count per byte.
     pub delay: Histogram,
-    /// Bytes held at the receiver because of gaps, connection and subflows together: average over time.
-    pub ofo_mean: f64,
-    /// And their maximum.
-    pub ofo_max: Bytes,
+    /// Mean delay of each byte from application write to its first transmission, in seconds; `None` with datagrams, and
+    /// if nothing was sent.
+    pub send_delay_mean: Option<f64>,
+    /// The delay that 95 % of the bytes do not exceed.
+    pub send_delay_p95: Option<Nanos>,
+    /// Bytes held at the receiver because of gaps, connection and subflows together.
+    pub ofo: Held,
+    /// The part of them that is complete on its subflow and waits for other subflows; `None` without MPTCP.
+    pub waiting_for_others: Option<Held>,
     /// Why the connection failed, if it did.
     pub failure: Option<&'static str>,
     /// True if MPTCP was wanted and the connection fell back to TCP.
@@ -53,6 +58,17 @@ pub struct FlowRecord {
     pub pages: Vec<PageRecord>,
     /// Messages with a longer delay are late.
     pub deadline: Option<Nanos>,
+}
+
+/// Bytes held at a receiver, over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Average over time.
+    pub mean: f64,
+    /// What was not exceeded for 95 % of the time, within 1 %.
+    pub p95: Bytes,
+    /// Maximum.
+    pub max: Bytes,
 }
 
 /// One subflow, as its data sender saw it unless said otherwise.
@@ -68,6 +84,14 @@ pub struct SubflowRecord {
     pub established: Option<SimTime>,
     /// Payload bytes that reached the receiver, first copies at subflow level.
     pub received: Bytes,
+    /// Segments with payload that reached the receiver.
+    pub segments_received: u64,
+    /// Of these, those all of whose payload had arrived before.
+    pub segments_repeated: u64,
+    /// Of these, those that brought something new after something later had arrived.
+    pub segments_late: u64,
+    /// Bytes held at the receiver because of gaps on this subflow.
+    pub ofo: Held,
     /// Payload bytes sent, retransmissions included.
     pub sent: Bytes,
     /// Bytes on the wire sent by the data sender.

@@ -3,19 +3,22 @@
 //! May: look at the gauges and counters of the flow's two connections. May not: influence them, or grow with
 //! the number of packets.
 
-use std::collections::VecDeque;
-
-use trace::{Histogram, TimeAverage};
+use trace::{Histogram, TimeAverage, TimeLevels};
 use transport::Connection;
 use transport::segment::SubflowId;
+use transport::tcp::ranges::Range;
 use units::{Bytes, SimTime};
 
-/// One subflow, as its data sender sees it.
+use crate::writes::Writes;
+
+/// One subflow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowRecorder {
-    /// Its congestion window since its handshake was complete.
+    /// Its sender's congestion window since its handshake was complete.
     pub(crate) cwnd: Option<TimeAverage>,
     last_cwnd: Bytes,
+    /// Bytes that its receiver holds above a gap of the subflow; `None` while there were none.
+    pub(crate) held: Option<TimeLevels>,
 }
 
 /// One flow, from its start to the end of its interval: all of its connections together.
@@ -25,12 +28,15 @@ pub(crate) struct FlowRecorder {
     pub(crate) delivered: Bytes,
     /// Delay of each byte from write to delivery.
     pub(crate) delay: Histogram,
+    /// Delay of each byte from write to its first transmission.
+    pub(crate) send_delay: Histogram,
     /// Bytes held because of gaps.
-    pub(crate) out_of_order: TimeAverage,
-    held: Bytes,
+    pub(crate) out_of_order: TimeLevels,
+    /// The part of them that waits for other subflows.
+    pub(crate) waiting_for_others: TimeLevels,
+    start: SimTime,
     /// Datagrams: when the last one arrived.
     pub(crate) last_datagram: SimTime,
-    pub(crate) out_of_order_max: Bytes,
 }
 
 impl FlowRecorder {
@@ -39,10 +45,11 @@ impl FlowRecorder {
         Self {
             delivered: Bytes::ZERO,
             delay: Histogram::default(),
-            out_of_order: TimeAverage::new(start, 0.0),
-            held: Bytes::ZERO,
+            send_delay: Histogram::default(),
+            out_of_order: TimeLevels::new(start),
+            waiting_for_others: TimeLevels::new(start),
+            start,
             last_datagram: start,
-            out_of_order_max: Bytes::ZERO,
         }
     }
 
@@ -57,11 +64,9 @@ impl FlowRecorder {
 /// One connection: what is needed to tell how its flow does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
-    /// Writes that are not yet delivered: offset after the last byte, and when it was written.
-    writes: VecDeque<(u64, SimTime)>,
-    /// In-order bytes delivered to the receiving side.
-    pub(crate) delivered: Bytes,
+    writes: Writes,
     last_out_of_order: Bytes,
+    last_waiting: Bytes,
     /// By subflow index.
     pub(crate) subflows: Vec<SubflowRecorder>,
 }
@@ -69,53 +74,64 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// The application has written up to `offset`.
     pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
-        match self.writes.back_mut() {
-            Some((end, at)) if *at == now => *end = offset,
-            _ => self.writes.push_back((offset, now)),
-        }
+        self.writes.wrote(now, offset);
     }
 
-    /// The receiving connection may have changed.
-    pub(crate) fn received(&mut self, now: SimTime, receiver: &Connection, flow: &mut FlowRecorder) {
+    /// A part of the stream leaves the sender, and it is no retransmission on its subflow.
+    pub(crate) fn left(&mut self, now: SimTime, part: Range, flow: &mut FlowRecorder) {
+        self.writes.left(now, part, &mut flow.send_delay);
+    }
+
+    /// The receiving connection may have changed, by what came over `subflow`.
+    pub(crate) fn received(
+        &mut self,
+        now: SimTime,
+        receiver: &Connection,
+        subflow: SubflowId,
+        flow: &mut FlowRecorder,
+    ) {
         let delivered = receiver.delivered();
-        if delivered > self.delivered {
-            self.deliver(now, delivered, flow);
-        }
+        flow.delivered += self.writes.delivered(now, delivered, &mut flow.delay);
         let out_of_order = receiver.out_of_order();
+        if out_of_order == Bytes::ZERO && self.last_out_of_order == Bytes::ZERO {
+            return;
+        }
+        self.held_by(now, receiver, subflow, flow);
         if out_of_order != self.last_out_of_order {
-            flow.held = flow.held + out_of_order - self.last_out_of_order;
+            let held = flow.out_of_order.value() + out_of_order - self.last_out_of_order;
+            flow.out_of_order.set(now, held);
             self.last_out_of_order = out_of_order;
-            flow.out_of_order_max = flow.out_of_order_max.max(flow.held);
-            flow.out_of_order.set(now, flow.held.as_f64());
+        }
+        if let Some(waiting) = receiver.waiting_for_others()
+            && waiting != self.last_waiting
+        {
+            let held = flow.waiting_for_others.value() + waiting - self.last_waiting;
+            flow.waiting_for_others.set(now, held);
+            self.last_waiting = waiting;
         }
     }
 
-    fn deliver(&mut self, now: SimTime, delivered: Bytes, flow: &mut FlowRecorder) {
-        let mut from = self.delivered.0;
-        flow.delivered += delivered - self.delivered;
-        self.delivered = delivered;
-        while let Some(&(end, written)) = self.writes.front() {
-            let to = end.min(delivered.0);
-            if to > from {
-                flow.delay.add(now.since(written), to - from);
-                from = to;
-            }
-            if end > delivered.0 {
-                break;
-            }
-            self.writes.pop_front();
+    fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: SubflowId, flow: &FlowRecorder) {
+        let index = usize::from(subflow);
+        let held = receiver.held_by_subflow(index);
+        let known = self.subflow(index);
+        if held != known.held.as_ref().map_or(Bytes::ZERO, TimeLevels::value) {
+            known.held.get_or_insert_with(|| TimeLevels::new(flow.start)).set(now, held);
         }
-        debug_assert_eq!(from, delivered.0, "delivered what was never written");
+    }
+
+    fn subflow(&mut self, index: usize) -> &mut SubflowRecorder {
+        if self.subflows.len() <= index {
+            self.subflows.resize_with(index + 1, SubflowRecorder::default);
+        }
+        &mut self.subflows[index]
     }
 
     /// The sender of one subflow may have changed.
     pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: SubflowId) {
         let index = usize::from(subflow);
         let Some(cwnd) = sender.cwnd(index) else { return };
-        if self.subflows.len() <= index {
-            self.subflows.resize_with(index + 1, SubflowRecorder::default);
-        }
-        let known = &mut self.subflows[index];
+        let known = self.subflow(index);
         match &mut known.cwnd {
             None => known.cwnd = Some(TimeAverage::new(now, cwnd.as_f64())),
             Some(average) if cwnd != known.last_cwnd => average.set(now, cwnd.as_f64()),

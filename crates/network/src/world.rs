@@ -236,7 +236,8 @@ impl World {
         } else if index.is_multiple_of(2) {
             channel.recorder.sent(now, &end.connection, subflow);
         } else {
-            channel.recorder.received(now, &end.connection, &mut self.flows[channel.flow].recorder);
+            let flow = &mut self.flows[channel.flow].recorder;
+            channel.recorder.received(now, &end.connection, subflow, flow);
         }
         self.serve(now, index);
     }
@@ -257,6 +258,7 @@ impl World {
                 channel.recorder.sent(now, connection, subflow as SubflowId);
             }
         }
+        self.note_held(now, index);
         self.serve(now, index);
     }
 
@@ -330,6 +332,9 @@ impl World {
             while self.ends[index].ways.len() <= subflow {
                 self.add_way(index);
             }
+            if index.is_multiple_of(2) && self.outgoing.len > 0 && !self.outgoing.retransmission {
+                self.note_leaving(now, index);
+            }
             let way = &mut self.ends[index].ways[subflow];
             way.wire += self.outgoing.wire_size;
             let route = way.route;
@@ -338,6 +343,28 @@ impl World {
                 tracer.packet(now, (What::Send, route.node), route.label.to, &self.outgoing, gauges);
             }
             self.fabric.send(now, &route, &self.outgoing);
+        }
+    }
+
+    /// Data of a flow leaves on a subflow that has not carried it before.
+    fn note_leaving(&mut self, now: SimTime, index: usize) {
+        let channel = &mut self.channels[index / 2];
+        if !channel.datagrams {
+            let flow = &mut self.flows[channel.flow].recorder;
+            channel.recorder.left(now, self.outgoing.stream_range(), flow);
+        }
+    }
+
+    /// What a receiver holds may have changed without a segment.
+    pub(crate) fn note_held(&mut self, now: SimTime, index: usize) {
+        let channel = &mut self.channels[index / 2];
+        if index.is_multiple_of(2) || channel.datagrams {
+            return;
+        }
+        let connection = &self.ends[index].connection;
+        for subflow in 0..connection.subflow_count() {
+            let flow = &mut self.flows[channel.flow].recorder;
+            channel.recorder.received(now, connection, subflow as SubflowId, flow);
         }
     }
 

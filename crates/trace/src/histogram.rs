@@ -2,10 +2,8 @@
 
 use units::Nanos;
 
-/// Buckets per factor of two.
-const STEPS: u64 = 128;
-/// Values below this are counted exactly (in units of `UNIT`).
-const LINEAR: u64 = STEPS;
+use crate::buckets::{self, bucket_of};
+
 /// Resolution: finer times do not matter to any user of a network.
 const UNIT: u64 = 1_000;
 
@@ -20,11 +18,7 @@ pub struct Histogram {
 impl Histogram {
     /// Counts `value` with `weight`.
     pub fn add(&mut self, value: Nanos, weight: u64) {
-        let bucket = bucket_of(value.0 / UNIT);
-        if bucket >= self.weights.len() {
-            self.weights.resize(bucket + 1, 0);
-        }
-        self.weights[bucket] += weight;
+        buckets::add(&mut self.weights, bucket_of(value.0 / UNIT), weight);
         self.total += weight;
         self.sum += value.as_secs_f64() * weight as f64;
     }
@@ -41,13 +35,7 @@ impl Histogram {
 
     /// The value below which a share `q` of the weight lies, within the bucket width; `None` when empty.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
-        let wanted = (q * self.total as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        let reached = |&(_, &weight): &(usize, &u64)| {
-            seen += weight;
-            seen >= wanted
-        };
-        self.weights.iter().enumerate().find(reached).map(|(bucket, _)| middle_of(bucket))
+        buckets::quantile(&self.weights, self.total, q).map(middle_of)
     }
 
     /// `(value, weight)` of the buckets that are not empty, ascending.
@@ -56,23 +44,9 @@ impl Histogram {
     }
 }
 
-fn bucket_of(value: u64) -> usize {
-    if value < LINEAR {
-        return value as usize;
-    }
-    let octave = u64::from(value.ilog2()) - u64::from(LINEAR.ilog2());
-    let step = (value >> octave) - STEPS;
-    (LINEAR + octave * STEPS + step) as usize
-}
-
 fn middle_of(bucket: usize) -> Nanos {
-    let bucket = bucket as u64;
-    if bucket < LINEAR {
-        return Nanos(bucket * UNIT + UNIT / 2);
-    }
-    let (octave, step) = ((bucket - LINEAR) / STEPS, (bucket - LINEAR) % STEPS);
-    let width = UNIT << octave;
-    Nanos((STEPS + step) * width + width / 2)
+    let (first, count) = buckets::values_of(bucket);
+    Nanos(first * UNIT + count * UNIT / 2)
 }
 
 #[cfg(test)]

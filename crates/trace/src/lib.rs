@@ -3,13 +3,16 @@
 //! May: store numbers compactly, in bounded memory where that is possible. May not: know who produced them.
 
 mod average;
+mod buckets;
 mod histogram;
+mod levels;
 mod messages;
 mod series;
 mod table;
 
 pub use average::TimeAverage;
 pub use histogram::Histogram;
+pub use levels::TimeLevels;
 pub use messages::MessageStats;
 pub use series::{Metric, Series, SeriesKey};
 pub use table::{Column, Data, Table};

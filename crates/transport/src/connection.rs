@@ -146,8 +146,12 @@ pub struct SubflowStats {
     pub fast_recoveries: u64,
     /// Payload bytes received for the first time on this subflow.
     pub bytes_received: u64,
-    /// Segments received that brought nothing new.
+    /// Segments with payload received; with datagrams all of them.
+    pub segments_received: u64,
+    /// Of these, those that brought nothing new.
     pub duplicates_received: u64,
+    /// Of these, those that something sent after them had overtaken; never with datagrams, which have no order.
+    pub late_received: u64,
     /// Payload bytes given to this subflow that another was given before: reinjections and redundant copies.
     pub reinjected_bytes: u64,
     /// Mean of the round-trip samples.
@@ -172,7 +176,9 @@ impl SubflowStats {
             timeouts: sent.timeouts,
             fast_recoveries: sent.fast_recoveries,
             bytes_received: in_order + receiver.out_of_order(),
-            duplicates_received: receiver.duplicates(),
+            segments_received: receiver.seen().segments,
+            duplicates_received: receiver.seen().repeated,
+            late_received: receiver.seen().late,
             reinjected_bytes,
             rtt_mean: endpoint.sender().rtt().mean(),
             established_at: endpoint.established_at(),
@@ -423,6 +429,23 @@ impl Connection {
             Kind::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
             Kind::Mptcp(c) => Bytes(c.out_of_order()),
             Kind::Udp(..) => Bytes::ZERO,
+        }
+    }
+
+    /// The part of `out_of_order` that is complete on its subflow and waits for other subflows; `None` without MPTCP.
+    pub fn waiting_for_others(&self) -> Option<Bytes> {
+        match &self.0 {
+            Kind::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
+            Kind::Tcp(..) | Kind::Udp(..) => None,
+        }
+    }
+
+    /// The part of `out_of_order` that waits for a gap on this subflow.
+    pub fn held_by_subflow(&self, subflow: usize) -> Bytes {
+        match &self.0 {
+            Kind::Tcp(c, _) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
+            Kind::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
+            Kind::Tcp(..) | Kind::Udp(..) => Bytes::ZERO,
         }
     }
 

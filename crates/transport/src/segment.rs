@@ -297,6 +297,18 @@ impl Segment {
         matches!(self.signal, Signal::Dummy { .. } | Signal::DummyAnswer)
     }
 
+    /// Offsets of its payload in the stream of its connection.
+    pub fn stream_range(&self) -> Range {
+        let mapping = match &self.mptcp {
+            MptcpOption::Dss(dss) => dss.dsn,
+            MptcpOption::CapableAck { dss, .. } => dss.and_then(|dss| dss.dsn),
+            _ => None,
+        };
+        // Both sequence spaces begin with 1.
+        let start = mapping.unwrap_or(self.seq) - 1;
+        Range::new(start, start + u64::from(self.len))
+    }
+
     /// Sequence numbers that it occupies: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)

@@ -27,6 +27,7 @@ pub struct UdpSocket {
     /// Arrived and not handed out.
     arrived: VecDeque<Range>,
     sent: SubflowStats,
+    received: u64,
     duplicates: u64,
 }
 
@@ -41,6 +42,7 @@ impl UdpSocket {
             seen: RangeSet::default(),
             arrived: VecDeque::new(),
             sent: SubflowStats::default(),
+            received: 0,
             duplicates: 0,
         }
     }
@@ -95,6 +97,7 @@ impl UdpSocket {
     /// Takes in a datagram.
     pub fn on_segment(&mut self, _now: SimTime, segment: &Segment) {
         let range = Range::new(segment.seq, segment.seq + u64::from(segment.len));
+        self.received += 1;
         if self.seen.insert(range) == 0 {
             self.duplicates += 1;
         } else {
@@ -136,7 +139,12 @@ impl UdpSocket {
 
     /// Counters.
     pub fn stats(&self) -> SubflowStats {
-        SubflowStats { bytes_received: self.seen.bytes(), duplicates_received: self.duplicates, ..self.sent }
+        SubflowStats {
+            bytes_received: self.seen.bytes(),
+            segments_received: self.received,
+            duplicates_received: self.duplicates,
+            ..self.sent
+        }
     }
 }
 

@@ -79,6 +79,17 @@ impl FlowRow<'_> {
         self.record.subflows.iter().map(value).sum()
     }
 
+    /// What the data sender put on its links.
+    fn wire_rate(&self) -> Option<f64> {
+        self.rate(self.record.subflows.iter().map(|s| s.wire).sum())
+    }
+
+    /// Part of the segments that the receiver saw; `None` if it saw none, or they have no order.
+    fn seen_share(&self, count: impl Fn(&SubflowRecord) -> u64) -> Option<f64> {
+        let ordered = self.flow.transport.udp.is_none();
+        share(self.sum(count), self.sum(|s| s.segments_received)).filter(|_| ordered)
+    }
+
     fn delay_quantile(&self, q: f64) -> Option<f64> {
         self.record.delay.quantile(q).map(Nanos::seconds)
     }
@@ -98,6 +109,11 @@ impl FlowRow<'_> {
     fn scheduler(&self) -> Option<&str> {
         self.flow.transport.mptcp.as_ref().map(|m| m.scheduler.kind.as_str())
     }
+}
+
+/// `part` of `all`, if there is any.
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
 }
 
 pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
@@ -124,8 +140,17 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         real("delay_p50_s", rows, |r| r.delay_quantile(0.50)),
         real("delay_p95_s", rows, |r| r.delay_quantile(0.95)),
         real("delay_p99_s", rows, |r| r.delay_quantile(0.99)),
-        real("ofo_mean_bytes", rows, |r| Some(r.record.ofo_mean)),
-        integer("ofo_max_bytes", rows, |r| r.record.ofo_max.0),
+        real("send_delay_mean_s", rows, |r| r.record.send_delay_mean),
+        real("send_delay_p95_s", rows, |r| r.record.send_delay_p95.map(Nanos::seconds)),
+        real("wire_bit_s", rows, FlowRow::wire_rate),
+        real("ofo_mean_bytes", rows, |r| Some(r.record.ofo.mean)),
+        integer("ofo_p95_bytes", rows, |r| r.record.ofo.p95.0),
+        integer("ofo_max_bytes", rows, |r| r.record.ofo.max.0),
+        real("meta_ofo_mean_bytes", rows, |r| r.record.waiting_for_others.map(|held| held.mean)),
+        real("meta_ofo_p95_bytes", rows, |r| r.record.waiting_for_others.map(|held| held.p95.as_f64())),
+        real("meta_ofo_max_bytes", rows, |r| r.record.waiting_for_others.map(|held| held.max.as_f64())),
+        real("seen_retransmitted_share", rows, |r| r.seen_share(|s| s.segments_repeated)),
+        real("seen_late_share", rows, |r| r.seen_share(|s| s.segments_late)),
         real("benefit_vs_best", rows, |r| r.benefit.map(|b| b.vs_best)),
         real("benefit_vs_sum", rows, |r| r.benefit.map(|b| b.vs_sum)),
     ];
@@ -144,8 +169,13 @@ impl SubflowRow<'_> {
 
     /// Part of the payload that this subflow brought to the receiver; `None` if none brought any.
     fn share(&self) -> Option<f64> {
-        let all = self.of.sum(|s| s.received.0);
-        (all > 0).then(|| self.record.received.as_f64() / all as f64)
+        share(self.record.received.0, self.of.sum(|s| s.received.0))
+    }
+
+    /// Part of the segments that the receiver saw on this subflow.
+    fn seen_share(&self, count: u64) -> Option<f64> {
+        let ordered = self.of.flow.transport.udp.is_none();
+        share(count, self.record.segments_received).filter(|_| ordered)
     }
 }
 
@@ -166,6 +196,12 @@ pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
         real("share", rows, SubflowRow::share),
         real("srtt_mean_s", rows, |r| r.record.srtt_mean.map(Nanos::seconds)),
         real("cwnd_mean_bytes", rows, |r| r.record.established.map(|_| r.record.cwnd_mean)),
+        real("ofo_mean_bytes", rows, |r| Some(r.record.ofo.mean)),
+        integer("ofo_p95_bytes", rows, |r| r.record.ofo.p95.0),
+        integer("ofo_max_bytes", rows, |r| r.record.ofo.max.0),
+        integer("segments_received", rows, |r| r.record.segments_received),
+        real("seen_retransmitted_share", rows, |r| r.seen_share(r.record.segments_repeated)),
+        real("seen_late_share", rows, |r| r.seen_share(r.record.segments_late)),
         integer("bytes_sent", rows, |r| r.record.sent.0),
         integer("wire_bytes", rows, |r| r.record.wire.0),
         integer("segments_sent", rows, |r| r.record.segments_sent),

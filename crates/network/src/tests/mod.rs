@@ -2,6 +2,7 @@
 
 mod addresses;
 mod faults;
+mod measures;
 mod multipath;
 mod scheduling;
 mod sky;

@@ -28,7 +28,7 @@ fn two_paths_carry_more_than_one() {
     assert!((9e6..15e6).contains(&goodput), "{goodput}");
     let cables: Vec<_> = flow.subflows.iter().map(|subflow| subflow.cable).collect();
     assert_eq!(cables, [Some(0), Some(1)]);
-    assert!(!flow.fell_back && flow.ofo_max > Bytes::ZERO && flow.ofo_mean > 0.0);
+    assert!(!flow.fell_back && flow.ofo.max > Bytes::ZERO && flow.ofo.mean > 0.0);
     let [first, second] = [0, 1].map(|i| flow.subflows[i].established.expect("both are"));
     assert!(second > first, "the join comes after the first handshake");
     let received: Bytes = flow.subflows.iter().map(|subflow| subflow.received).sum();

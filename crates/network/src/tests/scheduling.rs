@@ -42,7 +42,7 @@ fn means(text: &str) -> (f64, f64) {
     let flows = (1..=SEEDS).map(|seed| {
         let flow = run(text, seed, NOTHING).flows.remove(0);
         assert!(flow.completed, "seed {seed}: {text}");
-        ((flow.end - flow.start).as_secs_f64(), flow.ofo_mean)
+        ((flow.end - flow.start).as_secs_f64(), flow.ofo.mean)
     });
     let (duration, reordering) = flows.fold((0.0, 0.0), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1));
     (duration / SEEDS as f64, reordering / SEEDS as f64)

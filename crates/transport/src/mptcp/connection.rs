@@ -416,6 +416,17 @@ impl MptcpConnection {
         self.receive.out_of_order() + self.held_by_subflows
     }
 
+    /// The part of `out_of_order` at connection level.
+    pub fn waiting_for_others(&self) -> u64 {
+        self.receive.out_of_order()
+    }
+
+    /// The part of `out_of_order` on a subflow; nothing once it is dead.
+    pub fn held_by_subflow(&self, subflow: usize) -> u64 {
+        let alive = self.subflows.get(subflow).and_then(Option::as_ref).filter(|s| !s.buried);
+        alive.map_or(0, |s| s.endpoint.receiver().out_of_order())
+    }
+
     /// Subflow indices in use are below this.
     pub fn subflow_count(&self) -> usize {
         self.subflows.len()

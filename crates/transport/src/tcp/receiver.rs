@@ -31,6 +31,18 @@ pub struct Arrival {
     pub finished: bool,
 }
 
+/// Segments with payload as a capture at this end would count them. It cannot tell a retransmission whose original was
+/// lost from a segment that comes late: both arrive behind their successors and bring something new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// All that arrived.
+    pub segments: u64,
+    /// All of their payload had arrived before: visible retransmissions.
+    pub repeated: u64,
+    /// Something after them had arrived before.
+    pub late: u64,
+}
+
 /// Sequence space received so far.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -49,7 +61,7 @@ pub struct Receiver {
     fin: Option<u64>,
     ts_recent: SimTime,
     last_ack_sent: u64,
-    duplicates: u64,
+    seen: Seen,
     /// What it reports besides acknowledgements, or in their place.
     reports: Option<Box<Reports>>,
     /// For the rhythm of acknowledgements and reports: the smallest sample, since echoes grow old during losses.
@@ -73,7 +85,7 @@ impl Receiver {
             fin: None,
             ts_recent: SimTime::NEVER,
             last_ack_sent: 0,
-            duplicates: 0,
+            seen: Seen::default(),
             reports: None,
             round_trip: None,
             last_ack_at: SimTime::ZERO,
@@ -115,9 +127,9 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// Segments that brought nothing new.
-    pub fn duplicates(&self) -> u64 {
-        self.duplicates
+    /// What a capture would have counted.
+    pub fn seen(&self) -> Seen {
+        self.seen
     }
 
     /// RFC 7323 section 4.3: the timestamp to echo, `NEVER` before the first.
@@ -233,13 +245,18 @@ impl Receiver {
             }
             return Arrival { in_order: Range::new(self.next, self.next), fresh: 0, finished: false };
         }
+        let payload = u64::from(segment.len > 0);
+        self.seen.segments += payload;
         if range.end <= self.next || self.out_of_order.covers(range) {
-            self.duplicates += 1;
+            self.seen.repeated += payload;
             self.duplicate = Some(range);
             self.owed = Owed::Now;
             return Arrival { in_order: Range::new(self.next, self.next), fresh: 0, finished: false };
         }
         let before = self.next;
+        if range.start < self.out_of_order.end() {
+            self.seen.late += payload;
+        }
         let fresh = self.place(now, Range::new(range.start.max(before), range.end));
         let finished = self.finished();
         let fin_byte = u64::from(finished);

@@ -1,0 +1,155 @@
+//! When each byte of a stream was written, kept until it is delivered.
+//!
+//! May: tell how long bytes waited. May not: grow with the number of bytes, only with that of writes under way.
+
+use std::collections::VecDeque;
+
+use trace::Histogram;
+use transport::tcp::ranges::{Range, RangeSet};
+use units::{Bytes, SimTime};
+
+/// Writes of one connection that are not delivered, and how far they have come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Writes {
+    /// Offset after the last byte, and when it was written.
+    writes: VecDeque<(u64, SimTime)>,
+    delivered: u64,
+    /// All bytes before this offset have been sent.
+    sent: u64,
+    /// The first write with a byte at or behind `sent`.
+    next: usize,
+    /// Sent before what lies between it and `sent`.
+    ahead: RangeSet,
+}
+
+impl Writes {
+    /// The application has written up to `offset`.
+    pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
+        match self.writes.back_mut() {
+            Some((end, at)) if *at == now => *end = offset,
+            _ => self.writes.push_back((offset, now)),
+        }
+        // What was sent at once may have been written in several parts.
+        self.next = self.next.min(self.writes.len() - 1);
+    }
+
+    /// A part of the stream leaves, possibly not for the first time: what does is counted in `waits`.
+    pub(crate) fn left(&mut self, now: SimTime, part: Range, waits: &mut Histogram) {
+        let part = Range::new(part.start.max(self.sent), part.end);
+        if part.is_empty() {
+            return;
+        }
+        if part.start == self.sent && self.ahead.is_empty() {
+            self.next = self.count(now, self.next, part, waits);
+            self.sent = part.end;
+            return;
+        }
+        while let Some(gap) = self.ahead.first_gap(part) {
+            let first = self.writes.partition_point(|(end, _)| *end <= gap.start);
+            self.count(now, first, gap, waits);
+            self.ahead.insert(gap);
+        }
+        self.sent = self.ahead.take_from(self.sent);
+        self.next = self.writes.partition_point(|(end, _)| *end <= self.sent);
+    }
+
+    /// The stream is delivered up to `until`; returns how many bytes that adds, which are counted in `delays`.
+    #[inline]
+    pub(crate) fn delivered(&mut self, now: SimTime, until: Bytes, delays: &mut Histogram) -> Bytes {
+        if until.0 <= self.delivered {
+            return Bytes::ZERO;
+        }
+        let done = self.count(now, 0, Range::new(self.delivered, until.0), delays);
+        self.writes.drain(..done);
+        self.next = self.next.saturating_sub(done);
+        let more = until.0 - self.delivered;
+        self.delivered = until.0;
+        Bytes(more)
+    }
+
+    /// Counts the age of each byte of `part`, whose first byte is in the write `first`. Returns the first write with
+    /// a byte behind it.
+    fn count(&self, now: SimTime, first: usize, part: Range, ages: &mut Histogram) -> usize {
+        let (mut from, mut write) = (part.start, first);
+        while let Some(&(end, written)) = self.writes.get(write) {
+            let to = end.min(part.end);
+            if to > from {
+                ages.add(now.since(written), to - from);
+                from = to;
+            }
+            if end > part.end {
+                break;
+            }
+            write += 1;
+        }
+        debug_assert_eq!(from, part.end, "sent or delivered what was never written");
+        write
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Nanos;
+
+    use super::*;
+
+    fn ms(ms: u64) -> SimTime {
+        SimTime::from_millis(ms)
+    }
+
+    /// Milliseconds and bytes of each entry.
+    fn entries(histogram: &Histogram) -> Vec<(u64, u64)> {
+        let round = |at: Nanos| (at.0 as f64 / 1e6).round() as u64;
+        histogram.buckets().map(|(at, bytes)| (round(at), bytes)).collect()
+    }
+
+    #[test]
+    fn each_byte_waits_until_it_leaves_first() {
+        let (mut writes, mut waits) = (Writes::default(), Histogram::default());
+        writes.wrote(ms(0), 100);
+        writes.left(ms(0), Range::new(0, 50), &mut waits);
+        writes.wrote(ms(0), 150);
+        writes.left(ms(10), Range::new(50, 120), &mut waits);
+        writes.wrote(ms(20), 300);
+        // Again, and more; what is left of the first write, and of the second.
+        writes.left(ms(40), Range::new(100, 200), &mut waits);
+        assert_eq!(entries(&waits), [(0, 50), (10, 70), (20, 50), (40, 30)]);
+        assert_eq!(waits.total(), 200);
+    }
+
+    #[test]
+    fn what_overtakes_is_counted_once_and_so_is_what_follows() {
+        let (mut writes, mut waits) = (Writes::default(), Histogram::default());
+        for i in 0..4 {
+            writes.wrote(ms(i), 100 * (i + 1));
+        }
+        writes.left(ms(10), Range::new(100, 200), &mut waits);
+        writes.left(ms(20), Range::new(50, 350), &mut waits);
+        assert_eq!(entries(&waits), [(9, 100), (17, 50), (18, 100), (20, 50)]);
+        writes.left(ms(30), Range::new(0, 400), &mut waits);
+        assert_eq!(entries(&waits), [(9, 100), (17, 50), (18, 100), (20, 50), (27, 50), (30, 50)]);
+        // In order again.
+        writes.wrote(ms(40), 500);
+        writes.left(ms(45), Range::new(400, 500), &mut waits);
+        assert_eq!(waits.total(), 500);
+        assert!(entries(&waits).contains(&(5, 100)));
+    }
+
+    #[test]
+    fn delivery_forgets_writes_and_keeps_the_place() {
+        let (mut writes, mut waits) = (Writes::default(), Histogram::default());
+        let mut delays = Histogram::default();
+        writes.wrote(ms(0), 100);
+        writes.wrote(ms(5), 200);
+        writes.left(ms(10), Range::new(0, 150), &mut waits);
+        assert_eq!(writes.delivered(ms(30), Bytes(120), &mut delays), Bytes(120));
+        assert_eq!(writes.delivered(ms(30), Bytes(120), &mut delays), Bytes::ZERO);
+        assert_eq!(entries(&delays), [(25, 20), (30, 100)]);
+        writes.left(ms(40), Range::new(150, 200), &mut waits);
+        assert_eq!(entries(&waits), [(5, 50), (10, 100), (35, 50)]);
+        assert_eq!(writes.delivered(ms(50), Bytes(200), &mut delays), Bytes(80));
+        writes.wrote(ms(60), 300);
+        writes.left(ms(61), Range::new(200, 300), &mut waits);
+        assert_eq!(entries(&waits)[0], (1, 100));
+    }
+}

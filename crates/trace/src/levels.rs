@@ -1,0 +1,97 @@
+//! How long a value that stays constant between changes had which size.
+
+use units::{Bytes, SimTime};
+
+use crate::TimeAverage;
+use crate::buckets;
+
+/// Distribution over time of a step function of bytes: average, maximum, and quantiles within 1 %.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeLevels {
+    average: TimeAverage,
+    since: SimTime,
+    value: Bytes,
+    max: Bytes,
+    /// Nanoseconds by bucket.
+    lasted: Vec<u64>,
+}
+
+impl TimeLevels {
+    /// Starts at `now` with nothing.
+    pub fn new(now: SimTime) -> Self {
+        Self {
+            average: TimeAverage::new(now, 0.0),
+            since: now,
+            value: Bytes::ZERO,
+            max: Bytes::ZERO,
+            lasted: Vec::new(),
+        }
+    }
+
+    /// The present value.
+    pub fn value(&self) -> Bytes {
+        self.value
+    }
+
+    /// From `now` on the value is `value`.
+    pub fn set(&mut self, now: SimTime, value: Bytes) {
+        let lasted = now.since(self.since).0;
+        if lasted > 0 {
+            buckets::add(&mut self.lasted, buckets::bucket_of(self.value.0), lasted);
+            self.since = now;
+        }
+        self.average.set(now, value.as_f64());
+        self.value = value;
+        self.max = self.max.max(value);
+    }
+
+    /// Average from the start to `now`; the present value if no time has passed.
+    pub fn mean(&self, now: SimTime) -> f64 {
+        self.average.mean(now)
+    }
+
+    /// Largest value so far.
+    pub fn max(&self) -> Bytes {
+        self.max
+    }
+
+    /// The smallest value that was not exceeded for a share `q` of the time from the start to `now`, within the bucket
+    /// width; the present value if no time has passed.
+    pub fn quantile(&self, now: SimTime, q: f64) -> Bytes {
+        let mut lasted = self.lasted.clone();
+        buckets::add(&mut lasted, buckets::bucket_of(self.value.0), now.since(self.since).0);
+        let total = lasted.iter().sum();
+        if total == 0 {
+            return self.value;
+        }
+        let found = buckets::quantile(&lasted, total, q).map_or(0, |bucket| {
+            let (first, count) = buckets::values_of(bucket);
+            first + (count - 1) / 2
+        });
+        Bytes(found).min(self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_weigh_by_time() {
+        let at = SimTime::from_secs;
+        let mut levels = TimeLevels::new(at(10));
+        assert_eq!((levels.mean(at(10)), levels.quantile(at(10), 0.95)), (0.0, Bytes::ZERO));
+        // 90 s nothing, 6 s 100 bytes, 4 s 100 kB, however often it is said.
+        levels.set(at(100), Bytes(100));
+        levels.set(at(103), Bytes(100));
+        levels.set(at(106), Bytes(100_000));
+        levels.set(at(106), Bytes(100_000));
+        let now = at(110);
+        assert_eq!(levels.quantile(now, 0.90), Bytes::ZERO);
+        assert_eq!([0.91, 0.95, 0.96].map(|q| levels.quantile(now, q)), [Bytes(100); 3]);
+        let top = levels.quantile(now, 0.97).as_f64();
+        assert!((top / 100_000.0 - 1.0).abs() < 0.01 && top <= 100_000.0, "{top}");
+        assert_eq!((levels.max(), levels.value()), (Bytes(100_000), Bytes(100_000)));
+        assert!((levels.mean(now) - 4_006.0).abs() < 1e-9, "{}", levels.mean(now));
+    }
+}
