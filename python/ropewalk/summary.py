@@ -31,9 +31,7 @@ class SendDelay(TypedDict):
 
 
 class OutOfOrder(TypedDict):
-    """Bytes held back at the receiver: means of the time averages and of what 95 % of the time did not exceed, largest
-    value of all replications.
-    """
+    """Bytes held back at the receiver: means over replications, but the largest `max` of all."""
 
     mean: float | None
     p95: float | None
