@@ -12,6 +12,8 @@ from ropewalk import Scenario, ScenarioError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Ropewalk
+
 TEXT = """
 duration = "5s"
 [[path]]
@@ -61,3 +63,29 @@ def test_a_wrong_line_is_named(scenario: Path) -> None:
     assert f"{trace}:2: found the time -2, which is negative" in text
     assert "cell.toml:5:" in text
     assert "path.cell.up.rate.file" in text
+
+
+def test_opportunities_are_written_and_read_back(scenario: Path, ropewalk: Ropewalk) -> None:
+    out = scenario.parent / "written.up"
+    done = ropewalk("opportunities", scenario, "cell.up", "--set", "duration=400ms", "--out", out)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert out.read_text(encoding="utf-8") == "".join(f"{ms}\n" for ms in range(1, 401))
+    first = Scenario.load(scenario)
+    again = first.set("path.cell.up.rate.file", str(out))
+    polars.testing.assert_frame_equal(first.run().tables["links"], again.run().tables["links"])
+
+
+def test_a_random_rate_is_written_as_the_run_sees_it(scenario: Path, ropewalk: Ropewalk) -> None:
+    markov = '{ kind = "markov", rates = ["2Mbit/s", "12Mbit/s"], dwell = ["1s", "1s"] }'
+    text = scenario.read_text(encoding="utf-8").replace('{ kind = "opportunities", file = "traces/cell.up" }', markov)
+    scenario.write_text(text.replace("5s", "20s"), encoding="utf-8")
+    loaded = Scenario.load(scenario)
+    lines = [loaded.opportunities("cell.up", seed).splitlines() for seed in (1, 1, 2)]
+    assert lines[0] == lines[1] != lines[2]
+    # What the run had to share out: bytes carried over utilisation.
+    links = loaded.run([1]).links.row(0, named=True)
+    capacity = links["bytes"] / links["utilisation"]
+    assert len(lines[0]) * 1500 == pytest.approx(capacity, abs=1500 * 3)
+    done = ropewalk("opportunities", scenario, "cell.upp")
+    assert done.returncode == 2
+    assert "cell.up, cell.down" in done.stderr

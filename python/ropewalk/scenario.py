@@ -88,6 +88,17 @@ class Scenario:
         """Changes of links while the run goes on: (time in seconds, links, what happens)."""
         return self._document.events()
 
+    def opportunities(self, link: str, seed: int = 1) -> str:
+        """When a link direction such as `"beam1.down"` could carry 1500 more bytes, under a seed: a mahimahi trace.
+
+        Lines in whole milliseconds, by the rate of the link, changes of it and outages, as if something always waited.
+
+        Raises:
+            ValueError: there is no such link direction, or it never carries anything.
+        """
+        (chosen,) = choose_seeds([seed])
+        return self._document.opportunities(link, chosen)
+
     def show(self) -> str:
         """The scenario with every default filled in: TOML that gives the same results."""
         return self._document.to_toml()

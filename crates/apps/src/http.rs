@@ -68,9 +68,9 @@ pub(crate) const ROW: Algorithm = Algorithm {
         ),
         option(
             "connections",
-            OptionKind::Integer { min: 1, max: 64 },
-            "6",
-            "HTTP/1.1: connections for each domain",
+            OptionKind::Integer { min: 0, max: 64 },
+            "0",
+            "HTTP/1.1: connections for each domain; 0: six, but one with pipelining for `omueti2007` (D-72)",
         ),
         option("pipelining", FLAG, "false", "HTTP/1.1: requests do not wait for the answer before (D-72)"),
         option("request", OptionKind::Size, "350B", "size of each request (D-71)"),
@@ -130,11 +130,17 @@ impl Http {
     pub fn new(options: &Options) -> Self {
         let page = pages::page(options);
         let one_each = page.protocol == Protocol::Http2;
+        // D-72: what was published of this page fits one connection with pipelining.
+        let (connections, pipelining) = match (options.integer("connections"), page.name) {
+            (0, "omueti2007") => (1, true),
+            (0, _) => (6, false),
+            (given, _) => (given as usize, false),
+        };
         let drawn = page.only_total && options.choice("sizes") == "log-normal";
         Self {
             sigma: drawn.then(|| options.number("sigma")),
-            connections: if one_each { 1 } else { options.integer("connections") as usize },
-            pipelining: one_each || options.flag("pipelining"),
+            connections: if one_each { 1 } else { connections },
+            pipelining: one_each || pipelining || options.flag("pipelining"),
             request: options.size("request").max(Bytes(1)),
             left: options.integer("pages"),
             interval: options.duration("interval"),
@@ -363,6 +369,22 @@ mod tests {
         script.take();
         script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
         assert_eq!(counts(&script.take()), (0, 10));
+    }
+
+    /// One connection with all requests at once, unless the scenario says how many connections.
+    #[test]
+    fn the_page_of_omueti_is_fetched_as_it_was_published() {
+        let fetched = |set: &[(&'static str, OptionValue)]| {
+            let page = ("page", OptionValue::Choice("omueti2007".into()));
+            let mut script = browser(&[&[page], set].concat());
+            script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+            script.take();
+            script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+            counts(&script.take())
+        };
+        assert_eq!(fetched(&[]), (0, 15));
+        assert_eq!(fetched(&[("connections", OptionValue::Integer(6))]), (5, 6));
+        assert_eq!(fetched(&[("connections", OptionValue::Integer(1))]), (0, 1));
     }
 
     #[test]

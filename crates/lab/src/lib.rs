@@ -8,6 +8,7 @@
 mod baseline;
 mod catalogue;
 mod marks;
+mod opportunities;
 mod pool;
 mod replication;
 mod seconds;
@@ -24,6 +25,7 @@ use trace::Table;
 
 pub use catalogue::catalogue;
 pub use marks::{Mark, marks};
+pub use opportunities::{NoOpportunities, opportunities};
 pub use seconds::Seconds;
 
 use replication::{Replication, Variant};

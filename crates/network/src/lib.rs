@@ -33,6 +33,7 @@ mod tracer;
 mod world;
 mod writes;
 
+pub use links::opportunities;
 pub use routing::{Routes, Target, TargetId};
 pub use topology::{LinkId, NodeId, Topology};
 pub use world::{Cancelled, Observe, World};

@@ -7,7 +7,7 @@ use links::loss::Composed;
 use links::{Fifo, LossModel, Models, Parameters, Station, Streams};
 use scenario::Registries;
 use scenario::model::{Change, Choice, Direction, Scenario, Setting};
-use units::{BitsPerSecond, Nanos, Options, QueueLimit};
+use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
 
 use crate::build::CHECKED;
 use crate::lane::{Link, LinkChange, Part};
@@ -31,6 +31,45 @@ pub(crate) fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> 
             maker.link(direction, changes)
         })
         .collect()
+}
+
+/// When a link direction could carry 1500 more bytes, from the start of the run to its end: by its rate, by the changes of
+/// it and by outages, as if something always waited. Shapers and satellites out of sight are not considered.
+pub fn opportunities(
+    scenario: &Scenario,
+    registries: &Registries,
+    seed: u64,
+    (cable, direction): (usize, usize),
+) -> Vec<SimTime> {
+    let maker = Maker { registries, seed };
+    let link = &scenario.cables[cable].directions[direction];
+    let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
+    let end = SimTime::ZERO + scenario.duration;
+    let (mut up, mut from, mut times) = (true, SimTime::ZERO, Vec::new());
+    let mut serve = |rate: &mut dyn links::RateModel, up, from, until| {
+        if up {
+            times.extend(links::rate::trace_of(rate, from, until));
+        }
+    };
+    let ours = |event: &&(usize, &Change)| event.1.links.contains(&(cable, direction));
+    let mut events: Vec<_> = scenario.events.iter().enumerate().collect();
+    events.sort_by_key(|(_, event)| event.at);
+    for (number, event) in events.iter().filter(ours) {
+        let change = maker.change(event, number + 1, (2 * cable + direction) as LinkId, &link.name);
+        if change.rate.is_none() && change.up.is_none() {
+            continue;
+        }
+        serve(rate.as_mut(), up, from, change.at.min(end));
+        from = change.at;
+        up = change.up.unwrap_or(up);
+        if let Some(new) = change.rate {
+            rate = new.into_model();
+        }
+    }
+    if from < end {
+        serve(rate.as_mut(), up, from, end);
+    }
+    times
 }
 
 /// One change per link, the last one first.
@@ -125,17 +164,22 @@ impl Maker<'_> {
     /// The first loss model draws from the link's stream; each further one from a stream of its own, so that it
     /// does not change what the first one does.
     fn loss(&self, choices: &[Choice], name: &str) -> Option<Box<dyn LossModel>> {
-        let model =
-            |choice: &Choice| (self.registries.loss.get(&choice.kind).expect(CHECKED).build)(&choice.options);
+        // A direction is named after its link: `beam1.up`.
+        let link = name.rsplit_once('.').map_or(name, |(link, _)| link);
+        let model = |choice: &Choice, purpose: &str| {
+            let mut model = (self.registries.loss.get(&choice.kind).expect(CHECKED).build)(&choice.options);
+            model.share(Stream::named(self.seed, link, purpose));
+            model
+        };
         let (first, rest) = choices.split_first()?;
         if rest.is_empty() {
-            return Some(model(first));
+            return Some(model(first, "sky"));
         }
-        let further = rest
-            .iter()
-            .enumerate()
-            .map(|(i, choice)| (model(choice), Stream::named(self.seed, name, &format!("loss.{}", i + 2))));
-        Some(Box::new(Composed::new(model(first), further.collect())))
+        let further = rest.iter().enumerate().map(|(i, choice)| {
+            let stream = Stream::named(self.seed, name, &format!("loss.{}", i + 2));
+            (model(choice, &format!("sky.{}", i + 2)), stream)
+        });
+        Some(Box::new(Composed::new(model(first, "sky"), further.collect())))
     }
 
     fn rate(

@@ -56,7 +56,7 @@ fn cf_1() {
 /// trips, the 15 others after 8.
 #[test]
 fn cf_2() {
-    let flow = round_trips("{ kind = \"http\", page = \"omueti2007\", connections = 1, pipelining = true }");
+    let flow = round_trips("{ kind = \"http\", page = \"omueti2007\" }");
     let page = &flow.pages[0];
     assert_eq!(whole_seconds(page.start, flow.messages[0].end.expect("the main object")), 4);
     assert_eq!(whole_seconds(page.start, page.end.expect("complete")), 8);

@@ -1,9 +1,11 @@
-//! Orbital element sets of real satellites: two-line elements (TLE) and Orbit Mean-Elements Messages in JSON (OMM,
-//! CCSDS 502.0-B), propagated by SGP4 (Vallado et al., "Revisiting Spacetrack Report #3", AIAA 2006-6753).
+//! Orbital element sets of real satellites: two-line elements (TLE) and Orbit Mean-Elements Messages (OMM, CCSDS 502.0-B) in
+//! JSON or as lines `KEYWORD = value` (KVN), propagated by SGP4 (Vallado et al., "Revisiting Spacetrack Report #3", AIAA 2006-6753).
 //!
 //! Positions come out in the frame of SGP4 (true equator, mean equinox) and are turned by the mean sidereal time; UTC
 //! stands for UT1, and the motion of the pole is left out: together less than half a kilometre on the ground.
 //! Deviation: none from SGP4 with the constants WGS 72, which are those that element sets are made with.
+
+mod kvn;
 
 use std::str::FromStr;
 
@@ -54,6 +56,8 @@ pub enum Format {
     Tle,
     /// One OMM or a list of them in JSON.
     OmmJson,
+    /// One OMM after the other as lines `KEYWORD = value`.
+    OmmKvn,
 }
 
 /// The elements of one satellite.
@@ -77,7 +81,7 @@ impl ElementSet {
     }
 }
 
-/// Reads all element sets of a text; the format is told by its first character.
+/// Reads all element sets of a text; the format is told by how it begins.
 ///
 /// # Errors
 /// The first mistake.
@@ -85,14 +89,15 @@ pub fn read(text: &str) -> Result<(Format, Vec<ElementSet>), Mistake> {
     let (format, sets) = match text.trim_start().chars().next() {
         Some('{' | '[') => (Format::OmmJson, read_json(text)?),
         Some('<') => {
-            let help =
-                "ask for the same sets as OMM in JSON, or as TLE (three or two lines for each satellite)";
+            let help = "ask for the same sets as OMM in JSON or KVN, or as TLE (three or two lines for each satellite)";
             return Err(Mistake::new(1, "this is XML, such as an OMM in XML, which is not read", help));
         }
+        _ if kvn::is_kvn(text) => (Format::OmmKvn, kvn::read(text)?),
         _ => (Format::Tle, read_tle(text)?),
     };
     if sets.is_empty() {
-        return Err(Mistake::new(1, "there is no element set", "give a file of TLE, or of OMM in JSON"));
+        let help = "give a file of TLE, or of OMM in JSON or as lines KEYWORD = value";
+        return Err(Mistake::new(1, "there is no element set", help));
     }
     Ok((format, sets))
 }

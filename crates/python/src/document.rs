@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use lab::{RunError, RunOptions, Seconds};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use scenario::Registries;
 
@@ -73,6 +73,14 @@ impl Document {
     fn events(&self) -> Vec<(f64, String, String)> {
         let marks = lab::marks(&self.inner.scenario);
         marks.into_iter().map(|mark| (mark.at.seconds(), mark.links, mark.what)).collect()
+    }
+
+    /// The delivery opportunities of a link direction under a seed, in the format of mahimahi.
+    ///
+    /// Raises `ValueError` if there is no such link, or if it never carries anything.
+    fn opportunities(&self, link: &str, seed: u64) -> PyResult<String> {
+        let text = lab::opportunities(&self.inner.scenario, &self.registries, seed, link);
+        text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with

@@ -16,7 +16,7 @@ pub enum FileFormat {
     Series(Measure),
     /// One packet per line: `1` is lost, `0` is not.
     Flags,
-    /// Orbital element sets, TLE or OMM in JSON; kept as text, whoever knows orbits reads it.
+    /// Orbital element sets, TLE or OMM in JSON or KVN; kept as text, whoever knows orbits reads it.
     ElementSets,
     /// `time size direction`, times not falling: a message of so many bytes goes `down`, to the receiver of the flow's
     /// data, or `up`.
@@ -140,7 +140,7 @@ impl FileFormat {
             Self::Series(Measure::Decibels) => "lines \"time value\" in s and dB, times rising",
             Self::Series(Measure::Probability) => "lines \"time probability\", times in s and rising",
             Self::Flags => "lines with 1 for a lost packet and 0 for any other",
-            Self::ElementSets => "orbital element sets, TLE or OMM in JSON",
+            Self::ElementSets => "orbital element sets, TLE or OMM in JSON or KVN",
             Self::Messages => "lines \"time size direction\" in s and bytes, up or down, times not falling",
         }
     }

@@ -332,6 +332,36 @@ def show(file: File, *, overrides: Overrides = None) -> None:
 
 
 @app.command()
+def opportunities(
+    file: File,
+    link: Annotated[
+        str, typer.Argument(metavar="LINK", help="Link direction, as in beam1.down.", show_default=False)
+    ],
+    *,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Replication whose rate it is.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where it goes; stdout by default.", show_default=False),
+    ] = None,
+) -> None:
+    """Write when a link could deliver 1500 bytes, as a mahimahi trace.
+
+    Rates of kind "opportunities" read it, and so do the tools of mahimahi.
+    """
+    with reported():
+        scenario = load(file, overrides)
+        try:
+            text = scenario.opportunities(link, seed)
+        except ValueError as error:
+            fail(str(error), WRONG_INPUT)
+        if out is None:
+            sys.stdout.write(text)
+        else:
+            out.write_text(text, encoding="utf-8")
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files."""
     with reported():

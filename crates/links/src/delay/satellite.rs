@@ -178,7 +178,7 @@ pub(super) const SGP4: Algorithm = Algorithm {
             "file",
             OptionKind::File(FileFormat::ElementSets),
             None,
-            "path of the element sets, TLE or OMM in JSON, from the folder of the scenario",
+            "path of the element sets, TLE or OMM in JSON or KVN, from the folder of the scenario",
         ),
         option(
             "epoch",

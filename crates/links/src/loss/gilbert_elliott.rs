@@ -158,7 +158,7 @@ enum Chain {
         /// State of the next packet; `None` before the first.
         state: Option<usize>,
     },
-    ByTime(Phases<2>),
+    ByTime(Phases),
 }
 
 impl GilbertElliott {

@@ -17,11 +17,10 @@
 //! P_ij/(1 - P_ii).
 //! Deviation: distances can be normal instead, drawn again until positive (D-61).
 
-use engine::Stream;
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+use units::{OptionKind, OptionSpec, Options};
 
-use super::phases::{Dwell, Phases};
-use super::{Algorithm, LossModel};
+use super::Algorithm;
+use super::phases::{DIRECTIONS, Dwell, LossyPhases, Phases, together};
 
 const METRES: OptionKind = OptionKind::Number { min: 0.001, max: 1e9 };
 
@@ -66,11 +65,16 @@ pub(super) const LUTZ: Algorithm = Algorithm {
         chance("loss_bad", "1", "probability that a packet is lost in shadow"),
         DISTANCES,
         DEVIATION,
+        DIRECTIONS,
     ],
     build: |options| {
         let dwell = dwells(options, ["distance_good", "distance_bad"]);
         let losses = losses(options, ["loss_good", "loss_bad"]);
-        Box::new(LandMobile { phases: Phases::alternating(dwell, None), losses })
+        Box::new(LossyPhases {
+            phases: Phases::alternating(dwell, None),
+            losses: losses.to_vec(),
+            together: together(options),
+        })
     },
 };
 
@@ -108,12 +112,17 @@ pub(super) const PEREZ_FONTAN: Algorithm = Algorithm {
         chance("loss_deep", "1", "probability that a packet is lost in deep shadow"),
         DISTANCES,
         DEVIATION,
+        DIRECTIONS,
     ],
     build: |options| {
         let dwell = dwells(options, ["distance_los", "distance_moderate", "distance_deep"]);
         let first_other = losses(options, ["los_to_moderate", "moderate_to_los", "deep_to_los"]);
         let losses = losses(options, ["loss_los", "loss_moderate", "loss_deep"]);
-        Box::new(LandMobile { phases: Phases::of_three(dwell, first_other), losses })
+        Box::new(LossyPhases {
+            phases: Phases::of_three(dwell, first_other),
+            losses: losses.to_vec(),
+            together: together(options),
+        })
     },
 };
 
@@ -136,23 +145,10 @@ fn losses<const N: usize>(options: &Options, names: [&str; N]) -> [f64; N] {
     names.map(|name| options.probability(name).get())
 }
 
-/// States with a packet loss each. The state at the start is drawn by its share of the time and begins with the run.
-#[derive(Clone, Debug)]
-struct LandMobile<const N: usize> {
-    phases: Phases<N>,
-    losses: [f64; N],
-}
-
-impl<const N: usize> LossModel for LandMobile<N> {
-    fn is_lost(&mut self, at: SimTime, _size: Bytes, stream: &mut Stream) -> bool {
-        let state = self.phases.state_at(at, stream);
-        stream.uniform() < self.losses[state]
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
+    use engine::Stream;
+    use units::{Bytes, Nanos, SimTime};
 
     use super::*;
     use crate::loss::statistics::{Theory, measure};
@@ -270,6 +266,30 @@ mod tests {
             .count();
         // By its share of time: 2000 * 0.2437, standard deviation 19.
         assert!((shadowed as f64 - 487.4).abs() < 80.0, "{shadowed}");
+    }
+
+    /// Two directions see each other's shadows if they are told to, whatever they send.
+    #[test]
+    fn directions_together_are_in_the_same_state() {
+        let directions = |how| {
+            let values = [&THREE[..7], &[("loss_moderate", "1"), ("directions", how)]].concat();
+            let fates = |link: &str, gap: u64| {
+                let mut model = (PEREZ_FONTAN.build)(&options(&PEREZ_FONTAN, &values));
+                model.share(Stream::named(1, "link", "sky"));
+                let mut stream = Stream::named(1, link, "loss");
+                let step = 1000 / gap as usize;
+                let all: Vec<bool> = (1..=500 * step as u64)
+                    .map(|i| model.is_lost(SimTime::from_millis(i * gap), Bytes(1), &mut stream))
+                    .collect();
+                all.into_iter().skip(step - 1).step_by(step).collect::<Vec<_>>()
+            };
+            (fates("link.up", 10), fates("link.down", 250))
+        };
+        let (up, down) = directions("together");
+        assert_eq!(up, down);
+        assert!(up.contains(&true) && up.contains(&false));
+        let (up, down) = directions("apart");
+        assert_ne!(up, down);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod listed;
 mod on_off;
 mod phases;
 mod registry;
+mod semi_markov;
 #[cfg(test)]
 mod statistics;
 
@@ -29,4 +30,8 @@ pub use registry::{Algorithm, Registry};
 pub trait LossModel: fmt::Debug + Send {
     /// True if the packet of `size` whose last bit leaves the transmitter at `at` is lost. `at` never goes back.
     fn is_lost(&mut self, at: SimTime, size: Bytes, stream: &mut Stream) -> bool;
+
+    /// Before the first packet: random numbers that the model of the other direction of the link gets, too. Who wants to
+    /// have something in common with it draws that from here.
+    fn share(&mut self, _sky: Stream) {}
 }

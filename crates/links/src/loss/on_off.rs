@@ -58,7 +58,7 @@ const ON: usize = 0;
 /// Service and outage in turns.
 #[derive(Clone, Debug)]
 pub(super) struct OnOff {
-    phases: Phases<2>,
+    phases: Phases,
     loss: f64,
     bit_errors: BitErrors,
     /// Bit errors while OFF too.

@@ -2,12 +2,15 @@
 //!
 //! Seconds in formulas, nanoseconds on the clock. The process runs from the start of the run and is advanced to the
 //! instants it is asked about, phase by phase. Durations and jumps have a stream of their own, seeded by the first
-//! number of the link's stream: the phases are the same whatever number of packets ask, at whatever instants.
+//! number of the link's stream, or common to both directions of a link: the phases are the same whatever number of packets
+//! ask, at whatever instants.
 
 use std::f64::consts::{PI, SQRT_2};
 
 use engine::Stream;
-use units::{Nanos, SimTime};
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+
+use super::LossModel;
 
 /// No mean is shorter, in seconds: a run must not drown in phases that no packet sees.
 pub(super) const SHORTEST: f64 = 1e-6;
@@ -27,6 +30,13 @@ pub(super) enum Dwell {
         /// Standard deviation before drawing again.
         deviation: f64,
     },
+    /// Log-normal.
+    LogNormal {
+        /// Of the duration, not of its logarithm.
+        mean: f64,
+        /// Standard deviation of the duration.
+        deviation: f64,
+    },
 }
 
 impl Dwell {
@@ -38,7 +48,7 @@ impl Dwell {
     /// Expected duration in seconds, drawing again included.
     pub(super) fn mean(self) -> f64 {
         match self {
-            Self::Exponential(mean) => mean,
+            Self::Exponential(mean) | Self::LogNormal { mean, .. } => mean,
             Self::Normal { mean, deviation: 0.0 } => mean,
             Self::Normal { mean, deviation } => {
                 let z = mean / deviation;
@@ -51,7 +61,11 @@ impl Dwell {
     /// One duration, at least 1 ns.
     pub(super) fn draw(self, stream: &mut Stream) -> Nanos {
         let seconds = match self {
-            Self::Exponential(mean) | Self::Normal { mean, .. } if mean >= ENDLESS => f64::INFINITY,
+            Self::Exponential(mean) | Self::Normal { mean, .. } | Self::LogNormal { mean, .. }
+                if mean >= ENDLESS =>
+            {
+                f64::INFINITY
+            }
             Self::Exponential(mean) => -mean.max(SHORTEST) * libm::log1p(-stream.uniform()),
             Self::Normal { mean, deviation } => loop {
                 // The mean is not negative: each turn succeeds with probability 1/2 at least.
@@ -60,6 +74,12 @@ impl Dwell {
                     break seconds;
                 }
             },
+            Self::LogNormal { mean, deviation } => {
+                // Moments of the log-normal distribution, solved for those of the logarithm.
+                let mean = mean.max(SHORTEST);
+                let variance = libm::log1p((deviation / mean) * (deviation / mean));
+                mean * libm::exp(variance.sqrt() * standard_normal(stream) - 0.5 * variance)
+            }
         };
         Nanos::from_secs_f64(seconds).max(Nanos(1))
     }
@@ -71,16 +91,18 @@ fn standard_normal(stream: &mut Stream) -> f64 {
     radius * libm::cos(2.0 * PI * stream.uniform())
 }
 
-/// A semi-Markov process with `N` states.
+/// A semi-Markov process.
 #[derive(Clone, Debug)]
-pub(super) struct Phases<const N: usize> {
-    dwell: [Dwell; N],
+pub(super) struct Phases {
+    dwell: Vec<Dwell>,
     /// Row by row the probabilities of the next state; 0 for the state itself.
-    jump: [[f64; N]; N],
+    jump: Vec<Vec<f64>>,
     /// Share of the visits that each state gets in the long run, up to a common factor.
-    visits: [f64; N],
+    visits: Vec<f64>,
     /// State at the start of the run; `None`: at random by its share of time.
     start: Option<usize>,
+    /// Of durations and jumps, if they are not to be seeded by the link's stream.
+    sky: Option<Stream>,
     running: Option<Running>,
 }
 
@@ -91,18 +113,17 @@ struct Running {
     until: SimTime,
 }
 
-impl Phases<2> {
+impl Phases {
     /// Two states that alternate. A state of no duration does not occur.
     pub(super) fn alternating(mut dwell: [Dwell; 2], mut start: Option<usize>) -> Self {
         if let Some(zero) = [1, 0].into_iter().find(|&state| dwell[state].is_zero()) {
             dwell[1 - zero] = Dwell::Exponential(ENDLESS);
             start = Some(1 - zero);
         }
-        Self { dwell, jump: [[0.0, 1.0], [1.0, 0.0]], visits: [1.0; 2], start, running: None }
+        let jump = vec![vec![0.0, 1.0], vec![1.0, 0.0]];
+        Self { dwell: dwell.to_vec(), jump, visits: vec![1.0; 2], start, sky: None, running: None }
     }
-}
 
-impl Phases<3> {
     /// Three states; `first_other[i]` is the probability that state i is followed by the first of the two others.
     /// No duration may be zero.
     pub(super) fn of_three(dwell: [Dwell; 3], first_other: [f64; 3]) -> Self {
@@ -113,37 +134,97 @@ impl Phases<3> {
             let (j, k) = ((i + 1) % 3, (i + 2) % 3);
             jump[j][i] * jump[k][i] + jump[j][k] * jump[k][i] + jump[k][j] * jump[j][i]
         });
-        Self { dwell, jump, visits, start: None, running: None }
+        let jump = jump.map(|row| row.to_vec()).to_vec();
+        Self { dwell: dwell.to_vec(), jump, visits: visits.to_vec(), start: None, sky: None, running: None }
     }
-}
 
-impl<const N: usize> Phases<N> {
+    /// Any number of states, each of which leads to each other one by some way. No duration may be zero.
+    pub(super) fn of_many(dwell: Vec<Dwell>, jump: Vec<Vec<f64>>, start: Option<usize>) -> Self {
+        let visits = stationary(&jump);
+        Self { dwell, jump, visits, start, sky: None, running: None }
+    }
+
     /// Share of time in each state in the long run.
-    pub(super) fn shares(&self) -> [f64; N] {
-        let mut shares = self.visits;
-        for (share, dwell) in shares.iter_mut().zip(self.dwell) {
-            *share *= dwell.mean();
-        }
-        let sum: f64 = shares.iter().sum();
-        shares.map(|share| share / sum)
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let times = self.visits.iter().zip(&self.dwell).map(|(visits, dwell)| visits * dwell.mean());
+        let times: Vec<f64> = times.collect();
+        let sum: f64 = times.iter().sum();
+        times.into_iter().map(|time| time / sum).collect()
     }
 
     /// The state at `at`, which never goes back. A phase contains its beginning and not its end.
     pub(super) fn state_at(&mut self, at: SimTime, stream: &mut Stream) -> usize {
         if self.running.is_none() {
-            let mut sky = Stream::named(stream.bits(), "loss", "phases");
+            let own = || Stream::named(stream.bits(), "loss", "phases");
+            let mut sky = self.sky.take().unwrap_or_else(own);
             let state = self.start.unwrap_or_else(|| pick(&self.shares(), sky.uniform()));
             let until = SimTime::ZERO + self.dwell[state].draw(&mut sky);
             self.running = Some(Running { sky, state, until });
         }
         let Some(Running { sky, state, until }) = &mut self.running else { return 0 };
         while *until <= at && !until.is_never() {
-            let u = if N > 2 { sky.uniform() } else { 0.0 };
+            let u = if self.dwell.len() > 2 { sky.uniform() } else { 0.0 };
             *state = pick(&self.jump[*state], u);
             *until += self.dwell[*state].draw(sky);
         }
         *state
     }
+}
+
+/// States with a packet loss each.
+#[derive(Clone, Debug)]
+pub(super) struct LossyPhases {
+    pub(super) phases: Phases,
+    pub(super) losses: Vec<f64>,
+    /// Both directions of the link are in the same state at any time.
+    pub(super) together: bool,
+}
+
+/// Whether the directions of a link have their phases together.
+pub(super) const DIRECTIONS: OptionSpec = OptionSpec {
+    name: "directions",
+    kind: OptionKind::Choice(&["apart", "together"]),
+    default: Some("apart"),
+    doc: "together: the other direction of the link, if it has the same options, is in the same state at any time",
+};
+
+/// The value of `DIRECTIONS`.
+pub(super) fn together(options: &Options) -> bool {
+    options.choice(DIRECTIONS.name) == "together"
+}
+
+impl LossModel for LossyPhases {
+    fn is_lost(&mut self, at: SimTime, _size: Bytes, stream: &mut Stream) -> bool {
+        let state = self.phases.state_at(at, stream);
+        stream.uniform() < self.losses[state]
+    }
+
+    fn share(&mut self, sky: Stream) {
+        if self.together {
+            self.phases.sky = Some(sky);
+        }
+    }
+}
+
+/// The stationary distribution of an irreducible chain, up to a common factor, by state reduction without a subtraction
+/// (Grassmann, Taksar, Heyman, Operations Research 33(5), 1985).
+fn stationary(jump: &[Vec<f64>]) -> Vec<f64> {
+    let mut p = jump.to_vec();
+    for n in (1..p.len()).rev() {
+        let onwards: f64 = p[n][..n].iter().sum();
+        for i in 0..n {
+            p[i][n] /= onwards;
+            for j in 0..n {
+                p[i][j] += p[i][n] * p[n][j];
+            }
+        }
+    }
+    let mut visits = vec![1.0];
+    for n in 1..p.len() {
+        let entering = visits.iter().zip(&p).map(|(visits, row)| visits * row[n]).sum();
+        visits.push(entering);
+    }
+    visits
 }
 
 /// The index that `u` in [0, 1) falls on; never one of probability 0.
@@ -181,6 +262,8 @@ mod tests {
         mean_of_draws(Dwell::Exponential(2.5), 2.5);
         mean_of_draws(Dwell::Normal { mean: 6.0, deviation: 0.5f64.sqrt() }, 0.5f64.sqrt());
         mean_of_draws(Dwell::Normal { mean: 1.0, deviation: 0.1f64.sqrt() }, 0.1f64.sqrt());
+        mean_of_draws(Dwell::LogNormal { mean: 2.0, deviation: 3.0 }, 3.0);
+        mean_of_draws(Dwell::LogNormal { mean: 2.0, deviation: 0.0 }, 1e-6);
         // Half a normal: drawing again matters most.
         mean_of_draws(Dwell::Normal { mean: 0.0, deviation: 1.0 }, 1.0);
     }
@@ -255,6 +338,28 @@ mod tests {
         phases.state_at(SimTime::ZERO, &mut stream);
         let mut sky = phases.running.unwrap().sky;
         assert!((0..4).all(|_| sky.bits() != stream.bits()));
+    }
+
+    /// The trees that lead to a state, and the reduction of states, say the same; four states in a ring by hand.
+    #[test]
+    fn visits_of_many_states() {
+        let dwell = [1.0, 2.0, 3.0].map(Dwell::Exponential);
+        let three = Phases::of_three(dwell, [0.9, 0.4, 0.3]);
+        let many = Phases::of_many(dwell.to_vec(), three.jump.clone(), None);
+        for (a, b) in three.shares().iter().zip(many.shares()) {
+            assert!((a - b).abs() < 1e-12, "{:?} {:?}", three.shares(), many.shares());
+        }
+        // 1 -> 2 -> 3 or 4 -> 1: the last two share the visits of the others.
+        let ring = vec![
+            vec![0.0, 1.0, 0.0, 0.0],
+            vec![0.0, 0.0, 0.25, 0.75],
+            vec![1.0, 0.0, 0.0, 0.0],
+            vec![1.0, 0.0, 0.0, 0.0],
+        ];
+        let shares = Phases::of_many(vec![Dwell::Exponential(1.0); 4], ring, None).shares();
+        for (share, expected) in shares.iter().zip([1.0, 1.0, 0.25, 0.75]) {
+            assert!((share - expected / 3.0).abs() < 1e-12, "{shares:?}");
+        }
     }
 
     #[test]

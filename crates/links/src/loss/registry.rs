@@ -2,7 +2,7 @@
 
 use units::{Family, OptionFault, Options};
 
-use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, listed, on_off};
+use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, listed, on_off, semi_markov};
 
 /// The loss models.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,16 @@ impl Family for Losses {
         on_off::ROW,
         land_mobile::LUTZ,
         land_mobile::PEREZ_FONTAN,
+        semi_markov::ROW,
         listed::LIST,
         listed::TRACE,
         listed::SERIES,
     ];
 
     fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
+        if name == semi_markov::ROW.name {
+            return semi_markov::check(options);
+        }
         listed::check(name, options)
     }
 }

@@ -133,11 +133,11 @@ pub fn write_opportunities(times: &[SimTime]) -> String {
     text
 }
 
-/// The opportunities that a link with the rate of `model` has in the time from the start of the run to `until`: one whenever
-/// the rate has allowed 1500 more bytes.
-pub fn trace_of(model: &mut dyn RateModel, until: SimTime) -> Vec<SimTime> {
+/// The opportunities that a link with the rate of `model` has after `from`, up to `until`: one whenever the rate has
+/// allowed 1500 more bytes.
+pub fn trace_of(model: &mut dyn RateModel, from: SimTime, until: SimTime) -> Vec<SimTime> {
     let mut times = Vec::new();
-    let mut at = SimTime::ZERO;
+    let mut at = from;
     loop {
         let start = model.ready(at);
         if start.is_never() {
@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let times = trace_of(&mut Constant::new(BitsPerSecond(12_000_000)), SimTime::from_millis(5));
+        let times =
+            trace_of(&mut Constant::new(BitsPerSecond(12_000_000)), SimTime::ZERO, SimTime::from_millis(5));
         let text = write_opportunities(&times);
         assert_eq!(text, "1\n2\n3\n4\n5\n");
         assert_eq!(ms(trace(&text).ready(SimTime::ZERO)), 1);

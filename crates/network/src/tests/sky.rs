@@ -1,5 +1,6 @@
 //! Worlds under satellites: what the geometry says is what hosts see.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use orbits::{
@@ -105,4 +106,37 @@ fn packets_are_conserved_under_satellites() {
     let record = checked(&lossy, 1);
     // One hand-over in a minute: 300 ms at 12 ms a packet, and the one that the outage begins in.
     assert!((20..=27).contains(&record.links[0].drops_error), "{}", record.links[0].drops_error);
+}
+
+/// A video in each direction of a link with shadows: seconds in which packets of both, of one, are lost.
+fn shadowed(directions: &str) -> [usize; 2] {
+    let loss = format!(
+        "loss = {{ kind = \"lutz\", speed = 50, distance_good = 500, distance_bad = 200, directions = \"{directions}\" }}"
+    );
+    let flow = |name: &str, from: &str, to: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\napp = \"video\"\ntransport = {{ kind = \"udp\" }}\n"
+        )
+    };
+    let text = format!(
+        "name = \"shadow\"\nduration = \"300s\"\n[[path]]\nname = \"sat\"\n\
+         both = {{ rate = \"10Mbit/s\", delay = \"5ms\", {loss} }}\n{}{}",
+        flow("there", "terminal", "server"),
+        flow("back", "server", "terminal")
+    );
+    let record = checked(&text, 1);
+    let lost_on = |link: &str| {
+        let lines = lines(&record).filter(|words| words[1] == "drop-error" && words[2] == link);
+        lines.map(|words| words[0].parse::<u64>().expect("microseconds") / 1_000_000).collect::<BTreeSet<_>>()
+    };
+    let (up, down) = (lost_on("sat.up"), lost_on("sat.down"));
+    [up.intersection(&down).count(), up.symmetric_difference(&down).count()]
+}
+
+#[test]
+fn shadows_of_both_directions_come_together_if_asked() {
+    let [both, one] = shadowed("together");
+    assert!(both > 40 && one < 5, "{both} {one}");
+    let [both, one] = shadowed("apart");
+    assert!(one > both, "{both} {one}");
 }

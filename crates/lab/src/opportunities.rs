@@ -1,0 +1,114 @@
+//! The delivery opportunities of a link as a text that the tools of mahimahi and the rate model `opportunities` read.
+
+use std::fmt;
+
+use scenario::Registries;
+use scenario::model::Scenario;
+
+/// Why there is no such text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoOpportunities {
+    /// No link direction has this name.
+    UnknownLink {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        links: Vec<String>,
+    },
+    /// The link carries nothing during the whole run.
+    Never {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for NoOpportunities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownLink { name, links } => {
+                write!(f, "no link direction is called \"{name}\"; there are {}", links.join(", "))
+            }
+            Self::Never { name } => {
+                write!(
+                    f,
+                    "{name} cannot carry a single packet of 1500 bytes during the run: lengthen `duration`"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoOpportunities {}
+
+/// One line in whole milliseconds for each 1500 bytes that the link direction `name`, such as `beam1.down`, could carry from the
+/// start of the run to its end under this seed.
+///
+/// # Errors
+/// There is no such link, or it never carries anything.
+pub fn opportunities(
+    scenario: &Scenario,
+    registries: &Registries,
+    seed: u64,
+    name: &str,
+) -> Result<String, NoOpportunities> {
+    let directions = || {
+        let of = |(cable, c): (usize, &'_ scenario::model::Cable)| {
+            let names = c.directions.iter().map(|direction| direction.name.clone()).enumerate();
+            names.map(|(i, name)| ((cable, i), name)).collect::<Vec<_>>()
+        };
+        scenario.cables.iter().enumerate().flat_map(of)
+    };
+    let Some((place, _)) = directions().find(|(_, link)| link == name) else {
+        let links = directions().map(|(_, link)| link).collect();
+        return Err(NoOpportunities::UnknownLink { name: name.into(), links });
+    };
+    let times = network::opportunities(scenario, registries, seed, place);
+    if times.is_empty() {
+        return Err(NoOpportunities::Never { name: name.into() });
+    }
+    Ok(links::rate::write_opportunities(&times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(extra: &str, link: &str) -> Result<Vec<u64>, NoOpportunities> {
+        let text = format!(
+            "name = \"one\"\nduration = \"100ms\"\n[[path]]\nname = \"a\"\n\
+             both = {{ rate = \"1.2Mbit/s\", delay = \"1ms\" }}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = {{ kind = \"tcp\" }}\n{extra}"
+        );
+        let registries = Registries::builtin();
+        let document = scenario::Document::parse(&text, "test.toml", &[], &registries);
+        let scenario = document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario;
+        let text = opportunities(&scenario, &registries, 1, link)?;
+        Ok(text.lines().map(|line| line.parse().unwrap()).collect())
+    }
+
+    fn event(at: u64, set: &str) -> String {
+        format!("[[event]]\nat = \"{at}ms\"\nlink = \"a\"\nset = {{ {set} }}\n")
+    }
+
+    #[test]
+    fn a_constant_rate_has_one_every_ten_milliseconds() {
+        assert_eq!(lines("", "a.up"), Ok((1..=10).map(|n| 10 * n).collect()));
+    }
+
+    /// What an event changes counts from then on, and an opportunity that an outage cuts is gone.
+    #[test]
+    fn changes_and_outages_count() {
+        let events = event(25, "up = false") + &event(50, "up = true") + &event(70, "rate = \"2.4Mbit/s\"");
+        assert_eq!(lines(&events, "a.down"), Ok(vec![10, 20, 60, 70, 75, 80, 85, 90, 95, 100]));
+        assert_eq!(
+            lines(&event(5, "up = false"), "a.up"),
+            Err(NoOpportunities::Never { name: "a.up".into() })
+        );
+    }
+
+    #[test]
+    fn an_unknown_link_is_named_with_those_that_are_known() {
+        let text = lines("", "b.up").unwrap_err().to_string();
+        assert!(text.contains("\"b.up\"") && text.contains("a.up, a.down"), "{text}");
+    }
+}
