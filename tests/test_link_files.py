@@ -77,7 +77,9 @@ def test_opportunities_are_written_and_read_back(scenario: Path, ropewalk: Ropew
 
 def test_a_random_rate_is_written_as_the_run_sees_it(scenario: Path, ropewalk: Ropewalk) -> None:
     markov = '{ kind = "markov", rates = ["2Mbit/s", "12Mbit/s"], dwell = ["1s", "1s"] }'
-    text = scenario.read_text(encoding="utf-8").replace('{ kind = "opportunities", file = "traces/cell.up" }', markov)
+    text = scenario.read_text(encoding="utf-8").replace(
+        '{ kind = "opportunities", file = "traces/cell.up" }', markov
+    )
     scenario.write_text(text.replace("5s", "20s"), encoding="utf-8")
     loaded = Scenario.load(scenario)
     lines = [loaded.opportunities("cell.up", seed).splitlines() for seed in (1, 1, 2)]

@@ -87,3 +87,35 @@ def test_wrong_names_are_refused(results: rw.Results, options: dict[str, str], r
 
 def test_notebooks_show_figures(results: rw.Results) -> None:
     assert results.plot.srtt()._repr_png_().startswith(b"\x89PNG")
+
+
+def test_many_subflows_and_an_early_end_leave_room_for_the_data(tmp_path: Path) -> None:
+    page = '{ kind = "http", page = "custom", objects = 60, object = "1kB", domains = 30 }'
+    text = f"""
+name = "many"
+duration = "60s"
+[[path]]
+name = "a"
+both = {{ rate = "4Mbit/s", delay = "40ms", queue = "500p" }}
+[[flow]]
+name = "web"
+from = "server"
+to = "terminal"
+app = {page}
+transport = {{ kind = "tcp" }}
+"""
+    results = rw.Scenario.parse(text).run(seeds=1)
+    end_s = results.runs["end_s"][0]
+    assert end_s < 10
+    for figure in (results.plot.cwnd(), results.plot.throughput()):
+        figure.savefig(tmp_path / "plot.png")
+        axes = figure.axes[0]
+        assert axes.get_xlim() == (0.0, end_s)
+        legend = axes.get_legend()
+        assert legend is not None
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert len(labels) == 8
+        hidden = len(results.subflows) - 7
+        assert labels[-1] in {f"and {hidden} more", f"and {hidden + 1} more"}
+        assert axes.get_position().width > 0.5
+        assert axes.get_position().height > 0.3

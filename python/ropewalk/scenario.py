@@ -89,9 +89,10 @@ class Scenario:
         return self._document.events()
 
     def opportunities(self, link: str, seed: int = 1) -> str:
-        """When a link direction such as `"beam1.down"` could carry 1500 more bytes, under a seed: a mahimahi trace.
+        """When a link direction such as `"beam1.down"` could carry 1500 more bytes: a mahimahi trace.
 
-        Lines in whole milliseconds, by the rate of the link, changes of it and outages, as if something always waited.
+        Lines in whole milliseconds, by the rate of the link under a seed, its changes and outages, as if
+        there were always something to send.
 
         Raises:
             ValueError: there is no such link direction, or it never carries anything.

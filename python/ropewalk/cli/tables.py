@@ -57,8 +57,8 @@ def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
         return figure(mean)
     if half_width == 0.0:
         return f"{figure(mean)}±0"
-    # Two significant digits of the half width, and as many decimals for the mean; no more than two of either, unless
-    # three digits of a small mean take more.
+    # Two significant digits of the half width, and as many decimals for the mean: at most two, unless three
+    # digits of a small mean take more.
     digits = 2 - math.floor(math.log10(abs(mean))) if mean else 0
     places = min(max(1 - math.floor(math.log10(half_width)), 0), max(digits, 2))
     return f"{mean:.{places}f}±{half_width:.{places}f}"

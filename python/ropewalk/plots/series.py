@@ -127,8 +127,14 @@ def _spans(at: Reals, state: Reals) -> list[tuple[float, float, str]]:
     ]
 
 
+def _end_s(results: Results) -> float:
+    """When the last replication ended: after the duration, or when everything was delivered."""
+    ends = [end_s for end_s in results.runs["end_s"].to_list() if end_s]
+    return max(ends, default=results.study.scenario.duration_s)
+
+
 def _over_time(results: Results) -> Axis:
-    return Axis("time (s)", low=0.0, high=results.study.scenario.duration_s)
+    return Axis("time (s)", low=0.0, high=_end_s(results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +149,14 @@ class Bins:
     @classmethod
     def make(cls, results: Results, run: int) -> Bins:
         """At least a round trip wide: a window sent in a burst each round trip would look like gaps."""
-        duration_s = results.study.scenario.duration_s
+        end_s = _end_s(results)
         instants = results.series.filter(pl.col("run") == run)["t_s"].unique().sort().to_numpy()
         interval = float(np.max(np.diff(instants, prepend=0.0)))
         round_trip = results.subflows.filter(pl.col("run") == run)["srtt_mean_s"].to_numpy()
-        wanted = max(duration_s / BINS, float(np.nanmax(round_trip, initial=0.0)))
+        wanted = max(end_s / BINS, float(np.nanmax(round_trip, initial=0.0)))
         width = float(f"{math.ceil(wanted / interval - 0.01) * interval:.6g}")
-        edges = np.arange(0.0, duration_s, width)
-        return cls(width, np.append(edges, duration_s), instants)
+        edges = np.arange(0.0, end_s, width)
+        return cls(width, np.append(edges, end_s), instants)
 
     def means(self, at: Reals, rate: Reals) -> Reals:
         """Mean rate per bin of rates sampled at `at`; the last one twice, to end a line with steps."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
 from matplotlib import figure
+from matplotlib.lines import Line2D
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,9 @@ PANEL_HEIGHT = 2.7
 STRIP_HEIGHT = 0.16
 MAX_EVENT_LABELS = 8
 LEGEND_ROWS = 12
+MAX_LEGEND = 24
+NAMED = 7
+"""With more than `MAX_LEGEND` entries a legend names so many and counts the others: data need room."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -74,6 +78,9 @@ def legend(axes: Axes, title: str | None = None) -> None:
     """Beside the data, never on it; one thing alone is named by the title of its panel."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1 or (title and handles):
+        if len(handles) > MAX_LEGEND:
+            handles = [*handles[:NAMED], Line2D([], [], linestyle="none")]
+            labels = [*labels[:NAMED], f"and {len(labels) - NAMED} more"]
         columns = -(-len(handles) // LEGEND_ROWS)
         axes.legend(
             handles,
