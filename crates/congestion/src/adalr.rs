@@ -22,6 +22,7 @@ use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, RecoveryAck, RtoTimer, Setup, Wants};
 
 const PER_RTT: &str = "per_rtt";
+const PER_RTT_AS_BASE: &str = "per_rtt_as_base";
 const PARTIAL: &str = "partial_ack";
 const FULL: &str = "full_ack";
 const ALWAYS: &str = "always";
@@ -36,9 +37,10 @@ const DELAYED_ACKS: &str = "delayed_acks";
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "ca_mode",
-        kind: OptionKind::Choice(&[PER_RTT, "per_ack"]),
+        kind: OptionKind::Choice(&[PER_RTT, PER_RTT_AS_BASE, "per_ack"]),
         default: Some(PER_RTT),
-        doc: "whether avoidance adds sqrt(rho) / 2 segments in each round trip or with each ACK",
+        doc: "avoidance adds sqrt(rho) / 2 segments in each round trip, or counted as the base protocol counts, \
+              which may be by ACKs, or with each ACK",
     },
     OptionSpec {
         name: "floor_one",
@@ -57,6 +59,12 @@ const OPTIONS: &[OptionSpec] = &[
         kind: OptionKind::Number { min: 0.0, max: 10.0 },
         default: Some("0.25"),
         doc: "rho times so many segments may be sent beyond the advertised window",
+    },
+    OptionSpec {
+        name: "rtt_granularity",
+        kind: OptionKind::Duration,
+        default: Some("0s"),
+        doc: "rho is that of the round-trip sample rounded up to a multiple of this; 0s: of the sample as it is",
     },
     OptionSpec {
         name: "algorithm_3",
@@ -156,17 +164,30 @@ pub enum Pause {
     Nothing,
 }
 
+/// How often avoidance adds its quantum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Avoidance {
+    /// Once for each window of acknowledged bytes.
+    PerRtt,
+    /// Counted as the base protocol counts: where that is by ACKs, delayed ones make it slower.
+    PerRttAsBase,
+    /// With each ACK.
+    PerAck,
+}
+
 /// Parameters of TCP-ADaLR: its open points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdalrConfig {
-    /// Avoidance adds its quantum with each ACK (decision D-10).
-    pub avoidance_per_ack: bool,
+    /// How often avoidance adds its quantum (decision D-10).
+    pub avoidance: Avoidance,
     /// Slow start adds at least one segment (decision D-11).
     pub floor_one: bool,
     /// A loss is never forgotten (decision D-12).
     pub loss_latch: bool,
     /// Gain of the window beyond the advertised one (decision D-13).
     pub rtt_dev_gain: f64,
+    /// Clock that the samples behind rho are read from; zero: an exact one.
+    pub rtt_granularity: Nanos,
     /// Algorithm 3 (decision D-16).
     pub deflation: Deflation,
     /// Margin of the retransmission timer (decision D-18).
@@ -189,10 +210,15 @@ impl AdalrConfig {
     /// From the options of the registry row.
     pub fn from_options(options: &Options) -> Self {
         Self {
-            avoidance_per_ack: options.choice("ca_mode") != PER_RTT,
+            avoidance: match options.choice("ca_mode").as_str() {
+                PER_RTT => Avoidance::PerRtt,
+                PER_RTT_AS_BASE => Avoidance::PerRttAsBase,
+                _ => Avoidance::PerAck,
+            },
             floor_one: options.flag("floor_one"),
             loss_latch: options.flag("loss_latch"),
             rtt_dev_gain: options.number("rtt_dev_gain"),
+            rtt_granularity: options.duration("rtt_granularity"),
             deflation: match options.choice("algorithm_3").as_str() {
                 PARTIAL => Deflation::PartialAck,
                 FULL => Deflation::FullAck,
@@ -262,7 +288,8 @@ impl Adalr {
 
     fn measure(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            self.rho = (RHO_PER_SECOND * rtt.as_secs_f64()).clamp(RHO_BOUNDS.0, RHO_BOUNDS.1);
+            let read = Nanos(rtt.0.next_multiple_of(self.config.rtt_granularity.0.max(1)));
+            self.rho = (RHO_PER_SECOND * read.as_secs_f64()).clamp(RHO_BOUNDS.0, RHO_BOUNDS.1);
         }
         match self.memory {
             Memory::Recover(recover) if ack.snd_una > recover && !self.config.loss_latch => {
@@ -298,10 +325,10 @@ impl Adalr {
                 self.window.slow_start(ack.acked);
             }
         } else if self.is_long() && flight < rwnd / 2.0 && !paused {
-            let share = if self.config.avoidance_per_ack {
-                1.0
-            } else {
-                window.acked_in_avoidance(ack.acked) / window.cwnd
+            let share = match self.config.avoidance {
+                Avoidance::PerRtt => window.acked_in_avoidance(ack.acked) / window.cwnd,
+                Avoidance::PerRttAsBase => window.counted(ack.acked) / window.cwnd,
+                Avoidance::PerAck => 1.0,
             };
             self.window.cwnd += self.avoidance_quantum() * self.window.mss * share;
         } else {

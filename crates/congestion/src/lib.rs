@@ -33,7 +33,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use adalr::{Adalr, AdalrConfig, Deflation, Guard, Pause};
+pub use adalr::{Adalr, AdalrConfig, Avoidance, Deflation, Guard, Pause};
 pub use balia::Balia;
 pub use bbr::Bbr;
 pub use cubic::{Cubic, CubicConfig, SsthreshFrom};

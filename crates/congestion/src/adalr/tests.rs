@@ -83,7 +83,13 @@ fn avoidance_adds_its_quantum_per_round_trip_or_per_ack_while_the_flight_is_smal
         cc.window.cwnd - 73_000.0
     };
     close(growth(config(), 30_000), 4380.0 * 1460.0 / 73_000.0, 1e-9);
-    close(growth(AdalrConfig { avoidance_per_ack: true, ..config() }, 30_000), 4380.0, 1e-9);
+    let mode = |avoidance| AdalrConfig { avoidance, ..config() };
+    close(growth(mode(Avoidance::PerAck), 30_000), 4380.0, 1e-9);
+    for (avoidance, counted) in [(Avoidance::PerRtt, 2920.0), (Avoidance::PerRttAsBase, 1460.0)] {
+        let mut cc = adalr(73_000, mode(avoidance));
+        cc.on_ack(&Ack { acked: Bytes(2920), ..at(600, 30_000) }, ALONE);
+        close(cc.window.cwnd - 73_000.0, 4380.0 * counted / 73_000.0, 1e-9);
+    }
     close(growth(config(), 40_000), 1460.0 * 1460.0 / 73_000.0, 1e-9);
     let mut cc = adalr(73_000, config());
     cc.on_exit_recovery(SimTime::ZERO);
@@ -91,6 +97,17 @@ fn avoidance_adds_its_quantum_per_round_trip_or_per_ack_while_the_flight_is_smal
     close(cc.window.cwnd - 73_000.0, 29.2, 1e-9);
     cc.on_ack(&Ack { now: SimTime::from_millis(600), ..at(600, 30_000) }, ALONE);
     assert!(cc.window.cwnd > 73_100.0, "a round trip has passed");
+}
+
+/// A clock of half a second reads 0.563 s as 1 s.
+#[test]
+fn rho_can_be_that_of_a_coarse_clock() {
+    let coarse = AdalrConfig { rtt_granularity: Nanos::from_millis(500), ..config() };
+    for (ms, rho) in [(10, 30.0), (500, 30.0), (501, 60.0), (563, 60.0), (1200, 60.0)] {
+        let mut cc = adalr(2920, coarse);
+        cc.on_ack(&at(ms, 2920), ALONE);
+        close(cc.rho, rho, 1e-12);
+    }
 }
 
 #[test]
