@@ -3,6 +3,7 @@
 #   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
 #   make test     set up, run every test and lint
 #   make bench    measure the simulator's speed
+#   make reproduce  run the published experiments again, within an hour on two cores
 #   make clean    remove everything that was built
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test bench clean build format check-rust test-rust test-example check-python test-python browser test-rain
+.PHONY: demo test bench clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -75,6 +76,12 @@ browser: $(VENV)/.requirements
 test-rain: build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-rain.txt
 	$(BIN)/pytest --quiet tests/test_rain.py
+
+# Each writes its verdicts into results/NAME.
+reproduce: build
+	@set -e; for about in reproductions/*/reproduction.toml; do \
+	  $(BIN)/ropewalk reproduce $$(basename $$(dirname $$about)); \
+	done
 
 bench:
 	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }

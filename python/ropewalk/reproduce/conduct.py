@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import _core
+from ropewalk.reproduce import figures
+from ropewalk.reproduce.page import page
 from ropewalk.reproduce.sources import StudySource
 from ropewalk.reproduce.verdicts import VerdictRow, counts, judge, share_agreeing, to_csv, to_dicts
 from ropewalk.study import Study
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from ropewalk.study.results import StudyResults
 
 STORE, STUDIES = "store", "studies"
-VERDICTS_JSON, VERDICTS_CSV = "verdicts.json", "verdicts.csv"
+VERDICTS_JSON, VERDICTS_CSV, PAGE, FIGURES = "verdicts.json", "verdicts.csv", "verdicts.html", "figures"
 FORM = 1
 
 
@@ -128,13 +130,16 @@ def _study(reproduction: Reproduction, name: str, *, quick: bool) -> Study:
 
 
 def write(made: Reproduced, directory: Path) -> None:
-    """The verdicts as CSV and JSON.
+    """The verdicts as CSV, JSON and HTML, and the figures whose studies have been run.
 
     Raises:
         OSError: they could not be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    drawn = [drawing for drawing in figures.load(made.reproduction) if drawing.studies <= set(made.results)]
+    files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
     write_whole(directory / VERDICTS_CSV, to_csv(made.rows).encode(), lasting=False)
+    write_whole(directory / PAGE, page(made, drawn, files).encode(), lasting=False)
     text = json.dumps(summary(made), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     write_whole(directory / VERDICTS_JSON, text.encode(), lasting=False)
 

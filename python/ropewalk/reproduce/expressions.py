@@ -7,6 +7,7 @@ levels of the factors of the quantity's study, in their order; `:` stands for al
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import operator
 from dataclasses import dataclass
@@ -244,8 +245,6 @@ def _levels(
             if level not in labels:
                 raise ExpressionError(f'`{name}` has no level "{level}" there', did_you_mean(level, labels))
         found.append(tuple(labels) if choice is None else choice)
-    if sum(not isinstance(choice, str) for choice in found) > 1:
-        raise ExpressionError(f"`{name}` with more than one row of levels", "keep one `:` or list")
     return tuple(found)
 
 
@@ -273,13 +272,8 @@ def config_arguments(node: ast.Call) -> tuple[str, str, str | float | bool, tupl
 
 
 def levels_of(use: Use) -> Iterator[tuple[str, ...]]:
-    """Each case that a use stands for."""
-    many = next((place for place, choice in enumerate(use.levels) if not isinstance(choice, str)), None)
-    if many is None:
-        yield tuple(choice for choice in use.levels if isinstance(choice, str))
-        return
-    for level in use.levels[many]:
-        yield tuple(level if place == many else str(choice) for place, choice in enumerate(use.levels))
+    """Each case that a use stands for; the last factor changes fastest."""
+    return itertools.product(*((choice,) if isinstance(choice, str) else choice for choice in use.levels))
 
 
 class Evaluator:
@@ -363,9 +357,12 @@ class Evaluator:
         if name == PUBLISHED and not index and self._published is not None:
             return self._published
         use = Use(name, _levels(name, index, self._factors[name]))
-        samples = tuple(self._source.sample(name, levels) for levels in levels_of(use))
-        many = next((choice for choice in use.levels if not isinstance(choice, str)), None)
-        return samples[0] if many is None else Row(samples, tuple(many))
+        cases = list(levels_of(use))
+        samples = tuple(self._source.sample(name, levels) for levels in cases)
+        many = [place for place, choice in enumerate(use.levels) if not isinstance(choice, str)]
+        if not many:
+            return samples[0]
+        return Row(samples, tuple(", ".join(levels[place] for place in many) for levels in cases), len(many))
 
     def _function(self, name: str, values: list[Value]) -> Value:
         unit = _common_unit(values) if name not in {"log10", "sqrt", "jain"} else ""

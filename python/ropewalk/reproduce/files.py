@@ -36,7 +36,7 @@ ABOUT_KEYS = ("name", "title", "source", "profiles", "quick")
 QUICK_KEYS = ("replications",)
 QUANTITY_KEYS = ("study", "metric", "series", "make", "bin", "from", "until", "scale", "unit", "pool")
 FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
-JUDGING = ("check", "cannot", "cause", "expected", "quick")
+JUDGING = ("check", "cannot", "cause", "cause_check", "expected", "quick")
 DIFFERS = "differs"
 
 
@@ -110,7 +110,7 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
     return Reproduction(**{**{name: getattr(loaded, name) for name in loaded.__slots__}, "claims": claims})
 
 
-class _File:
+class TomlFile:
     """One TOML file and what is wrong with it."""
 
     def __init__(self, path: Path) -> None:
@@ -123,6 +123,7 @@ class _File:
         self.root = self.mistakes.parse()
 
     def known(self, table: dict[str, Any], place: Place, keys: tuple[str, ...]) -> None:
+        """Notes keys that are none of `keys`."""
         for key in table:
             if key not in keys:
                 cure = did_you_mean(key, keys)
@@ -153,7 +154,7 @@ class _File:
         return "" if default is None and kind is str else default
 
 
-class _About(_File):
+class _About(TomlFile):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory / ABOUT)
         self.known(self.root, (), ABOUT_KEYS)
@@ -171,7 +172,7 @@ class _About(_File):
         self.mistakes.raise_any()
 
 
-class _Quantities(_File):
+class _Quantities(TomlFile):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory / QUANTITIES)
         self.found = {
@@ -267,7 +268,7 @@ def name_of(path: Path) -> str:
     return path.stem.removeprefix("study-")
 
 
-class _Claims(_File):
+class _Claims(TomlFile):
     def __init__(self, directory: Path, reproduction: Reproduction) -> None:
         super().__init__(directory / CLAIMS)
         self._reproduction = reproduction
@@ -315,11 +316,20 @@ class _Claims(_File):
             check=None,
             cannot=cannot,
             cause=self.take(table, place, "cause", str, ""),
+            cause_check=None,
             expected=expected,
             quick=self.take(table, place, "quick", bool, False),
         )
-        check = self._check(place, claim, text) if text else None
-        return Claim(**{**{name: getattr(claim, name) for name in claim.__slots__}, "check": check})
+        shown = self.take(table, place, "cause_check", str, "")
+        if shown and not claim.cause:
+            self.mistakes.add(
+                (*place, "cause_check"), MISSING, "`cause` is missing", "say what is demonstrated"
+            )
+        checks = {
+            key: self._check((*place, key), claim, expression) if expression else None
+            for key, expression in {"check": text, "cause_check": shown}.items()
+        }
+        return Claim(**{**{name: getattr(claim, name) for name in claim.__slots__}, **checks})
 
     def _check(self, place: Place, claim: Claim, text: str) -> Expression | None:
         """Parsed under each profile: its levels must exist in all of them."""
@@ -328,7 +338,7 @@ class _Claims(_File):
             try:
                 found = parse(text, levels, check=True, published=claim.published_number is not None)
             except ExpressionError as error:
-                self.mistakes.add((*place, "check"), WRONG_VALUE, f"{claim.id}: {error}", error.cure)
+                self.mistakes.add(place, WRONG_VALUE, f"{claim.id}: {error}", error.cure)
         for target in found.configs if found else ():
             self._config(place, claim, target)
         return found

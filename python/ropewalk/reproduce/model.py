@@ -53,7 +53,9 @@ class Claim:
     cannot: str
     """Why it cannot be checked; empty if it can."""
     cause: str
-    """Why the check fails, if it does: the demonstrated cause."""
+    """Why the check fails, if it does."""
+    cause_check: Expression | None
+    """What the cause is demonstrated by: a check that must hold."""
     expected: str
     """`differs`: the document contradicts itself here."""
     quick: bool
@@ -113,4 +115,5 @@ class Reproduction:
         if claim.check is None:
             return []
         chosen = self.profiles_of(claim, profiles)
-        return list(dict.fromkeys(self.study_of(use.quantity, p) for use in claim.check.uses for p in chosen))
+        uses = [*claim.check.uses, *(claim.cause_check.uses if claim.cause_check else ())]
+        return list(dict.fromkeys(self.study_of(use.quantity, p) for use in uses for p in chosen))

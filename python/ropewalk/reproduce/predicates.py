@@ -162,6 +162,8 @@ def close(*values: Value, tol: float) -> Outcome:
 def _row(value: Value, least: int = 2) -> list[float]:
     if not isinstance(value, Row) or len(value.items) < least:
         raise WrongUse(f'a row of at least {least} levels is needed, as in time["sack", :]')
+    if value.factors > 1:
+        raise WrongUse("a row over several factors has no order: keep one `:`")
     return [mean_of(item) for item in value.items]
 
 

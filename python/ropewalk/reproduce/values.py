@@ -50,6 +50,8 @@ class Row:
 
     items: tuple[Sample | float, ...]
     labels: tuple[str, ...]
+    factors: int = 1
+    """Over the levels of how many factors; the last one changes fastest."""
 
 
 Value: TypeAlias = "float | Sample | Row"
@@ -104,7 +106,7 @@ def spread(function: Callable[..., float], *operands: Value, unit: str = "") -> 
         combine(function, *(o.items[place] if isinstance(o, Row) else o for o in operands), unit=unit)
         for place in range(len(rows[0].items))
     )
-    return Row(items, rows[0].labels)
+    return Row(items, rows[0].labels, max(row.factors for row in rows))
 
 
 def flat(values: Sequence[Value]) -> list[Sample | float]:

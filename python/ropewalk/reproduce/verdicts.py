@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import enum
 import io
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.reproduce.expressions import Evaluator
@@ -17,7 +17,7 @@ from ropewalk.study.mistakes import StudyError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ropewalk.reproduce.expressions import Source
+    from ropewalk.reproduce.expressions import Expression, Source
     from ropewalk.reproduce.model import Claim, Reproduction
     from ropewalk.reproduce.predicates import Outcome, Reading
 
@@ -91,16 +91,33 @@ def _row(
         return _as_row(claim, Verdict.CANNOT, claim.cannot, None, "")
     profiles = reproduction.profiles_of(claim, tuple(sources))
     found: list[tuple[str, Outcome | None, str]] = []
+    causes = []
     for profile in profiles:
         evaluator = Evaluator(sources[profile], levels[profile], claim.published_number)
         try:
-            outcome = evaluator.outcome(claim.check.tree)
-            found.append((profile, outcome, outcome.words))
-        except NoValue as error:
-            found.append((profile, None, f"nothing was measured: {error}"))
+            found.append((profile, *_outcome(evaluator, claim.check)))
+            causes.append(_cause(evaluator, claim))
         except WrongUse as error:
-            raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: check: {error}") from None
-    return _of_profiles(claim, found)
+            raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: {error}") from None
+    row = _of_profiles(claim, found)
+    return replace(row, cause=causes[0]) if row.verdict is Verdict.DIFFERS else row
+
+
+def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, str]:
+    try:
+        outcome = evaluator.outcome(check.tree)
+    except NoValue as error:
+        return None, f"nothing was measured: {error}"
+    return outcome, outcome.words
+
+
+def _cause(evaluator: Evaluator, claim: Claim) -> str:
+    """The cause with what demonstrates it, or with the word that nothing does."""
+    if claim.cause_check is None:
+        return claim.cause
+    outcome, words = _outcome(evaluator, claim.cause_check)
+    said = "shown by" if outcome is not None and outcome.holds else "NOT borne out by"
+    return f"{claim.cause} ({said}: {words})"
 
 
 def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]]) -> VerdictRow:
@@ -137,7 +154,6 @@ def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None
         conditions=claim.conditions,
         tolerance=claim.tolerance,
         check=claim.check.text if claim.check else "",
-        cause=claim.cause if verdict is Verdict.DIFFERS else "",
         expected=claim.expected,
         note=claim.note,
         profile=profile,

@@ -1,0 +1,408 @@
+"""Figures in the manner of the originals: ours with intervals, the published points beside them."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from ropewalk.plots.palette import colours
+from ropewalk.plots.style import BLACK, Figure, legend, say_empty, styled
+from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
+from ropewalk.reproduce.files import TomlFile
+from ropewalk.reproduce.model import PROFILE
+from ropewalk.reproduce.series import SeriesMetric
+from ropewalk.reproduce.values import NoValue, Row, estimate_of
+from ropewalk.study.metrics import MetricError
+from ropewalk.study.mistakes import (
+    CONTRADICTION,
+    MISSING,
+    UNKNOWN_NAME,
+    UNREADABLE,
+    WRONG_VALUE,
+    did_you_mean,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from ropewalk.reproduce.expressions import Expression
+    from ropewalk.reproduce.model import Reproduction
+    from ropewalk.reproduce.sources import StudySource
+    from ropewalk.statistics import Estimate
+    from ropewalk.study.places import Path as Place
+
+FILE = "figures.toml"
+LINES, BARS, TIME = "lines", "bars", "time"
+KEYS = ("id", "title", "kind", "x", "y", "ticks", "curve", "profile")
+AXIS_KEYS = ("label", "log", "from", "to")
+CURVE_KEYS = ("label", "value", "series", "study", "levels", "seed", "bin", "scale", "x", "published")
+POINT_KEYS = ("file", "x", "y", "where", "scale", "values")
+MARKERS = "osD^vPX*"
+SIZE = (7.2, 3.4)
+"""Inches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis."""
+
+    label: str
+    log: bool
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A series of one replication over time."""
+
+    metric: SeriesMetric
+    study: str
+    levels: tuple[str, ...]
+    seed: int
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line, or the bars of one colour."""
+
+    label: str
+    value: Expression | None
+    """A row: one item for each place on the x axis."""
+    over: Over | None
+    x: tuple[float, ...]
+    """Where the items stand; empty: where those of the figure do."""
+    points: tuple[tuple[float, float], ...]
+    """What was published: x and y."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure as `figures.toml` describes it."""
+
+    id: str
+    title: str
+    kind: str
+    x: Axis
+    y: Axis
+    ticks: tuple[float | str, ...]
+    """Places on the x axis, or names of groups of bars."""
+    curves: tuple[Curve, ...]
+    profile: str
+    """The reading that is drawn; empty: the first."""
+    studies: frozenset[str]
+    """What must have been run to draw it."""
+    levels: Mapping[str, Sequence[Sequence[str]]] = field(repr=False)
+
+
+def load(reproduction: Reproduction) -> list[Drawing]:
+    """Reads `figures.toml`; none if there is no such file.
+
+    Raises:
+        OSError: a file cannot be read.
+        StudyError: it has mistakes.
+    """
+    path = reproduction.directory / FILE
+    return _Reader(path, reproduction).drawings if path.exists() else []
+
+
+class _Reader(TomlFile):
+    def __init__(self, path: Path, reproduction: Reproduction) -> None:
+        super().__init__(path)
+        self._reproduction = reproduction
+        self.known(self.root, (), ("figure",))
+        tables = self.take(self.root, (), "figure", list, [])
+        self.drawings = [self._drawing(("figure", index), table) for index, table in enumerate(tables)]
+        names = [drawing.id for drawing in self.drawings]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self.mistakes.add(
+                    ("figure", index, "id"), CONTRADICTION, f'"{name}" is there twice', "choose another"
+                )
+        self.mistakes.raise_any()
+
+    def _drawing(self, place: Place, table: dict[str, Any]) -> Drawing:
+        self.known(table, place, KEYS)
+        kind = self.take(table, place, "kind", str, LINES)
+        if kind not in {LINES, BARS, TIME}:
+            self.mistakes.add(
+                (*place, "kind"), UNKNOWN_NAME, f'found "{kind}"', did_you_mean(kind, [LINES, BARS, TIME])
+            )
+        profile = self.take(table, place, "profile", str, "")
+        if profile and profile not in self._reproduction.profiles:
+            cure = did_you_mean(profile, self._reproduction.profiles)
+            self.mistakes.add((*place, "profile"), UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
+        drawn = profile or next(iter(self._reproduction.profiles), "")
+        levels = self._reproduction.levels(drawn)
+        tables = self.take(table, place, "curve", list, [])
+        curves = tuple(
+            self._curve((*place, "curve", index), curve, levels) for index, curve in enumerate(tables)
+        )
+        return Drawing(
+            id=self.take(table, place, "id", str, None),
+            title=self.take(table, place, "title", str, None),
+            kind=kind,
+            x=self._axis(table, place, "x"),
+            y=self._axis(table, place, "y"),
+            ticks=tuple(self.take(table, place, "ticks", list, [])),
+            curves=curves,
+            profile=drawn,
+            studies=frozenset(study for curve in curves for study in self._studies(curve, drawn)),
+            levels=levels,
+        )
+
+    def _studies(self, curve: Curve, profile: str) -> list[str]:
+        quantities = [use.quantity for use in curve.value.uses] if curve.value else []
+        series = [curve.over.study.replace(PROFILE, profile)] if curve.over else []
+        return [*(self._reproduction.study_of(quantity, profile) for quantity in quantities), *series]
+
+    def _axis(self, table: dict[str, Any], place: Place, key: str) -> Axis:
+        found = self.take(table, place, key, dict, {})
+        at = (*place, key)
+        self.known(found, at, AXIS_KEYS)
+        low, high = (self.take(found, at, end, float, float("nan")) for end in ("from", "to"))
+        return Axis(
+            self.take(found, at, "label", str, ""),
+            self.take(found, at, "log", bool, False),
+            None if low != low else low,  # noqa: PLR0124
+            None if high != high else high,  # noqa: PLR0124
+        )
+
+    def _curve(
+        self, place: Place, table: dict[str, Any], levels: Mapping[str, Sequence[Sequence[str]]]
+    ) -> Curve:
+        self.known(table, place, CURVE_KEYS)
+        value = None
+        if "value" in table:
+            try:
+                value = parse(self.take(table, place, "value", str, "0"), levels, check=False)
+            except ExpressionError as error:
+                self.mistakes.add((*place, "value"), WRONG_VALUE, str(error), error.cure)
+        elif "series" not in table and "published" not in table:
+            self.mistakes.add(
+                place, MISSING, "nothing to draw", "add value = ..., series = ... or published = {...}"
+            )
+        return Curve(
+            self.take(table, place, "label", str, ""),
+            value,
+            self._over(place, table) if "series" in table else None,
+            tuple(self.take(table, place, "x", list, [])),
+            self._points((*place, "published"), self.take(table, place, "published", dict, {})),
+        )
+
+    def _over(self, place: Place, table: dict[str, Any]) -> Over | None:
+        try:
+            metric = SeriesMetric.parse(
+                self.take(table, place, "series", str, ""),
+                "mean",
+                bin_s=self.take(table, place, "bin", float, 0.0),
+            )
+        except MetricError as error:
+            self.mistakes.add((*place, "series"), UNKNOWN_NAME, str(error), error.cure)
+            return None
+        study = self.take(table, place, "study", str, None)
+        levels = tuple(map(str, self.take(table, place, "levels", list, [])))
+        for profile in self._reproduction.profiles or ("",):
+            name = study.replace(PROFILE, profile)
+            if name not in self._reproduction.studies:
+                cure = did_you_mean(name, self._reproduction.studies)
+                self.mistakes.add((*place, "study"), UNKNOWN_NAME, f'there is no study "{name}"', cure)
+                return None
+            factors = self._reproduction.studies[name].factors
+            known = [[level.label for level in factor.levels] for factor in factors]
+            if len(levels) != len(known) or any(a not in b for a, b in zip(levels, known, strict=False)):
+                wanted = "; ".join(", ".join(labels) for labels in known)
+                self.mistakes.add(
+                    (*place, "levels"),
+                    UNKNOWN_NAME,
+                    f"no case has the levels {list(levels)}",
+                    f"one of each: {wanted}",
+                )
+                return None
+        return Over(
+            metric,
+            study,
+            levels,
+            self.take(table, place, "seed", int, 1),
+            self.take(table, place, "scale", float, 1.0),
+        )
+
+    def _points(self, place: Place, table: dict[str, Any]) -> tuple[tuple[float, float], ...]:
+        """Published points out of a file, `where` columns have certain values; or `values` in their order."""
+        self.known(table, place, POINT_KEYS)
+        if "values" in table:
+            return tuple((float(index), float(value)) for index, value in enumerate(table["values"]))
+        if not table:
+            return ()
+        path = self.path.parent / self.take(table, place, "file", str, None)
+        try:
+            with path.open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+        except OSError as error:
+            self.mistakes.add(
+                (*place, "file"),
+                UNREADABLE,
+                f"{path.name}: {error.strerror}",
+                "name a file beside figures.toml",
+            )
+            return ()
+        where = {str(key): str(value) for key, value in self.take(table, place, "where", dict, {}).items()}
+        x, y = (self.take(table, place, axis, str, None) for axis in ("x", "y"))
+        columns = list(rows[0]) if rows else []
+        for column in (x, y, *where):
+            if column not in columns:
+                self.mistakes.add(
+                    place,
+                    UNKNOWN_NAME,
+                    f"{path.name} has no column `{column}`",
+                    did_you_mean(column, columns),
+                )
+                return ()
+        chosen = [row for row in rows if all(row[key] == value for key, value in where.items())]
+        if not chosen:
+            self.mistakes.add(
+                (*place, "where"), UNKNOWN_NAME, f"no row of {path.name} fits", f"look at {path}"
+            )
+        scale = self.take(table, place, "scale", float, 1.0)
+        return tuple((float(row[x]), float(row[y]) * scale) for row in chosen if row[y] not in {"", "-"})
+
+
+@styled
+def draw(drawing: Drawing, sources: Mapping[str, StudySource]) -> Figure:
+    """The figure. What has no values is left out, and a figure without any says so."""
+    source = sources.get(drawing.profile) or next(iter(sources.values()))
+    evaluator = Evaluator(source, drawing.levels)
+    made = Figure(figsize=SIZE, dpi=150, layout="constrained")
+    FigureCanvasAgg(made)
+    made.suptitle(drawing.title, x=0.01, ha="left")
+    axes = made.subplots()
+    palette = colours(len(drawing.curves))
+    drawn = 0
+    for index, curve in enumerate(drawing.curves):
+        colour = palette[index]
+        try:
+            if curve.over is not None:
+                _time(axes, curve, curve.over, source, colour)
+            elif curve.value is not None:
+                estimates = _estimates(evaluator, curve.value)
+                (_bars if drawing.kind == BARS else _line)(axes, drawing, index, estimates, colour)
+            _published(axes, drawing, curve, index, colour)
+            drawn += 1
+        except NoValue:
+            continue
+    if not drawn:
+        say_empty(axes, "no run has these values")
+    _axes(axes, drawing)
+    return made
+
+
+def _estimates(evaluator: Evaluator, value: Expression) -> list[Estimate]:
+    found = evaluator.value(value.tree)
+    return [estimate_of(item) for item in (found.items if isinstance(found, Row) else (found,))]
+
+
+def _line(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colour: Any) -> None:  # noqa: ANN401
+    curve = drawing.curves[index]
+    places = curve.x or tuple(float(tick) for tick in drawing.ticks if not isinstance(tick, str))
+    xs = list(places)[: len(found)] if places else [float(place) for place in range(len(found))]
+    axes.errorbar(
+        xs,
+        [one.mean for one in found],
+        yerr=[one.ci95 or 0.0 for one in found],
+        color=colour,
+        marker=MARKERS[index % len(MARKERS)],
+        markersize=4,
+        capsize=2,
+        label=curve.label,
+    )
+
+
+def _bars(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colour: Any) -> None:  # noqa: ANN401
+    width = 0.8 / len(drawing.curves)
+    xs = [place - 0.4 + (index + 0.5) * width for place in range(len(found))]
+    errors = [one.ci95 or 0.0 for one in found]
+    label = drawing.curves[index].label
+    axes.bar(xs, [one.mean for one in found], width * 0.9, yerr=errors, color=colour, capsize=2, label=label)
+
+
+def _time(axes: Axes, curve: Curve, over: Over, source: StudySource, colour: Any) -> None:  # noqa: ANN401
+    times, values = source.series(over.metric, over.study, over.levels, over.seed)
+    axes.plot(times, [value * over.scale for value in values], color=colour, linewidth=1.0, label=curve.label)
+
+
+def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: Any) -> None:  # noqa: ANN401
+    """Hollow marks, beside the bars or joined by dashes."""
+    if not curve.points:
+        return
+    xs, ys = [x for x, _ in curve.points], [y for _, y in curve.points]
+    label = f"{curve.label}, published" if curve.label else "published"
+    if drawing.kind == BARS:
+        width = 0.8 / len(drawing.curves)
+        xs = [place - 0.4 + (index + 0.5) * width for place in range(len(ys))]
+        axes.plot(
+            xs,
+            ys,
+            "D",
+            markersize=5,
+            markerfacecolor="white",
+            markeredgecolor=BLACK,
+            zorder=5,
+            label=label if index == 0 else None,
+        )
+    elif drawing.kind == TIME:
+        axes.plot(xs, ys, "--", color=colour, linewidth=1.0, alpha=0.8, label=label)
+    else:
+        marker = MARKERS[index % len(MARKERS)]
+        axes.plot(
+            xs,
+            ys,
+            "--",
+            marker=marker,
+            markersize=5,
+            markerfacecolor="white",
+            color=colour,
+            alpha=0.8,
+            label=label,
+        )
+
+
+def _axes(axes: Axes, drawing: Drawing) -> None:
+    axes.set_xlabel(drawing.x.label)
+    axes.set_ylabel(drawing.y.label)
+    if drawing.x.log:
+        axes.set_xscale("log")
+    if drawing.y.log:
+        axes.set_yscale("log")
+    if drawing.kind == BARS or any(isinstance(tick, str) for tick in drawing.ticks):
+        axes.set_xticks(range(len(drawing.ticks)), [str(tick) for tick in drawing.ticks])
+    axes.set_xlim(left=drawing.x.low, right=drawing.x.high)
+    axes.set_ylim(bottom=drawing.y.low, top=drawing.y.high)
+    legend(axes)
+
+
+def write(
+    drawings: Sequence[Drawing], sources: Mapping[str, StudySource], directory: Path, suffix: str = "png"
+) -> list[Path]:
+    """Draws all figures that can be drawn from what was run.
+
+    Returns:
+        the files, `ID.SUFFIX`.
+
+    Raises:
+        OSError: they could not be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    files = []
+    for drawing in drawings:
+        files.append(directory / f"{drawing.id}.{suffix}")
+        # Without the date and the version of the library, so that the same figures are the same bytes.
+        metadata = {"Software": None} if suffix == "png" else {}
+        draw(drawing, sources).savefig(files[-1], metadata=metadata)
+    return files

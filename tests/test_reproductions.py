@@ -1,0 +1,98 @@
+"""The reproductions that come with Ropewalk: their quick part is run, and every verdict of it follows from a figure."""
+
+import csv
+import functools
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from reproduction_files import flips
+from ropewalk import reproduce as rep
+from ropewalk.reproduce import figures
+from ropewalk.reproduce.verdicts import Verdict
+
+NAMES = rep.names()
+
+
+@functools.cache
+def quick(name: str) -> rep.Reproduced:
+    """Run once for all tests."""
+    place = tempfile.mkdtemp(prefix=f"ropewalk-{name}-")
+    return rep.reproduce(rep.load(name), place, quick=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_quick_part_judges_its_claims(name: str) -> None:
+    made = quick(name)
+    assert made.failures == []
+    assert len(made.rows) == sum(claim.quick for claim in made.reproduction.claims) > 0
+    assert sum(row.verdict is Verdict.AGREES for row in made.rows) > len(made.rows) / 2
+    assert not [row.id for row in made.rows if "nothing was measured" in row.reason]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_differs_has_a_cause_that_is_shown_or_is_expected(name: str) -> None:
+    for row in quick(name).rows:
+        if row.verdict is Verdict.DIFFERS:
+            assert row.cause or row.expected, row.id
+            assert "NOT borne out" not in row.cause, f"{row.id}: {row.cause}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_changed_figure_flips_every_verdict(name: str) -> None:
+    made = quick(name)
+    by_id = {claim.id: claim for claim in made.reproduction.claims}
+    for row in made.rows:
+        claim = by_id[row.id]
+        if claim.check is not None:
+            assert any(flips(made.reproduction, claim, s, profile) for profile, s in made.sources.items()), row.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_claim_is_complete(name: str) -> None:
+    loaded = rep.load(name)
+    for claim in loaded.claims:
+        assert claim.id.startswith(f"{loaded.name}."), claim.id
+        assert claim.locator, claim.id
+        assert claim.published, claim.id
+        assert claim.check is not None or claim.cannot, claim.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_described_rightly(name: str) -> None:
+    loaded = rep.load(name)
+    drawings = figures.load(loaded)
+    made = quick(name)
+    drawn = [drawing for drawing in drawings if drawing.studies <= set(made.results)]
+    for drawing in drawings:
+        assert drawing.x.label or drawing.kind == figures.BARS, drawing.id
+        assert drawing.y.label, drawing.id
+    for drawing in drawn[:3]:
+        made_figure = figures.draw(drawing, made.sources)
+        assert made_figure.axes[0].get_ylabel() == drawing.y.label
+
+
+def test_configuration_claims_agree() -> None:
+    rows = [row for row in quick("omueti2007").rows if row.experiment == "omu-config"]
+    assert {row.verdict for row in rows if row.tolerance == "exact (configuration)"} == {Verdict.AGREES}
+
+
+def test_the_explanation_page_exists_and_is_listed() -> None:
+    listed = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        assert f"explanation/reproductions/{name}.md" in listed
+
+
+def test_results_are_written(tmp_path: Path) -> None:
+    loaded = rep.load("omueti2007")
+    made = rep.reproduce(loaded, tmp_path / "out", quick=True)
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"verdicts.csv", "verdicts.json", "verdicts.html", "figures", "studies", "store"} <= files
+    page = (tmp_path / "out" / "verdicts.html").read_text(encoding="utf-8")
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert page.count("<tr class=") == len(made.rows)
+    rows = list(csv.DictReader((tmp_path / "out" / "verdicts.csv").open(encoding="utf-8")))
+    assert [row["id"] for row in rows] == [row.id for row in made.rows]
+    assert list((tmp_path / "out" / "figures").glob("*.png"))
