@@ -1,10 +1,12 @@
 """A reproduction over the small scenario, for several tests."""
 
+import dataclasses
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 from conftest import SMALL
-from ropewalk.reproduce.expressions import Source, Use, levels_of
+from ropewalk.reproduce.expressions import Source, levels_of
 from ropewalk.reproduce.model import Claim, Reproduction
 from ropewalk.reproduce.predicates import Outcome
 from ropewalk.reproduce.values import Sample
@@ -86,61 +88,82 @@ def write_reproduction(directory: Path, claims: str = CLAIMS, quantities: str = 
 
 
 class Changed:
-    """A source with one case of one quantity changed, or with all keys of scenarios otherwise."""
+    """A source with some cases of one quantity changed, or with all keys of scenarios otherwise."""
 
     def __init__(self, source: Source, quantity: str, levels: tuple[str, ...], factor: float) -> None:
         self._source = source
-        self._changed = (quantity, levels)
+        self._quantity = quantity
+        self._levels = levels
         self._factor = factor
 
     def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
-        """As the source, but for the one case."""
+        """As the source, but for the cases that have all of the levels."""
         found = self._source.sample(quantity, levels)
-        if (quantity, levels) != self._changed:
+        if quantity != self._quantity or not set(self._levels) <= set(levels):
             return found
         return Sample({seed: value * self._factor for seed, value in found.values.items()}, found.unit)
 
     def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
         """As the source, unless it is the keys that are changed."""
         found = self._source.config(place, key, value, case)
-        if self._changed[0]:
+        if self._quantity:
             return found
         return Outcome(not found.holds, found.readings, found.words)
 
 
-FACTORS = (
-    0.0,
-    0.3,
-    0.6,
-    0.9,
-    1.1,
-    1.5,
-    3.0,
-    10.0,
-    1000.0,
-    -1.0,
-    *(1.05**power for power in range(-190, 191)),
-)
-"""The last ones for claims that only a narrow range fulfils."""
+FACTORS = (0.0, 0.3, 0.9, 1.1, 3.0, 1000.0, -1.0)
+FINE = tuple(1.05**power for power in range(-95, 96))
 
 
-def changes(claim: Claim, source: Source) -> Iterator[Changed]:
-    """The source with a number changed that the claim speaks of, in many ways."""
+def changes(claim: Claim, source: Source) -> Iterator[Source]:
+    """The source with a number changed that the claim speaks of, or all that have a level in common."""
     assert claim.check is not None
     if claim.check.configs:
         yield Changed(source, "", (), 1.0)
-    uses: set[Use] = set(claim.check.uses)
-    for use in sorted(uses, key=str):
-        for levels in levels_of(use):
-            yield from (Changed(source, use.quantity, levels, factor) for factor in FACTORS)
+    cases = sorted({(use.quantity, levels) for use in claim.check.uses for levels in levels_of(use)})
+    for factor in FACTORS:
+        yield from (Changed(source, quantity, levels, factor) for quantity, levels in cases)
+    groups = sorted({(quantity, (level,)) for quantity, levels in cases for level in levels})
+    for factor in FINE:
+        yield from (Changed(source, quantity, levels, factor) for quantity, levels in groups)
+
+
+class Constant:
+    """A source in which each quantity of a claim is the same in all its cases."""
+
+    def __init__(self, source: Source, values: dict[str, float]) -> None:
+        self._source = source
+        self._values = values
+
+    def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
+        """Seeds and unit are those of the source."""
+        found = self._source.sample(quantity, levels)
+        return Sample(dict.fromkeys(found.values, self._values[quantity]), found.unit)
+
+    def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
+        """As the source."""
+        return self._source.config(place, key, value, case)
+
+
+def constants(claim: Claim, source: Source) -> Iterator[Source]:
+    """All combinations of a grid, for claims that ask several figures at once to be alike."""
+    assert claim.check is not None
+    names = sorted({use.quantity for use in claim.check.uses})
+    step, reach = (1.1, 100) if len(names) == 1 else (1.7, 18)
+    grid = (0.0, *(step**power for power in range(-reach // 3, reach)))
+    for values in itertools.product(grid, repeat=len(names)):
+        yield Constant(source, dict(zip(names, values, strict=True)))
 
 
 def flips(reproduction: Reproduction, claim: Claim, source: Source, profile: str) -> bool:
-    """Whether a change of one number makes the verdict another one."""
+    """Whether other figures make the verdict another one: a single one, or else several."""
     from ropewalk.reproduce.verdicts import judge
 
-    before = judge(reproduction, [claim], {profile: source})[0].verdict
-    return any(
-        judge(reproduction, [claim], {profile: changed})[0].verdict is not before
-        for changed in changes(claim, source)
-    )
+    alone = dataclasses.replace(claim, cause="", cause_check=None)
+
+    def verdict(of: Source) -> str:
+        return judge(reproduction, [alone], {profile: of})[0].verdict
+
+    before = verdict(source)
+    changed = itertools.chain(changes(alone, source), constants(alone, source))
+    return any(verdict(other) != before for other in changed)

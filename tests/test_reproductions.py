@@ -1,4 +1,4 @@
-"""The reproductions that come with Ropewalk: their quick part is run, and every verdict of it follows from a figure."""
+"""The reproductions that come with Ropewalk: the quick part runs, and every verdict follows from a figure."""
 
 import csv
 import functools
@@ -47,7 +47,8 @@ def test_a_changed_figure_flips_every_verdict(name: str) -> None:
     for row in made.rows:
         claim = by_id[row.id]
         if claim.check is not None:
-            assert any(flips(made.reproduction, claim, s, profile) for profile, s in made.sources.items()), row.id
+            profile, source = next(iter(made.sources.items()))
+            assert flips(made.reproduction, claim, source, profile), row.id
 
 
 @pytest.mark.parametrize("name", NAMES)

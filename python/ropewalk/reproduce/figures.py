@@ -354,7 +354,7 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             markerfacecolor="white",
             markeredgecolor=BLACK,
             zorder=5,
-            label=label if index == 0 else None,
+            label="published" if index == 0 else None,
         )
     elif drawing.kind == TIME:
         axes.plot(xs, ys, "--", color=colour, linewidth=1.0, alpha=0.8, label=label)
