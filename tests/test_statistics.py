@@ -16,8 +16,10 @@ from ropewalk.statistics import (
     largest_z_score,
     paired,
     pooled,
+    quantile,
     sample_sd,
     student_half_width,
+    student_quantile,
     without_outliers,
 )
 
@@ -40,6 +42,25 @@ def test_pooling_needs_something_to_pool() -> None:
 def test_student_quantiles(n: int, t: float) -> None:
     """Two-sided 95 % quantiles as in any table."""
     assert student_half_width(1.0, n) * math.sqrt(n) == pytest.approx(t, abs=5e-4)
+
+
+def test_student_quantiles_are_those_of_scipy() -> None:
+    from scipy.special import stdtrit
+
+    for freedom in (1, 2, 3, 4, 7, 19, 100, 999, 1000, 1001, 5000):
+        for confidence in (0.5, 0.9, 0.95, 0.999):
+            expected = float(stdtrit(freedom, (1 + confidence) / 2))
+            assert student_quantile(freedom, confidence) == pytest.approx(expected, rel=1e-9)
+
+
+def test_quantiles_are_those_of_numpy() -> None:
+    import numpy as np
+
+    values = [float(value) for value in np.random.default_rng(1).normal(size=101)]
+    for count in (1, 2, 3, 10, 101):
+        for share in (0.0, 0.05, 0.25, 0.5, 0.95, 1.0):
+            found = quantile(sorted(values[:count]), share)
+            assert found == pytest.approx(float(np.quantile(values[:count], share)), rel=1e-12)
 
 
 def test_estimate() -> None:

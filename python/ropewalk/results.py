@@ -63,7 +63,9 @@ class Results:
         """Takes over what the Rust side hands out."""
         totals = Totals(output.events, output.packet_hops, output.cpu_s)
         tables = {name: pl.DataFrame(columns) for name, columns in output.tables}
-        tables["series"] = tables["series"].with_columns(pl.col("connection", "subflow").cast(pl.Int64))
+        series = tables["series"]
+        for name in ("connection", "subflow"):
+            series.replace_column(series.get_column_index(name), series[name].cast(pl.Int64))
         study = Study(scenario, seeds, _core.MODEL_VERSION, totals)
         return cls(study, tables, dict(output.traces))
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+
+LONG_SUM = 1000
+"""Degrees of freedom above which scipy is quicker."""
 
 
 class EstimateDict(TypedDict):
@@ -62,10 +67,34 @@ def sample_sd(values: Sequence[float]) -> float:
 
 def student_half_width(sd: float, n: int, confidence: float = 0.95) -> float:
     """Half width of the confidence interval of a mean of `n` values with sample standard deviation `sd`."""
-    # Not scipy.stats: importing it takes most of a second.
-    from scipy.special import stdtrit
+    return student_quantile(n - 1, confidence) * sd / math.sqrt(n)
 
-    return float(stdtrit(n - 1, (1 + confidence) / 2)) * sd / math.sqrt(n)
+
+@functools.cache
+def student_quantile(freedom: int, confidence: float = 0.95) -> float:
+    """What Student's t does not exceed in absolute value with probability `confidence`."""
+    if freedom > LONG_SUM:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(freedom, (1 + confidence) / 2))
+    # Importing scipy takes as long as a hundred small runs; a sum is enough where all that is wanted is this.
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _within(middle, freedom) < confidence else (low, middle)
+    return math.sqrt(freedom) * math.tan(low)
+
+
+def _within(angle: float, freedom: int) -> float:
+    """Probability of abs(t) < sqrt(freedom) tan(angle): 26.7.3 and 26.7.4 of Abramowitz and Stegun (1964)."""
+    cosine = math.cos(angle)
+    term = cosine if freedom % 2 else 1.0
+    total = 0.0
+    for k in range(freedom % 2 + 2, freedom + 1, 2):
+        total += term
+        term *= cosine**2 * (k - 1) / k
+    if freedom % 2 == 0:
+        return math.sin(angle) * total
+    return 2 / math.pi * (angle + math.sin(angle) * total)
 
 
 def pooled(counts: Sequence[int], means: Sequence[float], sds: Sequence[float]) -> tuple[float, float]:
@@ -151,11 +180,23 @@ def describe(values: Sequence[float]) -> Description | None:
     found = estimate(values)
     if found is None:
         return None
-    import numpy as np
-
     sd = sample_sd(values) if len(values) > 1 else None
-    p5, p25, median, p75, p95 = map(float, np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]))
+    ordered = sorted(values)
+    p5, p25, median, p75, p95 = (quantile(ordered, share) for share in (0.05, 0.25, 0.5, 0.75, 0.95))
     return Description(found.n, found.mean, sd, found.ci95, found.min, p5, p25, median, p75, p95, found.max)
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """Linear between order statistics: type 7 of Hyndman and Fan (1996), as numpy has it.
+
+    Args:
+        ordered: values in ascending order, at least one.
+        share: from 0 to 1.
+    """
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return float(ordered[below] + (ordered[above] - ordered[below]) * (place - below))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from ropewalk.study.plan import Case, Plan
     from ropewalk.study.store import Store
 
-SHORTEST_UNIT_S = 0.05
+SHORTEST_UNIT_S = 0.1
+SLACK = 3
+"""A unit of work may be longer by this part of it if a case fits then."""
 ATTEMPTS = 3
 """How often a unit of work is tried whose worker dies."""
 POLL_S = 0.2
@@ -226,9 +228,12 @@ class Conductor:
 
     def _next_order(self, size: int) -> Order | None:
         parts: list[Part] = []
+        slack = size // SLACK
         while self._wanting and size > 0:
             state = self._wanting[0]
-            mine = self._claim(state, size)
+            # A case that nearly fits is taken whole: what is split is stored and read in more pieces.
+            left = len(state.pending)
+            mine = self._claim(state, left if left <= size + slack else size)
             size -= len(mine)
             parts += self._parts(state, mine)
             if not state.pending:
