@@ -21,6 +21,7 @@ BINS = 60
 """Throughput is averaged over at least one sixtieth of the run."""
 MAX_PANELS = 6
 MAX_STRIPS = 6
+LONG_LABEL = 12
 LOG_FROM = 8.0
 """Values that differ by more than this factor are shown on a logarithmic scale."""
 STATES = {1: "slow start", 3: "recovery", 4: "timeout"}
@@ -41,6 +42,11 @@ class Subflow:
         """For the legend."""
         number = f"{self.connection}.{self.index}" if self.connection else str(self.index)
         return f"{number}: {self.path}" if self.path else f"subflow {number}"
+
+    @property
+    def short(self) -> str:
+        """For the ribbon, where there is little room."""
+        return self.label if len(self.label) <= LONG_LABEL else self.label.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ def _strips(results: Results, flow: str, run: int) -> list[Strip]:
     """What the senders of the first subflows did."""
     samples = _samples(results, flow, "sender_state", run)
     return [
-        Strip(subflow.label, _spans(*_lines(samples, subflow)))
+        Strip(subflow.short, _spans(*_lines(samples, subflow)))
         for subflow in _subflows(results, flow, run)[:MAX_STRIPS]
     ]
 

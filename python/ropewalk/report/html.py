@@ -157,18 +157,19 @@ def _chart(chart: Chart, made: _Page) -> str:
     return (
         f'<div class="chart"><h3>{escape(chart.heading)}</h3>'
         f'<p class="caption">{escape(chart.caption + thinned)}</p>'
-        f"{_ribbon_key() if chart.events is not None else ''}"
+        f"{_ribbon_key(chart) if chart.events is not None else ''}"
         f'{above}{keys}<div class="panels">{"".join(figures)}</div></div>'
     )
 
 
-def _ribbon_key() -> str:
+def _ribbon_key(chart: Chart) -> str:
     """What the colours of the ribbon mean."""
+    states = STATES if any(panel.strips for panel in chart.panels) else {}
     swatches = "".join(
         '<li><svg width="22" height="8" aria-hidden="true">'
         f'<rect width="22" height="8" fill="{colour}"/></svg>'
         f"{state}</li>"
-        for state, colour in STATES.items()
+        for state, colour in states.items()
     )
     return f'<ul class="legend" aria-label="Ribbon"><li>ribbon: ▼ change of a link</li>{swatches}</ul>'
 

@@ -382,7 +382,7 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
 
 
 def _axis(spec: Axis) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": {"text": spec.title}, "zeroline": False}
+    axis: dict[str, Any] = {"title": {"text": spec.title}, "zeroline": False, "exponentformat": "none"}
     if spec.levels:
         axis |= {"type": "category", "categoryorder": "array", "categoryarray": list(spec.levels)}
     if spec.log:

@@ -15,6 +15,8 @@ NODE_WIDTH, NODE_HEIGHT = 108, 40
 LABEL = 24
 """By how much the label of the lowest link is lower than it."""
 MARGIN = 16
+SMALLEST = 0.62
+"""The drawing shrinks to this part of its size on small screens; then it scrolls."""
 MAX_LINKS = 40
 """Above so many links none has its numbers beside it: they would be on top of each other."""
 SMALL = 0.001
@@ -131,7 +133,8 @@ def svg(scenario: Scenario) -> str:
     }
     parts = [
         f'<svg class="topology" role="img" aria-label="Network of {escape(scenario.name)}" '
-        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" xmlns="http://www.w3.org/2000/svg">'
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'style="min-width:{SMALLEST * width:.0f}px" xmlns="http://www.w3.org/2000/svg">'
     ]
     labelled = len(network.links) <= MAX_LINKS
     labels: list[str] = []
