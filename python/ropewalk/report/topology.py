@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ropewalk.scenario import Scenario
 
 COLUMN, ROW = 360, 92
-NODE_WIDTH, NODE_HEIGHT = 108, 40
+NODE_WIDTH, NODE_HEIGHT = 132, 40
 LABEL = 24
 """By how much the label of the lowest link is lower than it."""
 MARGIN = 16
