@@ -1,6 +1,7 @@
 //! Packet-hops per CPU second of the benchmark scenarios, recording off.
 //!
-//! `cargo bench -p lab` runs them all; a word on the command line selects those whose file name contains it.
+//! `cargo bench -p lab` runs them all; a word on the command line selects the one of that name, or else those whose name
+//! contains it, and `--duration 5s` another duration.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -11,14 +12,36 @@ use std::sync::atomic::AtomicBool;
 use lab::{RunOptions, run};
 use scenario::{Document, Registries};
 
-fn scenarios() -> Vec<PathBuf> {
-    let wanted = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
+/// The word and the duration of the command line.
+fn wishes() -> (String, Option<String>) {
+    let mut arguments = std::env::args().skip(1);
+    let (mut word, mut duration) = (String::new(), None);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--duration" => duration = arguments.next(),
+            // Cargo's own.
+            flag if flag.starts_with('-') => {}
+            _ => word = argument,
+        }
+    }
+    (word, duration)
+}
+
+fn scenarios(wanted: &str) -> Vec<PathBuf> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches");
     let entries = std::fs::read_dir(folder).expect("the folder of benchmark scenarios");
     let mut files: Vec<PathBuf> = entries.map(|e| e.expect("readable").path()).collect();
-    files.retain(|f| f.extension().is_some_and(|e| e == "toml") && f.to_string_lossy().contains(&wanted));
+    files.retain(|f| f.extension().is_some_and(|e| e == "toml"));
+    files.retain(|f| f.file_stem().is_some_and(|name| name != "instructions"));
     files.sort();
-    files
+    let exact = |f: &PathBuf| f.file_stem().is_some_and(|name| name == wanted);
+    match files.iter().find(|f| exact(f)) {
+        Some(file) => vec![file.clone()],
+        None => files
+            .into_iter()
+            .filter(|f| f.file_stem().is_some_and(|n| n.to_string_lossy().contains(wanted)))
+            .collect(),
+    }
 }
 
 fn main() {
@@ -27,10 +50,12 @@ fn main() {
         "{:<24} {:>10} {:>12} {:>8} {:>14} {:>14}",
         "scenario", "events", "packet-hops", "cpu s", "hops / cpu s", "cpu s / sim s"
     );
-    for file in scenarios() {
+    let (wanted, duration) = wishes();
+    let sets: Vec<_> = duration.into_iter().map(|d| ("duration".to_owned(), d)).collect();
+    for file in scenarios(&wanted) {
         let text = std::fs::read_to_string(&file).expect("readable");
         let name = file.file_stem().expect("a file").to_string_lossy().into_owned();
-        let document = Document::parse(&text, &name, &[], &registries).unwrap_or_else(|e| panic!("{e}"));
+        let document = Document::parse(&text, &name, &sets, &registries).unwrap_or_else(|e| panic!("{e}"));
         let options = RunOptions {
             seeds: document.scenario.seeds.clone(),
             jobs: NonZeroUsize::MIN,

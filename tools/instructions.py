@@ -1,0 +1,92 @@
+"""Counts the instructions of the benchmark scenarios and compares them with what is on record.
+
+Seconds depend on the machine's mood, instructions do not: the same binary with the same input executes the same number.
+benches/instructions.toml holds the counts; a case that needs more than 3 % more fails, and so does one that needs 3 % less,
+so that the record follows what was gained. `--update` writes what was counted.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "benches" / "instructions.toml"
+TOLERANCE = 0.03
+
+HEAD = """\
+# Instructions of the benchmark scenarios over a part of their duration, by tools/instructions.py; other compilers make
+# other code, so they hold for this one.
+"""
+
+
+def compiler() -> str:
+    """The version of the Rust compiler."""
+    return subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def benchmark() -> Path:
+    """Builds the benchmark and returns its program."""
+    command = ["cargo", "bench", "--package", "lab", "--bench", "packet_hops", "--locked", "--quiet"]
+    command += ["--no-run", "--message-format", "json"]
+    lines = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    messages = (json.loads(line) for line in lines if line.startswith("{"))
+    programs = (m["executable"] for m in messages if m.get("target", {}).get("name") == "packet_hops")
+    return Path(next(p for p in programs if p))
+
+
+def count(program: Path, case: str, duration: str) -> int:
+    """Instructions of one case."""
+    with tempfile.NamedTemporaryFile() as out:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", str(program)]
+        command += [case, "--duration", duration]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or not found:
+        sys.exit(f"{' '.join(command)}: failed\n{done.stderr[-2000:]}")
+    return int(found[1])
+
+
+def written(rustc: str, cases: dict[str, dict]) -> str:
+    """The record as text."""
+    tables = (
+        f'\n[cases.{name}]\nduration     = "{case["duration"]}"\ninstructions = {case["instructions"]:_}\n'
+        for name, case in cases.items()
+    )
+    return HEAD + f'rustc = "{rustc}"\n' + "".join(tables)
+
+
+def main() -> int:
+    """Counts, prints a table, compares or updates. 1 if a case is not as on record."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--update", action="store_true", help="write the counts to benches/instructions.toml")
+    update = parser.parse_args().update
+    record = tomllib.loads(RECORD.read_text())
+    rustc = compiler()
+    comparable = rustc == record["rustc"]
+    if not comparable and not update:
+        print(f"counts on record are of {record['rustc']}, this is {rustc}: nothing is compared")
+    program = benchmark()
+    wrong = 0
+    print(f"{'case':<20} {'on record':>16} {'now':>16} {'change':>8}")
+    for name, case in record["cases"].items():
+        before, now = case["instructions"], count(program, name, case["duration"])
+        change = now / before - 1 if before else 0.0
+        bad = comparable and abs(change) > TOLERANCE
+        wrong += bad
+        print(f"{name:<20} {before:>16,} {now:>16,} {change:>+8.1%}{'  !' if bad else ''}")
+        case["instructions"] = now
+    if update:
+        RECORD.write_text(written(rustc, record["cases"]))
+        return 0
+    if wrong:
+        print("more than 3 % off the record; meant: make count-update, and say why in the commit", file=sys.stderr)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
