@@ -2,7 +2,7 @@
 #
 #   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
 #   make test     set up, run every test and lint
-#   make bench    measure the simulator's speed
+#   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
 #   make clean    remove everything that was built
 
@@ -14,7 +14,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test bench clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce
+.PHONY: demo test bench count count-update clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -83,9 +83,13 @@ reproduce: build
 	  $(BIN)/ropewalk reproduce $$(basename $$(dirname $$about)); \
 	done
 
-bench:
-	@command -v cargo >/dev/null || { echo "cargo not found: a Rust toolchain is needed" >&2; exit 1; }
+bench: count
 	cargo bench --package lab --bench packet_hops --locked --quiet
+
+# Instructions of the benchmark scenarios against what is on record; count-update records them anew.
+count count-update:
+	@command -v valgrind >/dev/null || { echo "valgrind not found: apt-get install valgrind" >&2; exit 1; }
+	$(PYTHON) tools/instructions.py $(if $(filter count-update,$@),--update)
 
 format: $(VENV)/.requirements
 	cargo fmt --all

@@ -1,8 +1,8 @@
 """Counts the instructions of the benchmark scenarios and compares them with what is on record.
 
-Seconds depend on the machine's mood, instructions do not: the same binary with the same input executes the same number.
-benches/instructions.toml holds the counts; a case that needs more than 3 % more fails, and so does one that needs 3 % less,
-so that the record follows what was gained. `--update` writes what was counted.
+Seconds depend on the machine's mood, instructions do not: the same program with the same input executes
+as many again. benches/instructions.toml holds the counts; a case that needs more than 3 % more fails, and so does one
+that needs 3 % less, so that the record follows what was gained. `--update` writes what was counted.
 """
 
 import argparse
@@ -13,27 +13,36 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "benches" / "instructions.toml"
 TOLERANCE = 0.03
 
 HEAD = """\
-# Instructions of the benchmark scenarios over a part of their duration, by tools/instructions.py; other compilers make
-# other code, so they hold for this one.
+# Instructions of the benchmark scenarios over a part of their duration, by tools/instructions.py; other
+# compilers make other code, so they hold for this one.
 """
+
+
+Case = dict[str, Any]
+
+
+def output(command: list[str]) -> str:
+    """What a command writes to its standard output."""
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout  # noqa: S603
 
 
 def compiler() -> str:
     """The version of the Rust compiler."""
-    return subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return output(["rustc", "--version"]).strip()
 
 
 def benchmark() -> Path:
     """Builds the benchmark and returns its program."""
     command = ["cargo", "bench", "--package", "lab", "--bench", "packet_hops", "--locked", "--quiet"]
     command += ["--no-run", "--message-format", "json"]
-    lines = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    lines = output(command).splitlines()
     messages = (json.loads(line) for line in lines if line.startswith("{"))
     programs = (m["executable"] for m in messages if m.get("target", {}).get("name") == "packet_hops")
     return Path(next(p for p in programs if p))
@@ -44,14 +53,14 @@ def count(program: Path, case: str, duration: str) -> int:
     with tempfile.NamedTemporaryFile() as out:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", str(program)]
         command += [case, "--duration", duration]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or not found:
         sys.exit(f"{' '.join(command)}: failed\n{done.stderr[-2000:]}")
     return int(found[1])
 
 
-def written(rustc: str, cases: dict[str, dict]) -> str:
+def written(rustc: str, cases: dict[str, Case]) -> str:
     """The record as text."""
     tables = (
         f'\n[cases.{name}]\nduration     = "{case["duration"]}"\ninstructions = {case["instructions"]:_}\n'
@@ -84,7 +93,8 @@ def main() -> int:
         RECORD.write_text(written(rustc, record["cases"]))
         return 0
     if wrong:
-        print("more than 3 % off the record; meant: make count-update, and say why in the commit", file=sys.stderr)
+        cure = "if that is meant: make count-update, and say why in the commit"
+        print(f"more than 3 % off the record; {cure}", file=sys.stderr)
     return int(wrong > 0)
 
 

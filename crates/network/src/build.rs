@@ -61,6 +61,7 @@ impl World {
             touched: Vec::new(),
             outgoing: transport::segment::Segment::default(),
             open: flows.len(),
+            waits: flows.iter().any(crate::flow::Flow::waits),
             flows,
             names: scenario.flows.iter().map(|flow| name_hash(&flow.name)).collect(),
             changes: links::changes(scenario, registries, seed),

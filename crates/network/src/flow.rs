@@ -83,6 +83,11 @@ impl Flow {
         }
     }
 
+    /// It starts when others have ended.
+    pub(crate) fn waits(&self) -> bool {
+        !self.after.is_empty()
+    }
+
     /// Another flow has ended. Returns when this one starts, if it waited for nothing else.
     pub(crate) fn other_ended(&mut self, now: SimTime, other: usize) -> Option<SimTime> {
         let before = self.after.len();

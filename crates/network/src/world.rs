@@ -62,6 +62,8 @@ pub struct World {
     /// The next deed last.
     pub(crate) deeds: Vec<Deed>,
     pub(crate) sampler: Option<Sampler>,
+    /// Some flow waits for the end of others.
+    pub(crate) waits: bool,
     /// Flows that are not done.
     pub(crate) open: usize,
     /// The segment that is being sent: large, and needed for each.
@@ -398,6 +400,9 @@ impl World {
 
     /// Flows that waited for this one may start.
     fn release(&mut self, now: SimTime, ended: usize) {
+        if !self.waits {
+            return;
+        }
         for (index, flow) in self.flows.iter_mut().enumerate() {
             if let Some(at) = flow.other_ended(now, ended) {
                 self.fabric.queue.push(at, Event::Start(index as u32));
