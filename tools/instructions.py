@@ -1,8 +1,8 @@
 """Counts the instructions of the benchmark scenarios and compares them with what is on record.
 
 Seconds depend on the machine's mood, instructions do not: the same program with the same input executes
-as many again. benches/instructions.toml holds the counts; a case that needs more than 3 % more fails, and so does one
-that needs 3 % less, so that the record follows what was gained. `--update` writes what was counted.
+as many again. benches/instructions.toml holds the counts. A case that needs over 3 % more fails, and so does
+one that needs 3 % less, so that the record follows what was gained. `--update` writes what was counted.
 """
 
 import argparse
