@@ -9,12 +9,17 @@
 //! cap would allow twice the growth of the Reno it must not exceed.
 //! ssthresh never falls below two segments (RFC 5681 equation 4), however many paths there are.
 
-use units::{Bytes, OptionSpec, Options, SimTime};
+use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
-const OPTIONS: &[OptionSpec] = &[];
+const OPTIONS: &[OptionSpec] = &[OptionSpec {
+    name: "min_increase",
+    kind: OptionKind::Size,
+    default: Some("0B"),
+    doc: "a linked increase per ACK is at least this; 1B: computed in whole bytes, as in the model for ns-3",
+}];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "lia",
@@ -22,19 +27,23 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 6356",
     notes: "coupled: alone on a connection it is NewReno",
     options: OPTIONS,
-    build: |setup: &Setup, _: &Options| Box::new(Lia::new(setup)),
+    build: |setup: &Setup, options: &Options| {
+        Box::new(Lia { min_increase: options.size("min_increase").as_f64(), ..Lia::new(setup) })
+    },
 };
 
 /// LIA on one path.
 #[derive(Clone, Debug)]
 pub struct Lia {
     window: Window,
+    /// Least linked increase per ACK, bytes.
+    min_increase: f64,
 }
 
 impl Lia {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        Self { window: Window::new(setup) }
+        Self { window: Window::new(setup), min_increase: 0.0 }
     }
 
     /// Linked increase of one acknowledged byte on this path, capped by Reno; `None` when nothing is linked.
@@ -68,7 +77,10 @@ impl CongestionControl for Lia {
             return self.window.grow(ack);
         }
         match self.increase_per_byte(paths) {
-            Some(increase) => self.window.cwnd += increase * self.window.counted(ack.acked),
+            Some(increase) => {
+                let linked = increase * self.window.counted(ack.acked);
+                self.window.cwnd += linked.max(self.min_increase);
+            }
             None => self.window.avoid(ack.acked),
         }
     }
@@ -131,6 +143,18 @@ mod tests {
         // One round trip is ten ACKs: 1/n^2 of a segment each, 1/n together.
         close(10.0 * increment(&all, 3, BYTES) / 1000.0, 0.004_444, 1e-3);
         close(10.0 * increment(&all, 3, BYTES) / 1000.0, 1.0 / 225.0, 1e-9);
+    }
+
+    #[test]
+    fn the_least_increase_binds_where_many_wide_paths_share_one() {
+        // Twelve windows of 66 segments: 1000 / (12 * 12 * 66) of a byte per ACK.
+        let all = views(&[(66.0, 1.18, 1000.0); 12]);
+        close(increment(&all, 0, PER_ACK), 1000.0 / 9504.0, 1e-9);
+        let whole_bytes = |setup: &Setup| Lia { min_increase: 1.0, ..Lia::new(setup) };
+        close(growth_in_avoidance(&all, 0, PER_ACK, whole_bytes, |cc| cc.window.cwnd), 1.0, 1e-9);
+        // It does not bind where the rule gives more.
+        let few = views(&[(10.0, 0.1, 1000.0); 2]);
+        close(growth_in_avoidance(&few, 0, PER_ACK, whole_bytes, |cc| cc.window.cwnd), 25.0, 1e-9);
     }
 
     #[test]

@@ -412,6 +412,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         limited_transmit: keys.flag("limited_transmit")?,
         nagle: keys.flag("nagle")?,
         idle_restart: keys.flag("idle_restart")?,
+        flight_limit: keys.parse("flight_limit")?,
         window_scaling: keys.flag("window_scaling")?,
         receive_buffer: keys.parse("receive_buffer")?,
         receive_buffer_max: keys.parse("receive_buffer_max")?,

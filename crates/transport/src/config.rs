@@ -48,6 +48,8 @@ pub struct TcpConfig {
     pub nagle: bool,
     /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
+    /// Sequence space that may be outstanding whatever the windows are, on each subflow; `Bytes::MAX`: no limit.
+    pub flight_limit: Bytes,
     /// Window scale option; without it no more than 65,535 bytes are advertised.
     pub window_scaling: bool,
     /// Receive buffer at the start.
@@ -290,6 +292,7 @@ impl Default for TcpConfig {
             limited_transmit: true,
             nagle: false,
             idle_restart: true,
+            flight_limit: Bytes::MAX,
             window_scaling: true,
             receive_buffer: Bytes(100_000_000),
             receive_buffer_max: Bytes(100_000_000),

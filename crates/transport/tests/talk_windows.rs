@@ -41,6 +41,27 @@ fn window_scaling() {
     accepted(&buffer(200_000)).play("200 < . s0..s1\n200 > . ack s1 win 198540");
 }
 
+/// A sender with a limit of its own sends no further than this beyond what is acknowledged, however wide the windows
+/// are; a limit below a segment lets one out.
+#[test]
+fn the_flight_limit_binds_below_the_windows() {
+    let limited = |bytes| TcpConfig { initial_window: 10, flight_limit: Bytes(bytes), ..tcp() };
+    offered(&limited(4380), 100_000).play(
+        "200 write s10
+         200 > . s0..s3
+         300 < . ack s1 win 100000
+         300 > . s3..s4
+         400 < . ack s4 win 100000
+         400 > . s4..s7",
+    );
+    offered(&limited(1), 100_000).play(
+        "200 write s3
+         200 > . s0..s1
+         300 < . ack s1 win 100000
+         300 > . s1..s2",
+    );
+}
+
 /// A peer that passes the advertised window is served as far as the buffer goes; what it cannot hold is not there and
 /// is answered with what is.
 #[test]

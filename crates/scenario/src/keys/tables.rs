@@ -476,6 +476,11 @@ pub(crate) static TRANSPORT: Section = Section {
             "small segments wait while data is outstanding, with MPTCP while any subflow has data outstanding",
         ),
         tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
+        tcp(
+            "flight_limit",
+            Kind::Size { min: Bytes(1), max: Bytes::MAX },
+            "at most this much outstanding on each subflow whatever the windows are, and never less than a segment",
+        ),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
         tcp("receive_buffer", BUFFER, "receive buffer at the start"),
         tcp(

@@ -306,9 +306,11 @@ impl Sender {
     }
 
     /// How far it may send: the peer's window, and what the controller dares to add to it. The window of an MPTCP
-    /// subflow belongs to the connection.
+    /// subflow belongs to the connection; what bounds each subflow is the limit of its flight.
     fn right_edge(&self) -> u64 {
-        if self.mapped { self.window_right } else { self.window_right + self.congestion.beyond_window() }
+        let offered =
+            if self.mapped { self.window_right } else { self.window_right + self.congestion.beyond_window() };
+        offered.min(self.una.saturating_add(self.config.flight_limit.0.max(self.mss)))
     }
 
     /// Usable window: the congestion window, or what recovery makes of it.
