@@ -227,6 +227,48 @@ def poolable(value: Value, *, gap: float) -> Outcome:
     return Outcome(reach <= gap * sd, _readings(value), words)
 
 
+def mostly(first: Value, second: Value, *, share: float = 0.5) -> Outcome:
+    """`mostly(a, b, share=0.5)`: of two rows a > b in more than this share of the levels."""
+    above, below = _row(first, 1), _row(second, 1)
+    if len(above) != len(below):
+        raise WrongUse("rows of different lengths cannot be compared level by level")
+    count = sum(a > b for a, b in zip(above, below, strict=True))
+    words = f"{count} of {len(above)} levels are above, wanted more than {number(share * 100)} %"
+    return Outcome(count > share * len(above), (), words)
+
+
+def follows(value: Value, points: Value, *, factor: float, curves: float = 1.0, ties: float = 0.1) -> Outcome:
+    """`follows([a[:], b[:]], [1, 2, 3, 4], factor=2, curves=2)`: every point within the factor of the published one.
+
+    Points of one curve, and of one abscissa, must have the published order as well where the published ones are
+    more than `ties` (0.1: 10 %) apart. A published point that is 0 does not count.
+    """
+    ours, theirs = _row(value), _row(points)
+    width, left = divmod(len(ours), int(curves))
+    if len(ours) != len(theirs) or left or factor < 1.0:
+        raise WrongUse(f"{len(ours)} points, {len(theirs)} published ones, {curves:g} curves, factor {factor:g}")
+    known = [place for place, point in enumerate(theirs) if point > 0.0]
+    if not known:
+        raise WrongUse("there is no published point")
+    away = [max(ours[i] / theirs[i], theirs[i] / ours[i]) if ours[i] > 0.0 else math.inf for i in known]
+    near = sum(ratio <= factor for ratio in away)
+    pairs = [
+        (low, high)
+        for low, high in itertools.permutations(known, 2)
+        if (low // width == high // width or low % width == high % width)
+        and theirs[high] > theirs[low] * (1.0 + _fraction(ties, "ties"))
+    ]
+    kept = sum(ours[high] * (1.0 + ties) >= ours[low] for low, high in pairs)
+    worst = max(range(len(known)), key=away.__getitem__)
+    place = known[worst]
+    words = (
+        f"{near} of {len(known)} points within a factor {number(factor)}, the worst {number(ours[place])} for "
+        f"{number(theirs[place])} (point {place % width + 1} of curve {place // width + 1}); "
+        f"{kept} of {len(pairs)} pairs in the published order"
+    )
+    return Outcome(near == len(known) and kept == len(pairs), (), words)
+
+
 PREDICATES = {
     "within": Predicate(within, (2, 3), ("tol", "abs")),
     "between": Predicate(between, (3, 3)),
@@ -237,12 +279,20 @@ PREDICATES = {
     "rising": Predicate(rising, (1, 1), ("ties",)),
     "falling": Predicate(falling, (1, 1), ("ties",)),
     "flat": Predicate(flat_row, (1, 1), ("tol",)),
+    "mostly": Predicate(mostly, (2, 2), ("share",)),
+    "follows": Predicate(follows, (2, 2), ("factor", "curves", "ties")),
     "linear": Predicate(linear, (2, 2), ("tol",)),
     "poolable": Predicate(poolable, (1, 1), ("gap",)),
 }
 """By the name that expressions use."""
 
-COMPULSORY = {"close": ("tol",), "flat": ("tol",), "linear": ("tol",), "poolable": ("gap",)}
+COMPULSORY = {
+    "close": ("tol",),
+    "flat": ("tol",),
+    "linear": ("tol",),
+    "poolable": ("gap",),
+    "follows": ("factor",),
+}
 
 
 def both(outcomes: Sequence[Outcome]) -> Outcome:
