@@ -238,15 +238,16 @@ def mostly(first: Value, second: Value, *, share: float = 0.5) -> Outcome:
 
 
 def follows(value: Value, points: Value, *, factor: float, curves: float = 1.0, ties: float = 0.1) -> Outcome:
-    """`follows([a[:], b[:]], [1, 2, 3, 4], factor=2, curves=2)`: every point within the factor of the published one.
+    """`follows([a[:], b[:]], [1, 2, 3, 4], factor=2, curves=2)`: every point near the published one.
 
-    Points of one curve, and of one abscissa, must have the published order as well where the published ones are
-    more than `ties` (0.1: 10 %) apart. A published point that is 0 does not count.
+    Points of one curve, and of one abscissa, must have the published order as well where the published ones
+    are more than `ties` (0.1: 10 %) apart. A published point that is 0 does not count.
     """
     ours, theirs = _row(value), _row(points)
-    width, left = divmod(len(ours), int(curves))
+    width, left = divmod(len(ours), max(int(curves), 1))
     if len(ours) != len(theirs) or left or factor < 1.0:
-        raise WrongUse(f"{len(ours)} points, {len(theirs)} published ones, {curves:g} curves, factor {factor:g}")
+        said = f"{len(ours)} points, {len(theirs)} published ones, {curves:g} curves, factor {factor:g}"
+        raise WrongUse(f"{said} do not go together")
     known = [place for place, point in enumerate(theirs) if point > 0.0]
     if not known:
         raise WrongUse("there is no published point")
@@ -259,11 +260,11 @@ def follows(value: Value, points: Value, *, factor: float, curves: float = 1.0, 
         and theirs[high] > theirs[low] * (1.0 + _fraction(ties, "ties"))
     ]
     kept = sum(ours[high] * (1.0 + ties) >= ours[low] for low, high in pairs)
-    worst = max(range(len(known)), key=away.__getitem__)
-    place = known[worst]
+    place = known[max(range(len(known)), key=away.__getitem__)]
+    worst = f"{number(ours[place])} for {number(theirs[place])}"
     words = (
-        f"{near} of {len(known)} points within a factor {number(factor)}, the worst {number(ours[place])} for "
-        f"{number(theirs[place])} (point {place % width + 1} of curve {place // width + 1}); "
+        f"{near} of {len(known)} points within a factor {number(factor)}, the worst {worst} "
+        f"(point {place % width + 1} of curve {place // width + 1}); "
         f"{kept} of {len(pairs)} pairs in the published order"
     )
     return Outcome(near == len(known) and kept == len(pairs), (), words)
