@@ -100,7 +100,10 @@ def _row(
         except WrongUse as error:
             raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: {error}") from None
     row = _of_profiles(claim, found)
-    return replace(row, cause=causes[0]) if row.verdict is Verdict.DIFFERS else row
+    if row.verdict is not Verdict.DIFFERS:
+        return row
+    # What one reading bears out is shown.
+    return replace(row, cause=next((text for shown, text in causes if shown), causes[0][1]))
 
 
 def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, str]:
@@ -111,13 +114,13 @@ def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, s
     return outcome, outcome.words
 
 
-def _cause(evaluator: Evaluator, claim: Claim) -> str:
-    """The cause with what demonstrates it, or with the word that nothing does."""
+def _cause(evaluator: Evaluator, claim: Claim) -> tuple[bool, str]:
+    """Whether it is demonstrated, and the cause with what does so, or with the word that nothing does."""
     if claim.cause_check is None:
-        return claim.cause
+        return False, claim.cause
     outcome, words = _outcome(evaluator, claim.cause_check)
-    said = "shown by" if outcome is not None and outcome.holds else "NOT borne out by"
-    return f"{claim.cause} ({said}: {words})"
+    holds = outcome is not None and outcome.holds
+    return holds, f"{claim.cause} ({'shown by' if holds else 'NOT borne out by'}: {words})"
 
 
 def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]]) -> VerdictRow:
