@@ -51,8 +51,9 @@ def test_a_changed_figure_flips_every_verdict(name: str) -> None:
     for row in made.rows:
         claim = by_id[row.id]
         if claim.check is not None:
-            profile, source = next(iter(made.sources.items()))
-            assert flips(made.reproduction, claim, source, profile), row.id
+            assert any(
+                flips(made.reproduction, claim, source, profile) for profile, source in made.sources.items()
+            ), row.id
 
 
 @pytest.mark.parametrize("name", NAMES)
