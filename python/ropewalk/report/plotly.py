@@ -372,7 +372,7 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
                 "y0": 0,
                 "y1": 1,
                 "yref": "paper",
-                "line": {"color": "@quiet", "width": 1, "dash": "dot"},
+                "line": {"color": "@ink", "width": 1, "dash": "dot"},
             }
             for at, _, _ in chart.events or []
         ]

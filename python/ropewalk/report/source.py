@@ -27,6 +27,10 @@ MAX_CASES = 8
 """Cases of a study that are shown over time, unless one is named."""
 
 
+OF_ALL_STUDIES = ("finished", "command", "host", "python", "ropewalk", "model_version", "executor")
+"""What the notes of the studies of a reproduction have in common."""
+
+
 class ReportError(ValueError):
     """A directory from which no report can be made; `cure` says what to do."""
 
@@ -253,7 +257,10 @@ def _reproduction(directory: Path) -> Source:
     except ValueError as error:
         raise ReportError(str(error), "reproduce it again") from error
     found = json.loads((directory / verdicts.REPRODUCTION).read_text(encoding="utf-8"))
-    facts = provenance.read(directory)
+    # The command that reproduces leaves its note in each study.
+    notes = [provenance.read(path.parent) for path in directory.glob(f"studies/*/{manifest.FILE}")]
+    facts = max(notes, key=lambda note: str(note.get("finished", "")), default={})
+    facts = {key: value for key, value in facts.items() if key in OF_ALL_STUDIES}
     for theirs, ours in (("model_version", "model_version"), ("version", "ropewalk")):
         if theirs in found:
             facts.setdefault(ours, found[theirs])

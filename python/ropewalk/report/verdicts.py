@@ -78,12 +78,12 @@ def of_study(results: StudyResults) -> Table:
             f"difference counts if p < {t.alpha:g} ({test}{correction}); no difference means that these "
             "replications show none."
         )
-        title = "Verdicts: against the baseline"
+        title, third = "Verdicts: against the baseline", "baseline"
     else:
         rows = [row for index, metric in enumerate(m.metrics) for row in _ranked(results, metric, index)]
-        title = "Verdicts: against the best case"
+        title, third = "Verdicts: against the best case", "best case"
         note = "The study names no baseline: each case is compared with the best one, seed by seed."
-    return Table(title, ("case", "metric", "baseline"), rows, note, _missing(results))
+    return Table(title, ("case", "metric", third), rows, note, _missing(results))
 
 
 def _estimates(results: StudyResults, metric: Metric) -> dict[str, Estimate]:
