@@ -46,6 +46,8 @@ POINT_KEYS = ("file", "x", "y", "where", "scale", "values")
 MARKERS = "osD^vPX*"
 SIZE = (7.2, 3.4)
 """Inches."""
+WIDEST, NARROWEST = 3.0, 1.0
+"""Lines become narrower from curve to curve: what lies beneath another one still shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +291,7 @@ def draw(drawing: Drawing, sources: Mapping[str, StudySource]) -> Figure:
         colour = palette[index]
         try:
             if curve.over is not None:
-                _time(axes, curve, curve.over, source, colour)
+                _time(axes, drawing, index, source, colour)
             elif curve.value is not None:
                 estimates = _estimates(evaluator, curve.value)
                 (_bars if drawing.kind == BARS else _line)(axes, drawing, index, estimates, colour)
@@ -319,6 +321,7 @@ def _line(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colou
         color=colour,
         marker=MARKERS[index % len(MARKERS)],
         markersize=4,
+        linewidth=_width(drawing, index),
         capsize=2,
         label=curve.label,
     )
@@ -332,9 +335,18 @@ def _bars(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colou
     axes.bar(xs, [one.mean for one in found], width * 0.9, yerr=errors, color=colour, capsize=2, label=label)
 
 
-def _time(axes: Axes, curve: Curve, over: Over, source: StudySource, colour: Any) -> None:  # noqa: ANN401
+def _time(axes: Axes, drawing: Drawing, index: int, source: StudySource, colour: Any) -> None:  # noqa: ANN401
+    curve = drawing.curves[index]
+    over = curve.over
+    if over is None:
+        return
     times, values = source.series(over.metric, over.study, over.levels, over.seed)
-    axes.plot(times, [value * over.scale for value in values], color=colour, linewidth=1.0, label=curve.label)
+    scaled = [value * over.scale for value in values]
+    axes.plot(times, scaled, color=colour, linewidth=_width(drawing, index), label=curve.label)
+
+
+def _width(drawing: Drawing, index: int) -> float:
+    return WIDEST - (WIDEST - NARROWEST) * index / max(1, len(drawing.curves) - 1)
 
 
 def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: Any) -> None:  # noqa: ANN401

@@ -64,7 +64,7 @@ def _asset(name: str) -> str:
 
 
 def _row(row: VerdictRow) -> str:
-    more = "; ".join(filter(None, (row.conditions, row.locator)))
+    more = "; ".join(filter(None, (*row.conditions.split(";"), row.locator)))
     unit = f" {row.unit}" if row.unit not in {"", "1", "-"} else ""
     why = [escape(row.reason)]
     if row.cause:
@@ -74,7 +74,7 @@ def _row(row: VerdictRow) -> str:
     if row.check:
         why.append(f'<span class="more">Checked: <code>{escape(row.check)}</code></span>')
     cells = (
-        f'<td class="id">{escape(row.id)}</td>'
+        f'<td class="id">{escape(row.id.partition(".")[2] or row.id)}</td>'
         f'<td data-of="what">{escape(row.what)}<span class="more">{escape(more)}</span></td>'
         f'<td data-of="published">{escape(row.published + unit)}</td>'
         f'<td data-of="measured">{escape(row.measured or "nothing")}</td>'
