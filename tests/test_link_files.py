@@ -91,3 +91,43 @@ def test_a_random_rate_is_written_as_the_run_sees_it(scenario: Path, ropewalk: R
     done = ropewalk("opportunities", scenario, "cell.upp")
     assert done.returncode == 2
     assert "cell.up, cell.down" in done.stderr
+
+
+SKY = """
+duration = "5s"
+[[path]]
+name = "leo"
+both.rate = "1Mbit/s"
+both.delay = { kind = "sgp4", file = "sky.txt", epoch = "2006-06-26T00:00:00Z", PLACE }
+[[flow]]
+name = "bulk"
+from = "terminal"
+to = "server"
+transport = { kind = "tcp" }
+"""
+PLACE = "terminal_lat = 57.7, terminal_lon = 12, gateway_lat = 53.6, gateway_lon = 10"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "what"),
+    [
+        (b"", 1, "no element set"),
+        (b"\x00\x01\xff", 1, "binary"),
+        (b"DELTA 1 DEB\n1 06251U 62025E   06176.8\n", 2, "characters"),
+        (b'[{"OBJECT_NAME": "A",\n "EPOCH": 5}]', 2, ""),
+        (b"CCSDS_OMM_VERS = 2.0\nOBJECT_NAME = A\nINCLINATION = steep\n", 3, "steep"),
+        (b"CCSDS_OMM_VERS = 2.0\nOBJECT_NAME = A\n", 1, "no MEAN_MOTION"),
+    ],
+)
+def test_wrong_element_sets_name_file_and_line(
+    tmp_path: Path, ropewalk: Ropewalk, content: bytes, line: int, what: str
+) -> None:
+    sets = tmp_path / "sky.txt"
+    sets.write_bytes(content)
+    file = tmp_path / "sky.toml"
+    file.write_text(SKY.replace("PLACE", PLACE), encoding="utf-8")
+    done = ropewalk("show", file)
+    assert done.returncode == 2
+    assert f"{sets.name}:{line}: " in done.stderr
+    assert what in done.stderr
+    assert "fix:" in done.stderr
