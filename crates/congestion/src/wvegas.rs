@@ -46,7 +46,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "wvegas",
     summary: "weighted Vegas: ten queued segments shared by the paths in proportion to their rates",
     source: "draft-xu-mptcp-congestion-control-05",
-    notes: "coupled: alone on a connection it is a Vegas with alpha 10; loses against loss-based flows",
+    notes: "coupled: leaves long clean paths unfilled, alone too; loses against loss-based flows",
     options: OPTIONS,
     build: |setup: &Setup, options: &Options| {
         Box::new(WVegas::new(setup, WVegasConfig::from_options(options)))
