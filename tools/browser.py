@@ -7,7 +7,7 @@ import sys
 
 PROGRAMS = {"CHROMIUM": ("chromium", "chromium-browser", "google-chrome"), "CHROMEDRIVER": ("chromedriver",)}
 """Environment variables that name the programs, and names under which they are looked for."""
-PACKAGES = ("chromium", "chromium-driver")
+PACKAGES = ("chromium", "chromium-driver", "fonts-dejavu-core")
 
 
 def find() -> dict[str, str] | None:
