@@ -1,5 +1,6 @@
 """The report: what it says, that it needs no network, is always the same, and pleases a browser."""
 
+import base64
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from selenium.webdriver.support.ui import Select
 import ropewalk as rw
 from conftest import ROOT, SMALL, Ropewalk
 from ropewalk import plots, report
+from ropewalk.plots.study import ellipse
 from ropewalk.report.thin import thin
 from study_files import FACTORS_START, STUDY, write_study
 
@@ -137,9 +139,17 @@ def test_claims_of_a_reproduction(tmp_path: Path) -> None:
     ]
     found = {"form": 1, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "claims": claims}
     found |= {"counts": {"agrees": 1, "differs": 1}, "version": "0.1.0", "model_version": 1}
+    found["figures"] = [{"id": "figure-02", "title": "Figure 2: rates", "file": "figures/figure-02.png"}]
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "figure-02.png").write_bytes(b"\x89PNG picture")
     (tmp_path / "verdicts.json").write_text(json.dumps(found), encoding="utf-8")
-    rows = rows_of(report.build(tmp_path))
+    text = report.build(tmp_path)
+    rows = rows_of(text)
     assert [row[4] for row in rows] == ["▲ agrees", "▼ differs"]
+    picture = base64.b64encode(b"\x89PNG picture").decode()
+    assert f'alt="Figure 2: rates" src="data:image/png;base64,{picture}"' in text
+    assert '<a href="#figures">Figures</a>' in text
+    assert len(text) < 100_000, "the library draws nothing here"
     assert rows[0][2:4] == ["360.6 s", "412 ± 8 s"]
     assert rows[1][5].endswith("Cause: the initial window")
     (tmp_path / "verdicts.json").write_text('{"form": 0}', encoding="utf-8")
@@ -154,6 +164,19 @@ def test_what_was_run_is_told(ran: Path) -> None:
     for word in ("terminal", "server", ">a<", ">b<", "4Mbit/s", "40ms, loss 1 %"):
         assert word in drawing
     assert "model version" in text
+
+
+def test_regions_of_the_means_stay_above_zero() -> None:
+    x, y = np.array([0.1, 3.0, 0.2, 4.0]), np.array([2.0, 0.1, 0.3, 3.0])
+    whole = ellipse(x + 100.0, y + 100.0)
+    assert whole is not None
+    cut = ellipse(x, y)
+    assert cut is not None
+    for values, others in zip(cut, (values - 100.0 for values in whole), strict=True):
+        assert others.min() < 0.0
+        assert values.min() == 0.0
+        assert values.max() == pytest.approx(others.max())
+        assert values[0] == values[-1]
 
 
 def test_thinned_curves_keep_their_extremes() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Ropewalk
-from reproduction_files import CLAIMS, QUANTITIES, flips, write_reproduction
+from reproduction_files import CLAIMS, QUANTITIES, STUDY, flips, write_reproduction
 from ropewalk import reproduce as rep
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.predicates import Outcome, WrongUse
@@ -271,6 +271,26 @@ def test_mistakes_are_named_by_line(ropewalk: Ropewalk, tmp_path: Path) -> None:
     assert re.search(r'claims\.toml:6:9: claim\.0\.check: small\.more: `rate` has no level "lai"', ran.stderr)
     assert "did you mean `lia`?" in ran.stderr
     assert '"small.live" needs either `check` or `cannot`' in ran.stderr
+
+
+def test_nothing_is_run_before_everything_has_been_read(tmp_path: Path) -> None:
+    claims = CLAIMS + "\n[[claim]]\nid = 'small.late'\npublished = '1'\n"
+    claims += "check = 'at_least(late[:, :], 1)'\n"
+    quantities = QUANTITIES + 'late = { study = "window", metric = "flow.upload.goodput_bit_s" }\n'
+    place = write_reproduction(tmp_path, claims, quantities)
+    late = STUDY.replace("path.b.both.loss.probability", "path.b.both.losses")
+    (place / "study-window.toml").write_text(late, encoding="utf-8")
+    with pytest.raises(StudyError, match=r"path\.b\.both\.losses"):
+        rep.reproduce(rep.load(place), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    (place / "study-window.toml").unlink()
+    (place / "claims.toml").write_text(
+        CLAIMS.replace("path.a.both.delay", "path.a.both.dely"), encoding="utf-8"
+    )
+    (place / "quantities.toml").write_text(QUANTITIES, encoding="utf-8")
+    with pytest.raises(StudyError, match=r"config: .*both\.dely"):
+        rep.reproduce(rep.load(place), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ropewalk import RunFailed, statistics
 from ropewalk.executors.local import LocalExecutor
 from ropewalk.study import StudyError, work
 from ropewalk.study.conduct import Conductor
+from ropewalk.study.file import RESERVED
 from ropewalk.study.store import Store
 from ropewalk.study.work import Order, Outcome, Part, Stopped, carry_out
 from study_files import STUDY, write_study
@@ -425,6 +426,10 @@ def test_pooling_and_outliers_of_a_study(tmp_path: Path) -> None:
     assert row["n"] == sum(map(len, kept))
     dropped = results.estimates.filter((pl.col("congestion") == "olia") & (pl.col("metric") == metric))
     assert dropped["outliers"].sum() == 12 - row["n"]
+    # A factor of the same name would take the place of a column.
+    tables = (results.cases, results.values, results.estimates, results.comparisons, results.pooled)
+    columns = {column for table in tables if table is not None for column in table.columns}
+    assert columns - set(results.factors) == set(RESERVED)
 
 
 def test_groups_of_cases_that_do_not_differ(tmp_path: Path) -> None:

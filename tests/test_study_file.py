@@ -121,6 +121,7 @@ def test_what_to_repeat_is_quoted_for_the_shell(tmp_path: Path) -> None:
         ('"olia"', '"lia"', 10, ['two levels are called "lia"']),
         ('"olia"', "1979-05-27", 10, ["dates and times"]),
         ('name = "error rate"', "", 13, []),
+        ('name = "error rate"', 'name = "n"', 13, ['"n" is a column of the tables', 'name = "ns"']),
         ("values = [0.0, 0.02]", "values = [0.0, 2.0]", 15, ["path.b.up.loss.probability"]),
         ("values = [0.0, 0.02]", "values = []", 15, ["nothing in it"]),
         ("values = [0.0, 0.02]", "values = [0.0, 0.02]\nlabels = ['x']", 16, ["1 labels for 2 levels"]),

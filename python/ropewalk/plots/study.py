@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import string
 from dataclasses import dataclass
@@ -315,7 +316,7 @@ def tradeoff(results: StudyResults, flow: str) -> Chart:
         panels=panels,
         legend_title=", ".join(filter(None, [layout.first, layout.second])) or None,
         caption="Means over replications; the ellipse is the 95 % confidence region of the two means "
-        "(Hotelling). Good is up and to the left." + layout.note(results.manifest.cases),
+        "(Hotelling), cut off at 0. Good is up and to the left." + layout.note(results.manifest.cases),
         keys=layout.keys(SYMBOLS),
     )
 
@@ -338,7 +339,10 @@ def _point(layout: Layout, case: CaseEntry, values: Reals) -> Points:
 
 
 def ellipse(x: Reals, y: Reals, confidence: float = 0.95) -> tuple[Reals, Reals] | None:
-    """Outline of the confidence region of the two means (Hotelling's T squared); None of too few values."""
+    """Outline of the confidence region of the two means (Hotelling's T squared); None of too few values.
+
+    Neither quantity can be negative, so the part below 0 is cut off.
+    """
     n = len(x)
     if n < ENOUGH:
         return None
@@ -349,4 +353,20 @@ def ellipse(x: Reals, y: Reals, confidence: float = 0.95) -> tuple[Reals, Reals]
     turn = np.linspace(0.0, 2 * np.pi, 41)
     circle = np.stack([np.cos(turn), np.sin(turn)])
     found = vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * circle) * radius
-    return found[0] + x.mean(), found[1] + y.mean()
+    outline = np.stack([found[0] + x.mean(), found[1] + y.mean()], axis=1)
+    for axis in (0, 1):
+        outline = _above_zero(outline, axis)
+    return outline[:, 0], outline[:, 1]
+
+
+def _above_zero(outline: Reals, axis: int) -> Reals:
+    """What a closed polygon has at 0 and above on one axis; it enters and leaves on the line itself."""
+    kept: list[Reals] = []
+    for here, there in itertools.pairwise(outline):
+        if here[axis] >= 0.0:
+            kept.append(here)
+        if (here[axis] >= 0.0) != (there[axis] >= 0.0):
+            crossing = here + (there - here) * (here[axis] / (here[axis] - there[axis]))
+            crossing[axis] = 0.0
+            kept.append(crossing)
+    return np.stack([*kept, kept[0]])

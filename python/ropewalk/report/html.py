@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from html import escape
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ropewalk.plots.model import Chart
-    from ropewalk.report.source import Section, Source
+    from ropewalk.report.source import Image, Section, Source
     from ropewalk.report.verdicts import Row
 
 SIGNS = {"good": "▲", "bad": "▼", "even": "=", "open": "·"}
@@ -66,6 +67,8 @@ def page(source: Source, points: int) -> str:
         sections.append(("figures", "Figures", text))
     if text := _drawn(source, made, lambda one: one.metric is None and one.case is None):
         sections.append(("more", "Trade-off" if source.kind == "study" else "Figures", text))
+    if source.images:
+        sections.append(("figures", "Figures", "".join(map(_image, source.images))))
     if text := _drawn(source, made, lambda one: one.case is not None):
         sections.append(("time", "Over time", _choose_case(source) + text))
     if source.failures:
@@ -93,7 +96,9 @@ def page(source: Source, points: int) -> str:
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main id="main" tabindex="-1">{body}</main>'
         f'<footer class="soft">Made by Ropewalk. {_noscript()}</footer>\n'
         f'<script type="application/json" id="data">{data}</script>\n'
-        f"<script>{_plotly()}</script>\n<script>{_asset('report.js')}</script>\n</body></html>\n"
+        # Five megabytes that pages with finished pictures alone do not need.
+        f"<script>{_plotly() if made.plots else ''}</script>\n"
+        f"<script>{_asset('report.js')}</script>\n</body></html>\n"
     )
 
 
@@ -194,6 +199,17 @@ def _figure(number: int, title: str, label: str, legend: str, empty: str) -> str
 
 def _button(act: str, text: str, label: str, more: str = "") -> str:
     return f'<button type="button" data-act="{act}" aria-label="{escape(label)}"{more}>{text}</button>'
+
+
+def _image(image: Image) -> str:
+    """A figure as the command that reproduces has drawn it."""
+    data = base64.b64encode(image.content).decode("ascii")
+    title = escape(image.title)
+    return (
+        f'<figure id="{escape(image.id)}"><img loading="lazy" alt="{title}" '
+        f'src="data:image/png;base64,{data}"><figcaption class="caption">{title}. '
+        "Hollow marks and dashes: published.</figcaption></figure>"
+    )
 
 
 def _verdicts(source: Source) -> str:

@@ -52,6 +52,15 @@ class Section:
     """Of a study: shown while this case is chosen."""
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A figure of a reproduction, drawn already (PNG)."""
+
+    id: str
+    title: str
+    content: bytes = field(repr=False)
+
+
 @dataclass(slots=True)
 class Source:
     """A directory of results."""
@@ -79,6 +88,8 @@ class Source:
     """Where it comes from."""
     parts: list[str] = field(default_factory=list)
     """Of a reproduction, its studies."""
+    images: list[Image] = field(default_factory=list)
+    """Of a reproduction, the figures of the document."""
 
     def charts(self) -> list[Chart]:
         """All of them."""
@@ -274,4 +285,8 @@ def _reproduction(directory: Path) -> Source:
         description=str(found["title"]),
         facts=facts,
         parts=parts,
+        images=[
+            Image(figure["id"], figure["title"], (directory / figure["file"]).read_bytes())
+            for figure in found.get("figures", [])
+        ],
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ropewalk import _core
 from ropewalk.reproduce import figures
 from ropewalk.reproduce.page import page
-from ropewalk.reproduce.sources import StudySource
+from ropewalk.reproduce.sources import StudySource, check_configs
 from ropewalk.reproduce.verdicts import VerdictRow, counts, judge, share_agreeing, to_csv, to_dicts
 from ropewalk.study import Study
 from ropewalk.study.disk import write_whole
@@ -90,8 +90,13 @@ def reproduce(
     results: dict[str, StudyResults] = {}
     computed = found = 0
     cpu_s, failures = 0.0, []
-    for name in wanted if quick else reproduction.studies:
-        study = _study(reproduction, name, quick=quick)
+    # A mistake in the last of them would otherwise show after the others have run.
+    studies = {
+        name: _study(reproduction, name, quick=quick) for name in (wanted if quick else reproduction.studies)
+    }
+    figures.load(reproduction)
+    check_configs(reproduction, claims, profiles)
+    for name, study in studies.items():
         ran = study.run(
             directory / STUDIES / name,
             store=directory / STORE,
@@ -136,12 +141,17 @@ def write(made: Reproduced, directory: Path) -> None:
         OSError: they could not be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    drawn = [drawing for drawing in figures.load(made.reproduction) if drawing.studies <= set(made.results)]
+    drawn = _drawn(made)
     files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
     write_whole(directory / VERDICTS_CSV, to_csv(made.rows).encode(), lasting=False)
     write_whole(directory / PAGE, page(made, drawn, files).encode(), lasting=False)
     text = json.dumps(summary(made), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     write_whole(directory / VERDICTS_JSON, text.encode(), lasting=False)
+
+
+def _drawn(made: Reproduced) -> list[figures.Drawing]:
+    """The figures whose studies have been run."""
+    return [drawing for drawing in figures.load(made.reproduction) if drawing.studies <= set(made.results)]
 
 
 def summary(made: Reproduced) -> dict[str, Any]:
@@ -159,4 +169,8 @@ def summary(made: Reproduced) -> dict[str, Any]:
         "counts": counts(made.rows),
         "share_agreeing": share_agreeing(made.rows),
         "claims": to_dicts(made.rows),
+        "figures": [
+            {"id": drawing.id, "title": drawing.title, "file": f"{FIGURES}/{drawing.id}.png"}
+            for drawing in _drawn(made)
+        ],
     }

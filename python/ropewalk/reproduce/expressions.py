@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Choice: TypeAlias = "str | tuple[str, ...]"
 """One level of a factor, or several."""
 
+ConfigArguments: TypeAlias = "tuple[str, str, str | float | bool, tuple[str, ...]]"
+"""Scenario file or study, key, value, levels of one case."""
+
 PUBLISHED = "published"
 """Name of the published figure in its own check, where it is a number."""
 CONFIG = "config"
@@ -88,8 +91,8 @@ class Expression:
     text: str
     tree: ast.expr
     uses: tuple[Use, ...]
-    configs: tuple[str, ...]
-    """Scenario files and studies that `config` looks at."""
+    configs: tuple[ConfigArguments, ...]
+    """What `config` looks at."""
 
 
 def parse(
@@ -125,7 +128,7 @@ class _Checker:
         self._factors = factors
         self._published = published
         self.uses: list[Use] = []
-        self.configs: list[str] = []
+        self.configs: list[ConfigArguments] = []
 
     def truth(self, node: ast.expr) -> None:
         match node:
@@ -146,8 +149,7 @@ class _Checker:
                 raise ExpressionError(f"`{ast.unparse(node)}` is neither true nor false", _TOP)
 
     def _config(self, node: ast.Call) -> None:
-        place, *_ = config_arguments(node)
-        self.configs.append(place)
+        self.configs.append(config_arguments(node))
 
     def _predicate(self, name: str, node: ast.Call) -> None:
         predicate = PREDICATES[name]
@@ -248,7 +250,7 @@ def _levels(
     return tuple(found)
 
 
-def config_arguments(node: ast.Call) -> tuple[str, str, str | float | bool, tuple[str, ...]]:
+def config_arguments(node: ast.Call) -> ConfigArguments:
     """File or study, key, value, levels of one case (empty: all) of a call of `config`.
 
     Raises:

@@ -339,7 +339,7 @@ class _Claims(TomlFile):
                 found = parse(text, levels, check=True, published=claim.published_number is not None)
             except ExpressionError as error:
                 self.mistakes.add(place, WRONG_VALUE, f"{claim.id}: {error}", error.cure)
-        for target in found.configs if found else ():
+        for target, *_ in found.configs if found else ():
             self._config(place, claim, target)
         return found
 

@@ -107,7 +107,8 @@ class Reproduction:
         """The profiles under which a claim is judged: those that make a difference to it."""
         if claim.check is None:
             return wanted[:1]
-        studies = {self.quantities[use.quantity].study for use in claim.check.uses} | set(claim.check.configs)
+        studies = {self.quantities[use.quantity].study for use in claim.check.uses}
+        studies |= {place for place, *_ in claim.check.configs}
         return wanted if any(PROFILE in study for study in studies) else wanted[:1]
 
     def studies_of(self, claim: Claim, profiles: tuple[str, ...]) -> list[str]:

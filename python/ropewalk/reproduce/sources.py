@@ -18,10 +18,10 @@ from ropewalk.study.mistakes import StudyError
 from ropewalk.study.plan import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ropewalk.reproduce.model import Quantity, Reproduction
+    from ropewalk.reproduce.model import Claim, Quantity, Reproduction
     from ropewalk.reproduce.series import SeriesMetric
     from ropewalk.study.results import StudyResults
 
@@ -107,6 +107,20 @@ class StudySource:
             found.append(words)
         said = ", ".join(dict.fromkeys(found))
         return Outcome(holds, (), f"{key} of {target} is {said}, wanted {value}")
+
+
+def check_configs(reproduction: Reproduction, claims: Sequence[Claim], profiles: Sequence[str]) -> None:
+    """Looks whether the keys exist that claims name: no run is needed for that.
+
+    Raises:
+        StudyError: there is no such key, or it does not take the value.
+    """
+    for profile in profiles:
+        source = StudySource(reproduction, profile, {})
+        for claim in claims:
+            for check in filter(None, (claim.check, claim.cause_check)):
+                for arguments in check.configs:
+                    source.config(*arguments)
 
 
 @functools.cache

@@ -34,7 +34,12 @@ KEYS = (
 VARY = ("name", "key", "values", "labels", "zip", "cases")
 STOPPING = ("until", "half_width", "min", "max", "step")
 STATISTICS = ("outliers", "z", "test", "correction", "alpha", "pool")
-RESERVED = ("case", "run", "metric", "value", "replications", "failed")
+RESERVED = (
+    *("case", "run", "metric", "value", "replications", "failed", "key"),
+    *("n", "mean", "sd", "ci95", "min", "p5", "p25", "median", "p75", "p95", "max", "outliers"),
+    *("baseline", "pairs", "difference", "relative", "p", "p_adjusted", "differs"),
+    *("groups", "gap", "poolable"),
+)
 """Columns of the tables of a study: factors cannot be called that."""
 MAX_CASES = 100_000
 _PERCENT = re.compile(r"^(\d+(?:\.\d+)?)\s*%$")
@@ -213,9 +218,9 @@ class _Reader:
         name: str = self._take(table, place, "name", str, str(table.get("key", "")).rpartition(".")[2])
         if not name or name in RESERVED:
             message = f'"{name}" is a column of the tables of a study' if name else "`name` is missing"
-            self._mistakes.add(
-                (*place, "name"), WRONG_VALUE if name else MISSING, message, "give it a name of its own"
-            )
+            at = (*place, "name" if "name" in table else "key")
+            cure = f'write name = "{name}s" or another' if name else "give it a name of its own"
+            self._mistakes.add(at, WRONG_VALUE if name else MISSING, message, cure)
         labels = [level.label for level in levels]
         for label in sorted({label for label in labels if labels.count(label) > 1}):
             message = f'two levels are called "{label}"'
