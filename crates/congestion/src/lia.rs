@@ -57,14 +57,14 @@ impl Lia {
 /// `None` if the path or all of its siblings are not coupled.
 fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
     let me = paths.all.get(paths.me).filter(|p| p.coupled && p.srtt > 0.0)?;
-    let mut sum_rate = cwnd / me.srtt;
-    let mut best = sum_rate / me.srtt;
+    let mut sum_rate = cwnd * me.srtt.recip();
+    let mut best = sum_rate * me.srtt.recip();
     let mut linked = false;
     for (index, path) in paths.all.iter().enumerate() {
         if index != paths.me && path.coupled && path.srtt > 0.0 {
-            let rate = path.cwnd / path.srtt;
+            let rate = path.cwnd * path.srtt.recip();
             sum_rate += rate;
-            best = best.max(rate / path.srtt);
+            best = best.max(rate * path.srtt.recip());
             linked = true;
         }
     }

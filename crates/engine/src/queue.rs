@@ -21,6 +21,8 @@ impl<E> Entry<E> {
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: Vec<Entry<E>>,
+    /// The root was taken out. What happens next most often schedules another event, which takes its place.
+    hole: bool,
     now: SimTime,
     inserted: u64,
     taken: u64,
@@ -32,7 +34,7 @@ const ARITY: usize = 4;
 impl<E: Copy> EventQueue<E> {
     /// Empty, at time zero.
     pub fn new() -> Self {
-        Self { heap: Vec::new(), now: SimTime::ZERO, inserted: 0, taken: 0 }
+        Self { heap: Vec::new(), hole: false, now: SimTime::ZERO, inserted: 0, taken: 0 }
     }
 
     /// The virtual clock.
@@ -50,26 +52,38 @@ impl<E: Copy> EventQueue<E> {
         debug_assert!(at >= self.now, "event at {at} scheduled at {}", self.now);
         let entry = Entry { at, sequence: self.inserted, event };
         self.inserted += 1;
-        self.heap.push(entry);
-        self.sift_up(self.heap.len() - 1);
+        if std::mem::take(&mut self.hole) {
+            self.place_at_root(entry);
+        } else {
+            self.heap.push(entry);
+            self.sift_up(self.heap.len() - 1);
+        }
     }
 
     /// When the next event happens.
-    pub fn next_time(&self) -> Option<SimTime> {
+    pub fn next_time(&mut self) -> Option<SimTime> {
+        self.fill();
         self.heap.first().map(|e| e.at)
     }
 
     /// Takes out the next event and moves the clock to it.
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        let last = self.heap.pop()?;
-        let first = match self.heap.first_mut() {
-            Some(root) => std::mem::replace(root, last),
-            None => last,
-        };
-        self.sift_down(0);
+        self.fill();
+        let first = self.heap.first()?;
+        self.hole = true;
         self.now = first.at;
         self.taken += 1;
         Some((first.at, first.event))
+    }
+
+    /// Nothing has taken the place of the root: the last entry does.
+    fn fill(&mut self) {
+        if std::mem::take(&mut self.hole)
+            && let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.place_at_root(last);
+        }
     }
 
     fn sift_up(&mut self, mut i: usize) {
@@ -86,26 +100,34 @@ impl<E: Copy> EventQueue<E> {
         self.heap[i] = entry;
     }
 
-    fn sift_down(&mut self, mut i: usize) {
-        let Some(&entry) = self.heap.get(i) else { return };
-        let key = entry.key();
+    /// `entry` takes the place of the root, and from there its own.
+    fn place_at_root(&mut self, entry: Entry<E>) {
+        let (mut i, key) = (0, entry.key());
         loop {
             let first = i * ARITY + 1;
-            let Some((eldest, rest)) = self.heap.get(first..).and_then(<[_]>::split_first) else { break };
-            let (mut least, mut least_key) = (first, eldest.key());
-            for (offset, child) in rest.iter().take(ARITY - 1).enumerate() {
-                if child.key() < least_key {
-                    (least, least_key) = (first + 1 + offset, child.key());
+            let Some(children) = self.heap.get(first..).filter(|rest| !rest.is_empty()) else { break };
+            let (least, least_key) = match children {
+                [a, b, c, d, ..] => {
+                    let keys = [a, b, c, d].map(|child| child.key());
+                    earlier(earlier((0, keys[0]), (1, keys[1])), earlier((2, keys[2]), (3, keys[3])))
                 }
-            }
+                few => {
+                    few.iter().enumerate().map(|(n, child)| (n, child.key())).fold((0, u128::MAX), earlier)
+                }
+            };
             if key <= least_key {
                 break;
             }
-            self.heap[i] = self.heap[least];
-            i = least;
+            self.heap[i] = self.heap[first + least];
+            i = first + least;
         }
         self.heap[i] = entry;
     }
+}
+
+/// Whichever has the smaller key. Nobody can predict which, so it is not a branch.
+fn earlier(a: (usize, u128), b: (usize, u128)) -> (usize, u128) {
+    std::hint::select_unpredictable(b.1 < a.1, b, a)
 }
 
 impl<E: Copy> Default for EventQueue<E> {

@@ -5,8 +5,8 @@
 //!
 //! When a packet is offered, everything about it is known: when its transmission starts and ends, when it
 //! arrives, whether it is lost. One ring holds all packets that wait, are on the transmitter or in propagation,
-//! in this order from back to front, so a packet costs its owner one event. Counters catch up lazily, whenever
-//! the link is touched; when it is touched does not change them.
+//! in this order from back to front, so a packet costs its owner one event. A packet is counted when it is taken out of
+//! the ring; who asks for counters before is told those of the ring as well.
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +55,14 @@ struct Entry {
     lost: bool,
 }
 
+impl Entry {
+    /// It has left the transmitter.
+    fn count(&self, counters: &mut Counters) {
+        counters.departure(Bytes(self.size.into()), self.start.since(self.offered));
+        counters.drops_error += u64::from(self.lost);
+    }
+}
+
 /// Progress of a transmission during which the rate changed.
 #[derive(Clone, Copy, Debug)]
 struct Partial {
@@ -75,9 +83,9 @@ pub struct Fifo {
     stream: Stream,
     /// No loss draw is for an earlier instant than the one before.
     drawn_at: SimTime,
-    /// Packets in FIFO order: `departed` in propagation, then those that started (at most one), then the waiting.
+    /// Packets in FIFO order: in propagation, then at most one on the transmitter, then the waiting.
     ring: VecDeque<Entry>,
-    departed: usize,
+    /// Packets that do not wait.
     started: usize,
     /// Index of the first packet that is not lost.
     first_live: usize,
@@ -85,6 +93,7 @@ pub struct Fifo {
     taken_arrival: SimTime,
     waiting_bytes: Bytes,
     partial: Option<Partial>,
+    /// Of what has been taken out of the ring, and of what never got in.
     counters: Counters,
     /// Integral of the rate up to `rate_since`, in work units.
     allowed: u128,
@@ -101,7 +110,6 @@ impl Fifo {
             stream,
             drawn_at: SimTime::ZERO,
             ring: VecDeque::new(),
-            departed: 0,
             started: 0,
             first_live: 0,
             taken_arrival: SimTime::ZERO,
@@ -155,8 +163,8 @@ impl Fifo {
         if entry.arrival > now {
             return None;
         }
-        // Usually its departure has been counted when a later packet was offered.
-        if self.departed <= self.first_live {
+        // Usually its start has been noticed when a later packet was offered.
+        if self.started <= self.first_live {
             self.settle(now);
         }
         // Nobody overtakes, so what is in front of it is lost and has left the transmitter.
@@ -177,28 +185,31 @@ impl Fifo {
     }
 
     /// What it has done up to `now`.
-    pub fn counters(&mut self, now: SimTime) -> Counters {
-        self.settle(now);
-        self.counters
+    pub fn counters(&self, now: SimTime) -> Counters {
+        let mut counters = self.counters;
+        for entry in self.ring.iter().take_while(|entry| entry.depart <= now) {
+            entry.count(&mut counters);
+        }
+        counters
     }
 
     /// Bits of the packets that left the transmitter, over the integral of the rate from the start to `now`
     /// (outages included: a link that is down half of the time reaches one half at most). Zero at the start.
-    pub fn utilisation(&mut self, now: SimTime) -> f64 {
-        self.settle(now);
+    pub fn utilisation(&self, now: SimTime) -> f64 {
         let allowed = self.allowed + self.work_since(self.rate_since, now);
         if allowed == 0 {
             return 0.0;
         }
-        self.counters.bytes.as_f64() * WORK_PER_BYTE as f64 / allowed as f64
+        self.counters(now).bytes.as_f64() * WORK_PER_BYTE as f64 / allowed as f64
     }
 
     /// From now on bits leave at `rate` (not zero). Bits of the packet on the transmitter that were sent stay
     /// sent; the rest of it and the waiting packets go at the new rate.
     pub fn set_rate(&mut self, now: SimTime, rate: BitsPerSecond) {
         self.settle(now);
-        if self.departed < self.started {
-            let entry = self.ring[self.departed];
+        let departed = self.departed(now);
+        if departed < self.started {
+            let entry = self.ring[departed];
             let (since, work) = match self.partial {
                 Some(partial) if partial.start == entry.start => (partial.since, partial.work),
                 _ => (entry.start, u128::from(entry.size) * WORK_PER_BYTE),
@@ -206,7 +217,7 @@ impl Fifo {
             let left = work - self.work_since(since, now);
             self.partial = Some(Partial { start: entry.start, since: now, work: left });
             let time = Nanos(u64::try_from(left.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX));
-            self.ring[self.departed].depart = now + time;
+            self.ring[departed].depart = now + time;
         }
         self.allowed += self.work_since(self.rate_since, now);
         self.rate_since = now;
@@ -241,7 +252,8 @@ impl Fifo {
         }
         self.settle(now);
         self.up = up;
-        let cut = (self.departed < self.started).then(|| self.ring.remove(self.departed)).flatten();
+        let departed = self.departed(now);
+        let cut = (departed < self.started).then(|| self.ring.remove(departed)).flatten();
         if let Some(entry) = cut {
             self.started -= 1;
             self.counters.drops_down += 1;
@@ -268,7 +280,12 @@ impl Fifo {
         u128::from(self.parameters.rate.0) * u128::from(now.since(since).0)
     }
 
-    /// Brings the counters and the boundaries in the ring up to `now`.
+    /// Packets in propagation.
+    fn departed(&self, now: SimTime) -> usize {
+        self.ring.partition_point(|entry| entry.depart <= now)
+    }
+
+    /// Brings what is known of waiting packets up to `now`.
     fn settle(&mut self, now: SimTime) {
         while let Some(entry) = self.ring.get(self.started)
             && entry.start <= now
@@ -276,17 +293,7 @@ impl Fifo {
             self.waiting_bytes -= Bytes(entry.size.into());
             self.started += 1;
         }
-        while self.departed < self.started {
-            let entry = &self.ring[self.departed];
-            if entry.depart > now {
-                break;
-            }
-            let wait = entry.start.since(entry.offered);
-            self.counters.departure(Bytes(entry.size.into()), wait);
-            self.counters.drops_error += u64::from(entry.lost);
-            self.departed += 1;
-        }
-        while self.first_live > 0 && self.departed > 0 {
+        while self.first_live > 0 && self.ring.front().is_some_and(|entry| entry.depart <= now) {
             self.drop_front();
         }
     }
@@ -294,8 +301,8 @@ impl Fifo {
     /// Takes the first packet, which has left the transmitter, out of the ring.
     fn drop_front(&mut self) {
         let entry = self.ring.pop_front().expect("only called for a packet in the ring");
+        entry.count(&mut self.counters);
         self.taken_arrival = self.taken_arrival.max(entry.arrival);
-        self.departed -= 1;
         self.started -= 1;
         self.first_live = self.first_live.saturating_sub(1);
     }
@@ -303,11 +310,12 @@ impl Fifo {
     /// Computes anew all times that a change of a parameter at `now` may move.
     fn reschedule(&mut self, now: SimTime) {
         let mut free = if self.up { now } else { SimTime::NEVER };
-        let mut previous = match self.departed {
+        let departed = self.departed(now);
+        let mut previous = match departed {
             0 => self.taken_arrival,
             n => self.ring[n - 1].arrival,
         };
-        for (i, entry) in self.ring.iter_mut().enumerate().skip(self.departed) {
+        for (i, entry) in self.ring.iter_mut().enumerate().skip(departed) {
             if i >= self.started {
                 entry.start = free;
                 entry.depart = free + self.parameters.rate.time_to_send(Bytes(entry.size.into()));

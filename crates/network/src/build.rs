@@ -59,7 +59,6 @@ impl World {
             ends: Vec::with_capacity(2 * flows.len()),
             channels: Vec::with_capacity(flows.len()),
             touched: Vec::new(),
-            outgoing: transport::segment::Segment::default(),
             open: flows.len(),
             waits: flows.iter().any(crate::flow::Flow::waits),
             flows,

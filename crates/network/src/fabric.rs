@@ -76,6 +76,8 @@ pub(crate) struct Fabric {
     /// By node.
     choosers: Vec<Chooser>,
     packets: Packets,
+    /// The packet that is written next: segments are large, so they are written where they stay.
+    draft: u32,
     /// Empty between calls; kept so that it is not allocated each time.
     fates: Vec<Fate>,
 }
@@ -91,12 +93,18 @@ impl Fabric {
         let lanes =
             links.into_iter().map(|link| Lane { link, timer: LazyTimer::default(), strip: Strip::Never });
         let lanes = lanes.collect();
-        let packets = Packets::default();
-        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets, fates: Vec::new() }
+        let mut packets = Packets::default();
+        let draft = packets.reserve();
+        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets, draft, fates: Vec::new() }
     }
 
-    /// Sends `segment` on its way.
-    pub(crate) fn send(&mut self, now: SimTime, route: &Route, segment: &Segment) {
+    /// The segment that is sent next.
+    pub(crate) fn draft(&mut self) -> &mut Segment {
+        self.packets.segment_mut(self.draft)
+    }
+
+    /// Sends the draft on its way.
+    pub(crate) fn send(&mut self, now: SimTime, route: &Route) {
         let Label { target, hash, .. } = route.label;
         let link = match route.exit {
             Exit::Over(link) => link,
@@ -106,8 +114,9 @@ impl Fabric {
             },
             Exit::Nowhere => return,
         };
-        let packet = self.packets.insert(route.label, segment);
-        self.offer(now, link, packet, segment.wire_size);
+        let size = self.packets.address(self.draft, route.label).wire_size;
+        self.offer(now, link, self.draft, size);
+        self.draft = self.packets.reserve();
     }
 
     /// The link over which packets with this hash leave `node`; `None` if it differs from packet to packet or
@@ -124,7 +133,7 @@ impl Fabric {
     }
 
     /// Moves packets that have arrived over `link` onwards, up to the first that has reached its end. Call it
-    /// until `None`.
+    /// until `None`, or until no more is due and then [`Fabric::arm`].
     pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
             let node = self.routes.topology().head(link);
@@ -141,10 +150,25 @@ impl Fabric {
         None
     }
 
+    /// Something else on `link` is due.
+    #[inline]
+    pub(crate) fn more_is_due(&self, now: SimTime, link: LinkId) -> bool {
+        self.lanes[link as usize].link.next_event() <= now
+    }
+
     /// The delivered segment; its place is free again with the next call that sends.
     pub(crate) fn open(&mut self, delivery: Delivery) -> &Segment {
         self.packets.release(delivery.packet);
         self.packets.segment(delivery.packet)
+    }
+
+    /// Writes a line for the draft, which `end` sends.
+    pub(crate) fn trace_sending(&mut self, now: SimTime, route: &Route, end: &End) {
+        if let Some(tracer) = &mut self.tracer {
+            let segment = self.packets.segment(self.draft);
+            let gauges = end.connection.gauges(segment.subflow.into());
+            tracer.packet(now, (What::Send, route.node), route.label.to, segment, gauges);
+        }
     }
 
     /// Writes a line for a segment that `end` has taken in.
@@ -187,7 +211,7 @@ impl Fabric {
     /// Packets on links, lost ones not counted.
     #[cfg(test)]
     pub(crate) fn in_flight(&self) -> usize {
-        self.packets.len()
+        self.packets.len() - 1
     }
 
     /// Number of links.
@@ -290,7 +314,7 @@ impl Fabric {
     }
 
     /// Keeps the link's queue entry no later than its next event.
-    fn arm(&mut self, link: LinkId) {
+    pub(crate) fn arm(&mut self, link: LinkId) {
         let Lane { link: state, timer, .. } = &mut self.lanes[link as usize];
         if let Some(at) = timer.set(state.next_event()) {
             self.queue.push(at, Event::Arrival(link));

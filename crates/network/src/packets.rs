@@ -33,14 +33,26 @@ pub(crate) struct Packets {
 impl Packets {
     /// Stores a packet and returns its number.
     pub(crate) fn insert(&mut self, label: Label, segment: &Segment) -> u32 {
+        let number = self.reserve();
+        self.labels[number as usize] = label;
+        self.segments[number as usize] = *segment;
+        number
+    }
+
+    /// A number for a packet that is still to be written.
+    pub(crate) fn reserve(&mut self) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.labels[number as usize] = label;
-            self.segments[number as usize] = *segment;
             return number;
         }
-        self.labels.push(label);
-        self.segments.push(*segment);
+        self.labels.push(Label { to: 0, home: 0, target: 0, hash: 0 });
+        self.segments.push(Segment::default());
         (self.labels.len() - 1) as u32
+    }
+
+    /// Addresses a packet that has been written.
+    pub(crate) fn address(&mut self, number: u32, label: Label) -> &Segment {
+        self.labels[number as usize] = label;
+        &self.segments[number as usize]
     }
 
     /// The label of a packet.

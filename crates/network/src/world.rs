@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use apps::Side;
-use transport::segment::{Segment, SubflowId};
+use transport::segment::SubflowId;
 use units::SimTime;
 
 use crate::channel::{Channel, Mark};
@@ -24,7 +24,6 @@ use crate::outcome;
 use crate::record::RunRecord;
 use crate::sampler::Sampler;
 use crate::topology::LinkId;
-use crate::tracer::What;
 
 /// What to record besides totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,8 +65,6 @@ pub struct World {
     pub(crate) waits: bool,
     /// Flows that are not done.
     pub(crate) open: usize,
-    /// The segment that is being sent: large, and needed for each.
-    pub(crate) outgoing: Segment,
 }
 
 impl World {
@@ -222,6 +219,9 @@ impl World {
         }
         while let Some(delivery) = self.fabric.next_delivery(now, link) {
             self.deliver(now, delivery);
+            if !self.fabric.more_is_due(now, link) {
+                return self.fabric.arm(link);
+            }
         }
     }
 
@@ -329,22 +329,20 @@ impl World {
     }
 
     fn transmit(&mut self, now: SimTime, index: usize) {
-        while self.ends[index].connection.poll_transmit_into(now, &mut self.outgoing) {
-            let subflow = usize::from(self.outgoing.subflow);
+        while self.ends[index].connection.poll_transmit_into(now, self.fabric.draft()) {
+            let segment = self.fabric.draft();
+            let (subflow, size) = (usize::from(segment.subflow), segment.wire_size);
+            if index.is_multiple_of(2) && segment.len > 0 && !segment.retransmission {
+                self.note_leaving(now, index);
+            }
             while self.ends[index].ways.len() <= subflow {
                 self.add_way(index);
             }
-            if index.is_multiple_of(2) && self.outgoing.len > 0 && !self.outgoing.retransmission {
-                self.note_leaving(now, index);
-            }
-            let way = &mut self.ends[index].ways[subflow];
-            way.wire += self.outgoing.wire_size;
-            let route = way.route;
-            if let Some(tracer) = &mut self.fabric.tracer {
-                let gauges = self.ends[index].connection.gauges(subflow);
-                tracer.packet(now, (What::Send, route.node), route.label.to, &self.outgoing, gauges);
-            }
-            self.fabric.send(now, &route, &self.outgoing);
+            let end = &mut self.ends[index];
+            end.ways[subflow].wire += size;
+            let route = end.ways[subflow].route;
+            self.fabric.trace_sending(now, &route, end);
+            self.fabric.send(now, &route);
         }
     }
 
@@ -353,7 +351,7 @@ impl World {
         let channel = &mut self.channels[index / 2];
         if !channel.datagrams {
             let flow = &mut self.flows[channel.flow].recorder;
-            channel.recorder.left(now, self.outgoing.stream_range(), flow);
+            channel.recorder.left(now, self.fabric.draft().stream_range(), flow);
         }
     }
 

@@ -12,7 +12,8 @@ const UNIT: u64 = 1_000;
 pub struct Histogram {
     weights: Vec<u64>,
     total: u64,
-    sum: f64,
+    /// Nanoseconds times weight: whole numbers, which are exact and quick.
+    sum: u128,
 }
 
 impl Histogram {
@@ -20,7 +21,7 @@ impl Histogram {
     pub fn add(&mut self, value: Nanos, weight: u64) {
         buckets::add(&mut self.weights, bucket_of(value.0 / UNIT), weight);
         self.total += weight;
-        self.sum += value.as_secs_f64() * weight as f64;
+        self.sum += u128::from(value.0) * u128::from(weight);
     }
 
     /// Sum of the weights.
@@ -30,7 +31,7 @@ impl Histogram {
 
     /// Exact mean in seconds; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
-        (self.total > 0).then(|| self.sum / self.total as f64)
+        (self.total > 0).then(|| self.sum as f64 / self.total as f64 * 1e-9)
     }
 
     /// The value below which a share `q` of the weight lies, within the bucket width; `None` when empty.

@@ -2,15 +2,17 @@
 
 use units::{Bytes, SimTime};
 
-use crate::TimeAverage;
 use crate::buckets;
 
 /// Distribution over time of a step function of bytes: average, maximum, and quantiles within 1 %.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeLevels {
-    average: TimeAverage,
+    start: SimTime,
+    /// Last change.
     since: SimTime,
     value: Bytes,
+    /// Byte-nanoseconds up to the last change: whole numbers, which are exact and quick.
+    area: u128,
     max: Bytes,
     /// Nanoseconds by bucket.
     lasted: Vec<u64>,
@@ -19,13 +21,7 @@ pub struct TimeLevels {
 impl TimeLevels {
     /// Starts at `now` with nothing.
     pub fn new(now: SimTime) -> Self {
-        Self {
-            average: TimeAverage::new(now, 0.0),
-            since: now,
-            value: Bytes::ZERO,
-            max: Bytes::ZERO,
-            lasted: Vec::new(),
-        }
+        Self { start: now, since: now, value: Bytes::ZERO, area: 0, max: Bytes::ZERO, lasted: Vec::new() }
     }
 
     /// The present value.
@@ -38,16 +34,21 @@ impl TimeLevels {
         let lasted = now.since(self.since).0;
         if lasted > 0 {
             buckets::add(&mut self.lasted, buckets::bucket_of(self.value.0), lasted);
+            self.area += u128::from(self.value.0) * u128::from(lasted);
             self.since = now;
         }
-        self.average.set(now, value.as_f64());
         self.value = value;
         self.max = self.max.max(value);
     }
 
     /// Average from the start to `now`; the present value if no time has passed.
     pub fn mean(&self, now: SimTime) -> f64 {
-        self.average.mean(now)
+        let total = now.since(self.start).0;
+        if total == 0 {
+            return self.value.as_f64();
+        }
+        let area = self.area + u128::from(self.value.0) * u128::from(now.since(self.since).0);
+        area as f64 / total as f64
     }
 
     /// Largest value so far.

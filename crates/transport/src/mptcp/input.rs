@@ -4,7 +4,7 @@ use units::SimTime;
 
 use super::connection::{Mode, MptcpConnection};
 use super::send_side::DataFin;
-use super::subflow::Join;
+use super::subflow::{Join, Subflow};
 use crate::config::{ReinjectOn, Reinjection};
 use crate::segment::{Dss, MptcpOption, ResetReason, Segment};
 use crate::tcp::ranges::Range;
@@ -28,19 +28,10 @@ impl MptcpConnection {
     /// Takes in a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
         let i = usize::from(segment.subflow);
-        if self.failure.is_some() {
-            return self.after_the_end(segment);
-        }
-        if self.subflow(i).is_none() && !self.accept_join(segment) {
-            return;
-        }
-        if self.is_refused(i) {
-            return self.refuse_again(i, segment);
-        }
-        if i == 0 && segment.flags.syn {
-            self.negotiate(segment);
-        }
-        if !self.has_its_options(now, i, segment) {
+        let flags = segment.flags;
+        let usual =
+            matches!(segment.mptcp, MptcpOption::Dss(_)) && !flags.syn && !flags.rst && self.is_usual(i);
+        if !usual && !self.admits(now, i, segment) {
             return;
         }
         // Only a sender with data in flight has a congestion control that may look at its siblings.
@@ -62,13 +53,15 @@ impl MptcpConnection {
         if blocked {
             self.expand_send_buffer(i);
         }
-        self.on_option(now, i, segment, &input);
+        if !usual {
+            self.on_option(now, i, segment, &input);
+        }
         let dss = dss_of(segment);
         if let Some(arrival) = input.arrival {
             self.on_arrival(i, segment, dss.as_ref(), arrival);
         }
         self.on_data_ack(segment, dss.as_ref());
-        if input.reset || self.is_refused(i) {
+        if input.reset || (!usual && self.is_refused(i)) {
             self.subflow_died(now, i);
         }
         let busy = self.subflow(i).is_some_and(|s| s.endpoint.may_have_something());
@@ -76,6 +69,35 @@ impl MptcpConnection {
         self.touch(i);
         self.watch_progress(now);
         self.follow_the_peer();
+    }
+
+    /// Nothing is to be negotiated any more, neither on the connection nor on subflow `i`.
+    #[inline]
+    pub(super) fn is_usual(&self, i: usize) -> bool {
+        let joined = |s: &Subflow| matches!(s.join, Join::First | Join::Joined) && !s.refused;
+        self.mode == Mode::Multipath
+            && self.fully_established
+            && self.failure.is_none()
+            && self.subflows.get(i).and_then(Option::as_ref).is_some_and(joined)
+    }
+
+    /// A segment that is not of the usual kind. False if nothing more is to be done with it.
+    fn admits(&mut self, now: SimTime, i: usize, segment: &Segment) -> bool {
+        if self.failure.is_some() {
+            self.after_the_end(segment);
+            return false;
+        }
+        if self.subflow(i).is_none() && !self.accept_join(segment) {
+            return false;
+        }
+        if self.is_refused(i) {
+            self.refuse_again(i, segment);
+            return false;
+        }
+        if i == 0 && segment.flags.syn {
+            self.negotiate(segment);
+        }
+        self.has_its_options(now, i, segment)
     }
 
     /// Payload arrived: what is in order on the subflow goes to the connection.
@@ -262,7 +284,7 @@ impl MptcpConnection {
         self.alone_since = SimTime::NEVER;
         self.touch(i);
         for j in 0..self.subflows.len() {
-            let stuck = |s: &super::subflow::Subflow| s.potentially_failed && !s.reinjected_since;
+            let stuck = |s: &Subflow| s.potentially_failed && !s.reinjected_since;
             if j != i && self.subflows[j].as_ref().is_some_and(stuck) {
                 self.reinject(j);
             }
@@ -281,7 +303,7 @@ impl MptcpConnection {
         self.reinject(i);
         // Another one may take its place.
         self.open_missing();
-        let alive = self.subflows.iter().flatten().any(super::subflow::Subflow::is_alive);
+        let alive = self.subflows.iter().flatten().any(Subflow::is_alive);
         if !alive && !self.is_closed() && self.alone_since.is_never() {
             self.alone_since = now;
         }

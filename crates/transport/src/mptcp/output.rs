@@ -19,7 +19,16 @@ const DATA_FIN_TRIES: usize = 3;
 
 impl MptcpConnection {
     /// Writes the next segment into `segment`; call until `None`.
+    #[inline]
     pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        if self.busy == 0 && self.needs.queueing == Queueing::Never && self.has_said_everything() {
+            self.watch_progress(now);
+            return None;
+        }
+        self.find_segment(now, segment)
+    }
+
+    fn find_segment(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
         while self.needs.queueing != Queueing::Never
             && let Some(i) = self.schedule_ahead(now)
         {
@@ -93,6 +102,9 @@ impl MptcpConnection {
             segment.mptcp = MptcpOption::None;
         } else if segment.flags.rst {
             segment.mptcp = self.reset_option(i);
+        } else if self.is_usual(i) && !segment.flags.syn {
+            let dsn = if let MptcpOption::Dss(dss) = segment.mptcp { dss.dsn } else { None };
+            segment.mptcp = MptcpOption::Dss(Dss { data_ack: Some(self.receive.next), dsn, data_fin: false });
         } else {
             segment.mptcp = if segment.flags.syn { self.syn_option(i) } else { self.option(i, segment) };
         }

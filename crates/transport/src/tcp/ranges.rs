@@ -62,15 +62,26 @@ impl RangeSet {
         self.ranges.back().map_or(0, |r| r.end)
     }
 
+    /// How many ranges lie before what is looked for: most often none or all, so the ends are looked at first.
+    fn count(&self, before: impl Fn(&Range) -> bool) -> usize {
+        match (self.ranges.front(), self.ranges.back()) {
+            (Some(first), _) if !before(first) => 0,
+            (_, Some(last)) if !before(last) => self.ranges.partition_point(before),
+            _ => self.ranges.len(),
+        }
+    }
+
     /// The range that holds `point`.
     pub fn find(&self, point: u64) -> Option<Range> {
-        let i = self.ranges.partition_point(|r| r.end <= point);
+        let i = self.count(|r| r.end <= point);
         self.ranges.get(i).copied().filter(|r| r.start <= point)
     }
 
     /// True if all of `range` is in the set.
+    #[inline]
     pub fn covers(&self, range: Range) -> bool {
-        range.is_empty() || self.find(range.start).is_some_and(|r| r.end >= range.end)
+        // Asked for each segment, and empty for most of them.
+        range.is_empty() || !self.is_empty() && self.find(range.start).is_some_and(|r| r.end >= range.end)
     }
 
     /// Adds `range`; returns how many numbers were not in the set before.
@@ -78,8 +89,26 @@ impl RangeSet {
         if range.is_empty() {
             return 0;
         }
-        // All ranges that overlap or touch the new one become one.
-        let first = self.ranges.partition_point(|r| r.end < range.start);
+        // What has arrived last is the highest for the most part.
+        match self.ranges.back_mut() {
+            Some(last) if range.start < last.start => self.merge(range),
+            Some(last) if range.start <= last.end => {
+                let fresh = range.end.saturating_sub(last.end);
+                last.end += fresh;
+                self.bytes += fresh;
+                fresh
+            }
+            _ => {
+                self.ranges.push_back(range);
+                self.bytes += range.len();
+                range.len()
+            }
+        }
+    }
+
+    /// All ranges that overlap or touch the new one become one.
+    fn merge(&mut self, range: Range) -> u64 {
+        let first = self.count(|r| r.end < range.start);
         let touched = self.ranges.range(first..).take_while(|r| r.start <= range.end);
         let (count, before) = touched.fold((0, 0), |(n, bytes), r| (n + 1, bytes + r.len()));
         let last = first + count;
@@ -100,13 +129,11 @@ impl RangeSet {
 
     /// Removes everything below `point`.
     pub fn remove_below(&mut self, point: u64) {
-        // Asked at every acknowledgement, and empty at most of them.
-        if self.ranges.is_empty() {
-            return;
-        }
-        let gone = self.ranges.partition_point(|r| r.end <= point);
-        if gone > 0 {
-            self.bytes -= self.ranges.drain(..gone).map(Range::len).sum::<u64>();
+        while let Some(first) = self.ranges.front().copied()
+            && first.end <= point
+        {
+            self.bytes -= first.len();
+            self.ranges.pop_front();
         }
         if let Some(first) = self.ranges.front_mut()
             && first.start < point
@@ -119,19 +146,23 @@ impl RangeSet {
     /// Removes everything up to the first gap at or above `point`; returns where that gap begins, which is `point`
     /// itself if the set does not hold it.
     pub fn take_from(&mut self, point: u64) -> u64 {
-        self.remove_below(point);
-        let end = match self.ranges.front() {
-            Some(first) if first.start == point => first.end,
-            _ => return point,
-        };
-        self.remove_below(end);
-        end
+        while let Some(first) = self.ranges.front().copied()
+            && first.start <= point
+        {
+            self.bytes -= first.len();
+            self.ranges.pop_front();
+            // Ranges do not touch: behind it begins a gap.
+            if first.end >= point {
+                return first.end;
+            }
+        }
+        point
     }
 
     /// The first part of `range` that is not in the set.
     pub fn first_gap(&self, range: Range) -> Option<Range> {
         let mut from = range.start;
-        let first = self.ranges.partition_point(|r| r.end <= range.start);
+        let first = self.count(|r| r.end <= range.start);
         for known in self.ranges.range(first..).take_while(|r| r.start < range.end) {
             if known.start > from {
                 return Some(Range::new(from, known.start));

@@ -241,7 +241,8 @@ impl Scoreboard {
     }
 
     fn index_of(&self, seq: u64) -> usize {
-        if self.segments.front().is_none_or(|front| seq <= front.seq) {
+        // At the front for the most part.
+        if self.segments.front().is_none_or(|front| seq < front.end()) {
             return 0;
         }
         self.segments.partition_point(|s| s.end() <= seq)

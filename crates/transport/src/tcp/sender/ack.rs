@@ -26,6 +26,12 @@ impl Sender {
             RecoveryKind::Snack { .. } => return self.on_snack(now, segment, window_right, paths),
             RecoveryKind::Stp => return self.on_status(now, segment, window_right, paths),
         }
+        let silent = segment.ack == self.una && segment.sack.as_slice().is_empty();
+        if silent && self.board.is_empty() && self.timers.probe().is_none() {
+            // The usual state of an end that only receives.
+            self.offer_window(window_right);
+            return false;
+        }
         let flight_before = self.board.outstanding();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);

@@ -24,8 +24,8 @@ pub struct Transmission {
 impl Sender {
     /// False if `next` would find nothing and start no timer: nothing queued, nothing to repair, no probe.
     pub fn may_have_something(&self) -> bool {
-        self.phase != Phase::Open
-            || self.unsent() > 0
+        self.unsent() > 0
+            || self.phase != Phase::Open
             || self.board.lost() > 0
             || self.force_retransmit
             || self.timers.is_probe_due()
@@ -36,7 +36,7 @@ impl Sender {
 
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
-        if self.is_held(now) {
+        if self.is_held(now) || !self.may_have_something() {
             return None;
         }
         if std::mem::take(&mut self.force_retransmit)
