@@ -397,6 +397,28 @@ fn rack_repairs_a_lost_retransmission() {
     );
 }
 
+/// What was first sent during a recovery and is lost does not put off the timeout of a lost retransmission.
+#[test]
+fn losses_during_a_recovery_do_not_put_off_its_timeout() {
+    established(&rack()).play(
+        "100  write s13
+         100  > . s0..s10
+         200  < . ack 1 sack s1..s6
+         200  > . s0..s1 again
+         210  < . ack 1 sack s1..s10
+         210  > . s10..s13
+         # the retransmission is lost and leaves a second time
+         310  < . ack 1 sack s1..s11
+         310  > . s0..s1 again
+         # so does a segment of the recovery
+         370  < . ack 1 sack s12..s13 s1..s11
+         370  > . s11..s12 again
+         # a timeout after the oldest segment left
+         510  > . s0..s1 again
+         510  = timeouts 1",
+    );
+}
+
 /// Test vector RACK-1, probe: one segment out, SRTT 600 ms -> PTO 1.4 s.
 #[test]
 fn tail_loss_probe_of_one_segment() {

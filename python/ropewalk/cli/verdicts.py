@@ -167,7 +167,7 @@ def _say(made: Reproduced, order: ReproduceOrder) -> None:
         f"{made.computed} runs computed, {made.found} were there; {made.cpu_s:.2f} CPU s in the engine, "
         f"{made.elapsed_s:.2f} s in all"
     )
-    lines.append(f"verdicts.csv, verdicts.json, studies in {order.out}/")
+    lines.append(f"verdicts.html, verdicts.csv, verdicts.json, figures, studies in {order.out}/")
     (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
     if made.failures:
         fail(f"{len(made.failures)} runs failed", RUN_FAILED)

@@ -1,0 +1,82 @@
+"""What README and the tutorial say that a command prints is what it prints."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Ropewalk
+
+README = ROOT / "README.md"
+TUTORIAL = ROOT / "docs" / "tutorial" / "first-scenario.md"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of one language, in order."""
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+def lines(text: str) -> list[str]:
+    """Without the widths of columns, which follow the longest name."""
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip("─ ")]
+
+
+def prints(expected: str, found: str) -> None:
+    missing = [line for line in lines(expected) if line not in lines(found)]
+    assert not missing, "\n".join(["not printed:", *missing, "but:", found])
+
+
+def spoken(code: str) -> str:
+    """What a snippet prints."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(code, "snippet", "exec"), {})  # noqa: S102
+    return said.getvalue()
+
+
+def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    [scenario] = blocks(README, "toml")
+    table, mistake, _ = blocks(README, "text")
+    (tmp_path / "first.toml").write_text(scenario, encoding="utf-8")
+    prints(table, ropewalk("run", "first.toml", "--seeds", "10", cwd=tmp_path).stdout)
+    (tmp_path / "first.toml").write_text(
+        scenario.replace('delay = "280ms"', 'delya = "280ms"'), encoding="utf-8"
+    )
+    prints(mistake, ropewalk("run", "first.toml", cwd=tmp_path).stderr)
+
+
+def test_the_snippet_of_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    [snippet] = blocks(README, "python")
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    prints(blocks(README, "text")[2], spoken(snippet))
+    assert (tmp_path / "throughput.png").stat().st_size > 10_000
+
+
+def test_the_runs_of_the_tutorial(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    table, longer, mistakes, three, _ = blocks(TUTORIAL, "text")
+    [lte] = blocks(TUTORIAL, "toml")
+    copy = tmp_path / "mine.toml"
+    shipped = (ROOT / "scenarios" / "two-geo-beams.toml").read_text(encoding="utf-8")
+    copy.write_text(shipped, encoding="utf-8")
+    prints(table, ropewalk("run", "mine.toml", cwd=tmp_path).stdout)
+    prints(longer, ropewalk("run", "mine.toml", "--set", "path.beam2.both.delay=400ms", cwd=tmp_path).stdout)
+
+    wrong = shipped.replace("delay =", "delya =", 1).replace('like = "beam1"', 'like = "beem1"')
+    copy.write_text(wrong.replace('"cubic"', '"cubik"'), encoding="utf-8")
+    done = ropewalk("run", "mine.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    prints(mistakes, done.stderr)
+    assert "3 mistakes" in done.stderr
+
+    copy.write_text(shipped.replace('like = "beam1"\n', f'like = "beam1"\n\n{lte}'), encoding="utf-8")
+    prints(three, ropewalk("run", "mine.toml", "--no-plots", cwd=tmp_path).stdout)
+
+
+def test_the_law_of_the_tutorial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    prints(blocks(TUTORIAL, "text")[4], spoken(blocks(TUTORIAL, "python")[1]))
