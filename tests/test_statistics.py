@@ -19,6 +19,7 @@ from ropewalk.statistics import (
     quantile,
     sample_sd,
     student_half_width,
+    student_outside,
     student_quantile,
     without_outliers,
 )
@@ -42,6 +43,16 @@ def test_pooling_needs_something_to_pool() -> None:
 def test_student_quantiles(n: int, t: float) -> None:
     """Two-sided 95 % quantiles as in any table."""
     assert student_half_width(1.0, n) * math.sqrt(n) == pytest.approx(t, abs=5e-4)
+
+
+def test_significances_are_those_of_scipy() -> None:
+    from scipy.special import stdtr
+
+    for freedom in (1, 2, 3, 4, 9, 19, 50, 199, 999, 5000):
+        for t in (0.0, 1e-4, 0.01, 0.5, 1.0, 1.2, 1.9, 2.5, 5.0, 12.0, 40.0, 1e3):
+            expected = 2 * float(stdtr(freedom, -t))
+            found = student_outside(-t, freedom)
+            assert found == pytest.approx(expected, rel=1e-10), (freedom, t)
 
 
 def test_student_quantiles_are_those_of_scipy() -> None:

@@ -266,6 +266,20 @@ def test_the_engine_leaves_the_interpreter_free(tmp_path: Path) -> None:
     assert time.monotonic() - begun < 10
 
 
+def test_the_machinery_takes_a_small_part_of_the_processor(tmp_path: Path) -> None:
+    """CPU seconds over CPU seconds of the same process: how busy or slow the machine is hardly matters."""
+    text = STUDY.replace("values = [0.0, 0.02]", "values = [0.0, 0.01, 0.02, 0.03]")
+    path = write_study(tmp_path, text.replace("replications = 3", "replications = 30"))
+    study = rw.Study.load(path, [("duration", "25s"), ("event.0.at", "24s"), ("event.1.at", "24.5s")])
+    # Modules that are loaded once are no part of it.
+    rw.Study.load(path, replications=2).run(tmp_path / "first", jobs=1)
+    begun = time.process_time()
+    ran = study.run(tmp_path / "out", jobs=1)
+    machinery_s = time.process_time() - begun - ran.conducted.cpu_s
+    assert ran.conducted.computed == 240
+    assert machinery_s < 0.3 * ran.conducted.cpu_s
+
+
 class Mortal:
     """An executor whose workers die while they work on seed 2 of the first case, `deaths` times in all."""
 

@@ -16,7 +16,7 @@ import pytest
 import ropewalk as rw
 from conftest import COMMAND, ENDLESS, Ropewalk
 from ropewalk.study.disk import PARTIAL
-from ropewalk.study.store import Claims, Store
+from ropewalk.study.store import Claims, Record, Store
 from study_files import STUDY, write_study
 from test_study import all_files, done, same_results
 
@@ -227,7 +227,7 @@ def test_seeds_with_gaps_are_found(tmp_path: Path) -> None:
     for seeds in ((1, 3), (2,)):
         (outcome,) = carry_out(Order((Part(0, case.text, seeds, series=False),)))
         for found, content in outcome.records:
-            store.put(case.key, case.plain, found, content, series=False)
+            store.put([Record(case.key, case.plain, found, content, series=False)])
     assert store.seeds(case.key)[0] == {1, 2, 3}
     pieces, cpu_s = store.load(case.key, [1, 2, 3], {"runs"})
     assert sorted(run for piece in pieces["runs"] for run in piece["run"]) == [1, 2, 3]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk.executors import ExecutorError
 from ropewalk.statistics import estimate
+from ropewalk.study.store import Record
 from ropewalk.study.work import Order, Outcome, Part, Stopped, WrongModel, carry_out
 
 if TYPE_CHECKING:
@@ -311,20 +312,25 @@ class Conductor:
         self._touched[state.case.index] = state
 
     def _keep(self, outcomes: list[Outcome]) -> None:
+        whole = [(outcome, seeds, content) for outcome in outcomes for seeds, content in outcome.records]
+        cases = [self._states[outcome.part.case].case for outcome, _, _ in whole]
+        records = [
+            Record(case.key, case.plain, seeds, content, outcome.part.series)
+            for case, (outcome, seeds, content) in zip(cases, whole, strict=True)
+        ]
+        kept, error = self._store.put(records)
+        for outcome, seeds, _ in whole[:kept]:
+            state = self._states[outcome.part.case]
+            self._finish(state, seeds)
+            self._report.computed += len(seeds)
+            for seed in seeds:
+                self._store.claims.release(state.case.key, seed)
+            self._learn(outcome.cpu_s / max(1, len(outcome.part.seeds)))
+        if error is not None:
+            raise self._store_error(error) from error
         for outcome in outcomes:
-            part, state = outcome.part, self._states[outcome.part.case]
-            for seeds, content in outcome.records:
-                try:
-                    self._store.put(state.case.key, state.case.plain, seeds, content, series=part.series)
-                except OSError as error:
-                    raise self._store_error(error) from error
-                self._finish(state, seeds)
-                self._report.computed += len(seeds)
-                for seed in seeds:
-                    self._store.claims.release(state.case.key, seed)
-                self._learn(outcome.cpu_s / max(1, len(part.seeds)))
             for seed, message in outcome.errors:
-                self._fail(state, seed, message)
+                self._fail(self._states[outcome.part.case], seed, message)
             self._report.cpu_s += outcome.cpu_s
 
     def _store_error(self, error: OSError) -> StoreError:

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 PARTIAL = ".partial-"
@@ -25,6 +26,34 @@ def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
     Raises:
         OSError: it could not be written; nothing is left of it.
     """
+    _write_partial(path, content, lasting=lasting).replace(path)
+    if lasting:
+        _make_lasting(path.parent)
+
+
+def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | None]:
+    """Many files, each whole or not at all. Together they wait for the disk half as long as one by one.
+
+    Returns:
+        how many there are now, for good; and why the next one is not.
+    """
+    written: list[tuple[Path, Path]] = []
+    failure = None
+    try:
+        for path, content in files:
+            written.append((_write_partial(path, content, lasting=True), path))
+    except OSError as error:
+        failure = error
+    finally:
+        for partial, path in written:
+            partial.replace(path)
+        for folder in dict.fromkeys(path.parent for _, path in written):
+            _make_lasting(folder)
+    return len(written), failure
+
+
+def _write_partial(path: Path, content: bytes, *, lasting: bool) -> Path:
+    """Beside where it belongs, under another name."""
     # Host and process are in the name, to tell what a killed process has left from what is being written.
     unique = f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}-{next(_numbers)}"
     partial = path.parent / f"{PARTIAL}{unique}"
@@ -34,17 +63,20 @@ def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
             file.flush()
             if lasting:
                 os.fsync(file.fileno())
-        partial.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             partial.unlink()
         raise
-    if lasting:
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+    return partial
+
+
+def _make_lasting(folder: Path) -> None:
+    """The names in it survive a crash of the machine."""
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def sweep(directory: Path, pattern: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import zlib
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 FORM = 1
 SERIES = "series"
+WORTH_COMPRESSING = 500
+"""Rows."""
+SMALL = 4096
+"""Bytes up to which a table may well be that of other records."""
 
 
 class Damaged(Exception):
@@ -48,9 +53,7 @@ def pack(results: Results, series: bool) -> bytes:
     for name, table in results.tables.items():
         if name == SERIES and not series:
             continue
-        stream = io.BytesIO()
-        table.write_ipc_stream(stream, compression="lz4")
-        streams[name] = stream.getvalue()
+        streams[name] = _stream(table)
     body = b"".join(streams.values())
     header = {
         "form": FORM,
@@ -61,6 +64,25 @@ def pack(results: Results, series: bool) -> bytes:
         "crc32": zlib.crc32(body),
     }
     return json.dumps(header).encode() + b"\n" + body
+
+
+def _stream(table: pl.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    # Of a few rows there is little to save: it would take longer to write and to read, and be hardly smaller.
+    table.write_ipc_stream(stream, compression="lz4" if table.height > WORTH_COMPRESSING else "uncompressed")
+    return stream.getvalue()
+
+
+@functools.lru_cache(maxsize=64)
+def _small(stream: bytes) -> pl.DataFrame:
+    return pl.read_ipc_stream(io.BytesIO(stream))
+
+
+def _table(stream: memoryview) -> pl.DataFrame:
+    """Tables without rows are the same in all records: they are read once."""
+    if len(stream) > SMALL:
+        return pl.read_ipc_stream(io.BytesIO(stream))
+    return _small(bytes(stream)).clone()
 
 
 def header(content: bytes, path: Path) -> Header:
@@ -93,6 +115,6 @@ def unpack(content: bytes, path: Path, tables: set[str]) -> tuple[Header, dict[s
     at = 0
     for name, size in head.sizes.items():
         if name in tables:
-            found[name] = pl.read_ipc_stream(io.BytesIO(body[at : at + size]))
+            found[name] = _table(body[at : at + size])
         at += size
     return head, found

@@ -11,15 +11,15 @@ import fcntl
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk.study.disk import sweep, write_whole
+from ropewalk.study.disk import sweep, write_lasting, write_whole
 from ropewalk.study.record import Damaged, header, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
 
@@ -33,6 +33,18 @@ _NAME = re.compile(r"^(\d+)-(\d+)-(\d+)-[0-9a-f]{8}(\.series)?\.runs$")
 
 class Disappeared(OSError):
     """The store does not have what it should have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Replications to keep."""
+
+    key: str
+    plain: str
+    """The scenario that the key stands for."""
+    seeds: tuple[int, ...]
+    content: bytes = field(repr=False)
+    series: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +123,24 @@ class Store:
                     return frozenset()
         return self._headers[path]
 
-    def put(self, key: str, plain: str, seeds: tuple[int, ...], content: bytes, *, series: bool) -> None:
-        """Keeps a record. It has survived even a crash of the machine when this returns.
+    def put(self, records: Sequence[Record]) -> tuple[int, OSError | None]:
+        """Keeps records. They have survived even a crash of the machine when this returns.
 
-        Raises:
-            OSError: it could not be written; nothing is left of it.
+        Returns:
+            how many are kept, the first ones; and why not all are.
         """
-        folder = self.folder(key)
+        return write_lasting((self._place(record), record.content) for record in records)
+
+    def _place(self, record: Record) -> Path:
+        folder = self.folder(record.key)
         if not (folder / SCENARIO).exists():
             folder.mkdir(parents=True, exist_ok=True)
             # For people: nothing depends on it.
-            write_whole(folder / SCENARIO, plain.encode(), lasting=False)
+            write_whole(folder / SCENARIO, record.plain.encode(), lasting=False)
+        seeds = record.seeds
         digest = hashlib.sha256(repr(seeds).encode()).hexdigest()[:8]
-        name = f"{min(seeds)}-{max(seeds)}-{len(seeds)}-{digest}{WITH_SERIES if series else SUFFIX}"
-        write_whole(folder / name, content, lasting=True)
+        end = WITH_SERIES if record.series else SUFFIX
+        return folder / f"{min(seeds)}-{max(seeds)}-{len(seeds)}-{digest}{end}"
 
     def load(
         self, key: str, seeds: Iterable[int], tables: set[str]
