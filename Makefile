@@ -4,6 +4,7 @@
 #   make test     set up, run every test and lint
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
+#   make validate compare with ns-3 on the same work, half an hour on two cores (Debian; as root where ns-3 is missing)
 #   make clean    remove everything that was built
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test bench count count-update clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce
+.PHONY: demo test bench count count-update clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce validate
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -60,8 +61,8 @@ test-example:
 	cargo run --quiet $(EXAMPLE)
 
 check-python: $(VENV)/.requirements
-	$(BIN)/ruff check --quiet python tests tools
-	$(BIN)/ruff format --quiet --check python tests tools
+	$(BIN)/ruff check --quiet python tests tools validation
+	$(BIN)/ruff format --quiet --check python tests tools validation
 	$(BIN)/mypy
 	$(BIN)/python tools/lengths.py
 
@@ -83,8 +84,13 @@ reproduce: build
 	  $(BIN)/ropewalk reproduce $$(basename $$(dirname $$about)); \
 	done
 
-bench: count
+# Prints the table and writes docs/explanation/validation.md; what has been run lies in results/validation.
+validate: build
+	@$(BIN)/python validation/validate.py
+
+bench: count build
 	cargo bench --package lab --bench packet_hops --locked --quiet
+	$(BIN)/python validation/speed.py
 
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:
@@ -93,8 +99,8 @@ count count-update:
 
 format: $(VENV)/.requirements
 	cargo fmt --all
-	$(BIN)/ruff check --quiet --fix python tests tools
-	$(BIN)/ruff format --quiet python tests tools
+	$(BIN)/ruff check --quiet --fix python tests tools validation
+	$(BIN)/ruff format --quiet python tests tools validation
 
 clean:
 	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so

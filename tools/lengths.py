@@ -8,7 +8,7 @@ from pathlib import Path
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("crates", "python", "tests", "tools", "benches")
+FOLDERS = ("crates", "python", "tests", "tools", "benches", "validation")
 
 
 def sources() -> Iterator[Path]:

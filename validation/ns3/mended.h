@@ -1,0 +1,226 @@
+// Controllers of ns-3 with the lines changed that explain why figures differ. Each says which line it means; all
+// lines are those of ns-3.37.
+#pragma once
+
+#include "ns3/internet-module.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace mended
+{
+
+// RFC 5681, equation 4. Limited Transmit does not count.
+inline uint32_t
+FlightSize(ns3::Ptr<const ns3::TcpSocketState> tcb)
+{
+    const auto outstanding = static_cast<uint32_t>(tcb->m_highTxMark.Get() - tcb->m_lastAckedSeq);
+    return std::min(outstanding, tcb->m_cWnd.Get());
+}
+
+inline uint32_t
+HalfTheFlight(ns3::Ptr<const ns3::TcpSocketState> tcb)
+{
+    return std::max(2 * tcb->m_segmentSize, FlightSize(tcb) / 2);
+}
+
+// tcp-socket-base.cc:1684 hands over what is in the network, losses and SACKed segments taken off, and
+// tcp-congestion-ops.cc:248 halves that; its line 197 cuts the growth per ACK to whole bytes.
+class NewReno : public ns3::TcpNewReno
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedNewReno").SetParent<ns3::TcpNewReno>().AddConstructor<NewReno>();
+        return id;
+    }
+
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t) override
+    {
+        return HalfTheFlight(tcb);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<NewReno>(this);
+    }
+
+  protected:
+    void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
+    {
+        if (segments > 0)
+        {
+            m_part += double(tcb->m_segmentSize) * tcb->m_segmentSize / tcb->m_cWnd;
+            const auto whole = static_cast<uint32_t>(m_part);
+            m_part -= whole;
+            tcb->m_cWnd += whole;
+        }
+    }
+
+  private:
+    double m_part = 0;
+};
+
+// tcp-cubic.cc:206 counts the segments of the ACK that ends a recovery, a whole window of them, and its line 217 takes
+// them off again one ACK after the other, each of which lets the window grow by a segment.
+class Cubic : public ns3::TcpCubic
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedCubic").SetParent<ns3::TcpCubic>().AddConstructor<Cubic>();
+        return id;
+    }
+
+    void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
+    {
+        const bool ended = std::exchange(m_ended, false);
+        ns3::TcpCubic::IncreaseWindow(tcb, ended ? 1 : segments);
+    }
+
+    void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
+    {
+        m_ended = state == ns3::TcpSocketState::CA_OPEN && tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY;
+        ns3::TcpCubic::CongestionStateSet(tcb, state);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<Cubic>(this);
+    }
+
+  private:
+    bool m_ended = false;
+};
+
+// tcp-vegas.cc:293 takes one segment off at a loss; the paper, and Linux, reduce.
+class Vegas : public ns3::TcpVegas
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedVegas").SetParent<ns3::TcpVegas>().AddConstructor<Vegas>();
+        return id;
+    }
+
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t inFlight) override
+    {
+        // Vegas itself calls it with nothing in flight.
+        return inFlight == 0 ? ns3::TcpVegas::GetSsThresh(tcb, inFlight) : HalfTheFlight(tcb);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<Vegas>(this);
+    }
+};
+
+// tcp-socket-base.cc:1999 counts a segment for each duplicate ACK, and its line 2168 counts all segments of the ACK
+// that ends the recovery once more: the bandwidth comes out as up to twice of what it is.
+class Westwood : public ns3::TcpWestwood
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedWestwood").SetParent<ns3::TcpWestwood>().AddConstructor<Westwood>();
+        return id;
+    }
+
+    void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t, const ns3::Time& rtt) override
+    {
+        const auto advance = tcb->m_lastAckedSeq - m_counted;
+        const auto segments = std::max(0, advance) / tcb->m_segmentSize;
+        m_counted += segments * tcb->m_segmentSize;
+        ns3::TcpWestwood::PktsAcked(tcb, segments, rtt);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<Westwood>(this);
+    }
+
+  private:
+    ns3::SequenceNumber32 m_counted{1};
+};
+
+// tcp-prr-recovery.cc:96 multiplies two 32-bit numbers of bytes before it goes over to real ones: with windows above some
+// 60 segments the product wraps around, and nothing is sent until what is in flight has fallen to ssthresh.
+class PrrRecovery : public ns3::TcpClassicRecovery
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id = ns3::TypeId("ns3::TcpMendedPrrRecovery")
+                                    .SetParent<ns3::TcpClassicRecovery>()
+                                    .AddConstructor<PrrRecovery>();
+        return id;
+    }
+
+    void EnterRecovery(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t, uint32_t outstanding, uint32_t delivered) override
+    {
+        m_out = 0;
+        m_delivered = 0;
+        m_flight = outstanding;
+        DoRecovery(tcb, delivered);
+    }
+
+    void DoRecovery(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t delivered) override
+    {
+        m_delivered += delivered;
+        const double pipe = tcb->m_bytesInFlight;
+        const double threshold = tcb->m_ssThresh;
+        double send = 0;
+        if (pipe > threshold)
+        {
+            send = std::ceil(m_delivered * threshold / m_flight) - m_out;
+        }
+        else
+        {
+            const double limit = tcb->m_isRetransDataAcked
+                                     ? std::max<double>(m_delivered - m_out, delivered) + tcb->m_segmentSize
+                                     : delivered;
+            send = std::min(limit, threshold - pipe);
+        }
+        send = std::max(send, m_out > 0 ? 0.0 : tcb->m_segmentSize);
+        tcb->m_cWnd = static_cast<uint32_t>(pipe + send);
+        tcb->m_cWndInfl = tcb->m_cWnd;
+    }
+
+    void ExitRecovery(ns3::Ptr<ns3::TcpSocketState> tcb) override
+    {
+        tcb->m_cWndInfl = tcb->m_cWnd.Get();
+    }
+
+    void UpdateBytesSent(uint32_t sent) override
+    {
+        m_out += sent;
+    }
+
+    ns3::Ptr<ns3::TcpRecoveryOps> Fork() override
+    {
+        return ns3::CopyObject<PrrRecovery>(this);
+    }
+
+    std::string GetName() const override
+    {
+        return "MendedPrrRecovery";
+    }
+
+  private:
+    double m_out = 0;
+    double m_delivered = 0;
+    double m_flight = 0;
+};
+
+NS_OBJECT_ENSURE_REGISTERED(NewReno);
+NS_OBJECT_ENSURE_REGISTERED(Cubic);
+NS_OBJECT_ENSURE_REGISTERED(Vegas);
+NS_OBJECT_ENSURE_REGISTERED(Westwood);
+NS_OBJECT_ENSURE_REGISTERED(PrrRecovery);
+
+} // namespace mended

@@ -1,0 +1,173 @@
+"""Runs the cases: programs of ours on ns-3, and Ropewalk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.statistics import jain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cases import Case
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = "libns3-dev"
+MODULES = (
+    "core",
+    "network",
+    "internet",
+    "point-to-point",
+    "applications",
+    "traffic-control",
+    "bridge",
+    "stats",
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run delivered, flow by flow."""
+
+    delivered_bytes: list[int]
+    completion_s: list[float | None]
+    duration_s: float
+    cpu_s: float = 0.0
+    """Inside the simulation."""
+    packet_hops: int = 0
+    """Of ns-3 only if it was asked to count."""
+
+    def metric(self, name: str) -> float | None:
+        """One figure; None if the run does not have it."""
+        rates = [8 * n / self.duration_s / 1e6 for n in self.delivered_bytes]
+        match name.split():
+            case ["goodput"]:
+                return sum(rates)
+            case ["goodput", flow]:
+                return rates[int(flow) - 1]
+            case ["jain"]:
+                return jain(rates)
+            case ["completion"]:
+                return self.completion_s[0]
+        raise ValueError(f"there is no metric {name}; metrics: goodput, goodput N, jain, completion")
+
+
+def ns3_version() -> str | None:
+    """Version of Debian's package, or None."""
+    if shutil.which("dpkg-query") is None:
+        return None
+    command = ["dpkg-query", "--show", "--showformat", "${db:Status-Status} ${Version}", PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    status, _, version = done.stdout.partition(" ")
+    return version if status == "installed" else None
+
+
+def install_ns3() -> str:
+    """Installs ns-3 if it is missing and returns its version."""
+    if (version := ns3_version()) is not None:
+        return version
+    cure = f"install it as root: apt-get install {PACKAGE}"
+    if shutil.which("apt-get") is None:
+        sys.exit(
+            f"{PACKAGE} is missing and this is no Debian: a machine or container with Debian 12 is needed"
+        )
+    if os.geteuid() != 0:
+        sys.exit(f"{PACKAGE} is missing; {cure}")
+    for command in (
+        ["apt-get", "update"],
+        ["apt-get", "install", "--yes", "--no-install-recommends", PACKAGE],
+    ):
+        if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
+            sys.exit(f"{' '.join(command)} failed; {cure}")
+    if (version := ns3_version()) is None:
+        sys.exit(f"{PACKAGE} is still missing; {cure}")
+    return version
+
+
+class Ns3:
+    """Builds and runs the programs; finished runs are kept, so that an interrupted comparison goes on."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self._folder = folder / "ns3"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._version = version
+        self._runs = self._folder / "runs"
+        self._runs.mkdir(exist_ok=True)
+        self._programs: dict[str, tuple[Path, str]] = {}
+
+    def build(self, name: str) -> None:
+        """Compiles a program unless its sources have not changed."""
+        sources = list(_sources(HERE / "ns3" / f"{name}.cc"))
+        digest = hashlib.sha256(self._version.encode())
+        for source in sources:
+            digest.update(source.read_bytes())
+        key = digest.hexdigest()[:16]
+        program = self._folder / f"{name}-{key}"
+        if not program.exists():
+            libraries = [f"-lns3-{module}" for module in MODULES]
+            part = program.with_suffix(".part")
+            command = ["g++", "-std=c++17", "-O2", "-o", str(part), str(sources[0]), *libraries]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
+            part.rename(program)
+        self._programs[name] = (program, key)
+
+    def run(self, case: Case, seed: int, *, keep: bool = True) -> Outcome:
+        """One run of a case, taken from what is kept unless it says otherwise."""
+        scenario = case.document(seed)
+        starts = case.starts(seed, case.flow_count)
+        arguments = case.arguments | {
+            "starts": ",".join(str(start) for start in starts),
+            "duration": str(scenario.duration_s),
+            "seed": str(seed),
+        }
+        program, key = self._programs[case.program]
+        options = [f"--{name}={value}" for name, value in sorted(arguments.items())]
+        digest = hashlib.sha256(" ".join([key, *options]).encode()).hexdigest()[:24]
+        kept = self._runs / f"{digest}.json"
+        if not keep or not kept.exists():
+            done = subprocess.run([program, *options], capture_output=True, text=True, check=False)
+            if done.returncode:
+                sys.exit(f"{program.name} {' '.join(options)} failed:\n{done.stderr[-4000:]}")
+            part = kept.with_suffix(".part")
+            part.write_text(done.stdout, encoding="utf-8")
+            part.rename(kept)
+        found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
+        return Outcome(
+            found["delivered_bytes"],
+            found["completion_s"],
+            scenario.duration_s,
+            found["cpu_s"],
+            found["packet_hops"],
+        )
+
+
+def _sources(path: Path) -> Iterator[Path]:
+    """A source and those of ours that it includes."""
+    yield path
+    for name in re.findall(r'^#include "([^/"]+)"$', path.read_text(encoding="utf-8"), re.MULTILINE):
+        yield from _sources(path.parent / name)
+
+
+def ropewalk(case: Case, seed: int) -> Outcome:
+    """One run of a case with Ropewalk."""
+    scenario = case.document(seed)
+    results = scenario.run([seed], jobs=1, series=False)
+    flows = results.flows
+    return Outcome(
+        flows["delivered_bytes"].to_list(),
+        flows["completion_s"].to_list(),
+        scenario.duration_s,
+        results.totals.cpu_s,
+        results.totals.packet_hops,
+    )
