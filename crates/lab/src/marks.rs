@@ -36,22 +36,25 @@ fn links(scenario: &Scenario, change: &Change) -> String {
 fn what(change: &Change) -> String {
     let loss = change.loss.as_ref().map(|models| match models.as_slice() {
         [] => "no loss".to_owned(),
-        models => {
-            let names: Vec<&str> = models.iter().map(|model| model.kind.as_str()).collect();
-            format!("loss {}", names.join(" and "))
-        }
+        models => format!("loss {}", words(models.iter().map(|model| &model.kind))),
+    });
+    let shapers = change.shapers.as_ref().map(|shapers| match shapers.as_slice() {
+        [] => "no shaper".to_owned(),
+        shapers => format!("shaper {}", words(shapers.iter().map(|shaper| shaper.rate))),
     });
     let parts = [
         change.up.map(|up| if up { "up" } else { "down" }.to_owned()),
-        change.rate.as_ref().map(|rate| format!("rate {rate}")),
-        change.delay.as_ref().map(|delay| format!("delay {delay}")),
+        change.rate.as_ref().map(|rate| format!("rate {}", words(rate))),
+        change.delay.as_ref().map(|delay| format!("delay {}", words(delay))),
         change.queue.as_ref().map(|queue| format!("queue {queue}")),
         loss,
-        change.shaper.map(|shaper| match shaper {
-            Some(shaper) => format!("shaper {}", shaper.rate),
-            None => "no shaper".to_owned(),
-        }),
+        shapers,
         change.faults.map(|faults| if faults.none() { "no faults" } else { "faults" }.to_owned()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What is at work at once.
+fn words<T: ToString>(all: impl IntoIterator<Item = T>) -> String {
+    all.into_iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" and ")
 }

@@ -1,4 +1,4 @@
-//! The general link direction: a queue discipline, a token bucket, a transmitter whose rate may vary, a delay that may vary, loss and faults.
+//! The general link direction: a queue discipline, token buckets, a transmitter whose rate may vary, a delay that may vary, loss and faults.
 //!
 //! May: hold packets, and say what becomes of each and when. May not: schedule events (the owner asks for
 //! [`Station::next_event`] after each call) or know what a packet means.
@@ -32,8 +32,8 @@ pub struct Models {
     pub queue: Box<dyn QueueDiscipline>,
     /// Which packets are lost; `None`: none.
     pub loss: Option<Box<dyn LossModel>>,
-    /// A token bucket behind the queue.
-    pub shaper: Option<Shaper>,
+    /// Token buckets behind the queue: a packet leaves when all of them let it.
+    pub shapers: Vec<Shaper>,
     /// What else goes wrong.
     pub faults: Faults,
 }
@@ -92,7 +92,7 @@ struct Flight {
 #[derive(Debug)]
 pub struct Station {
     models: Models,
-    bucket: Option<TokenBucket>,
+    buckets: Vec<TokenBucket>,
     streams: Streams,
     up: bool,
     sending: Option<Sending>,
@@ -115,7 +115,7 @@ impl Station {
     /// An idle link that is up.
     pub fn new(models: Models, streams: Streams) -> Self {
         Self {
-            bucket: models.shaper.map(|shaper| TokenBucket::new(shaper, SimTime::ZERO)),
+            buckets: models.shapers.iter().map(|shaper| TokenBucket::new(*shaper, SimTime::ZERO)).collect(),
             models,
             streams,
             up: true,
@@ -238,14 +238,15 @@ impl Station {
         self.models.loss = loss;
     }
 
-    /// Another token bucket. Tokens stay as far as they fit; where there was none it begins full.
-    pub fn set_shaper(&mut self, now: SimTime, shaper: Option<Shaper>) {
+    /// Other token buckets. Tokens of the first stay in the first as far as they fit, and so on; where there was none it
+    /// begins full.
+    pub fn set_shapers(&mut self, now: SimTime, shapers: &[Shaper]) {
         self.advance(now);
-        self.bucket = match (shaper, self.bucket) {
-            (Some(shaper), Some(bucket)) => Some(bucket.with(shaper, now)),
-            (Some(shaper), None) => Some(TokenBucket::new(shaper, now)),
-            (None, _) => None,
+        let bucket = |(i, shaper): (usize, &Shaper)| match self.buckets.get(i) {
+            Some(bucket) => bucket.with(*shaper, now),
+            None => TokenBucket::new(*shaper, now),
         };
+        self.buckets = shapers.iter().enumerate().map(bucket).collect();
         self.resume(now);
     }
 
@@ -316,7 +317,7 @@ impl Station {
         };
         let size = Bytes(waiting.packet.size.into());
         let work = work_of(size);
-        let tokens = self.bucket.as_mut().map_or(at, |bucket| bucket.ready(at, size));
+        let tokens = self.buckets.iter_mut().fold(at, |latest, bucket| latest.max(bucket.ready(at, size)));
         if tokens > at {
             (self.held, self.wake) = (Some(waiting), tokens);
             return;
@@ -327,7 +328,7 @@ impl Station {
             (self.held, self.wake) = (Some(waiting), carried);
             return;
         }
-        if let Some(bucket) = &mut self.bucket {
+        for bucket in &mut self.buckets {
             bucket.take(at, size);
         }
         self.models.queue.transmitted(end.since(at));

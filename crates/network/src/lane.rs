@@ -47,7 +47,7 @@ pub(crate) struct LinkChange {
     pub(crate) delay: Option<Part<Nanos, dyn DelayModel>>,
     pub(crate) queue: Option<Part<QueueLimit, dyn QueueDiscipline>>,
     pub(crate) loss: Option<Option<Box<dyn LossModel>>>,
-    pub(crate) shaper: Option<Option<Shaper>>,
+    pub(crate) shapers: Option<Vec<Shaper>>,
     pub(crate) faults: Option<Faults>,
     pub(crate) strip: Option<Strip>,
     pub(crate) up: Option<bool>,
@@ -68,7 +68,7 @@ impl LinkChange {
 
     /// Applies it to a simple link. Returns the packet that was cut off on the transmitter.
     pub(crate) fn apply(self, now: SimTime, link: &mut Fifo) -> Option<u32> {
-        debug_assert!(self.shaper.is_none() && self.faults.is_none(), "{SIMPLE}");
+        debug_assert!(self.shapers.is_none() && self.faults.is_none(), "{SIMPLE}");
         match self.rate {
             Some(Part::Value(rate)) => link.set_rate(now, rate),
             Some(Part::Model(_)) => unreachable!("{SIMPLE}"),
@@ -104,8 +104,8 @@ impl LinkChange {
         if let Some(loss) = self.loss {
             station.set_loss(now, loss);
         }
-        if let Some(shaper) = self.shaper {
-            station.set_shaper(now, shaper);
+        if let Some(shapers) = self.shapers {
+            station.set_shapers(now, &shapers);
         }
         if let Some(faults) = self.faults {
             station.set_faults(now, faults);

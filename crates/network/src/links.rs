@@ -3,8 +3,7 @@
 //! May: look up models by name and draw from named streams. May not: make any event happen.
 
 use engine::Stream;
-use links::loss::Composed;
-use links::{Fifo, LossModel, Models, Parameters, Station, Streams};
+use links::{DelayModel, Fifo, LossModel, Models, Parameters, RateModel, Station, Streams};
 use scenario::Registries;
 use scenario::model::{Change, Choice, Direction, Scenario, Setting};
 use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
@@ -96,32 +95,44 @@ fn plain_limit(queue: &Setting<QueueLimit>) -> Option<QueueLimit> {
     }
 }
 
+/// A rate that never changes.
+fn plain_rate(rates: &[Setting<BitsPerSecond>]) -> Option<BitsPerSecond> {
+    rates.iter().map(Setting::value).try_fold(BitsPerSecond(u64::MAX), |least, rate| Some(least.min(rate?)))
+}
+
 /// A delay that never changes, by whichever name.
-fn plain_delay(delay: &Setting<Nanos>) -> Option<Nanos> {
-    match delay {
+fn plain_delay(delays: &[Setting<Nanos>]) -> Option<Nanos> {
+    let plain = |delay: &Setting<Nanos>| match delay {
         Setting::Value(delay) => Some(*delay),
         Setting::Model(choice) if choice.kind == "geo" => Some(links::delay::geo(&choice.options)),
         Setting::Model(_) => None,
-    }
+    };
+    delays.iter().map(plain).try_fold(Nanos::ZERO, |sum, delay| Some(sum + delay?))
 }
 
 /// All about a packet is known when it is offered, now and after each change.
 fn simple<'c>(direction: &Direction, changes: impl Iterator<Item = &'c Change>) -> Option<Parameters> {
     for change in changes {
-        let plain = change.rate.as_ref().is_none_or(|rate| rate.value().is_some())
-            && change.delay.as_ref().is_none_or(|delay| delay.value().is_some())
+        let plain = change.rate.as_ref().is_none_or(|rate| plain_rate(rate).is_some())
+            && change.delay.as_ref().is_none_or(|delay| plain_delay(delay).is_some())
             && change.queue.as_ref().is_none_or(|queue| queue.value().is_some())
-            && change.shaper.is_none()
+            && change.shapers.is_none()
             && change.faults.is_none();
         if !plain {
             return None;
         }
     }
-    if direction.shaper.is_some() || !direction.faults.none() {
+    if !direction.shapers.is_empty() || !direction.faults.none() {
         return None;
     }
-    let (rate, delay) = (direction.rate.value()?, plain_delay(&direction.delay)?);
+    let (rate, delay) = (plain_rate(&direction.rate)?, plain_delay(&direction.delay)?);
     Some(Parameters { rate, delay, queue: plain_limit(&direction.queue)? })
+}
+
+/// Each part with the purpose of its random numbers: those of the first are as if it were alone.
+fn parts<'s, T>(settings: &'s [Setting<T>], purpose: &str) -> impl Iterator<Item = (&'s Setting<T>, String)> {
+    let name = move |i| if i == 0 { purpose.to_owned() } else { format!("{purpose}/{}", i + 1) };
+    settings.iter().enumerate().map(move |(i, setting)| (setting, name(i)))
 }
 
 impl Maker<'_> {
@@ -137,7 +148,7 @@ impl Maker<'_> {
             delay: self.delay(&direction.delay, name, "delay").into_model(),
             queue: self.queue(&direction.queue, name, "queue").into_model(),
             loss,
-            shaper: direction.shaper,
+            shapers: direction.shapers.clone(),
             faults: direction.faults,
         };
         let streams = Streams { loss: stream("loss"), faults: stream("faults") };
@@ -154,7 +165,7 @@ impl Maker<'_> {
             delay: event.delay.as_ref().map(|delay| self.delay(delay, name, &purpose("delay"))),
             queue: event.queue.as_ref().map(|queue| self.queue(queue, name, &purpose("queue"))),
             loss: event.loss.as_ref().map(|loss| self.loss(loss, name)),
-            shaper: event.shaper,
+            shapers: event.shapers.clone(),
             faults: event.faults,
             strip: event.strip,
             up: event.up,
@@ -179,27 +190,44 @@ impl Maker<'_> {
             let stream = Stream::named(self.seed, name, &format!("loss.{}", i + 2));
             (model(choice, &format!("sky.{}", i + 2)), stream)
         });
-        Some(Box::new(Composed::new(model(first, "sky"), further.collect())))
+        Some(Box::new(links::loss::Composed::new(model(first, "sky"), further.collect())))
     }
 
     fn rate(
         &self,
-        setting: &Setting<BitsPerSecond>,
+        settings: &[Setting<BitsPerSecond>],
         name: &str,
         purpose: &str,
-    ) -> Part<BitsPerSecond, dyn links::RateModel> {
+    ) -> Part<BitsPerSecond, dyn RateModel> {
+        if let Some(rate) = plain_rate(settings) {
+            return Part::Value(rate);
+        }
         let build = |choice: &Choice| self.registries.rates.get(&choice.kind).expect(CHECKED).build;
-        self.part(setting, build, name, purpose)
+        let part = |setting, purpose: &str| self.part(setting, build, name, purpose);
+        match settings {
+            [one] => part(one, purpose),
+            several => {
+                let parts =
+                    parts(several, purpose).map(|(setting, purpose)| part(setting, &purpose).into_model());
+                Part::Model(links::rate::least(parts.collect()).expect(CHECKED))
+            }
+        }
     }
 
-    fn delay(
-        &self,
-        setting: &Setting<Nanos>,
-        name: &str,
-        purpose: &str,
-    ) -> Part<Nanos, dyn links::DelayModel> {
+    fn delay(&self, settings: &[Setting<Nanos>], name: &str, purpose: &str) -> Part<Nanos, dyn DelayModel> {
+        if let Some(delay) = plain_delay(settings) {
+            return Part::Value(delay);
+        }
         let build = |choice: &Choice| self.registries.delays.get(&choice.kind).expect(CHECKED).build;
-        self.part(setting, build, name, purpose)
+        let part = |setting, purpose: &str| self.part(setting, build, name, purpose);
+        match settings {
+            [one] => part(one, purpose),
+            several => {
+                let parts =
+                    parts(several, purpose).map(|(setting, purpose)| part(setting, &purpose).into_model());
+                Part::Model(Box::new(links::delay::Composed::new(parts.collect())))
+            }
+        }
     }
 
     fn queue(

@@ -79,14 +79,11 @@ impl Assembler<'_> {
             let keys = table.table(wire.keys[i])?;
             Some(Direction {
                 name: wire.directions[i].clone(),
-                rate: self.setting(Catalogue::Rate, keys, "rate")?,
-                delay: self.setting(Catalogue::Delay, keys, "delay")?,
+                rate: self.settings(Catalogue::Rate, keys, "rate")?,
+                delay: self.settings(Catalogue::Delay, keys, "delay")?,
                 queue: self.queue(keys)?,
                 loss: self.loss(keys)?,
-                shaper: match keys.table("shaper") {
-                    Some(keys) => shaper(keys)?,
-                    None => None,
-                },
+                shapers: shapers(keys)?,
                 faults: match keys.table("faults") {
                     Some(keys) => faults(keys)?,
                     None => Faults::default(),
@@ -99,13 +96,9 @@ impl Assembler<'_> {
 
     /// All loss models that do something.
     fn loss(&self, keys: &Table) -> Option<Vec<Choice>> {
-        let node = keys.get("loss")?;
-        let tables: Vec<&Table> = match node.as_table() {
-            Some(table) => vec![table],
-            None => node.items().iter().map(Node::as_table).collect::<Option<_>>()?,
-        };
+        let models = keys.get("loss")?.one_or_more().iter();
         let mut all: Vec<Choice> =
-            tables.into_iter().map(|table| self.choice(Catalogue::Loss, table)).collect::<Option<_>>()?;
+            models.map(|node| self.choice(Catalogue::Loss, node.as_table()?)).collect::<Option<_>>()?;
         all.retain(|choice| choice.kind != NO_LOSS);
         Some(all)
     }
@@ -114,11 +107,12 @@ impl Assembler<'_> {
         self.choices.plain(catalogue, table)
     }
 
-    fn setting<T: FromStr>(&self, catalogue: Catalogue, keys: &Table, key: &str) -> Option<Setting<T>> {
-        match keys.table(key) {
+    fn settings<T: FromStr>(&self, catalogue: Catalogue, keys: &Table, key: &str) -> Option<Vec<Setting<T>>> {
+        let setting = |node: &Node| match node.as_table() {
             Some(table) => self.choice(catalogue, table).map(Setting::Model),
-            None => keys.parse(key).map(Setting::Value),
-        }
+            None => node.as_text()?.parse().ok().map(Setting::Value),
+        };
+        keys.get(key)?.one_or_more().iter().map(setting).collect()
     }
 
     /// A queue; its size may depend on rate and delay.
@@ -290,11 +284,11 @@ impl Assembler<'_> {
         Some(Change {
             at: event.parse::<SimTime>("at")?,
             links: directions(self.topology, event.text("link")?)?,
-            rate: given(set, "rate", || self.setting(Catalogue::Rate, set, "rate"))?,
-            delay: given(set, "delay", || self.setting(Catalogue::Delay, set, "delay"))?,
+            rate: given(set, "rate", || self.settings(Catalogue::Rate, set, "rate"))?,
+            delay: given(set, "delay", || self.settings(Catalogue::Delay, set, "delay"))?,
             queue: given(set, "queue", || self.queue(set))?,
             loss: given(set, "loss", || self.loss(set))?,
-            shaper: given(set, "shaper", || shaper(set.table("shaper")?))?,
+            shapers: given(set, "shaper", || shapers(set))?,
             faults: given(set, "faults", || faults(set.table("faults")?))?,
             strip: given(set, "strip_mptcp", || strip(set))?,
             up: set.flag("up"),
@@ -329,10 +323,16 @@ fn given<T>(table: &Table, key: &str, read: impl FnOnce() -> Option<T>) -> Optio
     if table.has(key) { read().map(Some) } else { Some(None) }
 }
 
-/// `Some(None)`: a bucket without a limit.
-fn shaper(keys: &Table) -> Option<Option<Shaper>> {
-    let shaper = Shaper { rate: keys.parse("rate")?, burst: keys.parse("burst")? };
-    Some((shaper.rate != BitsPerSecond(u64::MAX)).then_some(shaper))
+/// All token buckets with a limit.
+fn shapers(keys: &Table) -> Option<Vec<Shaper>> {
+    let Some(node) = keys.get("shaper") else { return Some(Vec::new()) };
+    let shaper = |node: &Node| {
+        let keys = node.as_table()?;
+        Some(Shaper { rate: keys.parse("rate")?, burst: keys.parse("burst")? })
+    };
+    let mut all: Vec<Shaper> = node.one_or_more().iter().map(shaper).collect::<Option<_>>()?;
+    all.retain(|shaper| shaper.rate != BitsPerSecond(u64::MAX));
+    Some(all)
 }
 
 fn faults(keys: &Table) -> Option<Faults> {

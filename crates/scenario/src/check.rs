@@ -62,12 +62,12 @@ impl Checker<'_, '_, '_> {
                 }
                 return;
             }
-            (Kind::Choices(catalogue), Value::List(items)) => {
-                return items.iter_mut().for_each(|item| self.choice(catalogue, item, path));
+            (Kind::OneOrMore(one), Value::List(items)) if !items.is_empty() => {
+                return items.iter_mut().for_each(|item| self.value(*one, item, path));
             }
-            (Kind::Choice(catalogue) | Kind::Choices(catalogue), _) => {
-                return self.choice(catalogue, node, path);
-            }
+            (Kind::OneOrMore(_), Value::List(_)) => {}
+            (Kind::OneOrMore(one), _) => return self.value(*one, node, path),
+            (Kind::Choice(catalogue), _) => return self.choice(catalogue, node, path),
             (Kind::Setting { models, .. }, value) if names_model(value) => {
                 return self.choice(models, node, path);
             }
@@ -160,7 +160,7 @@ impl Checker<'_, '_, '_> {
 
     fn unknown(&mut self, section: &'static Section, table: &mut Table, name: &str, path: &str) {
         let Some(entry) = table.take(name) else { return };
-        let inner = section.keys.iter().find_map(|key| match key.kind {
+        let inner = section.keys.iter().find_map(|key| match key.kind.one() {
             Kind::Table(inner) if inner.key(name).is_some() => Some(key.name),
             _ => None,
         });

@@ -47,7 +47,7 @@ impl Filler<'_, '_, '_> {
                 continue;
             }
             let node = match entry {
-                Some(entry) => Some(self.given(key, entry.node, context, &join(path, key.name))),
+                Some(entry) => Some(self.given(key, key.kind, entry.node, context, &join(path, key.name))),
                 None => self.default(key, filled.partial, at, context, path),
             };
             if let Some(node) = node {
@@ -66,9 +66,10 @@ impl Filler<'_, '_, '_> {
         self.checker.report.add(entry.at, Code::NotApplicable, &join(path, key.name), message, help);
     }
 
-    fn given(&mut self, key: &Key, node: Node, context: Context<'_>, path: &str) -> Node {
+    /// What `kind`, that of the key or of an item in its list, makes of a value.
+    fn given(&mut self, key: &Key, kind: Kind, node: Node, context: Context<'_>, path: &str) -> Node {
         let at = node.at;
-        match (key.kind, node.value) {
+        match (kind, node.value) {
             (Kind::Table(section), Value::Table(table)) => {
                 Node::new(Value::Table(self.table(section, table, at, path)), at)
             }
@@ -84,14 +85,15 @@ impl Filler<'_, '_, '_> {
                 };
                 Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
-            (Kind::Choices(catalogue), Value::List(items)) => {
-                let fill = |item| self.choice(key, catalogue, item, context, path);
+            (Kind::OneOrMore(one), Value::List(items)) => {
+                let fill = |item| self.given(key, *one, item, context, path);
                 Node::new(Value::List(items.into_iter().map(fill).collect()), at)
             }
             (Kind::Setting { models, .. }, value) if names_model(&value) => {
                 self.choice(key, models, Node::new(value, at), context, path)
             }
-            (Kind::Choice(catalogue) | Kind::Choices(catalogue), value) => {
+            (Kind::OneOrMore(one), value) => self.given(key, *one, Node::new(value, at), context, path),
+            (Kind::Choice(catalogue), value) => {
                 self.choice(key, catalogue, Node::new(value, at), context, path)
             }
             (_, value) => Node::new(value, at),
@@ -131,7 +133,7 @@ impl Filler<'_, '_, '_> {
         };
         // An algorithm that is not registered is reported at the table that needs it.
         let value = scalar(key.kind, &node.value).unwrap_or(node.value);
-        let filled = self.given(key, Node::new(value, at), context, &join(path, key.name));
+        let filled = self.given(key, key.kind, Node::new(value, at), context, &join(path, key.name));
         Some(Node::new(filled.value, Origin::Default))
     }
 
@@ -200,7 +202,7 @@ impl Filler<'_, '_, '_> {
 fn default_kind(key: &Key, context: Context<'_>) -> Option<String> {
     match key.default {
         // Its default is a plain value.
-        _ if matches!(key.kind, Kind::Setting { .. }) => None,
+        _ if matches!(key.kind.one(), Kind::Setting { .. }) => None,
         Default::Text(name) if name != crate::registries::NO_LOSS => Some(name.to_owned()),
         Default::Profile => {
             profiles::value(context.profile?, context.kind?, key.name)?.as_text().map(str::to_owned)

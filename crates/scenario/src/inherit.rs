@@ -81,15 +81,11 @@ fn merge(section: &Section, base: &Table, own: &mut Table, layers: bool) {
             own.put(&entry.key, entry.at, entry.node.clone());
             continue;
         };
-        match (key.kind, &entry.node.value) {
-            (Kind::Table(inner), Value::Table(base)) => {
-                if let Some(mine) = mine.as_table_mut() {
-                    merge(inner, base, mine, layers);
-                }
+        match (key.kind.one(), &entry.node.value, &mut mine.value) {
+            (Kind::Table(inner), Value::Table(base), Value::Table(mine)) => {
+                merge(inner, base, mine, layers);
             }
-            (Kind::Choice(_) | Kind::Choices(_) | Kind::Setting { .. }, _) => {
-                merge_choice(&entry.node, mine, layers)
-            }
+            (Kind::Choice(_) | Kind::Setting { .. }, ..) => merge_choice(&entry.node, mine, layers),
             _ if layers && entry.node.at.layer() > mine.at.layer() => *mine = entry.node.clone(),
             _ => {}
         }
@@ -132,6 +128,8 @@ fn merge_choice(base: &Node, own: &mut Node, layers: bool) {
                 }
             }
         }
+        // Of its parts none is meant more than another.
+        Value::List(_) => {}
         _ => own_table.partial = true,
     }
 }

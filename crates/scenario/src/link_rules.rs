@@ -81,7 +81,7 @@ impl Rules<'_, '_, '_> {
         let (at, text) = (limit.at, limit.as_text().unwrap_or_default().to_owned());
         let unknown = |key: &str| direction.get(key).is_none_or(Node::is_broken);
         if direction.parse::<BitsPerSecond>("rate").is_none() && !unknown("rate") {
-            let message = format!("found \"{text}\", but the rate is a model and not constant");
+            let message = format!("found \"{text}\", but the rate is not one constant");
             let help = "give the limit in packets or bytes".into();
             return self.report.add(at, Code::Contradiction, &join(path, "queue"), message, help);
         }
@@ -96,8 +96,7 @@ impl Rules<'_, '_, '_> {
             }
             None if unknown("delay") => {}
             None => {
-                let message =
-                    format!("found \"{text}\", but a delay of the link is a model and not constant");
+                let message = format!("found \"{text}\", but a delay of the link is not one constant");
                 let help = "add `queue_rtt`: the round-trip time that the queue is meant for".into();
                 self.report.add(at, Code::MissingKey, &join(path, "queue_rtt"), message, help);
             }
@@ -129,6 +128,35 @@ impl Rules<'_, '_, '_> {
                 let key = join(&join(path, key), fault.option);
                 self.report.add(at.unwrap_or(model.at), code, &key, fault.message, fault.help);
             }
+        }
+        let twin = other.as_ref().and_then(|(other, _)| other.get("rate"));
+        if let Some(rate) = keys.get("rate") {
+            let path = match &other {
+                Some((_, both)) if twin.is_some_and(|twin| twin.at == rate.at) => both,
+                _ => path,
+            };
+            self.least_rate(rate, path);
+        }
+    }
+
+    /// Of several rates each has one at each instant.
+    fn least_rate(&mut self, rate: &Node, path: &str) {
+        if rate.items().len() < 2 {
+            return;
+        }
+        for model in rate.items() {
+            let Some(table) = model.as_table().filter(|table| self.fault(Catalogue::Rate, table).is_none())
+            else {
+                continue;
+            };
+            let Some(choice) = self.choices.plain(Catalogue::Rate, table) else { continue };
+            if self.choices.registries.has_rate_at_instants(&choice) {
+                continue;
+            }
+            let message =
+                format!("`{}` has no rate at an instant, of which others could be less", choice.kind);
+            let help = "give it alone, and bound it by a `shaper` or by another link in front of it".into();
+            self.report.add(model.at, Code::Contradiction, &join(path, "rate"), message, help);
         }
     }
 

@@ -107,16 +107,16 @@ pub struct Cable {
 pub struct Direction {
     /// Unique name.
     pub name: String,
-    /// Serialisation rate.
-    pub rate: Setting<BitsPerSecond>,
-    /// Propagation delay.
-    pub delay: Setting<Nanos>,
+    /// Serialisation rate: the least of these at each moment, at least one.
+    pub rate: Vec<Setting<BitsPerSecond>>,
+    /// Propagation delay: the sum of these, at least one.
+    pub delay: Vec<Setting<Nanos>>,
     /// Limit of a drop-tail queue, or a queue discipline.
     pub queue: Setting<QueueLimit>,
     /// Loss models, all at work at once; empty: nothing is lost.
     pub loss: Vec<Choice>,
-    /// Token bucket behind the queue.
-    pub shaper: Option<Shaper>,
+    /// Token buckets behind the queue, all at work at once.
+    pub shapers: Vec<Shaper>,
     /// What else goes wrong.
     pub faults: Faults,
     /// Which segments lose their MPTCP options.
@@ -237,15 +237,15 @@ pub struct Change {
     /// `(cable, direction)`.
     pub links: Vec<(usize, usize)>,
     /// New rate.
-    pub rate: Option<Setting<BitsPerSecond>>,
+    pub rate: Option<Vec<Setting<BitsPerSecond>>>,
     /// New delay.
-    pub delay: Option<Setting<Nanos>>,
+    pub delay: Option<Vec<Setting<Nanos>>>,
     /// New queue limit or discipline.
     pub queue: Option<Setting<QueueLimit>>,
     /// New loss models; empty: none from now on.
     pub loss: Option<Vec<Choice>>,
-    /// New token bucket; `Some(None)`: none from now on.
-    pub shaper: Option<Option<Shaper>>,
+    /// New token buckets; empty: none from now on.
+    pub shapers: Option<Vec<Shaper>>,
     /// New probabilities of faults.
     pub faults: Option<Faults>,
     /// New middlebox.

@@ -69,7 +69,7 @@ impl Writer<'_, '_, '_> {
             // The check reports it with the nearest key.
             return table.put(head.0, at, Node::broken(at));
         };
-        match (key.kind, rest) {
+        match (key.kind.one(), rest) {
             // A list on one line can be replaced as a whole.
             (Kind::Tables(section), _) if !(section.inline && rest.is_empty()) => {
                 self.element(section, table, *head, rest, value)
@@ -80,6 +80,13 @@ impl Writer<'_, '_, '_> {
                 }
                 table.put(head.0, at, value);
             }
+            // A list of models or buckets.
+            (Kind::Choice(_) | Kind::Setting { .. } | Kind::Table(_), [next, ..])
+                if matches!(table.get(head.0), Some(Node { value: Value::List(_), .. })) =>
+            {
+                let message = format!("`{}` is a list here", head.0);
+                self.refuse(*next, message, format!("set `{}` as a whole", &self.key[..next.1 - 1]));
+            }
             (Kind::Table(inner), _) => {
                 if !table.has(head.0) {
                     table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
@@ -89,15 +96,7 @@ impl Writer<'_, '_, '_> {
                     self.write(inner, inner_table, rest, value);
                 }
             }
-            (Kind::Choice(_) | Kind::Choices(_) | Kind::Setting { .. }, [option]) => {
-                if let Some(Value::List(_)) = table.get(head.0).map(|node| &node.value) {
-                    let message = format!("`{}` is a list here", head.0);
-                    return self.refuse(
-                        *option,
-                        message,
-                        format!("set `{}` as a whole", &self.key[..option.1 - 1]),
-                    );
-                }
+            (Kind::Choice(_) | Kind::Setting { .. }, [option]) => {
                 if !table.has(head.0) {
                     table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
                 }

@@ -67,7 +67,7 @@ fn collect(section: &'static Section, title: String, found: &mut Vec<(&'static S
     }
     found.push((section, title));
     for key in section.keys {
-        match key.kind {
+        match key.kind.one() {
             Kind::Tables(inner) if !inner.inline => collect(inner, format!("`[[{}]]`", inner.name), found),
             Kind::Table(inner) if section.name == ROOT.name => {
                 collect(inner, format!("`[{}]`", inner.name), found)

@@ -2,6 +2,8 @@
 
 use units::{Entry, OptionFault, OptionKind, OptionSpec, Options};
 
+use crate::model::Choice;
+
 /// Everything that a scenario chooses by name.
 #[derive(Clone, Debug)]
 pub struct Registries {
@@ -180,6 +182,12 @@ impl Registries {
             Catalogue::App => self.apps.check(name, options),
             Catalogue::PathManager => Ok(()),
         }
+    }
+
+    /// True if a rate model, whose options have been checked, can be one of several.
+    pub(crate) fn has_rate_at_instants(&self, choice: &Choice) -> bool {
+        let row = self.rates.get(&choice.kind);
+        row.is_none_or(|row| links::rate::has_rate_at_instants(row, &choice.options))
     }
 
     /// The entry of `name`.

@@ -76,6 +76,9 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
         (Kind::Buffer { .. }, Value::Text(text)) if text == AUTO || text == EXPAND => Ok(value.clone()),
         (Kind::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Kind::Queue, Value::Text(text)) => queue(text),
+        (Kind::OneOrMore(one), Value::List(items)) if items.is_empty() => {
+            Err(bad("found an empty list".into(), format!("give {}", one.what())))
+        }
         _ => Err(wrong_type(kind, value)),
     }
 }
@@ -153,6 +156,7 @@ fn unit_example(kind: Kind) -> Option<&'static str> {
         Kind::Rate { .. } | Kind::Plain(OptionKind::Rate) => Some("Mbit/s"),
         Kind::Queue | Kind::Plain(OptionKind::Limit) => Some("p"),
         Kind::Setting { plain, .. } => unit_example(*plain),
+        Kind::OneOrMore(one) => unit_example(*one),
         _ => None,
     }
 }

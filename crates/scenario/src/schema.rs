@@ -124,8 +124,8 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         ] }),
         Kind::Profile => json!({ "enum": profiles::names() }),
         Kind::Choice(catalogue) => choice(catalogue, registries, defs),
-        Kind::Choices(catalogue) => {
-            let one = choice(catalogue, registries, defs);
+        Kind::OneOrMore(one) => {
+            let one = property(*one, registries, defs);
             json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
         }
         Kind::Setting { plain, models } => {

@@ -104,6 +104,14 @@ impl Node {
         }
     }
 
+    /// Elements of a list; itself if it is none.
+    pub fn one_or_more(&self) -> &[Self] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     pub fn is_broken(&self) -> bool {
         matches!(self.value, Value::Broken)
     }

@@ -11,7 +11,7 @@ use crate::tree::{Node, Table, Value};
 pub(crate) fn inline(section: &'static Section, table: &mut Table, choices: &Choices<'_>) {
     for key in section.keys {
         let Some(node) = table.get_mut(key.name) else { continue };
-        match (key.kind, &mut node.value) {
+        match (key.kind.one(), &mut node.value) {
             (Kind::Table(inner), Value::Table(table)) => inline(inner, table, choices),
             (Kind::Tables(inner), Value::List(items)) => {
                 items
@@ -19,16 +19,14 @@ pub(crate) fn inline(section: &'static Section, table: &mut Table, choices: &Cho
                     .filter_map(Node::as_table_mut)
                     .for_each(|table| inline(inner, table, choices));
             }
-            (Kind::Choice(models) | Kind::Choices(models) | Kind::Setting { models, .. }, value) => {
-                match value {
-                    Value::Table(table) => model(models, table, choices),
-                    Value::List(items) => {
-                        let tables = items.iter_mut().filter_map(Node::as_table_mut);
-                        tables.for_each(|table| model(models, table, choices));
-                    }
-                    _ => {}
+            (Kind::Choice(models) | Kind::Setting { models, .. }, value) => match value {
+                Value::Table(table) => model(models, table, choices),
+                Value::List(items) => {
+                    let tables = items.iter_mut().filter_map(Node::as_table_mut);
+                    tables.for_each(|table| model(models, table, choices));
                 }
-            }
+                _ => {}
+            },
             _ => {}
         }
     }

@@ -75,6 +75,8 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("set", "delay", "event.0.set.delay", "1ms"),
     ("set", "queue", "event.0.set.queue", "1p"),
     ("set", "shaper", "event.0.set.shaper", "{ rate = \"1Mbit/s\", burst = \"15kB\" }"),
+    ("set", "rate", "event.0.set.rate", "[\"1Mbit/s\", \"2Mbit/s\"]"),
+    ("set", "delay", "event.0.set.delay", "[\"1ms\", \"2ms\"]"),
     ("set", "faults", "event.0.set.faults", "{ duplicate = 0.5 }"),
     ("set", "loss", "event.0.set.loss", "none"),
     ("set", "up", "event.0.set.up", "true"),

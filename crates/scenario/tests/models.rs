@@ -74,7 +74,7 @@ fn queues_in_products_of_bandwidth_and_delay() {
     direction(&text.replacen("\"1BDP\"", "\"1BDP\", queue_rtt = \"50ms\"", 1));
     let steps = "{ kind = \"steps\", times = [\"0s\"], rates = [\"1Mbit/s\"] }";
     let text = up("queue = \"1BDP\"").replacen("\"3Mbit/s\"", steps, 1);
-    assert!(mistake(&text).message.contains("the rate is a model"));
+    assert!(mistake(&text).message.contains("the rate is not one constant"));
     let event = BASE.replace("up = false", "queue = \"1BDP\"");
     assert!(mistake(&event).help.contains("packets or bytes"));
 }
@@ -96,22 +96,94 @@ fn several_loss_models_at_once() {
 }
 
 #[test]
+fn several_rates_delays_and_shapers_at_once() {
+    let steps = "{ kind = \"steps\", times = [\"0s\", \"5s\"], rates = [\"1Mbit/s\", \"9Mbit/s\"] }";
+    let jitter = "{ kind = \"uniform\", min = \"0s\", max = \"20ms\", reorder = false }";
+    let orbit = "{ kind = \"geo\", satellite_lon = 0, terminal_lat = 0, terminal_lon = 0, gateway_lat = 0, gateway_lon = 0 }";
+    let shapers = "[{ rate = \"1Mbit/s\", burst = \"15kB\" }, { rate = \"2Mbit/s\", burst = \"3kB\" }]";
+    let text = up(&format!("shaper = {shapers}"))
+        .replacen("\"3Mbit/s\"", &format!("[\"3Mbit/s\", {steps}]"), 1)
+        .replacen("\"250ms\"", &format!("[\"5ms\", {orbit}, {jitter}]"), 1);
+    let found = direction(&text);
+    assert_eq!(found.rate.iter().map(kind).collect::<Vec<_>>(), ["a value", "steps"]);
+    assert_eq!(found.delay.iter().map(kind).collect::<Vec<_>>(), ["a value", "geo", "uniform"]);
+    assert_eq!(found.shapers.iter().map(|shaper| shaper.burst.0).collect::<Vec<_>>(), [15_000, 3000]);
+    // A list is inherited and replaced as a whole.
+    let two = text.clone() + "[[path]]\nname = \"beam2\"\nlike = \"beam1\"\nup = { rate = \"1Mbit/s\" }\n";
+    let like = good(&two, &[("path.beam1.up.shaper", "[{ rate = \"7Mbit/s\", burst = \"3kB\" }]")]);
+    let beam2 = &like.scenario.cables[1].directions[0];
+    assert_eq!((beam2.rate.len(), beam2.delay.len(), beam2.shapers.len()), (1, 3, 1));
+    for part in ["rate.times", "delay.max", "shaper.burst"] {
+        let found = parse(&text, &[(&format!("path.beam1.up.{part}"), "3")]).unwrap_err();
+        assert!(found.to_string().contains("as a whole"), "{found}");
+    }
+    // What a list gives, a table of options alone does not complete.
+    let options = two.replacen("up = { rate = \"1Mbit/s\" }", "up = { delay = { max = \"9ms\" } }", 1);
+    assert!(mistake(&options).message.contains("`kind` is missing"));
+    // `both` with a list, a direction with a part of its own.
+    let both = BASE.replacen("up   = {", &format!("both = {{ delay = [\"5ms\", {jitter}] }}\nup   = {{"), 1);
+    let both = good(
+        &both.replacen(
+            "down = { rate = \"10Mbit/s\", delay = \"250ms\" }",
+            "down = { rate = \"10Mbit/s\" }",
+            1,
+        ),
+        &[],
+    );
+    let delays = both.scenario.cables[0].directions.each_ref().map(|direction| direction.delay.len());
+    assert_eq!(delays, [1, 2]);
+}
+
+#[test]
+fn what_cannot_be_one_of_several() {
+    let list = |rate: &str| BASE.replacen("\"3Mbit/s\"", rate, 1);
+    let trace = "{ kind = \"opportunities\", file = \"3\\n5\\n\" }";
+    assert_eq!(direction(&list(&format!("[{trace}]"))).rate.len(), 1);
+    let cases = [
+        (list("[]"), "up.rate", "an empty list"),
+        (list("[\"3Mbit/s\", 4]"), "up.rate", "found the number 4"),
+        (list("[\"3Mbit/s\", \"step\"]"), "up.rate", "not a rate model"),
+        (list(&format!("[\"3Mbit/s\", {trace}]")), "up.rate", "`opportunities` has no rate at an instant"),
+        (up("loss = []"), "up.loss", "an empty list"),
+        (up("shaper = [{ rate = \"1Mbit/s\" }]"), "up.shaper.burst", "missing"),
+        (up("shaper = \"1Mbit/s\""), "up.shaper", "expected a table"),
+        (
+            up("queue = \"1BDP\"").replacen("\"250ms\"", "[\"1ms\", \"2ms\"]", 1),
+            "up.queue_rtt",
+            "not one constant",
+        ),
+        (up("queue = [\"10p\"]"), "up.queue", "found a list"),
+    ];
+    for (text, key, part) in cases {
+        let found = mistake(&text);
+        assert!(found.key.ends_with(key) && found.message.contains(part), "{key} {part}\n{found}");
+        assert!(found.line == 5 && found.width > 0, "{found}");
+    }
+    let both = list(&format!("[\"3Mbit/s\", {trace}]")).replacen("up   = {", "both = {", 1).replacen(
+        "down = { rate = \"10Mbit/s\", delay = \"250ms\" }",
+        "",
+        1,
+    );
+    assert_eq!(parse(&both, &[]).unwrap_err().len(), 1);
+}
+
+#[test]
 fn rates_delays_shapers_and_faults() {
     let text = up("shaper = { rate = \"2Mbit/s\", burst = \"15kB\" }, faults = { duplicate = 0.1 }");
     let direction = direction(&text);
-    assert_eq!(direction.shaper.unwrap().burst, Bytes(15_000));
+    assert_eq!(direction.shapers[0].burst, Bytes(15_000));
     assert_eq!(direction.faults.duplicate.get().to_string(), "0.1");
     let off = text.replacen("\"2Mbit/s\"", "\"unlimited\"", 1);
-    assert_eq!(good(&off, &[]).scenario.cables[0].directions[0].shaper, None);
+    assert_eq!(good(&off, &[]).scenario.cables[0].directions[0].shapers, []);
     let event = BASE.replace(
         "up = false",
         "rate = { kind = \"markov\", rates = [\"1Mbit/s\", \"2Mbit/s\"], dwell = [\"1s\", \"2s\"] }",
     );
     let document = good(&event, &[]);
     assert_round_trip(&document);
-    assert_eq!(document.scenario.events[0].rate.as_ref().map(kind), Some("markov"));
+    assert_eq!(document.scenario.events[0].rate.as_ref().map(|rate| kind(&rate[0])), Some("markov"));
     let plain = good(&event, &[("event.0.set.rate", "3Mbit/s")]);
-    assert_eq!(plain.scenario.events[0].rate, Some(Setting::Value(BitsPerSecond(3_000_000))));
+    assert_eq!(plain.scenario.events[0].rate, Some(vec![Setting::Value(BitsPerSecond(3_000_000))]));
 }
 
 #[test]
@@ -220,7 +292,9 @@ fn what_a_file_holds_reaches_the_model() {
     let folder = folder("right");
     std::fs::write(folder.join("rate.csv"), "0,1e6\n10,20Mbit/s\n").unwrap();
     let document = load(&folder, "{ kind = \"series\", file = \"rate.csv\", repeat = \"20s\" }").unwrap();
-    let Setting::Model(choice) = &document.scenario.cables[0].directions[0].rate else { panic!("a model") };
+    let Setting::Model(choice) = &document.scenario.cables[0].directions[0].rate[0] else {
+        panic!("a model")
+    };
     let rows = choice.options.file("file");
     assert_eq!(rows.series(), [(Nanos::ZERO, 1e6), (Nanos::from_secs(10), 2e7)]);
     assert!(document.to_toml().contains("file = \"rate.csv\""));
@@ -241,7 +315,7 @@ fn a_whole_scenario_needs_no_files() {
     let again = good(&whole, &[]);
     assert_eq!(again.to_whole_toml(), whole);
     let rows = |document: &Document| {
-        let Setting::Model(choice) = &document.scenario.cables[0].directions[0].rate else {
+        let Setting::Model(choice) = &document.scenario.cables[0].directions[0].rate[0] else {
             panic!("a model")
         };
         choice.options.file("file").series().to_vec()

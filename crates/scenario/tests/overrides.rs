@@ -8,8 +8,9 @@ use scenario::model::Scenario;
 /// `(up, down)` of the cable at this position, in Mbit/s.
 fn rates(scenario: &Scenario, cable: usize) -> (u64, u64) {
     let [up, down] = &scenario.cables[cable].directions;
-    let rate =
-        |direction: &scenario::model::Direction| direction.rate.value().map_or(0, |rate| rate.0) / 1_000_000;
+    let rate = |direction: &scenario::model::Direction| {
+        direction.rate[0].value().map_or(0, |rate| rate.0) / 1_000_000
+    };
     (rate(up), rate(down))
 }
 

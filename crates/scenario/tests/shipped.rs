@@ -27,10 +27,10 @@ fn two_geo_beams_is_m_def() {
     assert_eq!((s.duration, s.seeds.len(), s.cables.len()), (Nanos::from_secs(30), 20, 2));
     for cable in &s.cables {
         let [up, down] = &cable.directions;
-        let rates = (up.rate.value(), down.rate.value());
+        let rates = (up.rate[0].value(), down.rate[0].value());
         assert_eq!(rates, (Some(BitsPerSecond(3_000_000)), Some(BitsPerSecond(10_000_000))));
         for direction in [up, down] {
-            assert_eq!(direction.delay.value(), Some(Nanos::from_millis(250)));
+            assert_eq!(direction.delay[0].value(), Some(Nanos::from_millis(250)));
             assert_eq!(direction.queue.to_string(), "1000p");
             let loss =
                 direction.loss.first().map(|l| (l.kind.as_str(), l.options.probability("probability").get()));

@@ -4,11 +4,13 @@ use std::fmt;
 
 use units::{Nanos, SimTime};
 
+mod composed;
 mod jitter;
 mod registry;
 mod satellite;
 mod series;
 
+pub use composed::Composed;
 pub use registry::{Algorithm, Registry};
 pub use satellite::geo;
 

@@ -6,12 +6,16 @@ use super::RateModel;
 
 /// A rate that does not change.
 #[derive(Clone, Copy, Debug)]
-pub struct Constant(u128);
+pub struct Constant(BitsPerSecond);
 
 impl Constant {
     /// At this rate, not zero.
     pub fn new(rate: BitsPerSecond) -> Self {
-        Self(u128::from(rate.0))
+        Self(rate)
+    }
+
+    fn work_per_ns(self) -> u128 {
+        self.0.0.into()
     }
 }
 
@@ -21,15 +25,19 @@ impl RateModel for Constant {
     }
 
     fn end(&mut self, start: SimTime, work: u128) -> SimTime {
-        let time = u64::try_from(work.div_ceil(self.0)).unwrap_or(u64::MAX);
+        let time = u64::try_from(work.div_ceil(self.work_per_ns())).unwrap_or(u64::MAX);
         SimTime(start.0.saturating_add(time))
     }
 
     fn capacity(&mut self, until: SimTime) -> u128 {
-        self.0 * u128::from(until.0)
+        self.work_per_ns() * u128::from(until.0)
     }
 
     fn served(&mut self, start: SimTime, now: SimTime) -> u128 {
-        self.0 * u128::from(now.since(start).0)
+        self.work_per_ns() * u128::from(now.since(start).0)
+    }
+
+    fn piece(&mut self, _at: SimTime) -> Option<(BitsPerSecond, SimTime)> {
+        Some((self.0, SimTime::NEVER))
     }
 }

@@ -4,9 +4,10 @@
 
 use std::fmt;
 
-use units::{Bytes, SimTime};
+use units::{BitsPerSecond, Bytes, SimTime};
 
 mod acm;
+mod composed;
 mod constant;
 mod markov;
 mod opportunities;
@@ -15,6 +16,7 @@ mod registry;
 mod series;
 mod steps;
 
+pub use composed::{has_rate_at_instants, least};
 pub use constant::Constant;
 pub use opportunities::{trace_of, write_opportunities};
 pub use registry::{Algorithm, Registry};
@@ -41,6 +43,12 @@ pub trait RateModel: fmt::Debug + Send {
 
     /// Work done by `now` of the latest transmission, which began at `start`.
     fn served(&mut self, start: SimTime, now: SimTime) -> u128;
+
+    /// The rate at `at`, and the instant until which it holds; `None` if the model has no rate at an instant. `at` never
+    /// goes back. Who is asked this is asked nothing else.
+    fn piece(&mut self, _at: SimTime) -> Option<(BitsPerSecond, SimTime)> {
+        None
+    }
 }
 
 /// The work of transmitting `size`.

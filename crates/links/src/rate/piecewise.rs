@@ -17,7 +17,13 @@ pub(super) trait Source: fmt::Debug + Send {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     from: SimTime,
-    rate: u128,
+    rate: BitsPerSecond,
+}
+
+impl Piece {
+    fn work_per_ns(self) -> u128 {
+        self.rate.0.into()
+    }
 }
 
 /// A rate made of pieces. Knows as many as it has been asked about.
@@ -41,10 +47,10 @@ impl<S: Source> Piecewise<S> {
     }
 
     /// The piece with this index, if there is one.
-    fn piece(&mut self, index: usize) -> Option<Piece> {
+    fn known(&mut self, index: usize) -> Option<Piece> {
         while self.pieces.len() <= index && !self.complete {
             match self.source.next() {
-                Some((from, rate)) => self.pieces.push_back(Piece { from, rate: rate.0.into() }),
+                Some((from, rate)) => self.pieces.push_back(Piece { from, rate }),
                 None => self.complete = true,
             }
         }
@@ -52,7 +58,7 @@ impl<S: Source> Piecewise<S> {
     }
 
     fn begins(&mut self, index: usize) -> SimTime {
-        self.piece(index).map_or(SimTime::NEVER, |piece| piece.from)
+        self.known(index).map_or(SimTime::NEVER, |piece| piece.from)
     }
 
     /// Forgets the pieces that end by `at`.
@@ -60,7 +66,7 @@ impl<S: Source> Piecewise<S> {
         while self.begins(1) <= at && self.pieces.len() > 1 {
             let next = self.pieces[1].from;
             let Some(first) = self.pieces.pop_front() else { return };
-            self.before += first.rate * u128::from(next.since(first.from).0);
+            self.before += first.work_per_ns() * u128::from(next.since(first.from).0);
         }
     }
 
@@ -68,12 +74,12 @@ impl<S: Source> Piecewise<S> {
     fn integral(&mut self, until: SimTime) -> u128 {
         let mut sum = self.before;
         let mut index = 0;
-        while let Some(piece) = self.piece(index)
+        while let Some(piece) = self.known(index)
             && piece.from < until
         {
             index += 1;
             let to = self.begins(index).min(until);
-            sum += piece.rate * u128::from(to.since(piece.from).0);
+            sum += piece.work_per_ns() * u128::from(to.since(piece.from).0);
         }
         sum
     }
@@ -83,10 +89,10 @@ impl<S: Source> RateModel for Piecewise<S> {
     fn ready(&mut self, at: SimTime) -> SimTime {
         self.forget(at);
         let mut index = 0;
-        while let Some(piece) = self.piece(index)
+        while let Some(piece) = self.known(index)
             && index < MOST_SILENT as usize
         {
-            if piece.rate > 0 {
+            if piece.rate.0 > 0 {
                 return piece.from.max(at);
             }
             index += 1;
@@ -97,18 +103,18 @@ impl<S: Source> RateModel for Piecewise<S> {
     fn end(&mut self, start: SimTime, work: u128) -> SimTime {
         self.forget(start);
         let (mut index, mut left, mut silent) = (0, work, 0);
-        while let Some(piece) = self.piece(index)
+        while let Some(piece) = self.known(index)
             && silent < MOST_SILENT
         {
             index += 1;
             let (from, to) = (piece.from.max(start), self.begins(index));
-            let capacity = piece.rate.saturating_mul(u128::from(to.since(from).0));
-            if piece.rate > 0 && (capacity >= left || to.is_never()) {
-                let time = u64::try_from(left.div_ceil(piece.rate)).unwrap_or(u64::MAX);
+            let capacity = piece.work_per_ns().saturating_mul(u128::from(to.since(from).0));
+            if piece.rate.0 > 0 && (capacity >= left || to.is_never()) {
+                let time = u64::try_from(left.div_ceil(piece.work_per_ns())).unwrap_or(u64::MAX);
                 return SimTime(from.0.saturating_add(time));
             }
             left -= capacity;
-            silent = if piece.rate == 0 { silent + 1 } else { 0 };
+            silent = if piece.rate.0 == 0 { silent + 1 } else { 0 };
         }
         SimTime::NEVER
     }
@@ -119,6 +125,12 @@ impl<S: Source> RateModel for Piecewise<S> {
 
     fn served(&mut self, start: SimTime, now: SimTime) -> u128 {
         self.integral(now) - self.integral(start)
+    }
+
+    fn piece(&mut self, at: SimTime) -> Option<(BitsPerSecond, SimTime)> {
+        self.forget(at);
+        let piece = self.known(0)?;
+        Some((piece.rate, self.begins(1)))
     }
 }
 

@@ -20,7 +20,7 @@ fn models(rate: u64, delay_ms: u64, queue: u64) -> Models {
         delay: Box::new(delay::Constant(Nanos::from_millis(delay_ms))),
         queue: Box::new(DropTail::new(QueueLimit::Packets(queue))),
         loss: None,
-        shaper: None,
+        shapers: Vec::new(),
         faults: Faults::default(),
     }
 }
@@ -133,8 +133,8 @@ fn jitter_reorders_only_if_it_may() {
 
 #[test]
 fn a_token_bucket_holds_back_what_exceeds_it() {
-    let shaper = Some(Shaper { rate: BitsPerSecond(MBIT), burst: Bytes(5000) });
-    let mut station = Station::new(Models { shaper, ..models(100 * MBIT, 0, 1000) }, streams());
+    let shapers = vec![Shaper { rate: BitsPerSecond(MBIT), burst: Bytes(5000) }];
+    let mut station = Station::new(Models { shapers, ..models(100 * MBIT, 0, 1000) }, streams());
     for id in 0..20 {
         station.offer(SimTime::ZERO, packet(id, 1000));
     }
@@ -154,10 +154,36 @@ fn a_token_bucket_holds_back_what_exceeds_it() {
     for id in 20..40 {
         station.offer(SimTime::from_secs(1), packet(id, 1000));
     }
-    station.set_shaper(SimTime::from_secs(1), None);
+    station.set_shapers(SimTime::from_secs(1), &[]);
     seen.arrivals.clear();
     run(&mut station, SimTime::from_millis(1002), &mut seen);
     assert_eq!(seen.arrivals.len(), 20);
+}
+
+/// A contract with a peak: a burst at its peak rate, then the sustained one, exactly.
+#[test]
+fn a_packet_leaves_when_all_buckets_let_it() {
+    let shapers = vec![
+        Shaper { rate: BitsPerSecond(MBIT), burst: Bytes(5000) },
+        Shaper { rate: BitsPerSecond(8 * MBIT), burst: Bytes(1000) },
+    ];
+    let mut station = Station::new(Models { shapers, ..models(8000 * MBIT, 0, 1000) }, streams());
+    for id in 0..8 {
+        station.offer(SimTime::ZERO, packet(id, 1000));
+    }
+    let mut seen = Seen::default();
+    run(&mut station, SimTime::from_secs(1), &mut seen);
+    let left: Vec<u64> = seen.arrivals.iter().map(|(at, _)| (at.0 - 1000) / 1_000_000).collect();
+    // One in each ms by the small bucket. The large one has 5000 bytes and gets 125 in each ms: after five packets 500 are
+    // left, the other 500 take 4 ms, and each further packet takes 8.
+    assert_eq!(left, [0, 1, 2, 3, 4, 8, 16, 24]);
+    // Buckets keep their places: without the second one the first is still empty.
+    station
+        .set_shapers(SimTime::from_millis(24), &[Shaper { rate: BitsPerSecond(MBIT), burst: Bytes(5000) }]);
+    station.offer(SimTime::from_millis(24), packet(8, 1000));
+    seen.arrivals.clear();
+    run(&mut station, SimTime::from_secs(2), &mut seen);
+    assert_eq!(seen.arrivals, [(SimTime::from_millis(32) + Nanos(1000), 8)]);
 }
 
 /// Packets of the size of an opportunity arrive at the instants of the trace, each used once.
@@ -270,14 +296,20 @@ fn another_discipline_takes_over_what_waits() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Offer { size: u32, flow: u64, ect: bool, low_priority: bool },
+    Offer {
+        size: u32,
+        flow: u64,
+        ect: bool,
+        low_priority: bool,
+    },
     Wait(u64),
     Rate(u64),
     Outage(u64),
     Delay(u64),
-    Jitter,
+    /// On top of a constant delay of so many ns.
+    Jitter(u64),
     Queue(usize),
-    Shaper(Option<(u64, u64)>),
+    Shapers(Vec<(u64, u64)>),
     Faults(f64),
     Loss(bool),
     Up(bool),
@@ -291,9 +323,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (10_000u64..20_000_000).prop_map(Step::Rate),
         1 => (0u64..20_000_000).prop_map(Step::Outage),
         1 => (0u64..5_000_000).prop_map(Step::Delay),
-        1 => Just(Step::Jitter),
+        1 => (0u64..5_000_000).prop_map(Step::Jitter),
         1 => (0usize..100).prop_map(Step::Queue),
-        1 => prop::option::of((10_000u64..20_000_000, 0u64..5000)).prop_map(Step::Shaper),
+        1 => prop::collection::vec((10_000u64..20_000_000, 0u64..5000), 0..3).prop_map(Step::Shapers),
         1 => (0.0..0.5).prop_map(Step::Faults),
         1 => any::<bool>().prop_map(Step::Loss),
         1 => any::<bool>().prop_map(Step::Up),
@@ -322,7 +354,10 @@ fn apply(station: &mut Station, now: SimTime, step: &Step, seen: &mut Seen, offe
             station.set_rate(now, (row.build)(&options, Stream::named(1, "l", "rate")));
         }
         Step::Delay(delay) => station.set_delay(now, Box::new(delay::Constant(Nanos(delay)))),
-        Step::Jitter => station.set_delay(now, jitter(false)),
+        Step::Jitter(more) => {
+            let parts = vec![jitter(false), Box::new(delay::Constant(Nanos(more))) as Box<dyn DelayModel>];
+            station.set_delay(now, Box::new(delay::Composed::new(parts)));
+        }
         Step::Queue(n) => {
             let registry = queue::Registry::builtin();
             let row = registry.iter().nth(n % registry.iter().count()).unwrap();
@@ -330,10 +365,9 @@ fn apply(station: &mut Station, now: SimTime, step: &Step, seen: &mut Seen, offe
             let options = Options::defaults(row.options).with("limit", small);
             station.set_queue(now, (row.build)(&options, Stream::named(1, "l", "queue")));
         }
-        Step::Shaper(shaper) => {
-            let shaper =
-                shaper.map(|(rate, burst)| Shaper { rate: BitsPerSecond(rate), burst: Bytes(burst) });
-            station.set_shaper(now, shaper);
+        Step::Shapers(ref shapers) => {
+            let shaper = |&(rate, burst)| Shaper { rate: BitsPerSecond(rate), burst: Bytes(burst) };
+            station.set_shapers(now, &shapers.iter().map(shaper).collect::<Vec<_>>());
         }
         Step::Faults(p) => station.set_faults(now, Faults { corrupt: ratio(p), ..Faults::default() }),
         Step::Loss(some) => {
@@ -365,7 +399,7 @@ proptest! {
             prop_assert_eq!(offered as usize, seen.arrivals.len() + ended + inside);
         }
         station.set_rate(now, Box::new(rate::Constant::new(BitsPerSecond(MBIT))));
-        station.set_shaper(now, None);
+        station.set_shapers(now, &[]);
         station.set_up(now, true);
         run(&mut station, SimTime::from_secs(1_000_000), &mut seen);
         let counters = station.counters();

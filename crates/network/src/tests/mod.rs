@@ -32,6 +32,25 @@ fn one_path(path: &str, flow: &str, transport: &str, extra: &str) -> String {
     )
 }
 
+/// The same with a datagram of 540 bytes every 10.24 ms instead.
+fn datagrams(text: &str) -> String {
+    text.replace("kind = \"tcp\"", "kind = \"udp\"").replace(
+        "to = \"server\"",
+        "to = \"server\"\napp = { kind = \"onoff\", rate = \"400kbit/s\", off = \"0s\" }",
+    )
+}
+
+/// When the datagrams of a trace were sent and received, in s.
+fn travels(record: &RunRecord) -> impl Iterator<Item = (f64, f64)> {
+    let times = |event: &str, at: &str| -> Vec<f64> {
+        let found = lines(record).filter(|words| words[1] == event && words[2] == at);
+        found.map(|words| words[0].parse::<f64>().expect("microseconds") * 1e-6).collect()
+    };
+    let (sent, received) = (times("send", "terminal"), times("recv", "server"));
+    assert!(sent.len() - received.len() < 20, "only what is on its way has not arrived");
+    sent.into_iter().zip(received)
+}
+
 fn scenario(text: &str) -> Scenario {
     match Document::parse(text, "test.toml", &[], &Registries::builtin()) {
         Ok(document) => document.scenario,

@@ -9,7 +9,7 @@ use orbits::{
 };
 use units::{Nanos, SimTime};
 
-use super::{ALL, NOTHING, checked, lines, one_path, run};
+use super::{ALL, NOTHING, checked, datagrams, lines, one_path, run, travels};
 
 const GOTHENBURG: &str = "terminal_lat = 57.7, terminal_lon = 12";
 
@@ -97,6 +97,32 @@ fn a_transfer_pauses_at_hand_overs() {
     assert_eq!(expected.len(), 3);
     assert_eq!(pauses, expected);
     assert_eq!(record.links[0].drops_error, 0);
+}
+
+/// Jitter on top of an orbit: each packet takes as long as the geometry says, hand-overs included, and a draw more.
+#[test]
+fn jitter_comes_on_top_of_the_orbit() {
+    let jitter = "{ kind = \"uniform\", min = \"0ms\", max = \"5ms\", reorder = false }";
+    let orbit = in_low_orbit("").replace("delay = {", "delay = [{");
+    let orbit = orbit.replace("\"12s\" }", &format!("\"12s\" }}, {jitter}]"));
+    let record = run(&datagrams(&orbit.replace("\"20s\"", "\"200s\"")), 1, ALL);
+    let mut pipe = pipe(Nanos::ZERO);
+    let (mut draws, mut last, mut steps) = (Vec::new(), None::<f64>, 0);
+    for (sent, received) in travels(&record) {
+        // 540 bytes at 1 Mbit/s.
+        let depart = sent + 4320e-6;
+        let Sight::Up { delay, .. } = pipe.at(SimTime((depart * 1e9) as u64)) else { panic!("no outage") };
+        let delay = delay.as_secs_f64();
+        steps += u64::from(last.is_some_and(|last| (last - delay).abs() > 100e-6));
+        last = Some(delay);
+        draws.push(received - depart - delay);
+    }
+    assert!(steps >= 2, "the delay steps at hand-overs: {steps}");
+    // Traces have microseconds.
+    assert!(draws.iter().all(|draw| (-2e-6..5002e-6).contains(draw)));
+    let n = draws.len() as f64;
+    let mean = draws.iter().sum::<f64>() / n;
+    assert!(n > 19_000.0 && (mean - 2.5e-3).abs() < 4.5 * 5e-3 / (12.0 * n).sqrt(), "{n} {mean}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Worlds with links that decide as time goes on: queue disciplines, varying rates and delays, faults.
 
-use super::{NOTHING, checked, count, one_path, run};
+use super::{ALL, NOTHING, checked, count, datagrams, one_path, run, travels};
 
 /// One path of 10 Mbit/s and 100 ms each way with these keys in place of its queue.
 fn station(keys: &str) -> String {
@@ -78,6 +78,52 @@ fn rates_that_vary() {
     assert!(record.links[0].utilisation <= 1.0);
 }
 
+fn with_models(from: &str, to: &str) -> crate::record::RunRecord {
+    let text = station("queue = \"100p\"");
+    assert!(text.contains(from));
+    run(&text.replacen(from, to, 1), 1, NOTHING)
+}
+
+/// Parts that never change are one number, and cost no more than it.
+#[test]
+fn constant_parts_are_a_plain_link() {
+    let plain = with_models("\"100ms\"", "\"100ms\"");
+    assert_eq!(plain, with_models("\"100ms\"", "[\"60ms\", \"40ms\"]"));
+    assert_eq!(plain, with_models("\"10Mbit/s\"", "[\"30Mbit/s\", \"10Mbit/s\", \"20Mbit/s\"]"));
+}
+
+/// The least of two rates is what one list of the least ones would be.
+#[test]
+fn the_least_of_several_rates_holds() {
+    let steps =
+        |rates: &str| format!("{{ kind = \"steps\", times = [\"0s\", \"5s\", \"8s\"], rates = [{rates}] }}");
+    let weather = steps("\"10Mbit/s\", \"2Mbit/s\", \"7Mbit/s\"");
+    let least = with_models("\"10Mbit/s\"", &format!("[\"6Mbit/s\", {weather}]"));
+    let by_hand = with_models("\"10Mbit/s\"", &steps("\"6Mbit/s\", \"2Mbit/s\", \"6Mbit/s\""));
+    assert_eq!(least, by_hand);
+    // 30 and 6 and 72 Mbit, of which slow start leaves some.
+    let bits = least.flows[0].delivered.as_f64() * 8.0;
+    assert!((70e6..108e6).contains(&bits), "{bits}");
+}
+
+/// A further part has random numbers of its own, and the first one those that it has alone.
+#[test]
+fn delays_add_up() {
+    let jitter = "{ kind = \"normal\", mean = \"30ms\", deviation = \"1ms\", reorder = true }";
+    let alone = with_models("\"100ms\"", jitter);
+    assert_eq!(alone, with_models("\"100ms\"", &format!("[{jitter}, \"0ms\"]")));
+    // Two draws of their own have a deviation of 1.41 ms together; the same draw twice would have 2.
+    let both = format!("delay = [{jitter}, {jitter}, \"40ms\"]");
+    let text = datagrams(&station("queue = \"100p\"").replacen("delay = \"100ms\"", &both, 1));
+    let travels: Vec<f64> = travels(&run(&text, 1, ALL)).map(|(sent, received)| received - sent).collect();
+    let n = travels.len() as f64;
+    // 432 us on the transmitter.
+    let mean = travels.iter().sum::<f64>() / n - 432e-6;
+    let deviation = (travels.iter().map(|x| (x - 0.1 - 432e-6).powi(2)).sum::<f64>() / n).sqrt();
+    assert!(n > 1900.0 && (mean - 0.1).abs() < 4.5 * 1.41e-3 / n.sqrt(), "{n} {mean}");
+    assert!((deviation / 1.4142e-3 - 1.0).abs() < 4.5 / (2.0 * n).sqrt(), "{deviation}");
+}
+
 /// Whatever an event changes, packets are conserved and what waits stays.
 #[test]
 fn events_change_everything() {
@@ -85,7 +131,8 @@ fn events_change_everything() {
         "queue = \"codel\"",
         "rate = { kind = \"markov\", rates = [\"2Mbit/s\", \"9Mbit/s\"], dwell = [\"300ms\", \"300ms\"] }",
         "delay = { kind = \"uniform\", min = \"10ms\", max = \"50ms\", reorder = false }",
-        "shaper = { rate = \"1Mbit/s\", burst = \"20kB\" }",
+        "delay = [\"5ms\", { kind = \"uniform\", min = \"1ms\", max = \"5ms\", reorder = true }], rate = [\"3Mbit/s\", { kind = \"markov\", rates = [\"2Mbit/s\", \"9Mbit/s\"], dwell = [\"300ms\", \"300ms\"] }]",
+        "shaper = [{ rate = \"1Mbit/s\", burst = \"20kB\" }, { rate = \"2Mbit/s\", burst = \"2kB\" }]",
         "faults = { duplicate = 0.05 }, loss = [{ kind = \"packet\", probability = 0.01 }, { kind = \"ber\", ratio = 1e-7 }]",
         "up = false",
         "up = true, shaper = { rate = \"unlimited\", burst = \"20kB\" }",
@@ -93,7 +140,7 @@ fn events_change_everything() {
     ];
     let mut text = one_path("", "", "", "");
     for (i, set) in events.iter().enumerate() {
-        text += &format!("[[event]]\nat = \"{}s\"\nlink = \"beam\"\nset = {{ {set} }}\n", 2 * i + 2);
+        text += &format!("[[event]]\nat = \"{}s\"\nlink = \"beam\"\nset = {{ {set} }}\n", 2 * i + 1);
     }
     let record = checked(&text, 5);
     assert!(record.flows[0].failure.is_none());

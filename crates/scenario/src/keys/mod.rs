@@ -111,8 +111,8 @@ pub(crate) enum Kind {
     Profile,
     /// An algorithm of a registry, as a bare name or a table with `kind` and options.
     Choice(Catalogue),
-    /// One or several algorithms of a registry.
-    Choices(Catalogue),
+    /// This, or a list of such, all at work at once.
+    OneOrMore(&'static Kind),
     /// A plain value, or a model of a registry by name or as a table.
     Setting {
         plain: &'static Kind,
@@ -145,6 +145,14 @@ impl Section {
 }
 
 impl Kind {
+    /// What one item is where there may be several.
+    pub fn one(self) -> Self {
+        match self {
+            Self::OneOrMore(one) => *one,
+            other => other,
+        }
+    }
+
     /// "a duration such as "275ms"", for messages and the reference page.
     pub fn what(self) -> String {
         match self {
@@ -186,9 +194,7 @@ impl Kind {
             Self::Choice(catalogue) => {
                 format!("the name of {}, or a table with its `kind`", catalogue.one())
             }
-            Self::Choices(catalogue) => {
-                format!("the name of {}, or a table with its `kind`, or a list of such", catalogue.one())
-            }
+            Self::OneOrMore(one) => format!("{}, or a list of such", one.what()),
             Self::Setting { plain, models } => {
                 format!("{}, or a table with the `kind` of {}", plain.what(), models.one())
             }

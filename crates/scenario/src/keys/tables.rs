@@ -118,9 +118,11 @@ static NODE: Section = Section {
     ],
 };
 
-const RATE_OR_MODEL: Kind = Kind::Setting { plain: &RATE, models: Catalogue::Rate };
-const DELAY_OR_MODEL: Kind = Kind::Setting { plain: &DELAY, models: Catalogue::Delay };
-const QUEUE_OR_MODEL: Kind = Kind::Setting { plain: &Kind::Queue, models: Catalogue::Queue };
+const RATES: Kind = Kind::OneOrMore(&Kind::Setting { plain: &RATE, models: Catalogue::Rate });
+const DELAYS: Kind = Kind::OneOrMore(&Kind::Setting { plain: &DELAY, models: Catalogue::Delay });
+const LOSSES: Kind = Kind::OneOrMore(&Kind::Choice(Catalogue::Loss));
+const SHAPERS: Kind = Kind::OneOrMore(&Kind::Table(&SHAPER));
+const QUEUE: Kind = Kind::Setting { plain: &Kind::Queue, models: Catalogue::Queue };
 
 static SHAPER: Section = Section {
     name: "shaper",
@@ -160,17 +162,22 @@ pub(crate) static DIRECTION: Section = Section {
     inline: true,
     inherits: true,
     keys: &[
-        key("rate", RATE_OR_MODEL, Default::Compulsory, "serialisation rate"),
-        key("delay", DELAY_OR_MODEL, Default::Compulsory, "propagation delay, one way"),
-        key("queue", QUEUE_OR_MODEL, Default::Text("100p"), "what may wait in front of the transmitter"),
+        key("rate", RATES, Default::Compulsory, "serialisation rate; of several the least at each moment"),
+        key("delay", DELAYS, Default::Compulsory, "propagation delay, one way; several add up"),
+        key("queue", QUEUE, Default::Text("100p"), "what may wait in front of the transmitter"),
         key(
             "queue_rtt",
             INSTANT,
             Default::Derived("of a queue in BDP: the sum of the delays of both directions"),
             "round-trip time that a queue limit in BDP is computed with",
         ),
-        key("loss", Kind::Choices(Catalogue::Loss), Default::Text("none"), "which packets are lost"),
-        key("shaper", Kind::Table(&SHAPER), Default::Absent, "a token bucket behind the queue"),
+        key("loss", LOSSES, Default::Text("none"), "which packets are lost; of several each may lose them"),
+        key(
+            "shaper",
+            SHAPERS,
+            Default::Absent,
+            "a token bucket behind the queue; several must all let a packet go",
+        ),
         key("faults", Kind::Table(&FAULTS), Default::Absent, "what else goes wrong with packets"),
         key("strip_mptcp", Kind::Strip, Default::Text("false"), STRIP),
     ],
@@ -588,11 +595,11 @@ static SET: Section = Section {
     inline: true,
     inherits: false,
     keys: &[
-        key("rate", RATE_OR_MODEL, Default::Absent, "serialisation rate"),
-        key("delay", DELAY_OR_MODEL, Default::Absent, "propagation delay, one way"),
-        key("queue", QUEUE_OR_MODEL, Default::Absent, "what may wait in front of the transmitter"),
-        key("loss", Kind::Choices(Catalogue::Loss), Default::Absent, "which packets are lost"),
-        key("shaper", Kind::Table(&SHAPER), Default::Absent, "a token bucket behind the queue"),
+        key("rate", RATES, Default::Absent, "serialisation rate"),
+        key("delay", DELAYS, Default::Absent, "propagation delay, one way"),
+        key("queue", QUEUE, Default::Absent, "what may wait in front of the transmitter"),
+        key("loss", LOSSES, Default::Absent, "which packets are lost"),
+        key("shaper", SHAPERS, Default::Absent, "a token bucket behind the queue"),
         key("faults", Kind::Table(&FAULTS), Default::Absent, "what else goes wrong with packets"),
         key("strip_mptcp", Kind::Strip, Default::Absent, STRIP),
         key("up", FLAG, Default::Absent, "false: nothing is transmitted; true: what waits is"),

@@ -67,7 +67,7 @@ fn carry(delay: Box<dyn DelayModel>, gap: Nanos, seconds: u64) -> (Vec<(SimTime,
         delay,
         queue: Box::new(DropTail::new(QueueLimit::Packets(1_000_000))),
         loss: None,
-        shaper: None,
+        shapers: Vec::new(),
         faults: Faults::default(),
     };
     let mut station = Station::new(models, Streams { loss: named("loss"), faults: named("faults") });
