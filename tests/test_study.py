@@ -415,6 +415,20 @@ def test_the_shipped_study_in_short(tmp_path: Path) -> None:
     assert set(pooled["groups"]) == {4}
 
 
+def test_every_pair_of_the_shipped_study_delivers_every_byte_once(tmp_path: Path) -> None:
+    """All pairs, test cases and replications of the study, in one go, with an upload that has an end."""
+    changes = [("duration", "200s"), ("flow.upload.app.size", "1MB"), ("flow.stream.stop", "60s")]
+    ran = rw.Study.load(ROOT / "studies" / "coupled-and-schedulers.toml", changes).run(tmp_path / "out")
+    assert (ran.conducted.computed, ran.conducted.failures) == (100 * 20, [])
+    uploads = ran.results.flows.filter(pl.col("flow") == "upload")
+    assert uploads.group_by("case").len().select(pl.col("len").unique()).to_series().to_list() == [20]
+    assert uploads["case"].n_unique() == 100
+    broken = ~pl.col("completed") | (pl.col("delivered_bytes") != 1_000_000) | pl.col("failure").is_not_null()
+    assert uploads.filter(broken | pl.col("fell_back")).is_empty()
+    # With a tenth of all packets lost on one beam the slowest takes 73 s.
+    assert uploads.filter(pl.col("completion_s") > 100).is_empty()
+
+
 def test_pooling_and_outliers_of_a_study(tmp_path: Path) -> None:
     text = STUDY + '[statistics]\npool = ["error rate"]\noutliers = "z-score"\nz = 1.1\n'
     results = rw.Study.load(write_study(tmp_path, text), replications=6).run(tmp_path / "out").results
