@@ -32,7 +32,7 @@ def test_every_claim_is_there_once_and_has_a_check_or_a_reason() -> None:
     claims = rep.load("lantto2025").claims
     assert len(claims) == 75
     assert len({claim.id for claim in claims}) == 75
-    assert sum(claim.check is not None for claim in claims) == 50
+    assert sum(claim.check is not None for claim in claims) == 68
     for claim in claims:
         assert claim.check is not None or len(claim.cannot) > 40, claim.id
 
@@ -40,7 +40,7 @@ def test_every_claim_is_there_once_and_has_a_check_or_a_reason() -> None:
 def test_quick_claims_agree_and_flip(made: rep.Reproduced) -> None:
     verdicts = {row.id.removeprefix("lantto2025."): row.verdict for row in made.rows}
     assert not made.failures
-    for name in ("T3_1.r1", "T3_1.r2", "T3_1.r3", "T3_1.r4", "S4_3.c1", "S2_1.c1", "T5_1.r1.thr", "F5_9.c1"):
+    for name in ("T3_1.r1", "T3_1.r2", "T3_1.r3", "T3_1.r4", "S2_1.c1", "T5_1.r1.thr", "F5_9.c1"):
         assert verdicts[name] is Verdict.AGREES, name
     for claim in made.reproduction.claims:
         if claim.quick and claim.check is not None and claim.check.uses:
@@ -54,6 +54,7 @@ class Invented:
         self._draw = draw
         self._middle = 10 ** draw.uniform(-1.0, 4.0)
         self._spread = draw.choice([0.01, 0.1, 1.0])
+        self._runs = draw.choice([3, 5, 10, 20])
         self._of_level: dict[str, float] = {}
         self._known: dict[tuple[str, tuple[str, ...]], Sample] = {}
 
@@ -63,7 +64,7 @@ class Invented:
                 self._of_level.setdefault(e, self._draw.gauss(0.0, self._spread)) for e in (quantity, *levels)
             )
             middle = self._middle * math.exp(math.fsum(parts) + self._draw.gauss(0.0, self._spread / 10.0))
-            values = {run: middle * math.exp(self._draw.gauss(0.0, 0.05)) for run in (1, 2, 3)}
+            values = {run: middle * math.exp(self._draw.gauss(0.0, 0.05)) for run in range(1, self._runs + 1)}
             self._known[quantity, levels] = Sample(values, "")
         return self._known[quantity, levels]
 

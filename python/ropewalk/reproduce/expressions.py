@@ -10,7 +10,7 @@ import ast
 import itertools
 import math
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ropewalk import statistics
@@ -76,7 +76,8 @@ _TOGETHER: dict[str, Callable[..., float]] = {
     "jain": lambda *values: statistics.jain(values),
 }
 _BY_MEAN = {"highest": max, "lowest": min}
-FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN)
+_RUNS = "runs"
+FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN, _RUNS)
 _TOP = "a check is a predicate, or several with and, or, not"
 _ALLOWED = (
     "allowed: quantities[levels], numbers, + - * / **, lists, "
@@ -195,7 +196,7 @@ class _Checker:
             self.value(node)
 
     def _function(self, name: str, arguments: Sequence[ast.expr]) -> None:
-        if name in _ELEMENTWISE and len(arguments) != 1:
+        if name in {*_ELEMENTWISE, _RUNS} and len(arguments) != 1:
             raise ExpressionError(f"`{name}` has {len(arguments)} arguments", f"write {name}(x)")
         self._values(arguments)
 
@@ -370,12 +371,27 @@ class Evaluator:
         unit = _common_unit(values) if name not in {"log10", "sqrt", "jain"} else ""
         if name in _ELEMENTWISE:
             return spread(_ELEMENTWISE[name], values[0], unit=unit)
+        if name == _RUNS:
+            return _runs(values[0])
         if name in _BY_MEAN:
             items = flat(values)
             return _BY_MEAN[name](items, key=mean_of)
         if len(values) == 1 and isinstance(values[0], Row):
             return combine(_TOGETHER[name], *values[0].items, unit=unit)
         return spread(_TOGETHER[name], *values, unit=unit)
+
+
+def _runs(value: Value) -> Value:
+    """How many replications have a value."""
+    if isinstance(value, Row):
+        return replace(value, items=tuple(_count(item) for item in value.items))
+    return _count(value)
+
+
+def _count(item: Sample | float) -> float:
+    if not isinstance(item, Sample):
+        raise WrongUse("`runs` counts the replications of a quantity, not numbers")
+    return float(len(item.values))
 
 
 def _common_unit(values: Sequence[Value]) -> str:
