@@ -35,6 +35,27 @@ def test_tables_name_flows_baselines_subflows_and_links(ropewalk: Ropewalk, smal
         assert word in done.stdout, word
 
 
+def test_a_crowd_of_flows_fills_no_screen(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    crowd = """name = "crowd"
+    duration = "1s"
+    path = [{ name = "a", both = { rate = "4Mbit/s", delay = "40ms", queue = "50p" } }]
+    [[flow]]
+    name = "file"
+    count = 31
+    from = "terminal"
+    to = "server"
+    app = { kind = "bulk", size = "1kB" }
+    transport = { kind = "tcp" }
+    """
+    file = tmp_path / "crowd.toml"
+    file.write_text(crowd)
+    done = ropewalk("run", file)
+    assert done.returncode == 0, done.stderr
+    assert "Flows: the first 20 of 31" in done.stdout
+    assert len(done.stdout.splitlines()) < 70
+    assert len(json.loads(ropewalk("run", file, "--json").stdout)["flows"]) == 31
+
+
 def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Path) -> None:
     done = ropewalk("run", small, "--json")
     assert done.returncode == 0

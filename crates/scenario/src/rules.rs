@@ -1,5 +1,7 @@
 //! Rules between keys and across the file: references of flows and events, times, contradictions.
 
+use std::collections::BTreeSet;
+
 use units::{Bytes, Nanos};
 
 use crate::addresses;
@@ -33,7 +35,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
     let end = root.parse::<Nanos>("duration");
     let duration = root.get("duration").map(|node| node.value.clone());
     let Some(Node { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for (index, item) in items.iter_mut().enumerate() {
         let path = crate::check::element_path("", "flow", index, item);
         let Some(flow) = item.as_table_mut() else { continue };
@@ -45,7 +47,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
                 if names.contains(&text) {
                     duplicate(report, name.at, &format!("{path}.name"), "flow", &text);
                 }
-                names.push(text);
+                names.insert(text);
             }
         }
         if !flow.has("stop")

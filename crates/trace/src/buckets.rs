@@ -23,22 +23,55 @@ pub(crate) fn values_of(bucket: usize) -> (u64, u64) {
     ((STEPS + step) << octave, 1 << octave)
 }
 
-/// The first bucket up to which a share `q` of the weight lies; `None` without weight.
-pub(crate) fn quantile(weights: &[u64], total: u64, q: f64) -> Option<usize> {
-    let wanted = (q * total as f64).ceil().max(1.0) as u64;
-    let mut seen = 0;
-    weights.iter().position(|&weight| {
-        seen += weight;
-        seen >= wanted
-    })
+/// Buckets that are kept together.
+const BLOCK: usize = 64;
+
+/// Weights by bucket. A block of them exists once something is in it: what one flow measures lies close together, and
+/// there are thousands of flows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Buckets {
+    blocks: Vec<Option<Box<[u64; BLOCK]>>>,
 }
 
-/// Adds `weight` to a bucket.
-pub(crate) fn add(weights: &mut Vec<u64>, bucket: usize, weight: u64) {
-    if bucket >= weights.len() {
-        weights.resize(bucket + 1, 0);
+impl Buckets {
+    /// Adds `weight` to a bucket.
+    pub(crate) fn add(&mut self, bucket: usize, weight: u64) {
+        let (block, place) = (bucket / BLOCK, bucket % BLOCK);
+        if let Some(Some(weights)) = self.blocks.get_mut(block) {
+            weights[place] += weight;
+        } else {
+            self.add_to_new(block, place, weight);
+        }
     }
-    weights[bucket] += weight;
+
+    #[cold]
+    fn add_to_new(&mut self, block: usize, place: usize, weight: u64) {
+        if block >= self.blocks.len() {
+            self.blocks.resize(block + 1, None);
+        }
+        let mut weights = Box::new([0; BLOCK]);
+        weights[place] = weight;
+        self.blocks[block] = Some(weights);
+    }
+
+    /// Buckets with weight, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
+        let blocks = self.blocks.iter().enumerate().filter_map(|(n, block)| Some((n, block.as_deref()?)));
+        let all =
+            blocks.flat_map(|(n, weights)| weights.iter().enumerate().map(move |(i, w)| (n * BLOCK + i, *w)));
+        all.filter(|(_, weight)| *weight > 0)
+    }
+
+    /// The first bucket up to which a share `q` of the weight lies; `None` without weight.
+    pub(crate) fn quantile(&self, total: u64, q: f64) -> Option<usize> {
+        let wanted = (q * total as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let reached = |(_, weight): &(usize, u64)| {
+            seen += weight;
+            seen >= wanted
+        };
+        self.iter().find(reached).map(|(bucket, _)| bucket)
+    }
 }
 
 #[cfg(test)]

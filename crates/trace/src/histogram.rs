@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use crate::buckets::{self, bucket_of};
+use crate::buckets::{self, Buckets, bucket_of};
 
 /// Resolution: finer times do not matter to any user of a network.
 const UNIT: u64 = 1_000;
@@ -10,7 +10,7 @@ const UNIT: u64 = 1_000;
 /// Weighted histogram of durations. Memory depends on the largest value only, not on the number of entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
-    weights: Vec<u64>,
+    weights: Buckets,
     total: u64,
     /// Nanoseconds times weight: whole numbers, which are exact and quick.
     sum: u128,
@@ -19,7 +19,7 @@ pub struct Histogram {
 impl Histogram {
     /// Counts `value` with `weight`.
     pub fn add(&mut self, value: Nanos, weight: u64) {
-        buckets::add(&mut self.weights, bucket_of(value.0 / UNIT), weight);
+        self.weights.add(bucket_of(value.0 / UNIT), weight);
         self.total += weight;
         self.sum += u128::from(value.0) * u128::from(weight);
     }
@@ -36,12 +36,12 @@ impl Histogram {
 
     /// The value below which a share `q` of the weight lies, within the bucket width; `None` when empty.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
-        buckets::quantile(&self.weights, self.total, q).map(middle_of)
+        self.weights.quantile(self.total, q).map(middle_of)
     }
 
     /// `(value, weight)` of the buckets that are not empty, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> {
-        self.weights.iter().enumerate().filter(|(_, w)| **w > 0).map(|(b, w)| (middle_of(b), *w))
+        self.weights.iter().map(|(bucket, weight)| (middle_of(bucket), weight))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use units::{Bytes, SimTime};
 
-use crate::buckets;
+use crate::buckets::{self, Buckets, bucket_of};
 
 /// Distribution over time of a step function of bytes: average, maximum, and quantiles within 1 %.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,13 +15,20 @@ pub struct TimeLevels {
     area: u128,
     max: Bytes,
     /// Nanoseconds by bucket.
-    lasted: Vec<u64>,
+    lasted: Buckets,
 }
 
 impl TimeLevels {
     /// Starts at `now` with nothing.
     pub fn new(now: SimTime) -> Self {
-        Self { start: now, since: now, value: Bytes::ZERO, area: 0, max: Bytes::ZERO, lasted: Vec::new() }
+        Self {
+            start: now,
+            since: now,
+            value: Bytes::ZERO,
+            area: 0,
+            max: Bytes::ZERO,
+            lasted: Buckets::default(),
+        }
     }
 
     /// The present value.
@@ -33,7 +40,7 @@ impl TimeLevels {
     pub fn set(&mut self, now: SimTime, value: Bytes) {
         let lasted = now.since(self.since).0;
         if lasted > 0 {
-            buckets::add(&mut self.lasted, buckets::bucket_of(self.value.0), lasted);
+            self.lasted.add(bucket_of(self.value.0), lasted);
             self.area += u128::from(self.value.0) * u128::from(lasted);
             self.since = now;
         }
@@ -60,12 +67,12 @@ impl TimeLevels {
     /// width; the present value if no time has passed.
     pub fn quantile(&self, now: SimTime, q: f64) -> Bytes {
         let mut lasted = self.lasted.clone();
-        buckets::add(&mut lasted, buckets::bucket_of(self.value.0), now.since(self.since).0);
-        let total = lasted.iter().sum();
+        lasted.add(bucket_of(self.value.0), now.since(self.since).0);
+        let total = now.since(self.start).0;
         if total == 0 {
             return self.value;
         }
-        let found = buckets::quantile(&lasted, total, q).map_or(0, |bucket| {
+        let found = lasted.quantile(total, q).map_or(0, |bucket| {
             let (first, count) = buckets::values_of(bucket);
             first + (count - 1) / 2
         });

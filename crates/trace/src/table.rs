@@ -1,5 +1,7 @@
 //! Tables of named columns: the form in which results leave the Rust side.
 
+use std::collections::BTreeMap;
+
 /// A table; all columns have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -75,12 +77,12 @@ impl Data {
     /// A column of words.
     pub fn words<'a>(rows: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         let mut words: Vec<String> = Vec::new();
-        let mut index = |word: &str| {
-            let known = words.iter().position(|w| w == word);
-            known.unwrap_or_else(|| {
+        let mut known = BTreeMap::new();
+        let mut index = |word: &'a str| {
+            *known.entry(word).or_insert_with(|| {
                 words.push(word.to_owned());
-                words.len() - 1
-            }) as u32
+                (words.len() - 1) as u32
+            })
         };
         let rows = rows.into_iter().map(|row| row.map(&mut index)).collect();
         Self::Word { words, rows }

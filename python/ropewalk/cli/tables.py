@@ -165,7 +165,9 @@ def show_results(results: Results) -> None:
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
     out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold", markup=False)
-    out.print(_table(out, "Flows", FLOWS, summary["flows"]))
+    flows = summary["flows"]
+    some = flows if len(flows) <= MAX_ROWS else flows[:SHOWN_ROWS]
+    out.print(_table(out, _title("Flows", "first", len(some), len(flows)), FLOWS, some))
     for line in problems(results):
         out.print(f"{line}\n", style="bold red", markup=False)
     # A single transfer has its time of completion in the table of flows.

@@ -26,7 +26,7 @@ pub(super) fn series(scenario: &Scenario, studies: &[Study<'_>]) -> Table {
 struct Rows {
     run: Vec<u64>,
     flow: Vec<Option<u32>>,
-    flow_words: Vec<String>,
+    flow_words: BTreeMap<String, u32>,
     connection: Vec<Option<f64>>,
     subflow: Vec<Option<f64>>,
     link: Vec<Option<u32>>,
@@ -72,12 +72,12 @@ impl Rows {
     }
 
     fn flow_word(&mut self, name: &str) -> u32 {
-        let known = self.flow_words.iter().position(|word| word == name);
-        let index = known.unwrap_or_else(|| {
-            self.flow_words.push(name.to_owned());
-            self.flow_words.len() - 1
-        });
-        index as u32
+        if let Some(known) = self.flow_words.get(name) {
+            return *known;
+        }
+        let next = self.flow_words.len() as u32;
+        self.flow_words.insert(name.to_owned(), next);
+        next
     }
 
     fn columns(self, links: Vec<String>) -> Vec<Column> {
@@ -85,9 +85,13 @@ impl Rows {
         for (name, index) in self.metric_words {
             name.clone_into(&mut metrics[index as usize]);
         }
+        let mut flows = vec![String::new(); self.flow_words.len()];
+        for (name, index) in self.flow_words {
+            flows[index as usize] = name;
+        }
         vec![
             Column { name: "run", data: Data::Integer(self.run) },
-            Column { name: "flow", data: Data::Word { words: self.flow_words, rows: self.flow } },
+            Column { name: "flow", data: Data::Word { words: flows, rows: self.flow } },
             Column { name: "connection", data: Data::Real(self.connection) },
             Column { name: "subflow", data: Data::Real(self.subflow) },
             Column { name: "link", data: Data::Word { words: links, rows: self.link } },
