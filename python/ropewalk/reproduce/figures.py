@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -41,7 +42,9 @@ FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"
 KEYS = ("id", "title", "kind", "x", "y", "ticks", "curve", "profile")
 AXIS_KEYS = ("label", "log", "from", "to")
-CURVE_KEYS = ("label", "value", "series", "study", "levels", "seed", "bin", "scale", "x", "published")
+CURVE_KEYS = (
+    *("label", "value", "series", "study", "levels", "seed", "bin", "scale", "total", "x", "published"),
+)
 POINT_KEYS = ("file", "x", "y", "where", "scale", "values")
 MARKERS = "osD^vPX*"
 SIZE = (7.2, 3.4)
@@ -69,6 +72,8 @@ class Over:
     levels: tuple[str, ...]
     seed: int
     scale: float
+    total: bool
+    """Of a rate: what has come since the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +214,10 @@ class _Reader(TomlFile):
         except MetricError as error:
             self.mistakes.add((*place, "series"), UNKNOWN_NAME, str(error), error.cure)
             return None
+        if "bin" in table and "total" in table:
+            self.mistakes.add(
+                (*place, "total"), CONTRADICTION, "`bin` means nothing beside `total`", "remove one of them"
+            )
         study = self.take(table, place, "study", str, None)
         levels = tuple(map(str, self.take(table, place, "levels", list, [])))
         for profile in self._reproduction.profiles or ("",):
@@ -234,6 +243,7 @@ class _Reader(TomlFile):
             levels,
             self.take(table, place, "seed", int, 1),
             self.take(table, place, "scale", float, 1.0),
+            self.take(table, place, "total", bool, False),
         )
 
     def _points(self, place: Place, table: dict[str, Any]) -> tuple[tuple[float, float], ...]:
@@ -341,6 +351,11 @@ def _time(axes: Axes, drawing: Drawing, index: int, source: StudySource, colour:
     if over is None:
         return
     times, values = source.series(over.metric, over.study, over.levels, over.seed)
+    if over.total:
+        starts = [0.0, *times[:-1]]
+        values = list(
+            accumulate(v * (end - start) for v, start, end in zip(values, starts, times, strict=True))
+        )
     scaled = [value * over.scale for value in values]
     axes.plot(times, scaled, color=colour, linewidth=_width(drawing, index), label=curve.label)
 
