@@ -37,7 +37,7 @@ $(VENV)/.extension: $(VENV)/.requirements $(SOURCES)
 	@$(BIN)/ropewalk schema > scenarios/ropewalk.schema.json
 	@touch $@
 
-test: check-rust test-rust test-example check-python test-python
+test: check-rust test-rust test-example check-python test-python count
 	@echo "all checks passed"
 
 check-rust:
@@ -94,7 +94,6 @@ bench: count build
 
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:
-	@command -v valgrind >/dev/null || { echo "valgrind not found: apt-get install valgrind" >&2; exit 1; }
 	$(PYTHON) tools/instructions.py $(if $(filter count-update,$@),--update)
 
 format: $(VENV)/.requirements

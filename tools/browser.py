@@ -2,8 +2,9 @@
 
 import os
 import shutil
-import subprocess
 import sys
+
+import debian
 
 PROGRAMS = {"CHROMIUM": ("chromium", "chromium-browser", "google-chrome"), "CHROMEDRIVER": ("chromedriver",)}
 """Environment variables that name the programs, and names under which they are looked for."""
@@ -25,22 +26,10 @@ def find() -> dict[str, str] | None:
 
 def install() -> str | None:
     """Installs the packages; what is wrong if it cannot be done."""
-    apt = shutil.which("apt-get")
-    if apt is None:
-        return "there is no apt-get here"
-    sudo = shutil.which("sudo")
-    if os.geteuid() != 0 and sudo is None:
-        return "neither root nor sudo"
-    before = [] if os.geteuid() == 0 else [str(sudo), "-n"]
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for step in (["update", "-qq"], ["install", "-qq", "--yes", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run(  # noqa: S603
-            [*before, apt, *step], env=environment, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            return f"apt-get {step[0]} failed: {said[-1] if said else done.returncode}"
-    return None if find() else "the packages have been installed, but the programs are not found"
+    reason = debian.install(*PACKAGES)
+    if reason is None and not find():
+        return "the packages have been installed, but the programs are not found"
+    return reason
 
 
 def main() -> int:

@@ -8,12 +8,15 @@ one that needs 3 % less, so that the record follows what was gained. `--update` 
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
+
+import debian
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "benches" / "instructions.toml"
@@ -48,10 +51,21 @@ def benchmark() -> Path:
     return Path(next(p for p in programs if p))
 
 
+def valgrind() -> str:
+    """Valgrind, installed if it is missing."""
+    if not shutil.which("valgrind"):
+        print("installing Valgrind to count instructions")
+        if reason := debian.install("valgrind", "libc6-dbg"):
+            sys.exit(
+                f"Valgrind counts instructions and cannot be installed: {reason}\n  fix: apt-get install valgrind"
+            )
+    return "valgrind"
+
+
 def count(program: Path, case: str, duration: str) -> int:
     """Instructions of one case."""
     with tempfile.NamedTemporaryFile() as out:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", str(program)]
+        command = [valgrind(), "--tool=callgrind", f"--callgrind-out-file={out.name}", str(program)]
         command += [case, "--duration", duration]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     found = re.search(r"Collected : (\d+)", done.stderr)
