@@ -90,6 +90,7 @@ validate: build
 
 bench: count build
 	cargo bench --package lab --bench packet_hops --locked --quiet
+	$(BIN)/python tools/overheads.py
 	$(BIN)/python validation/speed.py
 
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.

@@ -56,9 +56,7 @@ def valgrind() -> str:
     if not shutil.which("valgrind"):
         print("installing Valgrind to count instructions")
         if reason := debian.install("valgrind", "libc6-dbg"):
-            sys.exit(
-                f"Valgrind counts instructions and cannot be installed: {reason}\n  fix: apt-get install valgrind"
-            )
+            sys.exit(f"Valgrind is needed and cannot be installed: {reason}\n  fix: apt-get install valgrind")
     return "valgrind"
 
 

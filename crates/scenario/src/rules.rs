@@ -43,12 +43,11 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
             && let Some(text) = name.as_text()
         {
             let count = flow.integer("count").and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
-            for text in flow_names(text, count) {
-                if names.contains(&text) {
-                    duplicate(report, name.at, &format!("{path}.name"), "flow", &text);
-                }
-                names.insert(text);
+            let own = flow_names(text, count);
+            if let Some(taken) = own.iter().find(|text| names.contains(*text)) {
+                duplicate(report, name.at, &format!("{path}.name"), "flow", taken);
             }
+            names.extend(own);
         }
         if !flow.has("stop")
             && let Some(value) = &duration
