@@ -73,7 +73,7 @@ test-python: build browser
 browser: $(VENV)/.requirements
 	@$(BIN)/python tools/browser.py
 
-# Apart from the others because the maps of the ITU-R are a download of 160 MB; without them these tests are skipped.
+# The tests of rain with the models themselves, whose maps are a download of 160 MB, in place of their answers on record.
 test-rain: build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-rain.txt
 	$(BIN)/pytest --quiet tests/test_rain.py

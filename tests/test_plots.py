@@ -8,6 +8,8 @@ import pytest
 from matplotlib.image import imread
 
 import ropewalk as rw
+from ropewalk.plots import series
+from ropewalk.report.plotly import Budget, plot
 
 NAMES = ["throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf"]
 
@@ -119,3 +121,22 @@ transport = {{ kind = "tcp" }}
         assert labels[-1] in {f"and {hidden} more", f"and {hidden + 1} more"}
         assert axes.get_position().width > 0.5
         assert axes.get_position().height > 0.3
+
+
+@pytest.mark.parametrize("slow", ["200kbit/s", "2Mbit/s"])
+def test_a_slow_flow_is_not_drawn_as_nothing(slow: str) -> None:
+    path = '[[path]]\nname = "{0}"\nboth = {{ rate = "{1}", delay = "20ms" }}\n'
+    ends = 'from = "terminal"\nto = "server"\ntransport = {{ kind = "tcp" }}\n'
+    flow = '[[flow]]\nname = "{0}"\nvia = "{0}"\n' + ends
+    text = 'duration = "5s"\n' + path.format("fast", "8Mbit/s") + path.format("slow", slow)
+    results = rw.Scenario.parse(text + flow.format("fast") + flow.format("slow"), "two.toml").run()
+    figure = results.plot.throughput()
+    fast, other = (axes for axes in figure.axes if axes.get_title(loc="left"))
+    own = slow == "200kbit/s"
+    assert ("scale of its own" in figure.get_suptitle()) == own
+    assert fast.get_ylim()[0] == other.get_ylim()[0] == 0.0
+    assert 7 < fast.get_ylim()[1] < 10
+    assert (other.get_ylim()[1] < 0.3) if own else (other.get_ylim() == fast.get_ylim())
+    chart = series.throughput(results, None, None)
+    layouts = [plot(chart, panel, Budget(1000))["layout"] for panel in chart.panels]
+    assert (layouts[0]["yaxis"]["range"] != layouts[1]["yaxis"]["range"]) == own

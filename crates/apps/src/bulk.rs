@@ -11,42 +11,42 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "iperf-like transfer",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "size",
-            kind: OptionKind::Size,
-            default: Some("unlimited"),
-            doc: "bytes to send; the transfer completes when all are delivered",
-        },
-        OptionSpec {
-            name: "duration",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "stop writing this long after the start",
-        },
-        OptionSpec {
-            name: "read_rate",
-            kind: OptionKind::Rate,
-            default: Some("unlimited"),
-            doc: "rate at which the receiving application reads; the rest waits in the receive buffer",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Integer { min: 1, max: 1_000_000 },
-            default: Some("1"),
-            doc: "transfers of `size`, one after the other",
-        },
-        OptionSpec {
-            name: "think",
-            kind: OptionKind::Duration,
-            default: Some("0s"),
-            doc: "time from the end of a transfer to the start of the next",
-        },
-        OptionSpec {
-            name: "connections",
-            kind: OptionKind::Integer { min: 1, max: 256 },
-            default: Some("1"),
-            doc: "parallel connections, among which each transfer is split equally",
-        },
+        OptionSpec::new(
+            "size",
+            OptionKind::Size,
+            "unlimited",
+            "bytes to send; the transfer completes when all are delivered",
+        ),
+        OptionSpec::new(
+            "duration",
+            OptionKind::Duration,
+            "unlimited",
+            "stop writing this long after the start",
+        ),
+        OptionSpec::new(
+            "read_rate",
+            OptionKind::Rate,
+            "unlimited",
+            "rate at which the receiving application reads; the rest waits in the receive buffer",
+        ),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Integer { min: 1, max: 1_000_000 },
+            "1",
+            "transfers of `size`, one after the other",
+        ),
+        OptionSpec::new(
+            "think",
+            OptionKind::Duration,
+            "0s",
+            "time from the end of a transfer to the start of the next",
+        ),
+        OptionSpec::new(
+            "connections",
+            OptionKind::Integer { min: 1, max: 256 },
+            "1",
+            "parallel connections, among which each transfer is split equally",
+        ),
     ],
     build: |options| Box::new(Bulk::new(options)),
 };

@@ -10,36 +10,21 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Omueti and Trajkovic 2007",
     notes: "the receiver of the data opens the connections and sends the requests",
     options: &[
-        OptionSpec {
-            name: "size",
-            kind: OptionKind::Size,
-            default: Some("50MB"),
-            doc: "size of each file (D-74)",
-        },
-        OptionSpec {
-            name: "request",
-            kind: OptionKind::Size,
-            default: Some("350B"),
-            doc: "size of each request (D-71)",
-        },
-        OptionSpec {
-            name: "files",
-            kind: OptionKind::Integer { min: 1, max: 1_000_000 },
-            default: Some("1"),
-            doc: "how many",
-        },
-        OptionSpec {
-            name: "interval",
-            kind: OptionKind::Duration,
-            default: Some("0s"),
-            doc: "time from a request to the next, which also waits for the end of the file",
-        },
-        OptionSpec {
-            name: "persistent",
-            kind: OptionKind::Flag,
-            default: Some("false"),
-            doc: "all files over one connection; otherwise each has one of its own, whose handshake counts",
-        },
+        OptionSpec::new("size", OptionKind::Size, "50MB", "size of each file (D-74)"),
+        OptionSpec::new("request", OptionKind::Size, "350B", "size of each request (D-71)"),
+        OptionSpec::new("files", OptionKind::Integer { min: 1, max: 1_000_000 }, "1", "how many"),
+        OptionSpec::new(
+            "interval",
+            OptionKind::Duration,
+            "0s",
+            "time from a request to the next, which also waits for the end of the file",
+        ),
+        OptionSpec::new(
+            "persistent",
+            OptionKind::Flag,
+            "false",
+            "all files over one connection; otherwise each has one of its own, whose handshake counts",
+        ),
     ],
     build: |options| Box::new(Ftp::new(options)),
 };

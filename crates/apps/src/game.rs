@@ -14,36 +14,21 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Yedugundla et al. 2016 (statistics of three sessions of Age of Conan)",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "session",
-            kind: OptionKind::Choice(&["1", "2", "3"]),
-            default: Some("1"),
-            doc: "whose mean gaps and sizes: 181.4 ms and 142.7 B, 74.1 ms and 113 B, 167.7 ms and 101.7 B",
-        },
-        OptionSpec {
-            name: "burst",
-            kind: OptionKind::Size,
-            default: Some("200kB"),
-            doc: "size of the burst at the start",
-        },
-        OptionSpec {
-            name: "sigma",
-            kind: OptionKind::Number { min: 0.0, max: 3.0 },
-            default: Some("1.0"),
-            doc: "standard deviation of the logarithm of sizes before clipping",
-        },
-        OptionSpec {
-            name: "duration",
-            kind: OptionKind::Duration,
-            default: Some("10min"),
-            doc: "length of the session",
-        },
-        OptionSpec {
-            name: "deadline",
-            kind: OptionKind::Duration,
-            default: Some("60ms"),
-            doc: "what takes longer is late",
-        },
+        OptionSpec::new(
+            "session",
+            OptionKind::Choice(&["1", "2", "3"]),
+            "1",
+            "whose mean gaps and sizes: 181.4 ms and 142.7 B, 74.1 ms and 113 B, 167.7 ms and 101.7 B",
+        ),
+        OptionSpec::new("burst", OptionKind::Size, "200kB", "size of the burst at the start"),
+        OptionSpec::new(
+            "sigma",
+            OptionKind::Number { min: 0.0, max: 3.0 },
+            "1.0",
+            "standard deviation of the logarithm of sizes before clipping",
+        ),
+        OptionSpec::new("duration", OptionKind::Duration, "10min", "length of the session"),
+        OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
     build: |options| Box::new(Game::new(options)),
 };

@@ -15,15 +15,6 @@ use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 use crate::pages::{self, Description, Protocol};
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
 
-const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, kind, default: Some(default), doc }
-}
-
 const SIZES: OptionKind = OptionKind::Choice(&["equal", "log-normal"]);
 const FLAG: OptionKind = OptionKind::Flag;
 
@@ -33,55 +24,65 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 9112, RFC 9113",
     notes: "the receiver of the data opens the connections and sends the requests",
     options: &[
-        option("page", OptionKind::Choice(pages::NAMES), "wikipedia", "which page, or `custom`"),
-        option(
+        OptionSpec::new("page", OptionKind::Choice(pages::NAMES), "wikipedia", "which page, or `custom`"),
+        OptionSpec::new(
             "protocol",
             OptionKind::Choice(&["as-page", "http/1.1", "http/2"]),
             "as-page",
             "how it is fetched: as its description says, or otherwise (a custom page is HTTP/1.1)",
         ),
-        option("main", OptionKind::Size, "10kB", "custom page: size of the main object"),
-        option(
+        OptionSpec::new("main", OptionKind::Size, "10kB", "custom page: size of the main object"),
+        OptionSpec::new(
             "objects",
             OptionKind::Integer { min: 0, max: 10_000 },
             "10",
             "custom page: number of embedded objects",
         ),
-        option("object", OptionKind::Size, "10kB", "custom page: size of each embedded object"),
-        option(
+        OptionSpec::new("object", OptionKind::Size, "10kB", "custom page: size of each embedded object"),
+        OptionSpec::new(
             "domains",
             OptionKind::Integer { min: 1, max: 1000 },
             "1",
             "custom page: domains that the embedded objects come from, that of the page included",
         ),
-        option(
+        OptionSpec::new(
             "sizes",
             SIZES,
             "equal",
             "sizes of objects where only their sum is known: an equal split (D-73), or drawn for each page",
         ),
-        option(
+        OptionSpec::new(
             "sigma",
             OptionKind::Number { min: 0.0, max: 5.0 },
             "1.0",
             "standard deviation of the logarithm of log-normal sizes",
         ),
-        option(
+        OptionSpec::new(
             "connections",
             OptionKind::Integer { min: 0, max: 64 },
             "0",
             "HTTP/1.1: connections for each domain; 0: six, but one with pipelining for `omueti2007` (D-72)",
         ),
-        option("pipelining", FLAG, "false", "HTTP/1.1: requests do not wait for the answer before (D-72)"),
-        option("request", OptionKind::Size, "350B", "size of each request (D-71)"),
-        option("pages", OptionKind::Integer { min: 1, max: 1_000_000 }, "1", "how often the page is fetched"),
-        option(
+        OptionSpec::new(
+            "pipelining",
+            FLAG,
+            "false",
+            "HTTP/1.1: requests do not wait for the answer before (D-72)",
+        ),
+        OptionSpec::new("request", OptionKind::Size, "350B", "size of each request (D-71)"),
+        OptionSpec::new(
+            "pages",
+            OptionKind::Integer { min: 1, max: 1_000_000 },
+            "1",
+            "how often the page is fetched",
+        ),
+        OptionSpec::new(
             "interval",
             OptionKind::Duration,
             "0s",
             "time from the start of a page to the next, which also waits for its end",
         ),
-        option("keep_alive", FLAG, "false", "connections stay open from page to page"),
+        OptionSpec::new("keep_alive", FLAG, "false", "connections stay open from page to page"),
     ],
     build: |options| Box::new(Http::new(options)),
 };

@@ -10,30 +10,10 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "iperf3 (ESnet)",
     notes: "rows `interval` and `total` in `messages`: size_bytes * 8 / delay_s is the throughput of the application",
     options: &[
-        OptionSpec {
-            name: "duration",
-            kind: OptionKind::Duration,
-            default: Some("10s"),
-            doc: "time that counts, after the warm-up",
-        },
-        OptionSpec {
-            name: "omit",
-            kind: OptionKind::Duration,
-            default: Some("0s"),
-            doc: "warm-up that is left out",
-        },
-        OptionSpec {
-            name: "interval",
-            kind: OptionKind::Duration,
-            default: Some("1s"),
-            doc: "time between reports",
-        },
-        OptionSpec {
-            name: "connections",
-            kind: OptionKind::Integer { min: 1, max: 256 },
-            default: Some("1"),
-            doc: "parallel connections",
-        },
+        OptionSpec::new("duration", OptionKind::Duration, "10s", "time that counts, after the warm-up"),
+        OptionSpec::new("omit", OptionKind::Duration, "0s", "warm-up that is left out"),
+        OptionSpec::new("interval", OptionKind::Duration, "1s", "time between reports"),
+        OptionSpec::new("connections", OptionKind::Integer { min: 1, max: 256 }, "1", "parallel connections"),
     ],
     build: |options| Box::new(Iperf::new(options)),
 };

@@ -24,12 +24,12 @@ pub(crate) const SHAPES: OptionKind =
     OptionKind::Choice(&["constant", "exponential", "normal", "folded-normal", "pareto"]);
 
 /// The shape parameter, for the options of an application with such phases.
-pub(crate) const PARETO_SHAPE: OptionSpec = OptionSpec {
-    name: "shape",
-    kind: OptionKind::Number { min: 1.01, max: 100.0 },
-    default: Some("1.5"),
-    doc: "shape parameter of the Pareto distribution; the mean is finite above 1, the variance above 2",
-};
+pub(crate) const PARETO_SHAPE: OptionSpec = OptionSpec::new(
+    "shape",
+    OptionKind::Number { min: 1.01, max: 100.0 },
+    "1.5",
+    "shape parameter of the Pareto distribution; the mean is finite above 1, the variance above 2",
+);
 
 impl Shape {
     /// The shape that the option `phases` names; `sd` is the option that holds its standard deviation.

@@ -12,45 +12,36 @@ use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTim
 
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Mistake, Side};
 
-const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, kind, default: Some(default), doc }
-}
-
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "player",
     summary: "adaptive video player: rate of each segment, stalls",
     source: "Jiang, Sekar and Zhang 2012 (throughput rule)",
     notes: "the receiver of the data opens the connection and sends the requests",
     options: &[
-        option("low", OptionKind::Rate, "500kbit/s", "lowest rate of the film"),
-        option("high", OptionKind::Rate, "8Mbit/s", "its highest rate"),
-        option(
+        OptionSpec::new("low", OptionKind::Rate, "500kbit/s", "lowest rate of the film"),
+        OptionSpec::new("high", OptionKind::Rate, "8Mbit/s", "its highest rate"),
+        OptionSpec::new(
             "steps",
             OptionKind::Integer { min: 1, max: 20 },
             "5",
             "rates from the lowest to the highest, with a constant factor between them",
         ),
-        option("segment", OptionKind::Duration, "4s", "length of a segment"),
-        option("duration", OptionKind::Duration, "unlimited", "length of the film"),
-        option(
+        OptionSpec::new("segment", OptionKind::Duration, "4s", "length of a segment"),
+        OptionSpec::new("duration", OptionKind::Duration, "unlimited", "length of the film"),
+        OptionSpec::new(
             "start_buffer",
             OptionKind::Duration,
             "8s",
             "buffered before playing starts, and after a stall",
         ),
-        option("buffer", OptionKind::Duration, "30s", "no request while more than this is buffered"),
-        option(
+        OptionSpec::new("buffer", OptionKind::Duration, "30s", "no request while more than this is buffered"),
+        OptionSpec::new(
             "safety",
             OptionKind::Number { min: 0.1, max: 2.0 },
             "0.8",
             "share of the measured throughput that a rate may take",
         ),
-        option("request", OptionKind::Size, "350B", "size of each request (D-71)"),
+        OptionSpec::new("request", OptionKind::Size, "350B", "size of each request (D-71)"),
     ],
     build: |options| Box::new(Player::new(options)),
 };

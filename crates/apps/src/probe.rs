@@ -9,17 +9,8 @@ use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
-const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: &'static str,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, kind, default: Some(default), doc }
-}
-
 const DURATION: OptionSpec =
-    option("duration", OptionKind::Duration, "unlimited", "stop asking after this long");
+    OptionSpec::new("duration", OptionKind::Duration, "unlimited", "stop asking after this long");
 
 pub(crate) const SOCKPERF: Algorithm = Algorithm {
     name: "sockperf",
@@ -27,20 +18,20 @@ pub(crate) const SOCKPERF: Algorithm = Algorithm {
     source: "sockperf (Mellanox), as used by Lantto and Svensson 2025",
     notes: "half the round trip is the latency",
     options: &[
-        option(
+        OptionSpec::new(
             "mode",
             OptionKind::Choice(&["under-load", "ping-pong"]),
             "under-load",
             "messages at a constant rate, or each after the answer to the one before",
         ),
-        option(
+        OptionSpec::new(
             "rate",
             OptionKind::Integer { min: 1, max: 1_000_000 },
             "10000",
             "under load: messages per second; while the send buffer is full none is made",
         ),
-        option("size", OptionKind::Size, "14B", "size of each message, and of each answer"),
-        option(
+        OptionSpec::new("size", OptionKind::Size, "14B", "size of each message, and of each answer"),
+        OptionSpec::new(
             "reply_every",
             OptionKind::Integer { min: 1, max: 1_000_000 },
             "100",
@@ -57,9 +48,9 @@ pub(crate) const PING: Algorithm = Algorithm {
     source: "RFC 792 (echo and echo reply)",
     notes: "over UDP, whose header is as long as that of ICMP",
     options: &[
-        option("interval", OptionKind::Duration, "1s", "time from a request to the next"),
-        option("size", OptionKind::Size, "56B", "payload of a request and of its reply"),
-        option(
+        OptionSpec::new("interval", OptionKind::Duration, "1s", "time from a request to the next"),
+        OptionSpec::new("size", OptionKind::Size, "56B", "payload of a request and of its reply"),
+        OptionSpec::new(
             "requests",
             OptionKind::Integer { min: 1, max: 1_000_000_000 },
             "1000000000",

@@ -10,18 +10,8 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "a file: time, size and direction of each message",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "file",
-            kind: OptionKind::File(FileFormat::Messages),
-            default: None,
-            doc: "the recording",
-        },
-        OptionSpec {
-            name: "deadline",
-            kind: OptionKind::Duration,
-            default: Some("60ms"),
-            doc: "what takes longer is late",
-        },
+        OptionSpec::compulsory("file", OptionKind::File(FileFormat::Messages), "the recording"),
+        OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
     build: |options| Box::new(Replay::new(options)),
 };

@@ -10,36 +10,16 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Yedugundla et al. 2016",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "rate",
-            kind: OptionKind::Rate,
-            default: Some("950kbit/s"),
-            doc: "bit rate of the payload",
-        },
-        OptionSpec {
-            name: "frames",
-            kind: OptionKind::Integer { min: 1, max: 1000 },
-            default: Some("30"),
-            doc: "frames per second",
-        },
-        OptionSpec {
-            name: "message",
-            kind: OptionKind::Size,
-            default: Some("unlimited"),
-            doc: "a frame is sent in messages of at most this size, each with a row of its own",
-        },
-        OptionSpec {
-            name: "duration",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "length of the video",
-        },
-        OptionSpec {
-            name: "deadline",
-            kind: OptionKind::Duration,
-            default: Some("150ms"),
-            doc: "what takes longer is late",
-        },
+        OptionSpec::new("rate", OptionKind::Rate, "950kbit/s", "bit rate of the payload"),
+        OptionSpec::new("frames", OptionKind::Integer { min: 1, max: 1000 }, "30", "frames per second"),
+        OptionSpec::new(
+            "message",
+            OptionKind::Size,
+            "unlimited",
+            "a frame is sent in messages of at most this size, each with a row of its own",
+        ),
+        OptionSpec::new("duration", OptionKind::Duration, "unlimited", "length of the video"),
+        OptionSpec::new("deadline", OptionKind::Duration, "150ms", "what takes longer is late"),
     ],
     build: |options| Box::new(Video::new(options)),
 };

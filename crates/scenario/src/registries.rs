@@ -42,12 +42,7 @@ pub(crate) const NO_LOSS: &str = "none";
 const NONE: Entry = Entry { name: NO_LOSS, summary: "nothing is lost", source: "", notes: "", options: &[] };
 
 const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec {
-        name: "subflows",
-        kind: OptionKind::Integer { min: 1, max: 64 },
-        default: Some(default),
-        doc,
-    }
+    OptionSpec::new("subflows", OptionKind::Integer { min: 1, max: 64 }, default, doc)
 }
 
 /// The path managers are part of the protocol machine and not a registry.
@@ -86,18 +81,18 @@ const PATH_MANAGERS: &[Entry] = &[
         source: "Linux since 5.7, `ip-mptcp(8)`",
         notes: "",
         options: &[
-            OptionSpec {
-                name: "subflows",
-                kind: OptionKind::Integer { min: 0, max: 8 },
-                default: Some("2"),
-                doc: "further subflows beside the first one, at most",
-            },
-            OptionSpec {
-                name: "add_addr_accepted",
-                kind: OptionKind::Integer { min: 0, max: 8 },
-                default: Some("0"),
-                doc: "announced addresses that are used, at most",
-            },
+            OptionSpec::new(
+                "subflows",
+                OptionKind::Integer { min: 0, max: 8 },
+                "2",
+                "further subflows beside the first one, at most",
+            ),
+            OptionSpec::new(
+                "add_addr_accepted",
+                OptionKind::Integer { min: 0, max: 8 },
+                "0",
+                "announced addresses that are used, at most",
+            ),
         ],
     },
 ];

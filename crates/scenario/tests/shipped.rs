@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BASE, ROUTED, assert_round_trip, good, root, shipped};
+use common::{BASE, ROUTED, assert_round_trip, files, good, root, shipped};
 use scenario::model::{Ecmp, Scenario};
 use scenario::{Registries, reference_markdown, schema};
 use serde_json::Value as Json;
@@ -186,6 +186,58 @@ fn the_reference_page_is_up_to_date() {
         "docs/reference/scenario.md is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p scenario --test shipped"
     );
 }
+
+/// What each file says of itself, as rows of a table.
+fn index(files: &[(String, String)]) -> String {
+    let row = |(name, text): &(String, String)| {
+        let table: toml::Table = text.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
+        let said = |key: &str| table.get(key).and_then(toml::Value::as_str).unwrap_or_default();
+        assert!(!said("description").is_empty(), "{name}: no description");
+        assert!(
+            text.lines().take(2).any(|line| line.starts_with("# ")),
+            "{name}: does not say what to look for"
+        );
+        format!("| [{name}]({name}) | {} |\n", said("description"))
+    };
+    files.iter().map(row).collect()
+}
+
+#[test]
+fn the_index_of_scenarios_and_studies_is_up_to_date() {
+    let page = |what: &str, files: &[(String, String)]| {
+        format!("{what}\n\n| File | What it is |\n|---|---|\n{}", index(files))
+    };
+    let pages = [("scenarios", page(SCENARIOS, &shipped())), ("studies", page(STUDIES, &files("studies")))];
+    for (folder, page) in pages {
+        let file = root().join(folder).join("README.md");
+        if std::env::var_os("ROPEWALK_BLESS").is_some() {
+            std::fs::write(&file, &page).unwrap();
+        }
+        let committed = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            committed == page,
+            "{folder}/README.md is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p scenario --test shipped"
+        );
+    }
+}
+
+const SCENARIOS: &str = "\
+# Scenarios
+
+<!-- Generated from the descriptions in the files; a test says how to make it anew. -->
+
+Each file says at its head what to look for. `ropewalk run scenarios/FILE` runs one, `--set KEY=VALUE` changes it, `ropewalk show`
+prints it with all defaults. [How to write one](../docs/howto/write-a-scenario.md), [studies](../studies/README.md) of several
+cases.";
+
+const STUDIES: &str = "\
+# Studies
+
+<!-- Generated from the descriptions in the files; a test says how to make it anew. -->
+
+`ropewalk study studies/FILE` runs all cases of one, `--dry-run` lists them. [How to write one](../docs/howto/run-a-study.md),
+[scenarios](../scenarios/README.md). The studies behind the published experiments that are run again are in
+[reproductions](../docs/reference/reproductions.md).";
 
 #[test]
 fn another_crate_can_register_its_own() {

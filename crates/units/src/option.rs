@@ -102,6 +102,37 @@ pub struct OptionSpec {
     pub doc: &'static str,
 }
 
+impl OptionSpec {
+    /// An option with a default.
+    pub const fn new(name: &'static str, kind: OptionKind, default: &'static str, doc: &'static str) -> Self {
+        Self { name, kind, default: Some(default), doc }
+    }
+
+    /// An option that must be given.
+    pub const fn compulsory(name: &'static str, kind: OptionKind, doc: &'static str) -> Self {
+        Self { name, kind, default: None, doc }
+    }
+
+    /// The options of several lists, in order.
+    ///
+    /// # Panics
+    /// If there are not `N` of them; a constant with another `N` does not compile.
+    pub const fn joined<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
+        let mut all = [Self::compulsory("", OptionKind::Flag, ""); N];
+        let (mut list, mut n) = (0, 0);
+        while list < lists.len() {
+            let mut i = 0;
+            while i < lists[list].len() {
+                all[n] = lists[list][i];
+                (i, n) = (i + 1, n + 1);
+            }
+            list += 1;
+        }
+        assert!(n == N, "another number of options");
+        all
+    }
+}
+
 /// An option that is wrong together with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionFault {

@@ -231,6 +231,14 @@ Results = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="What study, run --out or reproduce has written.", show_default=False),
 ]
+ShownSeed = Annotated[
+    int | None,
+    typer.Option(min=0, help="Replication to show over time; the first by default.", show_default=False),
+]
+ShownCase = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of a study, the case to show over time.", show_default=False),
+]
 
 
 @app.command()
@@ -241,14 +249,8 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="The HTML file; DIR/report.html by default.", show_default=False),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Replication to show over time; the first by default.", show_default=False),
-    ] = None,
-    case: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of a study, the case to show over time.", show_default=False),
-    ] = None,
+    seed: ShownSeed = None,
+    case: ShownCase = None,
 ) -> None:
     """Write a report that any browser opens: one HTML file, no server, no network.
 
@@ -271,14 +273,8 @@ def figures(
         Path | None,
         typer.Option(metavar="DIR", help="Where to; DIR/figures by default.", show_default=False),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Replication to show over time; the first by default.", show_default=False),
-    ] = None,
-    case: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of a study, the case to show over time.", show_default=False),
-    ] = None,
+    seed: ShownSeed = None,
+    case: ShownCase = None,
 ) -> None:
     """Draw the figures of the report for a paper.
 

@@ -11,7 +11,8 @@ import polars as pl
 
 from ropewalk.plots.model import INK, Axis, Chart, Line, Panel
 from ropewalk.plots.palette import colours
-from ropewalk.plots.series import LOG_FROM, choose_flows, describe
+from ropewalk.plots.scales import LOG_FROM
+from ropewalk.plots.series import choose_flows, describe
 
 if TYPE_CHECKING:
     from ropewalk.plots.model import Reals

@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator, ScalarFormatter
 
 from ropewalk.plots.model import INK, QUIET, Band, Boxes, Cells, Line, Points, Stack
 from ropewalk.plots.palette import STATES
+from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.plots.style import (
     BLACK,
     GREY,
@@ -49,8 +50,9 @@ def draw(chart: Chart) -> Figure:
     height = 0.7 + sum(_height(chart, panel) for panel in chart.panels) + 0.35 * ribbons
     figure = Figure(figsize=(WIDTH, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(chart.title, x=0.01, ha="left")
-    axes, under = _axes(figure, chart)
+    own = own_scales(chart)
+    figure.suptitle(f"{chart.title}\n{OWN_SCALES}" if own else chart.title, x=0.01, ha="left")
+    axes, under = _axes(figure, chart, own)
     for panel, here in zip(chart.panels, axes, strict=True):
         here.set_title(panel.title)
         here.set_ylabel(chart.y.title)
@@ -81,7 +83,7 @@ def _height(chart: Chart, panel: Panel) -> float:
     return 0.9 + CELL_HEIGHT * len(cells[0].rows) if cells else PANEL_HEIGHT
 
 
-def _axes(figure: Figure, chart: Chart) -> tuple[list[Axes], list[Axes]]:
+def _axes(figure: Figure, chart: Chart, own: bool) -> tuple[list[Axes], list[Axes]]:
     """The axes of the panels, and those of the ribbons under them."""
     ratios: list[float] = []
     for panel in chart.panels:
@@ -95,7 +97,7 @@ def _axes(figure: Figure, chart: Chart) -> tuple[list[Axes], list[Axes]]:
     row = 0
     for panel in chart.panels:
         first = axes[0] if axes and shared else None
-        axes.append(figure.add_subplot(grid[row], sharex=first, sharey=first))
+        axes.append(figure.add_subplot(grid[row], sharex=first, sharey=None if own else first))
         row += 1
         if _has_ribbon(chart, panel):
             ribbons.append((row, panel))
@@ -120,7 +122,7 @@ def _ribbon(here: Axes, panel: Panel) -> Axes:
     handles = [
         here.plot([], [], color=colour, linewidth=4, label=state)[0] for state, colour in STATES.items()
     ]
-    here.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.005, 1.2), fontsize=6, handlelength=0.8)
+    here.legend(handles=handles, loc="lower left", bbox_to_anchor=(1.005, -0.1), fontsize=6, handlelength=0.8)
     return here
 
 
@@ -250,6 +252,8 @@ def _scale(axes: list[Axes], chart: Chart) -> None:
             axis.set_major_formatter(ScalarFormatter())
             axis.set_minor_formatter("")
         _limit(limits, spec)
+    for other in axes[1:]:
+        _limit(other.set_ylim, chart.y)
 
 
 def _limit(limits: object, spec: Axis) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Chart, Line, Panel, Stack, Strip
 from ropewalk.plots.palette import PALETTE, colours
+from ropewalk.plots.scales import LOG_FROM
 
 if TYPE_CHECKING:
     from ropewalk.plots.model import Reals
@@ -22,8 +23,6 @@ BINS = 60
 MAX_PANELS = 6
 MAX_STRIPS = 6
 LONG_LABEL = 12
-LOG_FROM = 8.0
-"""Values that differ by more than this factor are shown on a logarithmic scale."""
 STATES = {1: "slow start", 3: "recovery", 4: "timeout"}
 """Values of `sender_state` that the ribbon shows; congestion avoidance is the blank between them."""
 RIBBON = "The ribbon shows what each sender did; blank is congestion avoidance."

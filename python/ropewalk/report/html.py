@@ -10,6 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.plots.palette import STATES
+from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.report import topology
 from ropewalk.report.plotly import Budget, plot
 
@@ -157,11 +158,12 @@ def _chart(chart: Chart, made: _Page) -> str:
         if budget.drawn < budget.recorded
         else ""
     )
+    scales = f" {OWN_SCALES}" if own_scales(chart) else ""
     named = chart.keys and chart.legend_title
     above = f'<div class="caption"><strong>{escape(chart.legend_title or "")}</strong></div>' if named else ""
     return (
         f'<div class="chart"><h3>{escape(chart.heading)}</h3>'
-        f'<p class="caption">{escape(chart.caption + thinned)}</p>'
+        f'<p class="caption">{escape(chart.caption + scales + thinned)}</p>'
         f"{_ribbon_key(chart) if chart.events is not None else ''}"
         f'{above}{keys}<div class="panels">{"".join(figures)}</div></div>'
     )

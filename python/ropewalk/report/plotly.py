@@ -11,6 +11,7 @@ import numpy as np
 
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Boxes, Cells, Line, Points, Stack
 from ropewalk.plots.palette import STATES
+from ropewalk.plots.scales import extremes, own_scales
 from ropewalk.report.thin import thin
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
         "boxmode": "group",
         "shapes": [],
     }
-    ranges = _ranges(chart)
+    ranges = _ranges(chart, panel)
     for axis, found in zip(("xaxis", "yaxis"), ranges, strict=True):
         if found is not None and not cells:
             layout[axis]["range"] = found
@@ -390,14 +391,17 @@ def _axis(spec: Axis) -> dict[str, Any]:
     return axis
 
 
-def _ranges(chart: Chart) -> tuple[list[float] | None, list[float] | None]:
-    """Limits that all panels share, so that they can be compared with the eye."""
+def _ranges(chart: Chart, panel: Panel) -> tuple[list[float] | None, list[float] | None]:
+    """Limits that all panels share as far as possible, so that they can be compared with the eye."""
     found: list[list[float] | None] = []
-    for spec, extremes in zip((chart.x, chart.y), _extremes(chart), strict=True):
-        if spec.levels or extremes is None:
+    across, up = extremes(chart.panels)
+    if own_scales(chart):
+        _, up = extremes([panel])
+    for spec, reach in ((chart.x, across), (chart.y, up)):
+        if spec.levels or reach is None:
             found.append(None)
             continue
-        low, high = extremes
+        low, high = reach
         low = low if spec.low is None else spec.low
         if spec.log:
             found.append([math.log10(low) - 0.03, math.log10(high) + 0.03])
@@ -415,41 +419,3 @@ def _ticks(low: float, high: float) -> list[float]:
     digits = (1, 2, 5) if high - low < MANY_DECADES else (1,)
     found = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
     return [value for value in found if low <= math.log10(value) <= high]
-
-
-def _extremes(chart: Chart) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    """Smallest and largest numbers along both axes."""
-    x: list[float] = []
-    y: list[float] = []
-    for mark in (mark for panel in chart.panels for mark in panel.marks):
-        for values, into in ((_along(mark), x), (_up(mark), y)):
-            finite = values[np.isfinite(values)]
-            if len(finite):
-                into += [float(finite.min()), float(finite.max())]
-    return (min(x), max(x)) if x else None, (min(y), max(y)) if y else None
-
-
-def _along(mark: Mark) -> np.ndarray[Any, np.dtype[np.float64]]:
-    match mark:
-        case Line() | Band():
-            return mark.x
-        case Stack():
-            return mark.edges
-        case Points():
-            return np.append(mark.ellipse[0], mark.x) if mark.ellipse is not None else np.array([mark.x])
-    return np.array([])
-
-
-def _up(mark: Mark) -> np.ndarray[Any, np.dtype[np.float64]]:
-    match mark:
-        case Line():
-            return mark.y
-        case Band():
-            return np.append(mark.low, mark.high)
-        case Stack():
-            return np.asarray(np.sum(mark.layers, axis=0), dtype=np.float64)
-        case Points():
-            return np.append(mark.ellipse[1], mark.y) if mark.ellipse is not None else np.array([mark.y])
-        case Boxes():
-            return np.array([v for box in mark.boxes for v in (box.low, box.high, *box.fliers)])
-    return np.array([])

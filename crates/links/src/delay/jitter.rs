@@ -17,16 +17,11 @@ use units::{Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 
 use super::{Algorithm, DelayModel};
 
-const fn option(name: &'static str, default: Option<&'static str>, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Duration, default, doc }
-}
-
-const REORDER: OptionSpec = OptionSpec {
-    name: "reorder",
-    kind: OptionKind::Flag,
-    default: None,
-    doc: "true: packets may overtake each other; false: they keep their order",
-};
+const REORDER: OptionSpec = OptionSpec::compulsory(
+    "reorder",
+    OptionKind::Flag,
+    "true: packets may overtake each other; false: they keep their order",
+);
 
 const SOURCE: &str = "independent delays";
 
@@ -35,7 +30,11 @@ pub(super) const UNIFORM: Algorithm = Algorithm {
     summary: "jitter, uniform between two delays",
     source: SOURCE,
     notes: "",
-    options: &[option("min", None, "shortest delay"), option("max", None, "longest delay"), REORDER],
+    options: &[
+        OptionSpec::compulsory("min", OptionKind::Duration, "shortest delay"),
+        OptionSpec::compulsory("max", OptionKind::Duration, "longest delay"),
+        REORDER,
+    ],
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Uniform { min, max }, options, stream)
@@ -48,9 +47,14 @@ pub(super) const NORMAL: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[
-        option("mean", None, "mean before drawing again"),
-        option("deviation", None, "standard deviation before drawing again"),
-        option("min", Some("0s"), "least delay, at most the mean: what is below is drawn again"),
+        OptionSpec::compulsory("mean", OptionKind::Duration, "mean before drawing again"),
+        OptionSpec::compulsory("deviation", OptionKind::Duration, "standard deviation before drawing again"),
+        OptionSpec::new(
+            "min",
+            OptionKind::Duration,
+            "0s",
+            "least delay, at most the mean: what is below is drawn again",
+        ),
         REORDER,
     ],
     build: |options, stream| {
@@ -66,14 +70,14 @@ pub(super) const PARETO: Algorithm = Algorithm {
     source: "Pareto distribution",
     notes: "",
     options: &[
-        option("min", None, "shortest and most frequent delay"),
-        OptionSpec {
-            name: "shape",
-            kind: OptionKind::Number { min: 0.1, max: 1000.0 },
-            default: Some("3"),
-            doc: "the smaller the heavier is the tail; up to 1 the mean is infinite, up to 2 the variance",
-        },
-        option("max", Some("10s"), "what is above is drawn again"),
+        OptionSpec::compulsory("min", OptionKind::Duration, "shortest and most frequent delay"),
+        OptionSpec::new(
+            "shape",
+            OptionKind::Number { min: 0.1, max: 1000.0 },
+            "3",
+            "the smaller the heavier is the tail; up to 1 the mean is infinite, up to 2 the variance",
+        ),
+        OptionSpec::new("max", OptionKind::Duration, "10s", "what is above is drawn again"),
         REORDER,
     ],
     build: |options, stream| {

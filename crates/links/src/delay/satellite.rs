@@ -19,87 +19,93 @@ const LONGITUDE: OptionKind = OptionKind::Number { min: -180.0, max: 360.0 };
 const ALTITUDE: OptionKind = OptionKind::Number { min: -0.5, max: 20.0 };
 const CIRCLE: OptionKind = OptionKind::Number { min: -360.0, max: 360.0 };
 
-const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: Option<&'static str>,
-    doc: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, kind, default, doc }
-}
-
-const TERMINAL_LAT: OptionSpec =
-    option("terminal_lat", LATITUDE, None, "latitude of the terminal in degrees, north is positive");
-const TERMINAL_LON: OptionSpec =
-    option("terminal_lon", LONGITUDE, None, "longitude of the terminal in degrees, east is positive");
-const TERMINAL_ALT: OptionSpec =
-    option("terminal_alt", ALTITUDE, Some("0"), "altitude of the terminal in km");
-const GATEWAY_LAT: OptionSpec =
-    option("gateway_lat", LATITUDE, None, "latitude of the gateway in degrees, north is positive");
-const GATEWAY_LON: OptionSpec =
-    option("gateway_lon", LONGITUDE, None, "longitude of the gateway in degrees, east is positive");
-const GATEWAY_ALT: OptionSpec = option("gateway_alt", ALTITUDE, Some("0"), "altitude of the gateway in km");
-const EXTRA: OptionSpec = option(
+const EXTRA: OptionSpec = OptionSpec::new(
     "extra",
     OptionKind::Duration,
-    Some("0s"),
+    "0s",
     "further delay, always the same: processing, and the way on the ground",
 );
-const MIN_ELEVATION: OptionSpec = option(
-    "min_elevation",
-    OptionKind::Number { min: 0.0, max: 89.0 },
-    Some("25"),
-    "terminal and gateway use satellites from this elevation on, in degrees",
-);
-const CHOOSE: OptionSpec = option(
-    "choose",
-    OptionKind::Choice(&["highest", "longest"]),
-    Some("highest"),
-    "at each slot the satellite that stands highest over the terminal, or the present one as long as it can serve and \
-     then the one that can serve longest",
-);
-const RANK: OptionSpec = option(
-    "rank",
-    OptionKind::Integer { min: 1, max: 100 },
-    Some("1"),
-    "2: the second best satellite, as for a second terminal beside the first; the last if there are fewer",
-);
-const SLOT: OptionSpec = option(
-    "slot",
-    OptionKind::Duration,
-    Some("15s"),
-    "satellites are chosen anew this often; from 100 ms to 5 min",
-);
-const PHASE: OptionSpec =
-    option("phase", OptionKind::Duration, Some("0s"), "the first slot of the run begins then; below `slot`");
-const OUTAGE: OptionSpec = option(
-    "outage",
-    OptionKind::Duration,
-    Some("0s"),
-    "nothing is carried for this long after each change of the satellite; below `slot`",
-);
-const WHILE_OUT: OptionSpec = option(
-    "while_out",
-    OptionKind::Choice(&["wait", "lose"]),
-    Some("wait"),
-    "while no satellite carries, packets wait in front of the transmitter, or are sent and lost",
-);
+
+/// Where terminal and gateway are.
+const PLACES: [OptionSpec; 6] = [
+    OptionSpec::compulsory(
+        "terminal_lat",
+        LATITUDE,
+        "latitude of the terminal in degrees, north is positive",
+    ),
+    OptionSpec::compulsory(
+        "terminal_lon",
+        LONGITUDE,
+        "longitude of the terminal in degrees, east is positive",
+    ),
+    OptionSpec::new("terminal_alt", ALTITUDE, "0", "altitude of the terminal in km"),
+    OptionSpec::compulsory("gateway_lat", LATITUDE, "latitude of the gateway in degrees, north is positive"),
+    OptionSpec::compulsory("gateway_lon", LONGITUDE, "longitude of the gateway in degrees, east is positive"),
+    OptionSpec::new("gateway_alt", ALTITUDE, "0", "altitude of the gateway in km"),
+];
+
+/// How moving satellites serve them.
+const SERVICE: [OptionSpec; 8] = [
+    OptionSpec::new(
+        "min_elevation",
+        OptionKind::Number { min: 0.0, max: 89.0 },
+        "25",
+        "terminal and gateway use satellites from this elevation on, in degrees",
+    ),
+    OptionSpec::new(
+        "choose",
+        OptionKind::Choice(&["highest", "longest"]),
+        "highest",
+        "at each slot the satellite that stands highest over the terminal, or the present one as long as it can serve and \
+         then the one that can serve longest",
+    ),
+    OptionSpec::new(
+        "rank",
+        OptionKind::Integer { min: 1, max: 100 },
+        "1",
+        "2: the second best satellite, as for a second terminal beside the first; the last if there are fewer",
+    ),
+    OptionSpec::new(
+        "slot",
+        OptionKind::Duration,
+        "15s",
+        "satellites are chosen anew this often; from 100 ms to 5 min",
+    ),
+    OptionSpec::new(
+        "phase",
+        OptionKind::Duration,
+        "0s",
+        "the first slot of the run begins then; below `slot`",
+    ),
+    OptionSpec::new(
+        "outage",
+        OptionKind::Duration,
+        "0s",
+        "nothing is carried for this long after each change of the satellite; below `slot`",
+    ),
+    OptionSpec::new(
+        "while_out",
+        OptionKind::Choice(&["wait", "lose"]),
+        "wait",
+        "while no satellite carries, packets wait in front of the transmitter, or are sent and lost",
+    ),
+    EXTRA,
+];
 
 pub(super) const GEO: Algorithm = Algorithm {
     name: "geo",
     summary: "a geostationary satellite, by the places of terminal, satellite and gateway",
     source: "slant range over a sphere",
     notes: "",
-    options: &[
-        option("satellite_lon", LONGITUDE, None, "longitude of the satellite in degrees, east is positive"),
-        TERMINAL_LAT,
-        TERMINAL_LON,
-        TERMINAL_ALT,
-        GATEWAY_LAT,
-        GATEWAY_LON,
-        GATEWAY_ALT,
-        EXTRA,
-    ],
+    options: &OptionSpec::joined::<8>(&[
+        &[OptionSpec::compulsory(
+            "satellite_lon",
+            LONGITUDE,
+            "longitude of the satellite in degrees, east is positive",
+        )],
+        &PLACES,
+        &[EXTRA],
+    ]),
     build: |options, _| Box::new(Constant(geo(options))),
 };
 
@@ -108,61 +114,57 @@ pub(super) const WALKER: Algorithm = Algorithm {
     summary: "a synthetic shell of satellites in circular orbits, with hand-overs",
     source: "Walker 1984; Tanveer et al. 2023",
     notes: "",
-    options: &[
-        option(
-            "altitude",
-            OptionKind::Number { min: 160.0, max: 40_000.0 },
-            None,
-            "altitude of the satellites in km",
-        ),
-        option(
-            "inclination",
-            OptionKind::Number { min: 0.0, max: 180.0 },
-            None,
-            "inclination of the orbits in degrees",
-        ),
-        option("planes", OptionKind::Integer { min: 1, max: 1000 }, None, "number of orbital planes"),
-        option("per_plane", OptionKind::Integer { min: 1, max: 1000 }, None, "satellites in each plane"),
-        option(
-            "phasing",
-            OptionKind::Integer { min: 0, max: 999 },
-            Some("0"),
-            "a satellite is ahead of its neighbour in the plane to the west by this times 360 degrees over the number of \
-             satellites; below `planes`",
-        ),
-        option(
-            "pattern",
-            OptionKind::Choice(&["delta", "star"]),
-            Some("delta"),
-            "planes are spread over all of the equator, or over half of it",
-        ),
-        option(
-            "node",
-            CIRCLE,
-            Some("0"),
-            "longitude of the ascending node of the first plane at the start, in degrees",
-        ),
-        option(
-            "anomaly",
-            CIRCLE,
-            Some("0"),
-            "angle of the first satellite from that node at the start, in degrees",
-        ),
-        TERMINAL_LAT,
-        TERMINAL_LON,
-        TERMINAL_ALT,
-        GATEWAY_LAT,
-        GATEWAY_LON,
-        GATEWAY_ALT,
-        MIN_ELEVATION,
-        CHOOSE,
-        RANK,
-        SLOT,
-        PHASE,
-        OUTAGE,
-        WHILE_OUT,
-        EXTRA,
-    ],
+    options: &OptionSpec::joined::<22>(&[
+        &[
+            OptionSpec::compulsory(
+                "altitude",
+                OptionKind::Number { min: 160.0, max: 40_000.0 },
+                "altitude of the satellites in km",
+            ),
+            OptionSpec::compulsory(
+                "inclination",
+                OptionKind::Number { min: 0.0, max: 180.0 },
+                "inclination of the orbits in degrees",
+            ),
+            OptionSpec::compulsory(
+                "planes",
+                OptionKind::Integer { min: 1, max: 1000 },
+                "number of orbital planes",
+            ),
+            OptionSpec::compulsory(
+                "per_plane",
+                OptionKind::Integer { min: 1, max: 1000 },
+                "satellites in each plane",
+            ),
+            OptionSpec::new(
+                "phasing",
+                OptionKind::Integer { min: 0, max: 999 },
+                "0",
+                "a satellite is ahead of its neighbour in the plane to the west by this times 360 degrees over the number of \
+                 satellites; below `planes`",
+            ),
+            OptionSpec::new(
+                "pattern",
+                OptionKind::Choice(&["delta", "star"]),
+                "delta",
+                "planes are spread over all of the equator, or over half of it",
+            ),
+            OptionSpec::new(
+                "node",
+                CIRCLE,
+                "0",
+                "longitude of the ascending node of the first plane at the start, in degrees",
+            ),
+            OptionSpec::new(
+                "anomaly",
+                CIRCLE,
+                "0",
+                "angle of the first satellite from that node at the start, in degrees",
+            ),
+        ],
+        &PLACES,
+        &SERVICE,
+    ]),
     build: |options, _| {
         Satellites::boxed(Constellation::Walker(shell(options)), GroundStation::on_sphere, options)
     },
@@ -173,34 +175,22 @@ pub(super) const SGP4: Algorithm = Algorithm {
     summary: "real satellites by frozen element sets, with hand-overs",
     source: "Vallado et al., AIAA 2006-6753; Tanveer et al. 2023",
     notes: "",
-    options: &[
-        option(
-            "file",
-            OptionKind::File(FileFormat::ElementSets),
-            None,
-            "path of the element sets, TLE or OMM in JSON or KVN, from the folder of the scenario",
-        ),
-        option(
-            "epoch",
-            OptionKind::Text,
-            None,
-            "when the run starts, in UTC such as \"2026-01-01T12:00:00Z\", within 30 days of the element sets",
-        ),
-        TERMINAL_LAT,
-        TERMINAL_LON,
-        TERMINAL_ALT,
-        GATEWAY_LAT,
-        GATEWAY_LON,
-        GATEWAY_ALT,
-        MIN_ELEVATION,
-        CHOOSE,
-        RANK,
-        SLOT,
-        PHASE,
-        OUTAGE,
-        WHILE_OUT,
-        EXTRA,
-    ],
+    options: &OptionSpec::joined::<16>(&[
+        &[
+            OptionSpec::compulsory(
+                "file",
+                OptionKind::File(FileFormat::ElementSets),
+                "path of the element sets, TLE or OMM in JSON or KVN, from the folder of the scenario",
+            ),
+            OptionSpec::compulsory(
+                "epoch",
+                OptionKind::Text,
+                "when the run starts, in UTC such as \"2026-01-01T12:00:00Z\", within 30 days of the element sets",
+            ),
+        ],
+        &PLACES,
+        &SERVICE,
+    ]),
     build: |options, _| {
         let sets = element_sets(options).unwrap_or_else(|fault| panic!("checked before: {fault:?}"));
         Satellites::boxed(Constellation::ElementSets(sets), GroundStation::on_ellipsoid, options)

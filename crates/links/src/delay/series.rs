@@ -13,30 +13,29 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "a file with times and values",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "file",
-            kind: OptionKind::File(FileFormat::Series(Measure::Delay)),
-            default: None,
-            doc: "path of the file, from the folder of the scenario",
-        },
-        OptionSpec {
-            name: "between",
-            kind: OptionKind::Choice(&["step", "linear"]),
-            default: Some("step"),
-            doc: "between two lines the earlier value holds, or the line between them",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "the file begins anew after this time, later than its last line",
-        },
-        OptionSpec {
-            name: "reorder",
-            kind: OptionKind::Flag,
-            default: Some("false"),
-            doc: "true: a falling delay lets packets overtake others; false: they keep their order",
-        },
+        OptionSpec::compulsory(
+            "file",
+            OptionKind::File(FileFormat::Series(Measure::Delay)),
+            "path of the file, from the folder of the scenario",
+        ),
+        OptionSpec::new(
+            "between",
+            OptionKind::Choice(&["step", "linear"]),
+            "step",
+            "between two lines the earlier value holds, or the line between them",
+        ),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Duration,
+            "unlimited",
+            "the file begins anew after this time, later than its last line",
+        ),
+        OptionSpec::new(
+            "reorder",
+            OptionKind::Flag,
+            "false",
+            "true: a falling delay lets packets overtake others; false: they keep their order",
+        ),
     ],
     build: |options, _| {
         Box::new(Series {

@@ -10,12 +10,11 @@ pub(super) const ROW: Algorithm = Algorithm {
     summary: "each packet is lost independently with one probability",
     source: "Bernoulli trials",
     notes: "",
-    options: &[OptionSpec {
-        name: "probability",
-        kind: OptionKind::Probability,
-        default: None,
-        doc: "probability that a packet is lost",
-    }],
+    options: &[OptionSpec::compulsory(
+        "probability",
+        OptionKind::Probability,
+        "probability that a packet is lost",
+    )],
     build: |options| Box::new(Bernoulli::new(options.probability("probability"))),
 };
 

@@ -10,12 +10,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     summary: "bits are wrong independently; a packet with a wrong bit is lost",
     source: "PER = 1 - (1 - BER)^n with the packet's own size",
     notes: "",
-    options: &[OptionSpec {
-        name: "ratio",
-        kind: OptionKind::Probability,
-        default: None,
-        doc: "bit error ratio",
-    }],
+    options: &[OptionSpec::compulsory("ratio", OptionKind::Probability, "bit error ratio")],
     build: |options| Box::new(BitErrors::new(options.probability("ratio"))),
 };
 

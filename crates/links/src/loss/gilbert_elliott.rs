@@ -26,11 +26,11 @@ const E_GOOD: OptionSpec = chance("e_good", "probability that a packet is lost i
 const E_BAD: OptionSpec = chance("e_bad", "probability that a packet is lost in the bad state");
 
 const fn chance(name: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Probability, default: None, doc }
+    OptionSpec::compulsory(name, OptionKind::Probability, doc)
 }
 
 const fn time(name: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Duration, default: None, doc }
+    OptionSpec::compulsory(name, OptionKind::Duration, doc)
 }
 
 pub(super) const GILBERT_ELLIOTT: Algorithm = Algorithm {
@@ -82,12 +82,11 @@ pub(super) const BURSTY: Algorithm = Algorithm {
             default: None,
             doc: "share of the packets that is lost",
         },
-        OptionSpec {
-            name: "burst",
-            kind: OptionKind::Number { min: 1.0, max: 1e9 },
-            default: None,
-            doc: "mean number of packets lost in a row",
-        },
+        OptionSpec::compulsory(
+            "burst",
+            OptionKind::Number { min: 1.0, max: 1e9 },
+            "mean number of packets lost in a row",
+        ),
     ],
     build: |options| {
         let steps = bursty(options.number("loss"), options.number("burst"));

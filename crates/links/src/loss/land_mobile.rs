@@ -24,32 +24,28 @@ use super::phases::{DIRECTIONS, Dwell, LossyPhases, Phases, together};
 
 const METRES: OptionKind = OptionKind::Number { min: 0.001, max: 1e9 };
 
-const SPEED: OptionSpec = compulsory(
+const SPEED: OptionSpec = OptionSpec::compulsory(
     "speed",
     OptionKind::Number { min: 0.0, max: 1e5 },
     "speed of the terminal in m/s; 0: it stands",
 );
 
-const DISTANCES: OptionSpec = OptionSpec {
-    name: "distances",
-    kind: OptionKind::Choice(&["exponential", "normal"]),
-    default: Some("exponential"),
-    doc: "distribution of the distances",
-};
+const DISTANCES: OptionSpec = OptionSpec::new(
+    "distances",
+    OptionKind::Choice(&["exponential", "normal"]),
+    "exponential",
+    "distribution of the distances",
+);
 
-const DEVIATION: OptionSpec = OptionSpec {
-    name: "deviation",
-    kind: OptionKind::Number { min: 0.0, max: 100.0 },
-    default: Some("0.5"),
-    doc: "of normal distances: standard deviation as a multiple of the mean",
-};
-
-const fn compulsory(name: &'static str, kind: OptionKind, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind, default: None, doc }
-}
+const DEVIATION: OptionSpec = OptionSpec::new(
+    "deviation",
+    OptionKind::Number { min: 0.0, max: 100.0 },
+    "0.5",
+    "of normal distances: standard deviation as a multiple of the mean",
+);
 
 const fn chance(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Probability, default: Some(default), doc }
+    OptionSpec::new(name, OptionKind::Probability, default, doc)
 }
 
 pub(super) const LUTZ: Algorithm = Algorithm {
@@ -58,8 +54,8 @@ pub(super) const LUTZ: Algorithm = Algorithm {
     source: "Lutz et al. 1991, at the level of packets",
     notes: "idle time counts",
     options: &[
-        compulsory("distance_good", METRES, "mean distance in the open, in metres"),
-        compulsory("distance_bad", METRES, "mean distance in shadow, in metres"),
+        OptionSpec::compulsory("distance_good", METRES, "mean distance in the open, in metres"),
+        OptionSpec::compulsory("distance_bad", METRES, "mean distance in shadow, in metres"),
         SPEED,
         chance("loss_good", "0", "probability that a packet is lost in the open"),
         chance("loss_bad", "1", "probability that a packet is lost in shadow"),
@@ -84,27 +80,27 @@ pub(super) const PEREZ_FONTAN: Algorithm = Algorithm {
     source: "Perez-Fontan et al. 2001, at the level of packets",
     notes: "idle time counts",
     options: &[
-        compulsory("distance_los", METRES, "mean distance with line of sight, in metres"),
-        compulsory("distance_moderate", METRES, "mean distance in moderate shadow, in metres"),
-        compulsory("distance_deep", METRES, "mean distance in deep shadow, in metres"),
-        compulsory(
+        OptionSpec::compulsory("distance_los", METRES, "mean distance with line of sight, in metres"),
+        OptionSpec::compulsory("distance_moderate", METRES, "mean distance in moderate shadow, in metres"),
+        OptionSpec::compulsory("distance_deep", METRES, "mean distance in deep shadow, in metres"),
+        OptionSpec::compulsory(
             "los_to_moderate",
             OptionKind::Probability,
             "probability that moderate shadow follows the line of sight, otherwise deep",
         ),
-        compulsory(
+        OptionSpec::compulsory(
             "moderate_to_los",
             OptionKind::Probability,
             "probability that the line of sight follows moderate shadow, otherwise deep",
         ),
-        compulsory(
+        OptionSpec::compulsory(
             "deep_to_los",
             OptionKind::Probability,
             "probability that the line of sight follows deep shadow, otherwise moderate",
         ),
         SPEED,
         chance("loss_los", "0", "probability that a packet is lost with line of sight"),
-        compulsory(
+        OptionSpec::compulsory(
             "loss_moderate",
             OptionKind::Probability,
             "probability that a packet is lost in moderate shadow",

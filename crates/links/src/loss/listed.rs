@@ -17,12 +17,11 @@ pub(super) const LIST: Algorithm = Algorithm {
     summary: "drops the packets with given numbers",
     source: "a list",
     notes: "",
-    options: &[OptionSpec {
-        name: "packets",
-        kind: OptionKind::List(Items::Integers),
-        default: None,
-        doc: "numbers of the packets that are lost, from 1 in the order of transmission, rising",
-    }],
+    options: &[OptionSpec::compulsory(
+        "packets",
+        OptionKind::List(Items::Integers),
+        "numbers of the packets that are lost, from 1 in the order of transmission, rising",
+    )],
     build: |options| Box::new(List { numbers: options.integers("packets"), sent: 0, next: 0 }),
 };
 
@@ -32,18 +31,17 @@ pub(super) const TRACE: Algorithm = Algorithm {
     source: "a file with 0 and 1",
     notes: "the trace goes on with packets: idle time does not count",
     options: &[
-        OptionSpec {
-            name: "file",
-            kind: OptionKind::File(FileFormat::Flags),
-            default: None,
-            doc: "path of the file, from the folder of the scenario",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Flag,
-            default: Some("true"),
-            doc: "after its last line the file begins anew; false: nothing more is lost",
-        },
+        OptionSpec::compulsory(
+            "file",
+            OptionKind::File(FileFormat::Flags),
+            "path of the file, from the folder of the scenario",
+        ),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Flag,
+            "true",
+            "after its last line the file begins anew; false: nothing more is lost",
+        ),
     ],
     build: |options| Box::new(Trace { file: options.file("file"), repeat: options.flag("repeat"), next: 0 }),
 };
@@ -54,18 +52,17 @@ pub(super) const SERIES: Algorithm = Algorithm {
     source: "a file with times and probabilities",
     notes: "idle time counts",
     options: &[
-        OptionSpec {
-            name: "file",
-            kind: OptionKind::File(FileFormat::Series(Measure::Probability)),
-            default: None,
-            doc: "path of the file, from the folder of the scenario",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "the file begins anew after this time, later than its last line",
-        },
+        OptionSpec::compulsory(
+            "file",
+            OptionKind::File(FileFormat::Series(Measure::Probability)),
+            "path of the file, from the folder of the scenario",
+        ),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Duration,
+            "unlimited",
+            "the file begins anew after this time, later than its last line",
+        ),
     ],
     build: |options| Box::new(Series { file: options.file("file"), period: options.duration("repeat") }),
 };

@@ -28,30 +28,25 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "Pedrazzi 2020, sections 5.2.2 and 5.2.3",
     notes: "",
     options: &[
-        compulsory("mean_on", OptionKind::Duration, "mean duration of ON"),
-        compulsory("variance_on", VARIANCE, "variance of the duration of ON in s^2"),
-        compulsory("mean_off", OptionKind::Duration, "mean duration of OFF"),
-        compulsory("variance_off", VARIANCE, "variance of the duration of OFF in s^2"),
-        compulsory("loss", OptionKind::Probability, "probability that a packet is lost while OFF"),
-        OptionSpec {
-            name: "ber",
-            kind: OptionKind::Probability,
-            default: Some("0"),
-            doc: "bit error ratio while ON",
-        },
-        OptionSpec {
-            name: "mode",
-            kind: OptionKind::Choice(&["replace", "add"]),
-            default: Some("replace"),
-            doc: "while OFF `loss` replaces the bit errors, or adds to them",
-        },
+        OptionSpec::compulsory("mean_on", OptionKind::Duration, "mean duration of ON"),
+        OptionSpec::compulsory("variance_on", VARIANCE, "variance of the duration of ON in s^2"),
+        OptionSpec::compulsory("mean_off", OptionKind::Duration, "mean duration of OFF"),
+        OptionSpec::compulsory("variance_off", VARIANCE, "variance of the duration of OFF in s^2"),
+        OptionSpec::compulsory(
+            "loss",
+            OptionKind::Probability,
+            "probability that a packet is lost while OFF",
+        ),
+        OptionSpec::new("ber", OptionKind::Probability, "0", "bit error ratio while ON"),
+        OptionSpec::new(
+            "mode",
+            OptionKind::Choice(&["replace", "add"]),
+            "replace",
+            "while OFF `loss` replaces the bit errors, or adds to them",
+        ),
     ],
     build: |options| Box::new(OnOff::new(options)),
 };
-
-const fn compulsory(name: &'static str, kind: OptionKind, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind, default: None, doc }
-}
 
 const ON: usize = 0;
 

@@ -181,12 +181,12 @@ pub(super) struct LossyPhases {
 }
 
 /// Whether the directions of a link have their phases together.
-pub(super) const DIRECTIONS: OptionSpec = OptionSpec {
-    name: "directions",
-    kind: OptionKind::Choice(&["apart", "together"]),
-    default: Some("apart"),
-    doc: "together: the other direction of the link, if it has the same options, is in the same state at any time",
-};
+pub(super) const DIRECTIONS: OptionSpec = OptionSpec::new(
+    "directions",
+    OptionKind::Choice(&["apart", "together"]),
+    "apart",
+    "together: the other direction of the link, if it has the same options, is in the same state at any time",
+);
 
 /// The value of `DIRECTIONS`.
 pub(super) fn together(options: &Options) -> bool {

@@ -15,7 +15,7 @@ use super::phases::{DIRECTIONS, Dwell, LossyPhases, Phases, together};
 use crate::check;
 
 const fn compulsory(name: &'static str, items: Items, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::List(items), default: None, doc }
+    OptionSpec::compulsory(name, OptionKind::List(items), doc)
 }
 
 pub(super) const ROW: Algorithm = Algorithm {
@@ -26,30 +26,30 @@ pub(super) const ROW: Algorithm = Algorithm {
     options: &[
         compulsory("dwell", Items::Durations, "mean duration of each state, from 1 us on"),
         compulsory("losses", Items::Numbers, "probability that a packet is lost in each state"),
-        OptionSpec {
-            name: "jump",
-            kind: OptionKind::List(Items::Numbers),
-            default: Some("1"),
-            doc: "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
-        },
-        OptionSpec {
-            name: "distribution",
-            kind: OptionKind::Choice(&["exponential", "normal", "log-normal"]),
-            default: Some("exponential"),
-            doc: "distribution of the durations; normal ones are drawn again until positive (D-61)",
-        },
-        OptionSpec {
-            name: "deviation",
-            kind: OptionKind::List(Items::Durations),
-            default: Some("0s"),
-            doc: "of normal and log-normal durations: standard deviation of each state",
-        },
-        OptionSpec {
-            name: "first",
-            kind: OptionKind::Integer { min: 0, max: MOST as u64 },
-            default: Some("0"),
-            doc: "state at the start of the run, counted from 1; 0: drawn by its share of time",
-        },
+        OptionSpec::new(
+            "jump",
+            OptionKind::List(Items::Numbers),
+            "1",
+            "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
+        ),
+        OptionSpec::new(
+            "distribution",
+            OptionKind::Choice(&["exponential", "normal", "log-normal"]),
+            "exponential",
+            "distribution of the durations; normal ones are drawn again until positive (D-61)",
+        ),
+        OptionSpec::new(
+            "deviation",
+            OptionKind::List(Items::Durations),
+            "0s",
+            "of normal and log-normal durations: standard deviation of each state",
+        ),
+        OptionSpec::new(
+            "first",
+            OptionKind::Integer { min: 0, max: MOST as u64 },
+            "0",
+            "state at the start of the run, counted from 1; 0: drawn by its share of time",
+        ),
         DIRECTIONS,
     ],
     build: |options| {

@@ -10,19 +10,15 @@ use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
 use crate::Packet;
 
-pub(super) const TARGET: OptionSpec = OptionSpec {
-    name: "target",
-    kind: OptionKind::Duration,
-    default: Some("5ms"),
-    doc: "wait that a standing queue may have",
-};
+pub(super) const TARGET: OptionSpec =
+    OptionSpec::new("target", OptionKind::Duration, "5ms", "wait that a standing queue may have");
 
-pub(super) const INTERVAL: OptionSpec = OptionSpec {
-    name: "interval",
-    kind: OptionKind::Duration,
-    default: Some("100ms"),
-    doc: "for how long the queue must stand before packets are dropped; about the longest round-trip time of most connections",
-};
+pub(super) const INTERVAL: OptionSpec = OptionSpec::new(
+    "interval",
+    OptionKind::Duration,
+    "100ms",
+    "for how long the queue must stand before packets are dropped; about the longest round-trip time of most connections",
+);
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "codel",

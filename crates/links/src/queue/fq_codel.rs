@@ -20,18 +20,13 @@ pub(super) const ROW: Algorithm = Algorithm {
     notes: "",
     options: &[
         limit("10240p"),
-        OptionSpec {
-            name: "flows",
-            kind: OptionKind::Integer { min: 1, max: 65_536 },
-            default: Some("1024"),
-            doc: "queues that connections are hashed to",
-        },
-        OptionSpec {
-            name: "quantum",
-            kind: OptionKind::Size,
-            default: Some("1514B"),
-            doc: "bytes that a flow may send in a turn",
-        },
+        OptionSpec::new(
+            "flows",
+            OptionKind::Integer { min: 1, max: 65_536 },
+            "1024",
+            "queues that connections are hashed to",
+        ),
+        OptionSpec::new("quantum", OptionKind::Size, "1514B", "bytes that a flow may send in a turn"),
         TARGET,
         INTERVAL,
         ECN,

@@ -114,21 +114,16 @@ fn fits(limit: QueueLimit, (packets, bytes): (u64, Bytes), packet: Packet) -> bo
 
 /// The limit that all disciplines have.
 const fn limit(default: &'static str) -> units::OptionSpec {
-    units::OptionSpec {
-        name: "limit",
-        kind: units::OptionKind::Limit,
-        default: Some(default),
-        doc: "what may wait; more is dropped",
-    }
+    units::OptionSpec::new("limit", units::OptionKind::Limit, default, "what may wait; more is dropped")
 }
 
 /// Marks instead of drops.
-const ECN: units::OptionSpec = units::OptionSpec {
-    name: "ecn",
-    kind: units::OptionKind::Flag,
-    default: Some("false"),
-    doc: "packets that carry ECN are marked instead of dropped early",
-};
+const ECN: units::OptionSpec = units::OptionSpec::new(
+    "ecn",
+    units::OptionKind::Flag,
+    "false",
+    "packets that carry ECN are marked instead of dropped early",
+);
 
 #[cfg(test)]
 mod testing;

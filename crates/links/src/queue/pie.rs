@@ -19,7 +19,7 @@ use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, lim
 use crate::Packet;
 
 const fn duration(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Duration, default: Some(default), doc }
+    OptionSpec::new(name, OptionKind::Duration, default, doc)
 }
 
 pub(super) const ROW: Algorithm = Algorithm {
@@ -32,12 +32,12 @@ pub(super) const ROW: Algorithm = Algorithm {
         duration("target", "15ms", "delay that the controller aims at"),
         duration("update", "15ms", "interval of the controller; at least 1ms"),
         duration("burst", "150ms", "for how long a burst after idle time is let through"),
-        OptionSpec {
-            name: "mark_threshold",
-            kind: OptionKind::Probability,
-            default: Some("0.1"),
-            doc: "with `ecn`, packets are marked up to this drop probability and dropped above it",
-        },
+        OptionSpec::new(
+            "mark_threshold",
+            OptionKind::Probability,
+            "0.1",
+            "with `ecn`, packets are marked up to this drop probability and dropped above it",
+        ),
         ECN,
     ],
     build: |options, stream| Box::new(Pie::new(options, stream)),

@@ -21,11 +21,11 @@ use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, lim
 use crate::Packet;
 
 const fn share(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Probability, default: Some(default), doc }
+    OptionSpec::new(name, OptionKind::Probability, default, doc)
 }
 
 const fn flag(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Flag, default: Some(default), doc }
+    OptionSpec::new(name, OptionKind::Flag, default, doc)
 }
 
 pub(super) const ROW: Algorithm = Algorithm {

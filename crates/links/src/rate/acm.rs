@@ -25,42 +25,30 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "ETSI EN 302 307-1 Table 13",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "file",
-            kind: OptionKind::File(FileFormat::Series(Measure::Decibels)),
-            default: None,
-            doc: "path of the series, from the folder of the scenario",
-        },
-        OptionSpec {
-            name: "quantity",
-            kind: OptionKind::Choice(&["es_n0", "c_n0"]),
-            default: Some("es_n0"),
-            doc: "what the series holds: Es/N0 in dB, or C/N0 in dBHz",
-        },
-        OptionSpec {
-            name: "symbol_rate",
-            kind: OptionKind::Number { min: 1.0, max: 1e12 },
-            default: None,
-            doc: "symbols per second",
-        },
-        OptionSpec {
-            name: "margin",
-            kind: DECIBELS,
-            default: Some("0.5"),
-            doc: "dB that Es/N0 has to be above a threshold",
-        },
-        OptionSpec {
-            name: "hysteresis",
-            kind: DECIBELS,
-            default: Some("0.5"),
-            doc: "further dB before a more efficient row is taken",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "the series begins anew after this time, later than its last line",
-        },
+        OptionSpec::compulsory(
+            "file",
+            OptionKind::File(FileFormat::Series(Measure::Decibels)),
+            "path of the series, from the folder of the scenario",
+        ),
+        OptionSpec::new(
+            "quantity",
+            OptionKind::Choice(&["es_n0", "c_n0"]),
+            "es_n0",
+            "what the series holds: Es/N0 in dB, or C/N0 in dBHz",
+        ),
+        OptionSpec::compulsory(
+            "symbol_rate",
+            OptionKind::Number { min: 1.0, max: 1e12 },
+            "symbols per second",
+        ),
+        OptionSpec::new("margin", DECIBELS, "0.5", "dB that Es/N0 has to be above a threshold"),
+        OptionSpec::new("hysteresis", DECIBELS, "0.5", "further dB before a more efficient row is taken"),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Duration,
+            "unlimited",
+            "the series begins anew after this time, later than its last line",
+        ),
     ],
     build: |options, _| Box::new(Piecewise::new(Listed::of(rates(options), options.duration("repeat")))),
 };

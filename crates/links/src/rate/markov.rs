@@ -17,30 +17,28 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "Markov chain in continuous time",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "rates",
-            kind: OptionKind::List(Items::Rates),
-            default: None,
-            doc: "the rate in each state; 0bit/s sends nothing",
-        },
-        OptionSpec {
-            name: "dwell",
-            kind: OptionKind::List(Items::Durations),
-            default: None,
-            doc: "mean time in each state, exponential",
-        },
-        OptionSpec {
-            name: "jump",
-            kind: OptionKind::List(Items::Numbers),
-            default: Some("1"),
-            doc: "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
-        },
-        OptionSpec {
-            name: "first",
-            kind: OptionKind::Integer { min: 1, max: 1000 },
-            default: Some("1"),
-            doc: "state at the start of the run, from 1",
-        },
+        OptionSpec::compulsory(
+            "rates",
+            OptionKind::List(Items::Rates),
+            "the rate in each state; 0bit/s sends nothing",
+        ),
+        OptionSpec::compulsory(
+            "dwell",
+            OptionKind::List(Items::Durations),
+            "mean time in each state, exponential",
+        ),
+        OptionSpec::new(
+            "jump",
+            OptionKind::List(Items::Numbers),
+            "1",
+            "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
+        ),
+        OptionSpec::new(
+            "first",
+            OptionKind::Integer { min: 1, max: 1000 },
+            "1",
+            "state at the start of the run, from 1",
+        ),
     ],
     build: |options, stream| Box::new(Piecewise::new(Chain::new(options, stream))),
 };

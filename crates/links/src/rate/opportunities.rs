@@ -20,12 +20,11 @@ pub(super) const ROW: Algorithm = Algorithm {
     summary: "delivery opportunities from a mahimahi trace",
     source: "Netravali et al. 2015 (mahimahi)",
     notes: "",
-    options: &[OptionSpec {
-        name: "file",
-        kind: OptionKind::File(FileFormat::Opportunities),
-        default: None,
-        doc: "path of the trace, from the folder of the scenario",
-    }],
+    options: &[OptionSpec::compulsory(
+        "file",
+        OptionKind::File(FileFormat::Opportunities),
+        "path of the trace, from the folder of the scenario",
+    )],
     build: |options, _| Box::new(Opportunities::new(options.file("file"))),
 };
 

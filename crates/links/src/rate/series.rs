@@ -15,18 +15,17 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "a file with times and values",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "file",
-            kind: OptionKind::File(FileFormat::Series(Measure::Rate)),
-            default: None,
-            doc: "path of the file, from the folder of the scenario",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "the file begins anew after this time, later than its last line",
-        },
+        OptionSpec::compulsory(
+            "file",
+            OptionKind::File(FileFormat::Series(Measure::Rate)),
+            "path of the file, from the folder of the scenario",
+        ),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Duration,
+            "unlimited",
+            "the file begins anew after this time, later than its last line",
+        ),
     ],
     build: |options, _| Box::new(Piecewise::new(listed(options))),
 };

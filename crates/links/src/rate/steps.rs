@@ -15,24 +15,22 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "a list",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "times",
-            kind: OptionKind::List(Items::Durations),
-            default: None,
-            doc: "instants of the run, rising, at which the rates begin to hold",
-        },
-        OptionSpec {
-            name: "rates",
-            kind: OptionKind::List(Items::Rates),
-            default: None,
-            doc: "one rate for each of the times; 0bit/s sends nothing",
-        },
-        OptionSpec {
-            name: "repeat",
-            kind: OptionKind::Duration,
-            default: Some("unlimited"),
-            doc: "the list begins anew after this time, later than the last of the times",
-        },
+        OptionSpec::compulsory(
+            "times",
+            OptionKind::List(Items::Durations),
+            "instants of the run, rising, at which the rates begin to hold",
+        ),
+        OptionSpec::compulsory(
+            "rates",
+            OptionKind::List(Items::Rates),
+            "one rate for each of the times; 0bit/s sends nothing",
+        ),
+        OptionSpec::new(
+            "repeat",
+            OptionKind::Duration,
+            "unlimited",
+            "the list begins anew after this time, later than the last of the times",
+        ),
     ],
     build: |options, _| Box::new(Piecewise::new(Listed::new(options))),
 };

@@ -1,16 +1,18 @@
 //! The keys of a scenario, declared once as data: parser, schema, expanded scenarios and reference page all read
 //! these tables.
 //!
-//! To add a key: a row in `tables.rs`, a field in the model and a line in `assemble.rs`; a transport key also needs a
+//! To add a key: a row in `tables.rs` or `transport.rs`, a field in the model and a line in `assemble.rs`; a transport key also needs a
 //! value in every profile.
 
 mod tables;
+mod transport;
 
 use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind};
 
 use crate::registries::Catalogue;
 
-pub(crate) use tables::{DEEDS, DIRECTION, ROOT, TRANSPORT};
+pub(crate) use tables::{DEEDS, DIRECTION, ROOT};
+pub(crate) use transport::TRANSPORT;
 
 /// A table of a scenario: the keys that it may hold.
 #[derive(Debug)]

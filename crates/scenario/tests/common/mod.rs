@@ -144,11 +144,17 @@ pub fn root() -> PathBuf {
 
 /// The scenario files that come with Ropewalk: name and text.
 pub fn shipped() -> Vec<(String, String)> {
-    let dir = root().join("scenarios");
+    let files = files("scenarios");
+    assert!(files.len() >= 3, "{files:?}");
+    files
+}
+
+/// All TOML files of a folder of the repository: name and text, by name.
+pub fn files(folder: &str) -> Vec<(String, String)> {
+    let dir = root().join(folder);
     let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|ext| ext == "toml"));
     files.sort();
-    assert!(files.len() >= 3, "{files:?}");
     let read = |path: PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         (name, std::fs::read_to_string(path).unwrap())

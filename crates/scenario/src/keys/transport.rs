@@ -1,0 +1,214 @@
+//! The table of a transport and those inside it.
+
+use units::{Bytes, Nanos};
+
+use super::tables::{END, FLAG, GIB, integer, key, words};
+use super::{Default, Key, Kind, Section};
+use crate::registries::Catalogue;
+
+const HOUR: Nanos = Nanos::from_secs(3600);
+const TIMER: Kind = Kind::Duration { min: Nanos(1), max: HOUR };
+const BUFFER: Kind = Kind::Size { min: Bytes(1), max: GIB };
+
+/// A transport setting whose default is in the profile.
+const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, default: Default::Profile, doc, only: &["tcp", "mptcp"] }
+}
+
+const fn mptcp(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
+    Key { name, kind, default, doc, only: &["mptcp"] }
+}
+
+pub(crate) static TRANSPORT: Section = Section {
+    name: "transport",
+    what: "a transport",
+    doc: "TCP or MPTCP with all its settings; those of TCP hold for each subflow. UDP has three.",
+    inline: false,
+    inherits: true,
+    keys: &[
+        key("kind", words(&["tcp", "mptcp", "udp"]), Default::Compulsory, "one path, several, or datagrams"),
+        key("profile", Kind::Profile, Default::Text("linux"), "where the other defaults come from"),
+        tcp("congestion", Kind::Choice(Catalogue::Congestion), "congestion control, one for each path"),
+        mptcp(
+            "scheduler",
+            Kind::Choice(Catalogue::Scheduler),
+            Default::Profile,
+            "which subflow carries the next segment",
+        ),
+        mptcp(
+            "path_manager",
+            Kind::Choice(Catalogue::PathManager),
+            Default::Text("per-path"),
+            "which subflows are opened after the first",
+        ),
+        mptcp(
+            "endpoints",
+            Kind::Tables(&ENDPOINT),
+            Default::Absent,
+            "addresses of both ends and what they are for; with `path_manager = \"in-kernel\"`",
+        ),
+        mptcp(
+            "reinjection",
+            words(&["timeout", "death", "upstream"]),
+            Default::Text("timeout"),
+            "data of a subflow is sent again elsewhere at its first timeout, only when it dies, or as Linux since 5.15 does",
+        ),
+        mptcp(
+            "reinject_on",
+            words(&["scheduler", "same-path", "lowest-rtt", "all"]),
+            Default::Text("scheduler"),
+            "where it is sent again: the scheduler's choice, no other subflow while its own lives, the fastest, each",
+        ),
+        mptcp(
+            "checksum",
+            FLAG,
+            Default::Text("false"),
+            "checksum of each mapping: its 2 bytes fit into the padding of the option, so that packets keep their size",
+        ),
+        mptcp("wide_sequence", FLAG, Default::Text("true"), "64-bit data sequence numbers, otherwise 32-bit"),
+        mptcp(
+            "peer_capable",
+            FLAG,
+            Default::Text("true"),
+            "false: the peer does not speak MPTCP, TCP is the fallback",
+        ),
+        tcp(
+            "mss",
+            Kind::Size { min: Bytes(1), max: Bytes(65_495) },
+            "payload of a full segment without options",
+        ),
+        Key {
+            name: "payload",
+            kind: Kind::Size { min: Bytes(1), max: Bytes(65_507) },
+            default: Default::Text("1472B"),
+            doc: "largest payload of a datagram; a larger message takes several",
+            only: &["udp"],
+        },
+        key(
+            "header",
+            Kind::Size { min: Bytes(20), max: Bytes(1000) },
+            Default::Profile,
+            "IP and TCP or UDP headers without options",
+        ),
+        key(
+            "overhead",
+            Kind::Size { min: Bytes(0), max: Bytes(10_000) },
+            Default::Profile,
+            "further bytes per packet on the wire",
+        ),
+        tcp("initial_window", integer(1, 10_000), "initial window in segments"),
+        tcp(
+            "initial_ssthresh",
+            Kind::Size { min: Bytes(1), max: Bytes::MAX },
+            "initial slow-start threshold",
+        ),
+        tcp(
+            "slow_start_limit",
+            Kind::Limit { min: 1, max: 10_000 },
+            "slow start adds at most this many segments per ACK",
+        ),
+        tcp("byte_counting", FLAG, "congestion avoidance counts acknowledged bytes, otherwise ACKs"),
+        tcp("rto_initial", TIMER, "retransmission timer before the first sample"),
+        tcp("rto_min", Kind::Duration { min: Nanos::ZERO, max: HOUR }, "its lower bound, see `rto_floor`"),
+        tcp("rto_max", TIMER, "its upper bound, also when backed off"),
+        tcp("rto_granularity", TIMER, "granularity of the clock"),
+        tcp(
+            "rto_floor",
+            words(&["total", "variance"]),
+            "`rto_min` bounds the whole timer, or its variance term",
+        ),
+        tcp("syn_retries", integer(0, 255), "SYN retransmissions before the attempt is given up"),
+        tcp("retries", integer(1, 255), "timeouts of one segment in a row before the path is given up"),
+        tcp("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),
+        tcp(
+            "ack_delay",
+            Kind::Duration { min: Nanos::ZERO, max: HOUR },
+            "the receiver holds an acknowledgement back for at most this long",
+        ),
+        tcp(
+            "quick_acks",
+            integer(0, 1_000_000),
+            "the receiver acknowledges each of the first n segments at once",
+        ),
+        tcp(
+            "acks_per_rtt",
+            integer(0, 1000),
+            "the receiver acknowledges this often per round trip instead, and what is out of order at once; 0: not so",
+        ),
+        tcp("sack", FLAG, "selective acknowledgements"),
+        key("ecn", FLAG, Default::Text("false"), "explicit congestion notification: marks count as losses"),
+        tcp("timestamps", FLAG, "timestamps: 12 bytes in every segment, a round-trip sample from every ACK"),
+        tcp(
+            "recovery",
+            words(&["newreno", "sack", "rack", "snack", "stp"]),
+            "how losses are found and repaired; `sack` and `rack` need `sack`, `snack` (SCPS-TP) and `stp` a plain TCP",
+        ),
+        tcp(
+            "loss_means",
+            words(&["congestion", "corruption"]),
+            "what a loss tells the sender; after corruption the window stays and no timer is backed off",
+        ),
+        key(
+            "scps_peer",
+            FLAG,
+            Default::Text("true"),
+            "false: the peer does not speak SCPS-TP, TCP is the fallback; with `recovery = \"snack\"` only",
+        ),
+        tcp("prr", FLAG, "proportional rate reduction in recovery; needs `sack`"),
+        tcp(
+            "pacing",
+            FLAG,
+            "segments are spaced over the round trip, also without a congestion control that has a rate of its own",
+        ),
+        tcp("dupthresh", integer(1, 1000), "duplicate ACKs that mean a loss"),
+        tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
+        tcp(
+            "nagle",
+            FLAG,
+            "small segments wait while data is outstanding, with MPTCP while any subflow has data outstanding",
+        ),
+        tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
+        tcp(
+            "flight_limit",
+            Kind::Size { min: Bytes(1), max: Bytes::MAX },
+            "at most this much outstanding on each subflow whatever the windows are, and never less than a segment",
+        ),
+        tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
+        tcp("receive_buffer", BUFFER, "receive buffer at the start"),
+        tcp(
+            "receive_buffer_max",
+            BUFFER,
+            "autotuning may grow the receive buffer to this; a profile without it has a fixed buffer",
+        ),
+        tcp(
+            "send_buffer",
+            Kind::Buffer { min: Bytes(1), max: GIB },
+            "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest one so far",
+        ),
+        tcp("send_buffer_max", BUFFER, "upper limit of `send_buffer = \"auto\"`; not with a fixed one"),
+    ],
+};
+
+static ENDPOINT: Section = Section {
+    name: "endpoint",
+    what: "an endpoint",
+    doc: "One address of the in-kernel path manager.",
+    inline: true,
+    inherits: false,
+    keys: &[
+        key(
+            "path",
+            Kind::Reference("a path or link"),
+            Default::Compulsory,
+            "the address that the end has on it",
+        ),
+        END,
+        key(
+            "flags",
+            Kind::Words(&["subflow", "signal", "backup", "fullmesh", "laminar"]),
+            Default::Compulsory,
+            "`subflow`: join the peer's first address from here; `fullmesh`: every known address; `signal`: announce \
+             it; `laminar`: join announced addresses from here; `backup`: used when no other subflow is usable",
+        ),
+    ],
+};

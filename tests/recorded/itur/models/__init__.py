@@ -1,0 +1,1 @@
+"""Models by the number of their recommendation."""

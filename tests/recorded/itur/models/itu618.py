@@ -1,0 +1,5 @@
+"""On record."""
+
+from itur.record import answer
+
+rain_attenuation = answer("itu618", "rain_attenuation")
