@@ -37,5 +37,10 @@ impl Family for Congestion {
 /// A row of the registry; `build` makes the congestion control of one path.
 pub type Algorithm = units::Algorithm<Congestion>;
 
+/// Slow start of this one is without sense where the threshold is unlimited.
+pub fn needs_threshold(name: &str) -> bool {
+    name == hybla::ROW.name
+}
+
 /// All rows by name.
 pub type Registry = units::Registry<Congestion>;

@@ -64,6 +64,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
                 rules.recovery(transport, at);
                 rules.buffers(transport, at);
                 rules.timers(transport, at);
+                rules.threshold(transport, at);
             }
         }
         rules.subflows(flow, topology);
@@ -425,6 +426,22 @@ impl Rules<'_, '_, '_> {
         let fine = self.ordered::<Nanos>(transport, at, "rto_min", "rto_max");
         if fine {
             self.ordered::<Nanos>(transport, at, "rto_initial", "rto_max");
+        }
+    }
+
+    /// Some controllers make no sense without a threshold for slow start (decision D-04).
+    fn threshold(&mut self, transport: &Table, at: Origin) {
+        let unlimited = transport.parse::<Bytes>("initial_ssthresh") == Some(Bytes::MAX);
+        let kind = transport.table("congestion").and_then(|table| table.text("kind")).unwrap_or_default();
+        if unlimited && congestion::needs_threshold(kind) {
+            let (at, key) = blame(transport, &["initial_ssthresh", "congestion"], at);
+            let message = format!(
+                "initial_ssthresh = \"unlimited\"{}, but congestion = \"{kind}\" needs a finite one",
+                whose(transport, "initial_ssthresh")
+            );
+            let help =
+                "set initial_ssthresh to the bandwidth-delay product of a path, or less: \"64KiB\"".into();
+            self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
         }
     }
 

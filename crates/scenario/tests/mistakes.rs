@@ -76,6 +76,21 @@ fn single_values() {
 }
 
 #[test]
+fn thresholds() {
+    check(
+        BASE,
+        &[
+            ("\"mptcp\"", "\"tcp\", congestion = \"hybla\"", &[(12, 42, "E012", "\"64KiB\"")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", congestion = { kind = \"hybla\" }, profile = \"ns3\", initial_ssthresh = \"unlimited\"",
+                &[(12, 98, "E012", "\"64KiB\"")],
+            ),
+        ],
+    );
+}
+
+#[test]
 fn transports() {
     check(
         BASE,

@@ -189,8 +189,8 @@ pub enum Decision {
     Send(usize),
     /// Nothing now. Legal only if some other event is certain to ask again.
     Wait,
-    /// This subflow repeats the oldest data that it lacks (`lag`): needs [`Needs::copies`] and room on the subflow.
-    Copy(usize),
+    /// Each of these repeats a segment of the oldest data that it lacks (`lag`): needs [`Needs::copies`] and room on each.
+    Copy(SubflowSet),
     /// The oldest segment without Data ACK goes to this subflow as well: needs [`Needs::head`] and room on the
     /// subflow.
     ResendHead(usize),

@@ -7,7 +7,7 @@
 //! Deviation: nothing is reinjected after timeouts, because every other subflow carries the data anyway.
 
 use crate::eligible::Eligible;
-use crate::{Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Scheduler};
+use crate::{Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Scheduler, SubflowSet};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "redundant",
@@ -34,9 +34,16 @@ impl Scheduler for Redundant {
         let eligible = Eligible::new(connection.subflows);
         let candidates = || eligible.available().filter(|(_, s)| fresh || s.lag.0 > 0);
         let turn = candidates().find(|&(index, _)| index >= self.next).or_else(|| candidates().next());
-        let Some((index, subflow)) = turn else { return Decision::Wait };
-        self.next = index + 1;
-        if subflow.lag.0 > 0 { Decision::Copy(index) } else { Decision::Send(index) }
+        let Some((first, subflow)) = turn else { return Decision::Wait };
+        self.next = first + 1;
+        if subflow.lag.0 == 0 {
+            return Decision::Send(first);
+        }
+        // And those whose turn comes next, up to one that lacks nothing.
+        let following = candidates().skip_while(|&(index, _)| index < first).take_while(|(_, s)| s.lag.0 > 0);
+        let set: SubflowSet =
+            following.map(|(index, _)| index).inspect(|index| self.next = index + 1).collect();
+        Decision::Copy(set)
     }
 
     fn needs(&self) -> Needs {
@@ -74,9 +81,11 @@ mod tests {
                     place[index] = next;
                     said += &format!("{next}{} ", ["A", "B"][index]);
                 }
-                Decision::Copy(index) => {
-                    place[index] += 1;
-                    said += &format!("{}{} ", place[index], ["A", "B"][index]);
+                Decision::Copy(set) => {
+                    for index in set.iter() {
+                        place[index] += 1;
+                        said += &format!("{}{} ", place[index], ["A", "B"][index]);
+                    }
                 }
                 Decision::Wait | Decision::ResendHead(_) | Decision::Penalise(_) => break,
             }
@@ -105,7 +114,10 @@ mod tests {
         let mut scheduler = Redundant::default();
         let views = [subflow(50, 10, 0), behind(subflow(600, 10, 0), 2)];
         let question = Question::NothingNew;
-        assert_eq!(scheduler.pick(&ConnectionView { question, ..plenty(&views) }), Decision::Copy(1));
+        assert_eq!(
+            scheduler.pick(&ConnectionView { question, ..plenty(&views) }),
+            Decision::Copy(SubflowSet(0b10))
+        );
         assert_eq!(scheduler.pick(&ConnectionView { question, ..plenty(&views[..1]) }), Decision::Wait);
     }
 
@@ -113,7 +125,7 @@ mod tests {
     fn scene_s1_gives_s_the_next_and_s2_all_in_turn() {
         assert_eq!(pick(&mut Redundant::default(), &scene_s1()), Decision::Send(1));
         let [a, b, c] = scene_s2();
-        assert_eq!(picks(&mut Redundant::default(), &[a, behind(b, 1), behind(c, 1)], 3), "Abc");
+        assert_eq!(picks(&mut Redundant::default(), &[a, behind(b, 1), behind(c, 1)], 4), "AbcAbc");
         assert_eq!(pick(&mut Redundant::default(), &scene_s2().map(full)), Decision::Wait);
         assert_eq!(pick(&mut Redundant::default(), &[]), Decision::Wait);
     }

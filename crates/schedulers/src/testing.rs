@@ -89,14 +89,14 @@ pub(crate) fn pick_blocked(
     })
 }
 
-/// The next `n` decisions over unchanging subflows: A, B, C, ... (a, b, c, ... for a copy) or `-` for any other.
+/// The next `n` decisions over unchanging subflows: A, B, C, ... (a, b, c, ... for copies) or `-` for any other.
 pub(crate) fn picks(scheduler: &mut dyn Scheduler, subflows: &[SubflowView], n: usize) -> String {
-    let letter = |decision| match decision {
-        Decision::Send(index) => char::from(b'A' + index as u8),
-        Decision::Copy(index) => char::from(b'a' + index as u8),
-        Decision::Wait | Decision::ResendHead(_) | Decision::Penalise(_) => '-',
+    let letters = |decision| match decision {
+        Decision::Send(index) => char::from(b'A' + index as u8).to_string(),
+        Decision::Copy(set) => set.iter().map(|index| char::from(b'a' + index as u8)).collect(),
+        Decision::Wait | Decision::ResendHead(_) | Decision::Penalise(_) => "-".to_owned(),
     };
-    (0..n).map(|_| letter(pick(scheduler, subflows))).collect()
+    (0..n).map(|_| letters(pick(scheduler, subflows))).collect()
 }
 
 /// As the connection does it: asks until the answer is Wait, and queues each segment where it belongs.

@@ -90,7 +90,10 @@ fn is_legal(decision: Decision, connection: &ConnectionView<'_>, needs: Needs) -
             let asked = fresh || connection.question == Question::Again;
             asked && at(index).usable && (at(index).available || fresh && queues)
         }
-        Decision::Copy(index) => needs.copies && at(index).available && at(index).lag > Bytes::ZERO,
+        Decision::Copy(set) => {
+            let lacks = |index| at(index).available && at(index).lag > Bytes::ZERO;
+            needs.copies && !set.is_empty() && set.iter().all(lacks)
+        }
         Decision::ResendHead(index) => {
             let asked = matches!(connection.question, Question::WindowFull | Question::BufferFull);
             asked && at(index).available && !connection.head.contains(index)

@@ -153,7 +153,9 @@ fn a_run_can_be_cancelled() {
 #[test]
 fn series_tell_what_controllers_know() {
     let metrics = |congestion: &str| {
-        let text = one_path("", "", &format!(", congestion = \"{congestion}\""), "").replace("20s", "5s");
+        let threshold = if congestion == "hybla" { ", initial_ssthresh = \"64KiB\"" } else { "" };
+        let transport = format!(", congestion = \"{congestion}\"{threshold}");
+        let text = one_path("", "", &transport, "").replace("20s", "5s");
         let series = checked(&text, 1).series;
         let ours = |i: &usize| series.key[*i] == SeriesKey::Subflow(0, 0, 0);
         let values = (0..series.len()).filter(ours).map(|i| (series.metric[i], series.value[i]));

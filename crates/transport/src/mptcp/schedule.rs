@@ -69,7 +69,7 @@ impl MptcpConnection {
                 self.give_new(i, len);
                 Some(i)
             }
-            Decision::Copy(i) => self.copy(i),
+            Decision::Copy(set) => self.copy(set),
             Decision::Wait | Decision::ResendHead(_) | Decision::Penalise(_) => None,
         }
     }
@@ -128,7 +128,7 @@ impl MptcpConnection {
     fn place_without_new(&mut self, now: SimTime) -> Option<usize> {
         if self.needs.copies {
             return match self.ask_scheduler(now, Question::NothingNew, 0) {
-                Decision::Copy(i) => self.copy(i),
+                Decision::Copy(set) => self.copy(set),
                 _ => None,
             };
         }
@@ -225,15 +225,17 @@ impl MptcpConnection {
         self.head.start = 0;
     }
 
-    /// The next stretch that others were given and subflow `i` was not.
-    fn copy(&mut self, i: usize) -> Option<usize> {
+    /// For each of a set the next stretch that others were given and it was not. Returns the first of them.
+    fn copy(&mut self, set: SubflowSet) -> Option<usize> {
         let (una, next, mss) = (self.send.una, self.send.next, self.mss.0);
-        let subflow = self.subflow(i)?;
-        let start = subflow.next_copy.max(una);
-        let len = mss.min(next - start);
-        subflow.next_copy = start + len;
-        self.repeat(i, start, len);
-        Some(i)
+        for i in set.iter() {
+            let Some(subflow) = self.subflow(i) else { continue };
+            let start = subflow.next_copy.max(una);
+            let len = mss.min(next - start);
+            subflow.next_copy = start + len;
+            self.repeat(i, start, len);
+        }
+        set.iter().next()
     }
 
     fn place_reinjection(&mut self, now: SimTime) -> Option<usize> {
