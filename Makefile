@@ -61,8 +61,8 @@ test-example:
 	cargo run --quiet $(EXAMPLE)
 
 check-python: $(VENV)/.requirements
-	$(BIN)/ruff check --quiet python tests tools validation
-	$(BIN)/ruff format --quiet --check python tests tools validation
+	$(BIN)/ruff check --quiet python tests tools validation examples
+	$(BIN)/ruff format --quiet --check python tests tools validation examples
 	$(BIN)/mypy
 	$(BIN)/python tools/lengths.py
 
@@ -99,8 +99,8 @@ count count-update:
 
 format: $(VENV)/.requirements
 	cargo fmt --all
-	$(BIN)/ruff check --quiet --fix python tests tools validation
-	$(BIN)/ruff format --quiet python tests tools validation
+	$(BIN)/ruff check --quiet --fix python tests tools validation examples
+	$(BIN)/ruff format --quiet python tests tools validation examples
 
 clean:
 	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so
