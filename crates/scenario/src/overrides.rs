@@ -1,6 +1,6 @@
 //! Overrides: `KEY=VALUE` written into the tree before anything is checked or inherited, as if it stood in the file.
 //!
-//! Tables of an array are addressed by name, events by position from 0. Whether the last key exists and takes the
+//! Tables of an array are addressed by name, events and parts of a list by position from 0. Whether the last key exists and takes the
 //! value is left to the checks: they report with the place of the override.
 
 use toml::de::DeValue;
@@ -80,12 +80,14 @@ impl Writer<'_, '_, '_> {
                 }
                 table.put(head.0, at, value);
             }
-            // A list of models or buckets.
-            (Kind::Choice(_) | Kind::Setting { .. } | Kind::Table(_), [next, ..])
+            (one @ (Kind::Choice(_) | Kind::Setting { .. } | Kind::Table(_)), [which, rest @ ..])
                 if matches!(table.get(head.0), Some(Node { value: Value::List(_), .. })) =>
             {
-                let message = format!("`{}` is a list here", head.0);
-                self.refuse(*next, message, format!("set `{}` as a whole", &self.key[..next.1 - 1]));
+                if let Some(node) = table.get_mut(head.0) {
+                    // The whole list counts as written here, as it does where it is set as a whole.
+                    node.at = at;
+                    self.part(one, node, *which, rest, value);
+                }
             }
             (Kind::Table(inner), _) => {
                 if !table.has(head.0) {
@@ -106,6 +108,32 @@ impl Writer<'_, '_, '_> {
             }
             (_, [next, ..]) => {
                 let message = format!("`{}` has no keys of its own", head.0);
+                self.refuse(*next, message, format!("set `{}` itself", &self.key[..next.1 - 1]));
+            }
+        }
+    }
+
+    /// One of several models or buckets, by its position.
+    fn part(&mut self, kind: Kind, list: &mut Node, which: Segment<'_>, rest: &[Segment<'_>], value: Node) {
+        let Value::List(items) = &mut list.value else { return };
+        let count = items.len();
+        let Some(item) = which.0.parse().ok().and_then(|index: usize| items.get_mut(index)) else {
+            let whole = &self.key[..which.1 - 1];
+            let message = format!("`{whole}` is a list of {count} here");
+            let help =
+                format!("name one by its position from 0, as in {whole}.0, or set `{whole}` as a whole");
+            return self.refuse(which, message, help);
+        };
+        match (kind, rest) {
+            (_, []) => *item = value,
+            (Kind::Table(section), _) => {
+                if let Some(table) = item.as_table_mut() {
+                    self.write(section, table, rest, value);
+                }
+            }
+            (_, [option]) => self.option(item, *option, value),
+            (_, [option, next, ..]) => {
+                let message = format!("`{}` has no keys of its own", option.0);
                 self.refuse(*next, message, format!("set `{}` itself", &self.key[..next.1 - 1]));
             }
         }

@@ -30,7 +30,8 @@ in it and in the seed. Unknown keys are errors.
 * **`both`** gives keys to both directions of a link; what a direction says itself comes first, and both come before
   `like`.
 * **Overrides** (`--set KEY=VALUE`) act as if they stood in the file, before `like`. Keys are dotted, tables are
-  addressed by name and events by their position from 0: `duration=10s`, `path.beam1.up.rate=5Mbit/s`,
+  addressed by name, events and parts of a list by their position from 0: `duration=10s`,
+  `path.beam1.up.rate=5Mbit/s`, `path.beam1.up.delay.1.max=30ms`,
   `flow.upload.transport.congestion.hystart=true`, `event.0.at=3s`. An override of `both` holds for both directions
   whatever the file says of one. Values need no quotes.
 ";

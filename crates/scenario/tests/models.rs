@@ -113,10 +113,22 @@ fn several_rates_delays_and_shapers_at_once() {
     let like = good(&two, &[("path.beam1.up.shaper", "[{ rate = \"7Mbit/s\", burst = \"3kB\" }]")]);
     let beam2 = &like.scenario.cables[1].directions[0];
     assert_eq!((beam2.rate.len(), beam2.delay.len(), beam2.shapers.len()), (1, 3, 1));
-    for part in ["rate.times", "delay.max", "shaper.burst"] {
+    for part in ["rate.times", "delay.max", "shaper.burst", "delay.3", "delay.-1.max", "delay.2.max.x"] {
         let found = parse(&text, &[(&format!("path.beam1.up.{part}"), "3")]).unwrap_err();
-        assert!(found.to_string().contains("as a whole"), "{found}");
+        let help = ["as a whole", "delay.2.max` itself"];
+        assert!(help.iter().any(|help| found.to_string().contains(help)), "{found}");
     }
+    // Its parts can be set, by position.
+    let sets = [
+        ("path.beam1.up.delay.0", "7ms"),
+        ("path.beam1.up.delay.2.max", "9ms"),
+        ("path.beam1.up.shaper.1.burst", "4kB"),
+    ];
+    let changed = &good(&text, &sets).scenario.cables[0].directions[0];
+    assert_eq!(changed.delay[0], Setting::Value(Nanos::from_millis(7)));
+    let Setting::Model(jittered) = &changed.delay[2] else { panic!("a model") };
+    assert_eq!(jittered.options.duration("max"), Nanos::from_millis(9));
+    assert_eq!(changed.shapers[1].burst, Bytes(4000));
     // What a list gives, a table of options alone does not complete.
     let options = two.replacen("up = { rate = \"1Mbit/s\" }", "up = { delay = { max = \"9ms\" } }", 1);
     assert!(mistake(&options).message.contains("`kind` is missing"));
@@ -132,6 +144,11 @@ fn several_rates_delays_and_shapers_at_once() {
     );
     let delays = both.scenario.cables[0].directions.each_ref().map(|direction| direction.delay.len());
     assert_eq!(delays, [1, 2]);
+    // An override of `both` holds for both directions, whatever the file says of one.
+    let text = BASE.replacen("up   = {", &format!("both = {{ delay = [\"5ms\", {jitter}] }}\nup   = {{"), 1);
+    let all = good(&text, &[("path.beam1.both.delay.0", "6ms")]);
+    let delays = all.scenario.cables[0].directions.each_ref().map(|direction| direction.delay[0].value());
+    assert_eq!(delays, [Some(Nanos::from_millis(6)); 2]);
 }
 
 #[test]
