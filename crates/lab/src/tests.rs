@@ -143,6 +143,9 @@ fn goodput_and_completion_follow_from_times_and_bytes() {
         assert!((goodput[row].unwrap() / expected - 1.0).abs() < 1e-12, "row {row}");
     }
     assert_eq!(delivered[3], 100_000);
+    let last = reals(&output, "flows", "last_delivery_s");
+    assert_eq!(last[3], end[3]);
+    assert!(last[0].unwrap() <= end[0].unwrap() && last[0].unwrap() > end[0].unwrap() - 1.0);
     assert_eq!(completion[0], None);
     assert!((completion[3].unwrap() - (end[3].unwrap() - 1.0)).abs() < 1e-9);
     let [size, delay] = ["size_bytes", "delay_s"].map(|c| data(&output, "messages", c));

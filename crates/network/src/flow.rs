@@ -110,7 +110,7 @@ impl Flow {
     pub(crate) fn last_end(&self, duration: SimTime) -> SimTime {
         match self.ended {
             // What has not arrived by now is lost.
-            Some(Ended::Finished) if self.factory.datagrams() => self.recorder.last_datagram,
+            Some(Ended::Finished) if self.factory.datagrams() => self.recorder.last_delivery,
             Some(Ended::Finished) => duration,
             Some(Ended::Stopped) | None => self.stop,
         }

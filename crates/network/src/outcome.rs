@@ -72,6 +72,7 @@ pub(crate) fn flow_record(
         end,
         completed,
         delivered: recorder.delivered,
+        last_delivery: (recorder.delivered > Bytes::ZERO).then_some(recorder.last_delivery),
         delay: recorder.delay.clone(),
         send_delay_mean: recorder.send_delay.mean(),
         send_delay_p95: recorder.send_delay.quantile(0.95),

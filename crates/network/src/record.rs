@@ -35,6 +35,8 @@ pub struct FlowRecord {
     pub completed: bool,
     /// Application bytes delivered in order.
     pub delivered: Bytes,
+    /// When the last of them so far was; `None` if there are none.
+    pub last_delivery: Option<SimTime>,
     /// Delay from application write to in-order delivery to the receiving side, one count per byte.
     pub delay: Histogram,
     /// Mean delay of each byte from application write to its first transmission, in seconds; `None` with datagrams, and

@@ -35,8 +35,8 @@ pub(crate) struct FlowRecorder {
     /// The part of them that waits for other subflows.
     pub(crate) waiting_for_others: TimeLevels,
     start: SimTime,
-    /// Datagrams: when the last one arrived.
-    pub(crate) last_datagram: SimTime,
+    /// When something was delivered last; the start, if nothing was.
+    pub(crate) last_delivery: SimTime,
 }
 
 impl FlowRecorder {
@@ -49,14 +49,14 @@ impl FlowRecorder {
             out_of_order: TimeLevels::new(start),
             waiting_for_others: TimeLevels::new(start),
             start,
-            last_datagram: start,
+            last_delivery: start,
         }
     }
 
     /// `bytes` of a datagram written at `written` have arrived.
     pub(crate) fn datagram(&mut self, now: SimTime, written: SimTime, bytes: u64) {
         self.delivered += Bytes(bytes);
-        self.last_datagram = now;
+        self.last_delivery = now;
         self.delay.add(now.since(written), bytes);
     }
 }
@@ -91,7 +91,11 @@ impl Recorder {
         flow: &mut FlowRecorder,
     ) {
         let delivered = receiver.delivered();
-        flow.delivered += self.writes.delivered(now, delivered, &mut flow.delay);
+        let more = self.writes.delivered(now, delivered, &mut flow.delay);
+        if more > Bytes::ZERO {
+            flow.delivered += more;
+            flow.last_delivery = now;
+        }
         let out_of_order = receiver.out_of_order();
         if out_of_order == Bytes::ZERO && self.last_out_of_order == Bytes::ZERO {
             return;

@@ -421,5 +421,6 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
             EXPAND => SendBuffer::Expand { max: keys.parse::<Bytes>("send_buffer_max")? },
             _ => SendBuffer::Fixed(keys.parse("send_buffer")?),
         },
+        unsent_limit: keys.parse("unsent_limit")?,
     })
 }

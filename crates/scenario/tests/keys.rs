@@ -136,6 +136,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "nagle", "flow.upload.transport.nagle", "true"),
     ("transport", "idle_restart", "flow.upload.transport.idle_restart", "false"),
     ("transport", "flight_limit", "flow.upload.transport.flight_limit", "64KiB"),
+    ("transport", "unsent_limit", "flow.upload.transport.unsent_limit", "64KiB"),
     ("transport", "window_scaling", "flow.upload.transport.window_scaling", "false"),
     ("transport", "receive_buffer", "flow.upload.transport.receive_buffer", "1MB"),
     ("transport", "receive_buffer_max", "flow.upload.transport.receive_buffer_max", "1MB"),

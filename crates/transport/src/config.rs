@@ -58,6 +58,8 @@ pub struct TcpConfig {
     pub receive_buffer_max: Bytes,
     /// Send buffer: fixed, or twice the congestion window up to a maximum.
     pub send_buffer: SendBuffer,
+    /// The application may write only while less than this waits to be sent for the first time; `Bytes::MAX`: no limit.
+    pub unsent_limit: Bytes,
 }
 
 impl TcpConfig {
@@ -297,6 +299,7 @@ impl Default for TcpConfig {
             receive_buffer: Bytes(100_000_000),
             receive_buffer_max: Bytes(100_000_000),
             send_buffer: SendBuffer::Fixed(Bytes(100_000_000)),
+            unsent_limit: Bytes::MAX,
         }
     }
 }

@@ -62,6 +62,27 @@ fn the_flight_limit_binds_below_the_windows() {
     );
 }
 
+/// With a limit on what is unsent the application may write on as segments leave, whatever is outstanding: what leaves
+/// makes room, what is acknowledged makes none.
+#[test]
+fn the_unsent_limit_leaves_out_what_is_outstanding() {
+    let config = TcpConfig { initial_window: 2, unsent_limit: Bytes(2000), ..tcp() };
+    offered(&config, 100_000).play(
+        "150 = space 2000
+         200 write s1
+         200 > . s0..s1
+         200 = space 2000
+         210 write s1
+         210 > . s1..s2
+         210 = space 2000
+         220 write s1
+         220 = space 540
+         300 < . ack s1 win 100000
+         300 > . s2..s3
+         300 = space 2000",
+    );
+}
+
 /// A peer that passes the advertised window is served as far as the buffer goes; what it cannot hold is not there and
 /// is answered with what is.
 #[test]

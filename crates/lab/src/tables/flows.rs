@@ -129,6 +129,7 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         word("failure", rows, |r| r.record.failure),
         flag("fell_back", rows, |r| r.record.fell_back),
         integer("delivered_bytes", rows, |r| r.record.delivered.0),
+        real("last_delivery_s", rows, |r| r.record.last_delivery.map(SimTime::seconds)),
         real("goodput_bit_s", rows, FlowRow::goodput),
         real("completion_s", rows, |r| r.record.completed.then(|| r.lasted().seconds())),
         integer("segments_sent", rows, |r| r.sum(|s| s.segments_sent)),

@@ -8,6 +8,7 @@ use crate::registries::Catalogue;
 
 const HOUR: Nanos = Nanos::from_secs(3600);
 const TIMER: Kind = Kind::Duration { min: Nanos(1), max: HOUR };
+const LIMIT: Kind = Kind::Size { min: Bytes(1), max: Bytes::MAX };
 const BUFFER: Kind = Kind::Size { min: Bytes(1), max: GIB };
 
 /// A transport setting whose default is in the profile.
@@ -170,7 +171,7 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
         tcp(
             "flight_limit",
-            Kind::Size { min: Bytes(1), max: Bytes::MAX },
+            LIMIT,
             "at most this much outstanding on each subflow whatever the windows are, and never less than a segment",
         ),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
@@ -186,6 +187,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest one so far",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit of `send_buffer = \"auto\"`; not with a fixed one"),
+        tcp("unsent_limit", LIMIT, "the application waits while this much has not been sent once"),
     ],
 };
 

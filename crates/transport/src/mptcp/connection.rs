@@ -18,7 +18,7 @@ use super::subflow::{Join, Subflow};
 use crate::config::{MptcpConfig, PathManager, SendBuffer, TcpConfig};
 use crate::connection::{AddressPair, NewCongestion, Role, Setup, new_congestion};
 use crate::segment::SubflowId;
-use crate::tcp::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer};
+use crate::tcp::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
 use crate::tcp::endpoint::Endpoint;
 use crate::wire_size::{mapping_size, sack_room};
 
@@ -279,9 +279,14 @@ impl MptcpConnection {
         if !self.is_established() || self.failure.is_some() {
             return Bytes::ZERO;
         }
-        let alive = self.subflows.iter().flatten().filter(|s| s.may_send());
-        let cwnd = alive.map(|s| s.endpoint.sender().controlled_cwnd()).sum();
-        send_buffer(&self.tcp, cwnd, self.expanded).saturating_sub(Bytes(self.send.written - self.send.una))
+        let (mut cwnd, mut unsent) = (0, self.send.written - self.send.next);
+        for subflow in self.subflows.iter().flatten().filter(|s| s.may_send()) {
+            let sender = subflow.endpoint.sender();
+            cwnd += sender.controlled_cwnd();
+            unsent += sender.unsent();
+        }
+        let size = send_buffer(&self.tcp, cwnd, self.expanded);
+        send_space(&self.tcp, size, self.send.written - self.send.una, unsent)
     }
 
     /// The application waits for room for a segment.

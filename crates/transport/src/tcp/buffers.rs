@@ -124,6 +124,14 @@ pub fn send_buffer(config: &TcpConfig, cwnd: u64, expanded: ExpandedBuffer) -> B
     }
 }
 
+/// What the application may write: a send buffer of `size` holds `unacked` bytes, of which `unsent` have not left.
+///
+/// Source: Linux, `sk_stream_memory_free` in include/net/sock.h with `TCP_NOTSENT_LOWAT`. Room that appears because
+/// something leaves is used with the next ACK, as there.
+pub fn send_space(config: &TcpConfig, size: Bytes, unacked: u64, unsent: u64) -> Bytes {
+    size.saturating_sub(Bytes(unacked)).min(config.unsent_limit.saturating_sub(Bytes(unsent)))
+}
+
 /// What a send buffer has been expanded to, in bytes.
 ///
 /// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use congestion::{PathView, Paths};
 use units::{Bytes, SimTime};
 
-use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer};
+use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
 use super::endpoint::{Endpoint, Offer};
 use super::sender::single_path;
 use crate::config::{SendBuffer, TcpConfig};
@@ -85,7 +85,7 @@ impl TcpConnection {
         }
         let sender = self.endpoint.sender();
         let size = send_buffer(&self.config, sender.controlled_cwnd(), self.expanded);
-        size.saturating_sub(Bytes(sender.unacked()))
+        send_space(&self.config, size, sender.unacked(), sender.unsent())
     }
 
     /// The application waits for room for a segment.
