@@ -143,6 +143,9 @@ pub struct Wants {
     pub rto_margin: bool,
     /// The sender sends dummy segments by [`CongestionControl::take_dummies`] and tells of their answers.
     pub dummies: bool,
+    /// A timeout that timestamps show to have been needless is undone (RFC 3522): what it took for lost is in flight again,
+    /// and [`CongestionControl::on_needless_timeout`] is called.
+    pub undo_timeouts: bool,
 }
 
 impl Wants {
@@ -269,6 +272,10 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// The retransmission timer fired: set ssthresh (if `first_timeout`) and fall to one MSS.
     fn on_rto(&mut self, loss: &Loss, paths: Paths<'_>);
+
+    /// The first of the timeouts since the last new acknowledgement was needless, and none of the data was in a loss episode
+    /// before; only if it [`Wants`] such to be undone.
+    fn on_needless_timeout(&mut self) {}
 
     /// First transmission after an idle time of at least one RTO: `restart_window` caps cwnd (RFC 5681 4.1).
     fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes);

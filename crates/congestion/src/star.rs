@@ -7,14 +7,15 @@
 //! With `target = ABE * smallest RTT`, where ABE is the filter of `abe.rs`:
 //! CWS, a loss sets `ssthresh = cwnd = min(cwnd, target)`, at least two segments; a timeout sets ssthresh so.
 //! LWC, below the target avoidance adds `max(1, (target - cwnd) / 2) / cwnd` segments per ACK; above it is Reno.
-//! Deviation: AEN, with which the receiver helps to tell lost ACKs from lost data, is not modelled.
+//! AEN, with which the receiver helps to tell lost ACKs from lost data, is stood for by timestamps (Eifel, RFC 3522): a
+//! timeout that they show to have been needless leaves cwnd and ssthresh as they were.
 //! Deviation: before the first estimate a loss halves.
 
 use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
 
 use crate::abe::AvailableBandwidth;
 use crate::reno::{MAX_WINDOW, Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 
 const OPTIONS: &[OptionSpec] = &[];
 
@@ -34,13 +35,15 @@ pub struct Star {
     abe: AvailableBandwidth,
     /// Smallest round-trip sample.
     min_rtt: Option<Nanos>,
+    /// cwnd and ssthresh before the last first timeout.
+    before_timeout: Option<(f64, f64)>,
 }
 
 impl Star {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
         let window = Window::new(setup);
-        Self { abe: AvailableBandwidth::new(window.cwnd), window, min_rtt: None }
+        Self { abe: AvailableBandwidth::new(window.cwnd), window, min_rtt: None, before_timeout: None }
     }
 
     fn measure(&mut self, ack: &Ack) {
@@ -90,7 +93,20 @@ impl CongestionControl for Star {
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+        if loss.first_timeout {
+            self.before_timeout = Some((self.window.cwnd, self.window.ssthresh));
+        }
         self.window.time_out(loss, self.ssthresh_after(loss));
+    }
+
+    fn on_needless_timeout(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_timeout.take() {
+            (self.window.cwnd, self.window.ssthresh) = (cwnd, ssthresh);
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { undo_timeouts: true, ..Wants::default() }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
@@ -134,6 +150,17 @@ mod tests {
             cc.on_rto(&loss(1400 * segments), ALONE);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400), Bytes(1400 * after)));
         }
+    }
+
+    #[test]
+    fn a_needless_timeout_costs_nothing() {
+        let mut cc = star(120);
+        let before = (cc.cwnd(), cc.ssthresh());
+        cc.on_rto(&Loss { first_timeout: true, ..loss(1400 * 120) }, ALONE);
+        cc.on_rto(&Loss { first_timeout: false, ..loss(1400 * 120) }, ALONE);
+        assert_eq!(cc.cwnd(), Bytes(1400));
+        cc.on_needless_timeout();
+        assert_eq!((cc.cwnd(), cc.ssthresh()), before);
     }
 
     #[test]

@@ -54,6 +54,7 @@ enum Event {
         flight: u64,
         first_timeout: bool,
     },
+    NeedlessTimeout,
     IdleRestart {
         window: u64,
     },
@@ -92,6 +93,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => size().prop_map(|acked| Event::RecoveryAck { acked }),
         1 => Just(Event::ExitRecovery),
         1 => (size(), any::<bool>()).prop_map(|(flight, first_timeout)| Event::Rto { flight, first_timeout }),
+        1 => Just(Event::NeedlessTimeout),
         1 => prop_oneof![size(), Just(u64::MAX)].prop_map(|window| Event::IdleRestart { window }),
         1 => size().prop_map(|window| Event::SetCwnd { window }),
         1 => size().prop_map(|threshold| Event::SetSsthresh { threshold }),
@@ -259,6 +261,7 @@ impl History {
                 assert!(first_timeout || self.cc.ssthresh() == ssthresh, "ssthresh is reduced once per data");
                 assert!(open_loop || self.cc.cwnd() == Bytes(self.mss), "one segment after a timeout");
             }
+            Event::NeedlessTimeout => self.cc.on_needless_timeout(),
             Event::IdleRestart { window } => {
                 self.cc.on_idle_restart(self.now, Bytes(window));
                 let capped = before.min(Bytes(window.max(self.mss)));

@@ -177,6 +177,48 @@ fn timestamps_tell_retransmissions_apart() {
     );
 }
 
+/// Eifel (RFC 3522) for a controller that asks for it: the ACKs are late, and nothing was lost. The window is what it was,
+/// and what was not sent again is not.
+#[test]
+fn a_needless_timeout_is_undone() {
+    let config = TcpConfig { timestamps: true, sack: true, ..rfc() };
+    let play = |controller, after: &str| {
+        let talk = format!(
+            "   0  open
+                0  > S 0..1 ts 0/-
+              100  < S. 0..1 ack 1 ts 50/0
+              100  > . ack 1 ts 100/50
+              100  write s4
+              100  > . s0..s4 ts 100/50
+             1100  > . s0..s1 again ts 1100/50
+             1100  = cwnd 1460 state loss timeouts 1
+             1200  < . ack s2 ts 1150/100
+             {after}"
+        );
+        setups::talk(&config, controller).play(&talk);
+    };
+    play("star", "1200  = cwnd 14600 pipe 2920 state slow-start\n 1300  < . ack s4 ts 1250/100");
+    // One that does not ask sends what is left again.
+    play("newreno", "1200  > . s2..s4 again ts 1200/1150\n 1200  = cwnd 2920 state loss");
+}
+
+/// A retransmission that was needed: its timestamp is echoed.
+#[test]
+fn a_timeout_that_was_needed_is_not_undone() {
+    setups::talk(&TcpConfig { timestamps: true, sack: true, ..rfc() }, "star").play(
+        "   0  open
+            0  > S 0..1 ts 0/-
+          100  < S. 0..1 ack 1 ts 50/0
+          100  > . ack 1 ts 100/50
+          100  write s2
+          100  > . s0..s2 ts 100/50
+         1100  > . s0..s1 again ts 1100/50
+         1200  < . ack s1 ts 1150/1100
+         1200  > . s1..s2 again ts 1200/1150
+         1200  = state loss",
+    );
+}
+
 /// Rules 5.2 and 5.3: nothing outstanding, no timer; new data acknowledged, the timer starts anew.
 #[test]
 fn the_timer_restarts_with_progress_and_stops_when_all_is_acknowledged() {

@@ -369,6 +369,13 @@ impl Scoreboard {
         }
     }
 
+    /// What is deemed lost is on its way after all.
+    pub fn forget_losses(&mut self) {
+        self.segments.iter_mut().for_each(|segment| segment.lost = false);
+        self.lost = 0;
+        self.late_hint = 0;
+    }
+
     fn mark_lost(&mut self, i: usize) -> bool {
         let segment = &mut self.segments[i];
         if segment.sacked || (segment.lost && !segment.in_flight_again) {

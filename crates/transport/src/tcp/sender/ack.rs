@@ -43,6 +43,9 @@ impl Sender {
         }
         let window_moved = self.offer_window(window_right);
         let sample = self.measure(now, segment, &change);
+        if advanced && self.phase == Phase::Loss {
+            self.undo_needless_timeout(segment);
+        }
         if self.loss_kind() == RecoveryKind::Rack {
             let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
             self.rack.on_ack(now, &change, min_rtt);
@@ -100,6 +103,21 @@ impl Sender {
         let sample = now.since(sent_at?);
         self.rtt.sample(now, sample);
         Some(sample)
+    }
+
+    /// Eifel (RFC 3522 section 3.2): the first ACK of new data after a timeout echoes what was sent before it, so that the
+    /// original had arrived. What the timeout took for lost is still on its way.
+    fn undo_needless_timeout(&mut self, segment: &Segment) {
+        let from = self.timers.take_undo_from();
+        let echo = segment.timestamps.map_or(SimTime::NEVER, |t| t.echo);
+        if from.is_never() || echo >= from {
+            return;
+        }
+        self.phase = Phase::Open;
+        self.recover = None;
+        self.force_retransmit = false;
+        self.board.forget_losses();
+        self.congestion.on_needless_timeout();
     }
 
     /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).

@@ -165,6 +165,12 @@ impl Controller {
         }
     }
 
+    pub(super) fn on_needless_timeout(&mut self) {
+        if self.hears_losses {
+            self.tell(|c| c.on_needless_timeout());
+        }
+    }
+
     pub(super) fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes) {
         self.tell(|c| c.on_idle_restart(now, restart_window));
     }

@@ -46,6 +46,8 @@ pub(super) struct Timers {
     probe_due: bool,
     /// Consecutive retransmission timeouts without progress.
     timeouts: u32,
+    /// When the first of them was, if it may be undone; `NEVER` otherwise.
+    undo_from: SimTime,
     /// Doublings of the timeout: kept until a round-trip sample confirms that it may shrink (RFC 6298 section 5).
     backoff: u32,
     /// Consecutive window probes.
@@ -66,6 +68,7 @@ impl Default for Timers {
             probe: None,
             probe_due: false,
             timeouts: 0,
+            undo_from: SimTime::NEVER,
             backoff: 0,
             persists: 0,
             override_window: false,
@@ -88,6 +91,11 @@ impl Timers {
 
     pub(super) fn outage_is_over(&mut self) {
         self.outage = false;
+    }
+
+    /// From when on segments were sent because of a timeout that may be undone; asked once.
+    pub(super) fn take_undo_from(&mut self) -> SimTime {
+        std::mem::replace(&mut self.undo_from, SimTime::NEVER)
     }
 
     pub(super) fn set_reordering(&mut self, deadline: SimTime) {
@@ -194,6 +202,10 @@ impl Sender {
         }
         // ssthresh has already been reduced for data that was sent before the present fast recovery.
         let reduced = self.phase == Phase::Recovery;
+        if first {
+            let may_be_undone = self.phase == Phase::Open && self.congestion.wants().undo_timeouts;
+            self.timers.undo_from = if may_be_undone { now } else { SimTime::NEVER };
+        }
         let event = self.loss_event(now, first && !reduced);
         self.congestion.on_rto(&event, paths);
         self.timers.timeouts += 1;
