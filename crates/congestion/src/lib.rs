@@ -250,7 +250,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// New data was acknowledged outside recovery (slow start and congestion avoidance).
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>);
 
-    /// A duplicate ACK arrived.
+    /// A duplicate ACK arrived, in a loss episode or not.
     fn on_dup_ack(&mut self, _now: SimTime) {}
 
     /// First loss of an episode: set ssthresh and cwnd to their values after the reduction. What recovery may

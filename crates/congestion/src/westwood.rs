@@ -9,7 +9,6 @@
 //! `cwnd = ssthresh = max(2, floor(bw_est * rtt_min / MSS))` segments. A timeout sets ssthresh so.
 //! Cumulative bytes are counted by `snd_una`, so that those of the ACK that ends an episode are not forgotten.
 //! Deviation: until the bandwidth has been measured, a loss only halves; Linux falls to two segments.
-//! Deviation: duplicate ACKs inside recovery are not counted one by one; their bytes come with the cumulative ACK.
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 

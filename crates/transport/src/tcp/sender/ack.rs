@@ -60,6 +60,9 @@ impl Sender {
             if self.marked {
                 self.heed_mark(&mut ack, paths);
             }
+            if duplicate {
+                self.congestion.on_dup_ack(now);
+            }
             match self.phase {
                 Phase::Open => self.ack_in_open(&ack, advanced, duplicate, paths),
                 Phase::Recovery => self.ack_in_recovery(&ack, advanced, duplicate),
@@ -213,7 +216,6 @@ impl Sender {
         }
         if duplicate {
             self.dupacks += 1;
-            self.congestion.on_dup_ack(ack.now);
         }
         let lost = match self.loss_kind() {
             RecoveryKind::NewReno => {
