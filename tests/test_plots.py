@@ -8,7 +8,8 @@ import pytest
 from matplotlib.image import imread
 
 import ropewalk as rw
-from ropewalk.plots import series
+from conftest import ROOT
+from ropewalk.plots import charts, series
 from ropewalk.report.plotly import Budget, plot
 
 NAMES = ["throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf"]
@@ -121,6 +122,14 @@ transport = {{ kind = "tcp" }}
         assert labels[-1] in {f"and {hidden} more", f"and {hidden + 1} more"}
         assert axes.get_position().width > 0.5
         assert axes.get_position().height > 0.3
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda file: file.stem)
+def test_shipped_scenarios_can_be_drawn(file: Path) -> None:
+    results = rw.Scenario.load(file).run(seeds=[1])
+    drawn = charts(results)
+    assert [chart.key for chart in drawn] == NAMES
+    assert all(panel.marks for chart in drawn if chart.key != "queue" for panel in chart.panels)
 
 
 @pytest.mark.parametrize("slow", ["200kbit/s", "2Mbit/s"])

@@ -67,7 +67,7 @@ def draw(chart: Chart) -> Figure:
         _keys(axes[0], chart)
     if chart.events:
         mark_events(axes, chart.events)
-    (under or axes)[-1].set_xlabel(chart.x.title)
+    max([*axes, *under], key=_row).set_xlabel(chart.x.title)
     if not under and any(isinstance(mark, Cells) for panel in chart.panels for mark in panel.marks):
         figure.set_size_inches(WIDTH, 0.7 + sum(_height(chart, panel) for panel in chart.panels))
     return figure
@@ -103,9 +103,16 @@ def _axes(figure: Figure, chart: Chart, own: bool) -> tuple[list[Axes], list[Axe
             ribbons.append((row, panel))
             row += 1
     under = [_ribbon(figure.add_subplot(grid[row], sharex=axes[0]), panel) for row, panel in ribbons]
-    for here in ([*axes, *under[:-1]] if under else axes[:-1]) if shared else []:
-        here.tick_params(labelbottom=False)
+    lowest = max([*axes, *under], key=_row)
+    for here in [*axes, *under] if shared else []:
+        here.tick_params(labelbottom=here is lowest)
     return axes, under
+
+
+def _row(here: Axes) -> int:
+    """Its place in the grid, from the top."""
+    spec = here.get_subplotspec()
+    return spec.rowspan.start if spec is not None else 0
 
 
 def _ribbon(here: Axes, panel: Panel) -> Axes:

@@ -58,13 +58,13 @@ class Choice:
     """What was left out, for the title."""
 
     @classmethod
-    def make(cls, results: Results, flow: str | None, run: int | None) -> Choice:
-        """Checks names; without a name all flows are shown, baselines only by name."""
+    def make(cls, results: Results, flow: str | None, run: int | None, *, udp: bool = True) -> Choice:
+        """Checks names; without a name all flows but baselines are shown, those over UDP if asked for."""
         if results.series.is_empty():
             raise ValueError("no time series were recorded: use run(series=True)")
         if run is not None and run not in results.study.seeds:
             raise ValueError(f"there is no run {run}; seeds: {results.study.seeds}")
-        shown, note = choose_flows(results, flow)
+        shown, note = choose_flows(results, flow, udp=udp)
         return cls(shown, results.study.seeds[0] if run is None else run, note)
 
     def title(self, what: str, results: Results, *, spread: bool = False) -> str:
@@ -74,16 +74,22 @@ class Choice:
         return f"{what}: {results.study.scenario.name}, seed {self.run}{others}{self.note}"
 
 
-def choose_flows(results: Results, flow: str | None) -> tuple[list[str], str]:
-    """The flows to show and a note on what was left out."""
+def choose_flows(results: Results, flow: str | None, *, udp: bool = True) -> tuple[list[str], str]:
+    """The flows to show and a note on what was left out; without `udp` not those over UDP beside others."""
     names: list[str] = results.flows["flow"].unique(maintain_order=True).to_list()
     if flow is not None:
         if flow not in names:
             raise ValueError(f"there is no flow {flow!r}; flows: {', '.join(names)}")
         return [flow], ""
     own = [name for name in names if "@" not in name]
+    if not udp:
+        own = [name for name in own if not _is_udp(results, name)] or own
     note = f" (first {MAX_PANELS} of {len(own)} flows)" if len(own) > MAX_PANELS else ""
     return own[:MAX_PANELS], note
+
+
+def _is_udp(results: Results, flow: str) -> bool:
+    return bool(results.flows.filter(pl.col("flow") == flow)["transport"][0] == "udp")
 
 
 def describe(results: Results, flow: str) -> str:
@@ -111,9 +117,15 @@ def _lines(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
     return own["t_s"].to_numpy(), own["value"].to_numpy()
 
 
+def _all(samples: pl.DataFrame) -> tuple[Reals, Reals]:
+    return samples["t_s"].to_numpy(), samples["value"].to_numpy()
+
+
 def _strips(results: Results, flow: str, run: int) -> list[Strip]:
-    """What the senders of the first subflows did."""
+    """What the senders of the first subflows did; datagrams have none that is in any state."""
     samples = _samples(results, flow, "sender_state", run)
+    if samples.is_empty():
+        return []
     return [
         Strip(subflow.short, _spans(*_lines(samples, subflow)))
         for subflow in _subflows(results, flow, run)[:MAX_STRIPS]
@@ -122,6 +134,8 @@ def _strips(results: Results, flow: str, run: int) -> list[Strip]:
 
 def _spans(at: Reals, state: Reals) -> list[tuple[float, float, str]]:
     """Samples of a state as spans; a sample speaks for the time since the one before."""
+    if not len(at):
+        return []
     begin = np.concatenate([at[:1], at[:-1]])
     starts = np.flatnonzero(np.diff(state, prepend=np.nan) != 0.0)
     ends = np.append(starts[1:], len(state)) - 1
@@ -180,12 +194,15 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
     panels = []
     for name in choice.flows:
         panel = Panel(describe(results, name), empty="no subflow was established")
-        samples = _samples(results, name, "throughput_bit_s", choice.run)
+        udp = _is_udp(results, name)
+        samples = _samples(results, name, "goodput_bit_s" if udp else "throughput_bit_s", choice.run)
         if not samples.is_empty():
             subflows = _subflows(results, name, choice.run)
-            layers = [bins.means(*_lines(samples, subflow)) / 1e6 for subflow in subflows]
-            labels = [subflow.label for subflow in subflows]
-            panel.marks.append(Stack(labels, list(colours(len(subflows))), bins.edges, layers))
+            # Datagrams are counted by the flow.
+            lines = [_all(samples)] if udp else [_lines(samples, subflow) for subflow in subflows]
+            layers = [bins.means(*line) / 1e6 for line in lines]
+            labels = ["datagrams"] if udp else [subflow.label for subflow in subflows]
+            panel.marks.append(Stack(labels, list(colours(len(labels))), bins.edges, layers))
         panel.strips.extend(_strips(results, name, choice.run))
         panels.append(panel)
     return Chart(
@@ -203,7 +220,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
 
 def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.cwnd`."""
-    choice = Choice.make(results, flow, run)
+    choice = Choice.make(results, flow, run, udp=False)
     panels = []
     for name in choice.flows:
         panel = Panel(describe(results, name), empty="no subflow was established")
@@ -238,7 +255,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
 
 def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.srtt`."""
-    choice = Choice.make(results, flow, run)
+    choice = Choice.make(results, flow, run, udp=False)
     low, high = np.inf, 0.0
     panels = []
     for name in choice.flows:
@@ -268,7 +285,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
 
 def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.out_of_order`."""
-    choice = Choice.make(results, flow, run)
+    choice = Choice.make(results, flow, run, udp=False)
     panels = []
     replications = 1
     for name in choice.flows:
