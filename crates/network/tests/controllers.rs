@@ -124,6 +124,30 @@ fn what_adalr_sends_beyond_the_window_needs_a_buffer() {
     assert!(small.overflow.0 > 0 && small.beyond_window.0 <= 1460, "{small:?}");
 }
 
+/// The path becomes longer by 0.8 s for a while: the timer runs out though nothing is lost.
+#[test]
+fn star_undoes_a_timeout_that_only_lateness_has_caused() {
+    let [star, newreno] = ["star", "newreno"].map(|name| {
+        let text = format!(
+            "name = \"late\"\nduration = \"60s\"\n[[path]]\nname = \"p\"\n\
+             both = {{ rate = \"10Mbit/s\", delay = \"100ms\", queue = \"300p\" }}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n\
+             transport = {{ {}, recovery = \"sack\", initial_ssthresh = \"250kB\" }}\n\
+             [[event]]\nat = \"20s\"\nlink = \"p.up\"\nset = {{ delay = \"900ms\" }}\n\
+             [[event]]\nat = \"24s\"\nlink = \"p.up\"\nset = {{ delay = \"100ms\" }}\n",
+            linux(name)
+        );
+        let record = run(&text, 1);
+        assert_eq!(record.links[0].drops_queue, 0);
+        let subflow = &record.flows[0].subflows[0];
+        assert!(subflow.timeouts > 0, "{name}: {subflow:?}");
+        (subflow.segments_retransmitted, record.flows[0].delivered.as_f64())
+    });
+    // Nothing but what the timeout itself has sent, while the other sends a window again and opens it anew.
+    assert!(star.0 == 1 && newreno.0 > 100, "{star:?} {newreno:?}");
+    assert!(star.1 > 1.01 * newreno.1, "{star:?} {newreno:?}");
+}
+
 /// Over two clean paths of 10 Mbit/s.
 fn bundle(congestion: &str) -> RunRecord {
     let text = format!(
