@@ -45,7 +45,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "hybla",
     summary: "growth of the window in time independent of the round-trip time",
     source: "Caini and Firrincieli, IJSCN 22(5), 2004",
-    notes: "needs a finite initial ssthresh on long paths",
+    notes: "needs a finite `initial_ssthresh`",
     options: OPTIONS,
     build: |setup: &Setup, options: &Options| Box::new(Hybla::new(setup, HyblaConfig::from_options(options))),
 };

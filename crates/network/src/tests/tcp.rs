@@ -169,6 +169,7 @@ fn series_tell_what_controllers_know() {
         ("hybla", &["rho"]),
         ("westwood", &["bandwidth_bit_s"]),
         ("star", &["bandwidth_bit_s"]),
+        ("adalr", &["rho"]),
     ] {
         let metrics = metrics(congestion);
         for name in expected {
@@ -176,5 +177,9 @@ fn series_tell_what_controllers_know() {
         }
         assert!((1.0..=4.0).contains(&metrics["sender_state"]));
         assert!(!metrics.contains_key("pacing_rate_bit_s"), "{congestion} does not pace");
+    }
+    let bbr = metrics("bbr");
+    for name in ["cwnd_bytes", "srtt_s", "pacing_rate_bit_s"] {
+        assert!(bbr.get(name).is_some_and(|value| *value > 0.0), "{name}: {bbr:?}");
     }
 }
