@@ -108,19 +108,26 @@ class Changed:
         found = self._source.config(place, key, value, case)
         if self._quantity:
             return found
-        return Outcome(not found.holds, found.readings, found.words)
+        return dataclasses.replace(found, holds=not found.holds)
 
 
 FACTORS = (0.0, 0.3, 0.9, 1.1, 3.0, 1000.0, -1.0)
 FINE = tuple(1.05**power for power in range(-95, 96))
 
 
-def changes(claim: Claim, source: Source) -> Iterator[Source]:
+def changes(reproduction: Reproduction, claim: Claim, source: Source) -> Iterator[Source]:
     """The source with a number changed that the claim speaks of, or all that have a level in common."""
     assert claim.check is not None
     if claim.check.configs:
         yield Changed(source, "", (), 1.0)
-    cases = sorted({(use.quantity, levels) for use in claim.check.uses for levels in levels_of(use)})
+    cases = sorted(
+        {
+            (use.quantity, levels)
+            for use in claim.check.uses
+            for levels in levels_of(use)
+            if use.quantity in reproduction.quantities
+        }
+    )
     for factor in FACTORS:
         yield from (Changed(source, quantity, levels, factor) for quantity, levels in cases)
     groups = sorted({(quantity, (level,)) for quantity, levels in cases for level in levels})
@@ -145,10 +152,10 @@ class Constant:
         return self._source.config(place, key, value, case)
 
 
-def constants(claim: Claim, source: Source) -> Iterator[Source]:
+def constants(reproduction: Reproduction, claim: Claim, source: Source) -> Iterator[Source]:
     """All combinations of a grid, for claims that ask several figures at once to be alike."""
     assert claim.check is not None
-    names = sorted({use.quantity for use in claim.check.uses})
+    names = sorted(set(reproduction.measured_in(claim.check)))
     step, reach = (1.1, 100) if len(names) == 1 else (1.7, 18)
     grid = (0.0, *(step**power for power in range(-reach // 3, reach)))
     for values in itertools.product(grid, repeat=len(names)):
@@ -165,5 +172,5 @@ def flips(reproduction: Reproduction, claim: Claim, source: Source, profile: str
         return judge(reproduction, [alone], {profile: of})[0].verdict
 
     before = verdict(source)
-    changed = itertools.chain(changes(alone, source), constants(alone, source))
+    changed = itertools.chain(changes(reproduction, alone, source), constants(reproduction, alone, source))
     return any(verdict(other) != before for other in changed)

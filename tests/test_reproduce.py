@@ -10,6 +10,7 @@ import pytest
 from conftest import Ropewalk
 from reproduction_files import CLAIMS, QUANTITIES, STUDY, flips, write_reproduction
 from ropewalk import reproduce as rep
+from ropewalk.reproduce import figures, predicates
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.predicates import Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Sample
@@ -73,7 +74,7 @@ def outcome(text: str) -> Outcome:
         'mostly(x["a", :], [0, 5, 5])',
         "follows([10, 20, 5, 10], [12, 18, 6, 11], factor=1.3, curves=2)",
         "follows([10, 19], [20, 20.5], factor=2, ties=0.1)",
-        "follows([10, 99], [10, 0], factor=1.1)",
+        "follows([10, 31, 29], [10, 20, 22], [1, 12, 8], factor=1.1)",
         'within(jain(x["a", "1"], x["b", "1"]), (1 + 16 / 20) / 2, abs=1e-9)',
         'within(jain(x["a", :]), (121 / 3 / 53 + 169 / 3 / 61) / 2, abs=1e-9)',
         'within(max(x["a", "1"], y), 2.5, abs=1e-9)',
@@ -114,6 +115,8 @@ def test_predicates_that_hold(text: str) -> None:
         "follows([10, 20, 5, 10], [12, 18, 6, 11], factor=1.15, curves=2)",
         "follows([10, 8], [10, 12], factor=2, ties=0.1)",
         "follows([10, 8], [8, 10], factor=2)",
+        "follows([10, 99], [10, 20], [1, 12], factor=1.1)",
+        "follows([10, 8], [8, 10], [1, 1], factor=2)",
         'config("f.toml", "duration", "2s")',
         "between(y, 1, 3) and between(y, 5, 6)",
     ],
@@ -169,6 +172,8 @@ def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
         ("poolable([1, 2], gap=1)", WrongUse),
         ("rising(x[:, :])", WrongUse),
         ("linear([1, 1, 1], x['a', :], tol=1)", WrongUse),
+        ("follows([10, 99], [10, 0], factor=1.1)", WrongUse),
+        ("follows([10, 99], [10, 20], [1], factor=1.1)", WrongUse),
         ("within(1 / (y - 2), 1, 0.1)", NoValue),
         ("within(log10(-y), 1, 0.1)", NoValue),
         ("within(runs(3), 3, 0)", WrongUse),
@@ -179,6 +184,46 @@ def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
 def test_what_cannot_be_computed_is_said(text: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         outcome(text)
+
+
+def test_what_deviations_excuse_is_counted() -> None:
+    words = outcome("follows([10, 31, 29], [10, 20, 22], [1, 12, 8], factor=1.1)").words
+    assert "1 of 3 points within a factor 1.1, 2 more within the published deviation" in words
+    assert "1 of 1 pairs in the published order, 1 pairs left out that differ by less than" in words
+
+
+EXAMPLES = {
+    "within": 'within(x["a", "2"], 4, 0.1)',
+    "between": 'between(x["a", :], 2, 6)',
+    "at_least": 'at_least(x["a", :], 2)',
+    "at_most": 'at_most(x["a", :], 6)',
+    "order": 'order(x["b", "3"], x["a", "2"])',
+    "close": 'close(x["b", "2"], y, tol=0.1)',
+    "rising": 'rising(x["a", :])',
+    "falling": 'falling(-x["a", :])',
+    "flat": 'flat([x["b", "2"], y], tol=0.1)',
+    "mostly": 'mostly(x["a", :], [0, 5, 5], share=0.5)',
+    "follows": 'follows([x["a", :]], [2, 4, 6], factor=2)',
+    "linear": 'linear([1, 2, 3], x["a", :], tol=0.01)',
+    "poolable": 'poolable(x["a", ["1", "2"]], gap=2)',
+}
+"""Each holds."""
+
+
+@pytest.mark.parametrize("name", predicates.PREDICATES)
+def test_another_figure_flips_every_kind_of_predicate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = EXAMPLES[name]
+    assert holds(text)
+    flipped = []
+    for place in [("x", (first, second)) for first in "ab" for second in "123"] + [("y", ())]:
+        for factor in (-1.0, 0.4, 3.0, 100.0):
+            changed = {**FIGURES, place: [value * factor for value in FIGURES[place]]}
+            monkeypatch.setattr(f"{__name__}.FIGURES", changed)
+            flipped += [place] if not holds(text) else []
+            monkeypatch.undo()
+    assert flipped
+    assert "y" in text or "y" not in {name for name, _ in flipped}
+    assert holds(text)
 
 
 def test_figures_in_words() -> None:
@@ -339,3 +384,100 @@ def test_a_claim_that_holds_in_one_profile_only_says_so(tmp_path: Path) -> None:
     assert "slow: measured 0." in row.reason
     row = rep.reproduce(rep.load(place), tmp_path / "out", profile="slow").rows[0]
     assert row.verdict is Verdict.DIFFERS
+
+
+TABLE = "model,load,rate\nlia,0.0,1.5\nlia,0.3,0.4\nolia,0.0,1.4\n"
+PUBLISHED = 'seen = { table = "published.csv", value = "rate", by = ["model", "load"] }\n'
+
+
+def test_published_values_come_from_their_table(tmp_path: Path) -> None:
+    check = 'check = \'within(seen["lia", :] / [1.5, 0.4], 1, 0) and at_least(rate["lia", "0.0"], 0)\''
+    claims = f'{CLAIMS}\n[[claim]]\nid = "small.seen"\npublished = "seen"\n{check}\n'
+    missing = 'check = \'order(rate["lia", "0.0"], seen["olia", "0.3"])\''
+    claims += f'\n[[claim]]\nid = "small.gap"\npublished = "seen"\n{missing}\n'
+    place = write_reproduction(tmp_path, claims, quantities=QUANTITIES + PUBLISHED)
+    (place / "published.csv").write_text(TABLE, encoding="utf-8")
+    rows = rep.reproduce(rep.load(place), tmp_path / "out").rows
+    assert rows[-2].verdict is Verdict.AGREES
+    assert rows[-1].verdict is Verdict.DIFFERS
+    assert "published.csv has no row olia, 0.3" in rows[-1].reason
+
+
+@pytest.mark.parametrize(
+    ("table", "quantity", "message"),
+    [
+        (TABLE, PUBLISHED.replace('"rate"', '"speed"'), 'has no column "speed"'),
+        (TABLE, PUBLISHED.replace(', "load"', ""), "published.csv:3: lia is there twice"),
+        (TABLE.replace("0.4", "?"), PUBLISHED, "published.csv:3: rate is '?'"),
+        (TABLE, PUBLISHED.replace("published.csv", "other.csv"), "other.csv"),
+        (TABLE, PUBLISHED.replace("value", "column"), "`column` is not a key here"),
+    ],
+)
+def test_mistakes_in_published_tables(table: str, quantity: str, message: str, tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path, quantities=QUANTITIES + quantity)
+    (place / "published.csv").write_text(table, encoding="utf-8")
+    with pytest.raises(StudyError, match=re.escape(message)):
+        rep.load(place)
+
+
+def test_a_quantity_may_be_a_quotient_and_another_one_under_a_profile(tmp_path: Path) -> None:
+    quotient = """[rate]
+study = "loss"
+metric = "flow.upload.goodput_bit_s"
+scale = 1e-6
+unit = "Mbit/s"
+
+[rate.profile.last]
+metric = "flow.upload.delivered_bytes"
+over = "flow.upload.last_delivery_s"
+scale = 8e-6
+"""
+    place = write_reproduction(tmp_path, quantities=QUANTITIES.split("\n", 1)[1] + quotient)
+    about = 'title = "small"\nsource = "nobody"\nprofiles = ["whole", "last"]\n'
+    (place / "reproduction.toml").write_text(about, encoding="utf-8")
+    made = rep.reproduce(rep.load(place), tmp_path / "out")
+    whole, last = (made.sources[name].sample("rate", ("lia", "0.3")) for name in ("whole", "last"))
+    flows = made.results["loss"].flows
+    import polars as pl
+
+    chosen = flows.filter(
+        (pl.col("case") == "lia / 0.3") & (pl.col("run") == 1) & (pl.col("flow") == "upload")
+    )
+    assert last.values[1] == pytest.approx(chosen["delivered_bytes"][0] * 8e-6 / chosen["last_delivery_s"][0])
+    assert last.values[1] > whole.values[1]
+
+
+def test_a_quotient_needs_a_scale_and_a_unit(tmp_path: Path) -> None:
+    wrong = QUANTITIES.replace('goodput_bit_s" }', 'goodput_bit_s", over = "flow.upload.end_s" }', 1)
+    with pytest.raises(StudyError, match="a quotient is made of two metrics"):
+        rep.load(write_reproduction(tmp_path, quantities=wrong))
+
+
+def test_a_matched_configuration_is_shown(tmp_path: Path) -> None:
+    row = rep.reproduce(rep.load(write_reproduction(tmp_path)), tmp_path / "out").rows[2]
+    assert row.measured == "path.a.both.delay = 0.04s"
+
+
+def test_a_figure_may_be_drawn_for_each_profile(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    about = 'title = "small"\nsource = "nobody"\nprofiles = ["one", "two"]\n'
+    (place / "reproduction.toml").write_text(about, encoding="utf-8")
+    figure = """[[figure]]
+id = "f"
+title = "F"
+profile = ["one", "two"]
+x = { label = "x" }
+y = { label = "y" }
+ticks = [0.0, 0.3]
+[[figure.curve]]
+value = 'rate["lia", :]'
+"""
+    (place / "figures.toml").write_text(figure, encoding="utf-8")
+    drawn = figures.load(rep.load(place))
+    assert [(each.id, each.title, each.profile) for each in drawn] == [
+        ("f-one", "F (one)", "one"),
+        ("f-two", "F (two)", "two"),
+    ]
+    (place / "figures.toml").write_text(figure.replace('"two"]', '"three"]'), encoding="utf-8")
+    with pytest.raises(StudyError, match='there is no profile "three"'):
+        figures.load(rep.load(place))

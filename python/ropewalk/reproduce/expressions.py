@@ -22,6 +22,8 @@ from ropewalk.study.mistakes import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from ropewalk.reproduce.published import Published
+
 Choice: TypeAlias = "str | tuple[str, ...]"
 """One level of a factor, or several."""
 
@@ -283,11 +285,16 @@ class Evaluator:
     """Computes parsed expressions."""
 
     def __init__(
-        self, source: Source, factors: Mapping[str, Sequence[Sequence[str]]], published: float | None = None
+        self,
+        source: Source,
+        factors: Mapping[str, Sequence[Sequence[str]]],
+        published: float | None = None,
+        tables: Mapping[str, Published] | None = None,
     ) -> None:
         self._source = source
         self._factors = factors
         self._published = published
+        self._tables = tables or {}
 
     def outcome(self, node: ast.expr) -> Outcome:
         """Whether a check holds.
@@ -361,11 +368,15 @@ class Evaluator:
             return self._published
         use = Use(name, _levels(name, index, self._factors[name]))
         cases = list(levels_of(use))
-        samples = tuple(self._source.sample(name, levels) for levels in cases)
+        samples = tuple(self._sample(name, levels) for levels in cases)
         many = [place for place, choice in enumerate(use.levels) if not isinstance(choice, str)]
         if not many:
             return samples[0]
         return Row(samples, tuple(", ".join(levels[place] for place in many) for levels in cases), len(many))
+
+    def _sample(self, name: str, levels: tuple[str, ...]) -> Sample | float:
+        table = self._tables.get(name)
+        return self._source.sample(name, levels) if table is None else table.value(levels)
 
     def _function(self, name: str, values: list[Value]) -> Value:
         unit = _common_unit(values) if name not in {"log10", "sqrt", "jain"} else ""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"
 KEYS = ("id", "title", "kind", "x", "y", "ticks", "curve", "profile")
+COLOURS = 128
+"""Of a PNG."""
 AXIS_KEYS = ("label", "log", "from", "to")
 CURVE_KEYS = (
     *("label", "value", "series", "study", "levels", "seed", "bin", "scale", "total", "x", "published"),
@@ -126,7 +128,11 @@ class _Reader(TomlFile):
         self._reproduction = reproduction
         self.known(self.root, (), ("figure",))
         tables = self.take(self.root, (), "figure", list, [])
-        self.drawings = [self._drawing(("figure", index), table) for index, table in enumerate(tables)]
+        self.drawings = [
+            self._drawing(("figure", index), table, profile)
+            for index, table in enumerate(tables)
+            for profile in self._profiles(("figure", index), table)
+        ]
         names = [drawing.id for drawing in self.drawings]
         for index, name in enumerate(names):
             if name in names[:index]:
@@ -135,26 +141,33 @@ class _Reader(TomlFile):
                 )
         self.mistakes.raise_any()
 
-    def _drawing(self, place: Place, table: dict[str, Any]) -> Drawing:
+    def _profiles(self, place: Place, table: dict[str, Any]) -> list[str]:
+        """The readings that are drawn, each in a figure of its own; the first of all if nothing is said."""
+        known = self._reproduction.profiles or ("",)
+        found = table.get("profile", known[0])
+        wanted = found if isinstance(found, list) else [found]
+        for profile in wanted:
+            if profile not in known:
+                cure = did_you_mean(str(profile), known)
+                self.mistakes.add((*place, "profile"), UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
+        return [profile for profile in wanted if profile in known]
+
+    def _drawing(self, place: Place, table: dict[str, Any], drawn: str) -> Drawing:
         self.known(table, place, KEYS)
         kind = self.take(table, place, "kind", str, LINES)
         if kind not in {LINES, BARS, TIME}:
             self.mistakes.add(
                 (*place, "kind"), UNKNOWN_NAME, f'found "{kind}"', did_you_mean(kind, [LINES, BARS, TIME])
             )
-        profile = self.take(table, place, "profile", str, "")
-        if profile and profile not in self._reproduction.profiles:
-            cure = did_you_mean(profile, self._reproduction.profiles)
-            self.mistakes.add((*place, "profile"), UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
-        drawn = profile or next(iter(self._reproduction.profiles), "")
         levels = self._reproduction.levels(drawn)
         tables = self.take(table, place, "curve", list, [])
         curves = tuple(
             self._curve((*place, "curve", index), curve, levels) for index, curve in enumerate(tables)
         )
+        several = isinstance(table.get("profile"), list)
         return Drawing(
-            id=self.take(table, place, "id", str, None),
-            title=self.take(table, place, "title", str, None),
+            id=self.take(table, place, "id", str, None) + f"-{drawn}" * several,
+            title=self.take(table, place, "title", str, None) + f" ({drawn})" * several,
             kind=kind,
             x=self._axis(table, place, "x"),
             y=self._axis(table, place, "y"),
@@ -432,4 +445,15 @@ def write(
         # Without the date and the version of the library, so that the same figures are the same bytes.
         metadata = {"Software": None} if suffix == "png" else {}
         draw(drawing, sources).savefig(files[-1], metadata=metadata)
+        if suffix == "png":
+            _with_fewer_colours(files[-1])
     return files
+
+
+def _with_fewer_colours(path: Path) -> None:
+    """A third of the bytes, which counts where a page holds a hundred of them."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(COLOURS)
+    small.save(path, optimize=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ropewalk
 from ropewalk.reproduce.expressions import ExpressionError, parse
 from ropewalk.reproduce.model import PROFILE, Claim, Quantity, Reproduction
+from ropewalk.reproduce.published import Published, TableError, read
 from ropewalk.reproduce.series import SeriesMetric
 from ropewalk.study import file as study_files
 from ropewalk.study.metrics import Metric, MetricError
@@ -34,7 +35,12 @@ DIRECTORY = "reproductions"
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
 ABOUT_KEYS = ("name", "title", "source", "profiles", "quick")
 QUICK_KEYS = ("replications",)
-QUANTITY_KEYS = ("study", "metric", "series", "make", "bin", "from", "until", "scale", "unit", "pool")
+QUANTITY_KEYS = (
+    *("study", "metric", "over", "series", "make", "bin", "from", "until", "scale", "unit", "pool"),
+    "profile",
+)
+OVERRIDING = ("metric", "over", "scale")
+TABLE_KEYS = ("table", "value", "by")
 FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
 JUDGING = ("check", "cannot", "cause", "cause_check", "expected", "quick")
 DIFFERS = "differs"
@@ -93,7 +99,7 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
     """
     directory = find(name)
     about = _About(directory)
-    quantities = _Quantities(directory)
+    quantities = _Quantities(directory, about.profiles)
     studies = _Studies(directory, about.profiles or ("",)).load(quantities)
     loaded = Reproduction(
         directory=directory,
@@ -103,6 +109,7 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
         profiles=about.profiles,
         quick_replications=about.quick_replications,
         quantities=quantities.found,
+        published=quantities.published,
         claims=(),
         studies=studies,
     )
@@ -173,13 +180,18 @@ class _About(TomlFile):
 
 
 class _Quantities(TomlFile):
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, profiles: tuple[str, ...]) -> None:
         super().__init__(directory / QUANTITIES)
-        self.found = {
-            name: self._quantity(name, table)
-            for name, table in self.root.items()
-            if self._is_table(name, table)
-        }
+        self._profiles = profiles
+        self.found: dict[str, Quantity] = {}
+        self.published: dict[str, Published] = {}
+        for name, table in self.root.items():
+            if not self._is_table(name, table):
+                continue
+            if "table" in table:
+                self._take_published(name, table)
+            else:
+                self.found[name] = self._quantity(name, table, (name,))
         self.mistakes.raise_any()
 
     def _is_table(self, name: str, table: object) -> bool:
@@ -191,8 +203,17 @@ class _Quantities(TomlFile):
         self.mistakes.add((name,), WRONG_VALUE, "not a quantity", cure)
         return False
 
-    def _quantity(self, name: str, table: dict[str, Any]) -> Quantity:
-        place = (name,)
+    def _take_published(self, name: str, table: dict[str, Any]) -> None:
+        self.known(table, (name,), TABLE_KEYS)
+        file: str = self.take(table, (name,), "table", str, None)
+        value: str = self.take(table, (name,), "value", str, None)
+        by: list[Any] = self.take(table, (name,), "by", list, [])
+        try:
+            self.published[name] = read(name, self.path.parent / file, value, list(map(str, by)))
+        except TableError as error:
+            self.mistakes.add((name,), WRONG_VALUE, str(error), error.cure)
+
+    def _quantity(self, name: str, table: dict[str, Any], place: Place) -> Quantity:
         self.known(table, place, QUANTITY_KEYS)
         study = self.take(table, place, "study", str, None)
         metric = self._metric(table, place)
@@ -205,7 +226,47 @@ class _Quantities(TomlFile):
             )
         unit = self.take(table, place, "unit", str, usual_unit if "scale" not in table else "")
         pool: list[Any] = self.take(table, place, "pool", list, [])
-        return Quantity(name, study, metric, scale, unit, tuple(map(str, pool)))
+        return Quantity(
+            name,
+            study,
+            metric,
+            scale,
+            unit,
+            tuple(map(str, pool)),
+            self._divisor(table, place, metric),
+            self._under(name, table, place),
+        )
+
+    def _under(self, name: str, table: dict[str, Any], place: Place) -> dict[str, Quantity]:
+        """The quantity as the profiles have it that say otherwise."""
+        readings: dict[str, Any] = self.take(table, place, "profile", dict, {})
+        rest = {key: value for key, value in table.items() if key not in {*OVERRIDING, "profile"}}
+        found = {}
+        for profile, other in readings.items():
+            at = (*place, "profile", profile)
+            if profile not in self._profiles:
+                cure = did_you_mean(profile, self._profiles)
+                self.mistakes.add(at, UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
+            elif not isinstance(other, dict):
+                self.mistakes.add(at, WRONG_VALUE, "not a table", 'write { metric = "...", scale = 1.0 }')
+            else:
+                self.known(other, at, OVERRIDING)
+                found[profile] = self._quantity(name, rest | other, at)
+        return found
+
+    def _divisor(self, table: dict[str, Any], place: Place, metric: Metric | SeriesMetric) -> Metric | None:
+        text: str = self.take(table, place, "over", str, "")
+        if not text:
+            return None
+        try:
+            divisor = Metric.parse(text)
+        except MetricError as error:
+            self.mistakes.add((*place, "over"), UNKNOWN_NAME, str(error), error.cure)
+            return None
+        if not isinstance(metric, Metric) or "unit" not in table or "scale" not in table:
+            message = "a quotient is made of two metrics, and nothing tells its unit"
+            self.mistakes.add((*place, "over"), CONTRADICTION, message, "add `metric`, `scale` and `unit`")
+        return divisor
 
     def _metric(self, table: dict[str, Any], place: Place) -> Metric | SeriesMetric:
         key = "series" if "series" in table else "metric"
@@ -272,7 +333,7 @@ class _Claims(TomlFile):
     def __init__(self, directory: Path, reproduction: Reproduction) -> None:
         super().__init__(directory / CLAIMS)
         self._reproduction = reproduction
-        self._levels = [reproduction.levels(profile) for profile in reproduction.profiles or ("",)]
+        self._levels = [reproduction.names(profile) for profile in reproduction.profiles or ("",)]
         self.known(self.root, (), ("claim",))
         tables = self.take(self.root, (), "claim", list, [])
         self.claims = tuple(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ropewalk.reproduce.expressions import Expression
+    from ropewalk.reproduce.published import Published
     from ropewalk.reproduce.series import SeriesMetric
     from ropewalk.study.metrics import Metric
     from ropewalk.study.model import StudyFile
@@ -31,6 +32,10 @@ class Quantity:
     unit: str
     pool: tuple[str, ...] = ()
     """Factors of the study over whose levels it is averaged, seed by seed."""
+    over: Metric | None = None
+    """What the metric is divided by, seed by seed."""
+    under: Mapping[str, Quantity] = field(default_factory=dict)
+    """What it is instead under some profiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,8 @@ class Reproduction:
     quick_replications: int | None
     """At most so many replications of each case with `--quick`."""
     quantities: Mapping[str, Quantity]
+    published: Mapping[str, Published]
+    """What checks may name beside them: columns of tables of the document."""
     claims: tuple[Claim, ...]
     studies: Mapping[str, StudyFile] = field(repr=False)
     """By name, `{profile}` filled in."""
@@ -103,11 +110,17 @@ class Reproduction:
             for name, quantity in self.quantities.items()
         }
 
+    def names(self, profile: str) -> dict[str, list[list[str]]]:
+        """Quantities and published values, with what checks may put into their brackets."""
+        return self.levels(profile) | {
+            name: [list(values) for values in table.levels] for name, table in self.published.items()
+        }
+
     def profiles_of(self, claim: Claim, wanted: tuple[str, ...]) -> tuple[str, ...]:
         """The profiles under which a claim is judged: those that make a difference to it."""
         if claim.check is None:
             return wanted[:1]
-        studies = {self.quantities[use.quantity].study for use in claim.check.uses}
+        studies = {self.quantities[name].study for name in self.measured_in(claim.check)}
         studies |= {place for place, *_ in claim.check.configs}
         return wanted if any(PROFILE in study for study in studies) else wanted[:1]
 
@@ -116,5 +129,11 @@ class Reproduction:
         if claim.check is None:
             return []
         chosen = self.profiles_of(claim, profiles)
-        uses = [*claim.check.uses, *(claim.cause_check.uses if claim.cause_check else ())]
-        return list(dict.fromkeys(self.study_of(use.quantity, p) for use in uses for p in chosen))
+        names = [
+            name for check in (claim.check, claim.cause_check) if check for name in self.measured_in(check)
+        ]
+        return list(dict.fromkeys(self.study_of(name, profile) for name in names for profile in chosen))
+
+    def measured_in(self, check: Expression) -> list[str]:
+        """The quantities in a check that are not published ones."""
+        return [use.quantity for use in check.uses if use.quantity in self.quantities]

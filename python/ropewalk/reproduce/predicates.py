@@ -39,6 +39,8 @@ class Outcome:
     readings: tuple[Reading, ...]
     words: str
     """What was measured, and what is allowed."""
+    found: tuple[str, ...] = ()
+    """What was looked at where there are no figures to show: keys of scenarios, counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,41 +235,62 @@ def mostly(first: Value, second: Value, *, share: float = 0.5) -> Outcome:
     if len(above) != len(below):
         raise WrongUse("rows of different lengths cannot be compared level by level")
     count = sum(a > b for a, b in zip(above, below, strict=True))
-    words = f"{count} of {len(above)} levels are above, wanted more than {number(share * 100)} %"
-    return Outcome(count > share * len(above), (), words)
+    found = f"{count} of {len(above)} levels are above"
+    words = f"{found}, wanted more than {number(share * 100)} %"
+    return Outcome(count > share * len(above), (), words, (found,))
 
 
-def follows(value: Value, points: Value, *, factor: float, curves: float = 1.0, ties: float = 0.1) -> Outcome:
+def follows(
+    value: Value,
+    points: Value,
+    deviations: Value | None = None,
+    *,
+    factor: float,
+    curves: float = 1.0,
+    ties: float = 0.1,
+) -> Outcome:
     """`follows([a[:], b[:]], [1, 2, 3, 4], factor=2, curves=2)`: every point near the published one.
 
     Points of one curve, and of one abscissa, must have the published order as well where the published ones
-    are more than `ties` (0.1: 10 %) apart. A published point that is 0 does not count.
+    are more than `ties` (0.1: 10 %) apart. With published standard deviations a point may also be within its
+    own, and two points have an order only where they are further apart than both together; the words count
+    both.
     """
     ours, theirs = _row(value), _row(points)
+    spreads = [0.0] * len(theirs) if deviations is None else _row(deviations)
     width, left = divmod(len(ours), max(int(curves), 1))
-    if len(ours) != len(theirs) or left or factor < 1.0:
+    if not len(ours) == len(theirs) == len(spreads) or left or factor < 1.0 or min(theirs) <= 0.0:
         said = f"{len(ours)} points, {len(theirs)} published ones, {curves:g} curves, factor {factor:g}"
-        raise WrongUse(f"{said} do not go together")
-    known = [place for place, point in enumerate(theirs) if point > 0.0]
-    if not known:
-        raise WrongUse("there is no published point")
-    away = [max(ours[i] / theirs[i], theirs[i] / ours[i]) if ours[i] > 0.0 else math.inf for i in known]
-    near = sum(ratio <= factor for ratio in away)
-    pairs = [
+        raise WrongUse(f"{said} do not go together, or a published point is not above 0")
+    away = [max(a / b, b / a) if a > 0.0 else math.inf for a, b in zip(ours, theirs, strict=True)]
+    noisy = [abs(a - b) <= sd for a, b, sd in zip(ours, theirs, spreads, strict=True)]
+    near = [ratio <= factor for ratio in away]
+    alike = [one or other for one, other in zip(near, noisy, strict=True)]
+    ordered = [
         (low, high)
-        for low, high in itertools.permutations(known, 2)
+        for low, high in itertools.permutations(range(len(theirs)), 2)
         if (low // width == high // width or low % width == high % width)
         and theirs[high] > theirs[low] * (1.0 + _fraction(ties, "ties"))
     ]
+    pairs = [
+        (low, high)
+        for low, high in ordered
+        if theirs[high] - theirs[low] > math.hypot(spreads[low], spreads[high])
+    ]
     kept = sum(ours[high] * (1.0 + ties) >= ours[low] for low, high in pairs)
-    place = known[max(range(len(known)), key=away.__getitem__)]
-    worst = f"{number(ours[place])} for {number(theirs[place])}"
-    words = (
-        f"{near} of {len(known)} points within a factor {number(factor)}, the worst {worst} "
-        f"(point {place % width + 1} of curve {place // width + 1}); "
-        f"{kept} of {len(pairs)} pairs in the published order"
+    far = [place for place in range(len(ours)) if not alike[place]] or range(len(ours))
+    place = max(far, key=away.__getitem__)
+    words = [f"{sum(near)} of {len(theirs)} points within a factor {number(factor)}"]
+    if deviations is not None:
+        words.append(f"{sum(alike) - sum(near)} more within the published deviation")
+    words.append(
+        f"the worst {number(ours[place])} for {number(theirs[place])} (point {place % width + 1} of curve "
+        f"{place // width + 1}); {kept} of {len(pairs)} pairs in the published order"
     )
-    return Outcome(near == len(known) and kept == len(pairs), (), words)
+    if len(pairs) < len(ordered):
+        words[-1] += f", {len(ordered) - len(pairs)} pairs left out that differ by less than their deviations"
+    found = (f"{sum(alike)} of {len(theirs)} points", f"{kept} of {len(pairs)} pairs")
+    return Outcome(all(alike) and kept == len(pairs), (), ", ".join(words), found)
 
 
 PREDICATES = {
@@ -281,7 +304,7 @@ PREDICATES = {
     "falling": Predicate(falling, (1, 1), ("ties",)),
     "flat": Predicate(flat_row, (1, 1), ("tol",)),
     "mostly": Predicate(mostly, (2, 2), ("share",)),
-    "follows": Predicate(follows, (2, 2), ("factor", "curves", "ties")),
+    "follows": Predicate(follows, (2, 3), ("factor", "curves", "ties")),
     "linear": Predicate(linear, (2, 2), ("tol",)),
     "poolable": Predicate(poolable, (1, 1), ("gap",)),
 }
@@ -308,7 +331,7 @@ def either(outcomes: Sequence[Outcome]) -> Outcome:
 
 def neither(outcome: Outcome) -> Outcome:
     """It must not hold."""
-    return Outcome(not outcome.holds, outcome.readings, f"not ({outcome.words})")
+    return Outcome(not outcome.holds, outcome.readings, f"not ({outcome.words})", outcome.found)
 
 
 def _joined(outcomes: Sequence[Outcome], *, holds: bool) -> Outcome:
@@ -316,4 +339,5 @@ def _joined(outcomes: Sequence[Outcome], *, holds: bool) -> Outcome:
     # What has failed comes first; what repeats another is said once.
     ranked = list(outcomes) if holds else sorted(outcomes, key=lambda outcome: outcome.holds)
     words = dict.fromkeys(outcome.words for outcome in ranked)
-    return Outcome(holds, outcomes[0].readings, "; ".join(words))
+    found = dict.fromkeys(text for outcome in outcomes for text in outcome.found)
+    return Outcome(holds, outcomes[0].readings, "; ".join(words), tuple(found))

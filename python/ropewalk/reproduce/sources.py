@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ropewalk.reproduce.model import Claim, Quantity, Reproduction
     from ropewalk.reproduce.series import SeriesMetric
+    from ropewalk.study.metrics import Metric
     from ropewalk.study.results import StudyResults
 
 
@@ -49,6 +50,7 @@ class StudySource:
 
     def _quantity(self, quantity: Quantity) -> dict[tuple[str, ...], dict[int, float]]:
         """By the levels of the case, by seed."""
+        quantity = quantity.under.get(self._profile, quantity)
         if quantity.name not in self._known:
             results = self._results[self._reproduction.study_of(quantity.name, self._profile)]
             levels = {
@@ -56,8 +58,7 @@ class StudySource:
                 for entry in results.manifest.cases
             }
             found: dict[tuple[str, ...], dict[int, list[float]]] = {}
-            rows = quantity.metric.values(results.table(quantity.metric.table), ("case", "run"))
-            for case, run, value in rows.select("case", "run", "value").iter_rows():
+            for case, run, value in _values(quantity, results):
                 found.setdefault(levels[case], {}).setdefault(run, []).append(value * quantity.scale)
             # A seed that one of the pooled cases lacks would compare unlike means.
             pooled = Counter(levels.values())
@@ -106,7 +107,7 @@ class StudySource:
             holds = holds and same
             found.append(words)
         said = ", ".join(dict.fromkeys(found))
-        return Outcome(holds, (), f"{key} of {target} is {said}, wanted {value}")
+        return Outcome(holds, (), f"{key} of {target} is {said}, wanted {value}", (f"{key} = {said}",))
 
 
 def check_configs(reproduction: Reproduction, claims: Sequence[Claim], profiles: Sequence[str]) -> None:
@@ -121,6 +122,22 @@ def check_configs(reproduction: Reproduction, claims: Sequence[Claim], profiles:
             for check in filter(None, (claim.check, claim.cause_check)):
                 for arguments in check.configs:
                     source.config(*arguments)
+
+
+def _values(quantity: Quantity, results: StudyResults) -> Iterator[tuple[str, int, float]]:
+    """Case, seed and value; a seed whose divisor is 0 or missing has none."""
+
+    def of(metric: Metric | SeriesMetric) -> Iterator[tuple[str, int, float]]:
+        rows = metric.values(results.table(metric.table), ("case", "run"))
+        yield from rows.select("case", "run", "value").iter_rows()
+
+    if quantity.over is None:
+        yield from of(quantity.metric)
+        return
+    divisors = {(case, run): value for case, run, value in of(quantity.over)}
+    for case, run, value in of(quantity.metric):
+        if divisors.get((case, run)):
+            yield case, run, value / divisors[case, run]
 
 
 @functools.cache
@@ -160,11 +177,13 @@ def _compare(text: str, where: str, key: str, value: str | float | bool) -> tupl
         ).whole()
     except ScenarioError as error:
         raise StudyError(f"config: {where}: {key}: {error}") from None
-    return _shown(text, where) == wanted, _found(text, key)
+    same = _shown(text, where) == wanted
+    # A key such as `both` is two others in the expanded scenario.
+    return same, _found(text, key) or (str(value) if same else "otherwise")
 
 
 def _found(text: str, key: str) -> str:
-    """The value in an expanded scenario, for people."""
+    """The value in an expanded scenario, for people; empty if there is no such key."""
     place: Any = tomllib.loads(text)
     for word in key.split("."):
         if isinstance(place, list):
@@ -174,5 +193,5 @@ def _found(text: str, key: str) -> str:
         elif isinstance(place, dict):
             place = place.get(word)
         if place is None:
-            return "otherwise"
+            return ""
     return str(place)

@@ -44,7 +44,7 @@ class VerdictRow:
     """Or the baseline."""
     unit: str
     measured: str
-    """With interval, in words; empty if nothing was measured."""
+    """With interval, in words, or what keys of scenarios are; empty if nothing was looked at."""
     verdict: Verdict
     reason: str
     value: float | None = None
@@ -77,7 +77,7 @@ def judge(
     Raises:
         StudyError: a predicate is used wrongly.
     """
-    levels = {profile: reproduction.levels(profile) for profile in sources}
+    levels = {profile: reproduction.names(profile) for profile in sources}
     return [_row(reproduction, claim, sources, levels) for claim in claims]
 
 
@@ -93,7 +93,9 @@ def _row(
     found: list[tuple[str, Outcome | None, str]] = []
     causes = []
     for profile in profiles:
-        evaluator = Evaluator(sources[profile], levels[profile], claim.published_number)
+        evaluator = Evaluator(
+            sources[profile], levels[profile], claim.published_number, reproduction.published
+        )
         try:
             found.append((profile, *_outcome(evaluator, claim.check)))
             causes.append(_cause(evaluator, claim))
@@ -146,7 +148,7 @@ def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None
         what=claim.metric,
         published=claim.published,
         unit=claim.unit,
-        measured=_measured(readings),
+        measured=_measured(readings) or _cut(outcome.found if outcome is not None else ()),
         verdict=verdict,
         reason=reason,
         value=one.mean if one else None,
@@ -165,6 +167,10 @@ def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None
 
 def _measured(readings: Sequence[Reading]) -> str:
     texts = list(dict.fromkeys(shown(reading.estimate, reading.unit, reading.name) for reading in readings))
+    return _cut(texts)
+
+
+def _cut(texts: Sequence[str]) -> str:
     more = ["…"] if len(texts) > MAX_READINGS else []
     return "; ".join([*texts[:MAX_READINGS], *more])
 
