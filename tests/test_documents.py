@@ -1,4 +1,4 @@
-"""What README and the tutorial say that a command prints is what it prints."""
+"""What README, the tutorial and how-to guides say that a command prints is what it prints."""
 
 import contextlib
 import io
@@ -11,6 +11,8 @@ from conftest import ROOT, Ropewalk
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-scenario.md"
+HOWTO = ROOT / "docs" / "howto"
+BEAMS = ROOT / "scenarios" / "two-geo-beams.toml"
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -61,7 +63,7 @@ def test_the_runs_of_the_tutorial(ropewalk: Ropewalk, tmp_path: Path) -> None:
     table, longer, mistakes, three, _ = blocks(TUTORIAL, "text")
     [lte] = blocks(TUTORIAL, "toml")
     copy = tmp_path / "mine.toml"
-    shipped = (ROOT / "scenarios" / "two-geo-beams.toml").read_text(encoding="utf-8")
+    shipped = BEAMS.read_text(encoding="utf-8")
     copy.write_text(shipped, encoding="utf-8")
     prints(table, ropewalk("run", "mine.toml", cwd=tmp_path).stdout)
     prints(longer, ropewalk("run", "mine.toml", "--set", "path.beam2.both.delay=400ms", cwd=tmp_path).stdout)
@@ -80,3 +82,16 @@ def test_the_runs_of_the_tutorial(ropewalk: Ropewalk, tmp_path: Path) -> None:
 def test_the_law_of_the_tutorial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     prints(blocks(TUTORIAL, "text")[4], spoken(blocks(TUTORIAL, "python")[1]))
+
+
+def test_many_seeds(ropewalk: Ropewalk) -> None:
+    [table] = blocks(HOWTO / "run-many-seeds.md", "text")
+    prints(table, ropewalk("run", BEAMS, "--seeds", "200").stdout)
+
+
+def test_lines_of_a_trace(ropewalk: Ropewalk) -> None:
+    whole, shortened = blocks(HOWTO / "read-a-trace.md", "text")
+    trace = ropewalk("run", BEAMS, "--seed", "1", "--set", "duration=4s", "--trace").stdout
+    prints(whole, trace)
+    # The last column is left out.
+    prints(shortened, "\n".join(line.rsplit(maxsplit=1)[0] for line in trace.splitlines() if line.strip()))
