@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,8 @@ LINES, BARS, TIME = "lines", "bars", "time"
 KEYS = ("id", "title", "kind", "x", "y", "ticks", "curve", "profile")
 COLOURS = 128
 """Of a PNG."""
+TITLE_WIDTH = 84
+"""Characters of a line of the title."""
 AXIS_KEYS = ("label", "log", "from", "to")
 CURVE_KEYS = (
     *("label", "value", "series", "study", "levels", "seed", "bin", "scale", "total", "x", "published"),
@@ -306,7 +309,7 @@ def draw(drawing: Drawing, sources: Mapping[str, StudySource]) -> Figure:
     evaluator = Evaluator(source, drawing.levels)
     made = Figure(figsize=SIZE, dpi=150, layout="constrained")
     FigureCanvasAgg(made)
-    made.suptitle(drawing.title, x=0.01, ha="left")
+    made.suptitle(textwrap.fill(drawing.title, TITLE_WIDTH), x=0.01, ha="left")
     axes = made.subplots()
     palette = colours(len(drawing.curves))
     drawn = 0
