@@ -63,7 +63,10 @@ impl Checker<'_, '_, '_> {
                 return;
             }
             (Kind::OneOrMore(one), Value::List(items)) if !items.is_empty() => {
-                return items.iter_mut().for_each(|item| self.value(*one, item, path));
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.value(*one, item, &join(path, &index.to_string()));
+                }
+                return;
             }
             (Kind::OneOrMore(_), Value::List(_)) => {}
             (Kind::OneOrMore(one), _) => return self.value(*one, node, path),

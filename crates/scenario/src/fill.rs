@@ -86,8 +86,10 @@ impl Filler<'_, '_, '_> {
                 Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
             (Kind::OneOrMore(one), Value::List(items)) => {
-                let fill = |item| self.given(key, *one, item, context, path);
-                Node::new(Value::List(items.into_iter().map(fill).collect()), at)
+                let fill = |(index, item): (usize, Node)| {
+                    self.given(key, *one, item, context, &join(path, &index.to_string()))
+                };
+                Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
             (Kind::Setting { models, .. }, value) if names_model(&value) => {
                 self.choice(key, models, Node::new(value, at), context, path)

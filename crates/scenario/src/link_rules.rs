@@ -125,7 +125,8 @@ impl Rules<'_, '_, '_> {
                     _ => path,
                 };
                 let code = if file { Code::BadFile } else { Code::Contradiction };
-                let key = join(&join(path, key), fault.option);
+                let place = if index == 0 { key.to_owned() } else { format!("{key}.{}", index - 1) };
+                let key = join(&join(path, &place), fault.option);
                 self.report.add(at.unwrap_or(model.at), code, &key, fault.message, fault.help);
             }
         }
@@ -144,7 +145,7 @@ impl Rules<'_, '_, '_> {
         if rate.items().len() < 2 {
             return;
         }
-        for model in rate.items() {
+        for (index, model) in rate.items().iter().enumerate() {
             let Some(table) = model.as_table().filter(|table| self.fault(Catalogue::Rate, table).is_none())
             else {
                 continue;
@@ -156,7 +157,8 @@ impl Rules<'_, '_, '_> {
             let message =
                 format!("`{}` has no rate at an instant, of which others could be less", choice.kind);
             let help = "give it alone, and bound it by a `shaper` or by another link in front of it".into();
-            self.report.add(model.at, Code::Contradiction, &join(path, "rate"), message, help);
+            let key = join(path, &format!("rate.{index}"));
+            self.report.add(model.at, Code::Contradiction, &key, message, help);
         }
     }
 

@@ -158,11 +158,11 @@ fn what_cannot_be_one_of_several() {
     assert_eq!(direction(&list(&format!("[{trace}]"))).rate.len(), 1);
     let cases = [
         (list("[]"), "up.rate", "an empty list"),
-        (list("[\"3Mbit/s\", 4]"), "up.rate", "found the number 4"),
-        (list("[\"3Mbit/s\", \"step\"]"), "up.rate", "not a rate model"),
-        (list(&format!("[\"3Mbit/s\", {trace}]")), "up.rate", "`opportunities` has no rate at an instant"),
+        (list("[\"3Mbit/s\", 4]"), "up.rate.1", "found the number 4"),
+        (list("[\"3Mbit/s\", \"step\"]"), "up.rate.1", "not a rate model"),
+        (list(&format!("[\"3Mbit/s\", {trace}]")), "up.rate.1", "`opportunities` has no rate at an instant"),
         (up("loss = []"), "up.loss", "an empty list"),
-        (up("shaper = [{ rate = \"1Mbit/s\" }]"), "up.shaper.burst", "missing"),
+        (up("shaper = [{ rate = \"1Mbit/s\" }]"), "up.shaper.0.burst", "missing"),
         (up("shaper = \"1Mbit/s\""), "up.shaper", "expected a table"),
         (
             up("queue = \"1BDP\"").replacen("\"250ms\"", "[\"1ms\", \"2ms\"]", 1),

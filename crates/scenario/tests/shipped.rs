@@ -1,4 +1,5 @@
 //! The scenario files that come with Ropewalk, the schema and the reference page.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -148,6 +149,28 @@ fn to_json(value: &toml::Value) -> Json {
     }
 }
 
+/// The example of a link with several rates, delays, shapers and losses, as a whole scenario.
+fn several() -> String {
+    let page = std::fs::read_to_string(root().join("docs/howto/write-a-scenario.md")).unwrap();
+    let (_, after) = page.split_once("## Several things on one link").unwrap();
+    let (_, block) = after.split_once("```toml\n").unwrap();
+    let (path, _) = block.split_once("```").unwrap();
+    let (_, flow) = BASE.split_once("[[flow]]").unwrap();
+    format!("duration = \"30s\"\n{path}[[flow]]{}", flow.replace("beam1", "ka"))
+}
+
+#[test]
+fn the_example_of_several_models_on_one_link_is_one() {
+    let document = good(&several(), &[]);
+    assert_round_trip(&document);
+    let [up, down] = &document.scenario.cables[0].directions;
+    assert_eq!([up.rate.len(), up.delay.len(), up.shapers.len(), up.loss.len()], [2; 4]);
+    assert_eq!(
+        (&up.rate, &up.delay, &up.shapers, &up.loss),
+        (&down.rate, &down.delay, &down.shapers, &down.loss)
+    );
+}
+
 #[test]
 fn the_schema_accepts_files_and_their_expansions_and_refuses_others() {
     let schema = schema(&Registries::builtin());
@@ -155,7 +178,8 @@ fn the_schema_accepts_files_and_their_expansions_and_refuses_others() {
         let table: toml::Table = text.parse().unwrap_or_else(|e| panic!("{e}"));
         violations(&schema, &schema, &to_json(&toml::Value::Table(table)), "")
     };
-    let own = [("base".to_owned(), BASE.to_owned()), ("routed".to_owned(), ROUTED.to_owned())];
+    let own = [("base", BASE.to_owned()), ("routed", ROUTED.to_owned()), ("several", several())];
+    let own = own.map(|(name, text)| (name.to_owned(), text));
     for (name, text) in shipped().into_iter().chain(own) {
         assert_eq!(check(&text), Vec::<String>::new(), "{name}");
         assert_eq!(check(&good(&text, &[]).to_toml()), Vec::<String>::new(), "expanded {name}");
