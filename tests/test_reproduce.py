@@ -236,6 +236,7 @@ def test_verdicts_come_from_the_runs(ropewalk: Ropewalk, tmp_path: Path) -> None
     ran = ropewalk("reproduce", place, "--out", out)
     assert ran.returncode == 0, ran.stderr
     assert "2 agrees, 1 differs, 1 cannot be checked; 67% of those that can be checked agree" in ran.stdout
+    assert "the causes of 0 of 1 differences are demonstrated" in ran.stdout
     assert "12 runs computed, 0 were there" in ran.stdout
     assert "cause: nothing is that fast" in ran.stdout
     rows = list(csv.DictReader((out / "verdicts.csv").open(encoding="utf-8")))

@@ -17,7 +17,7 @@ from ropewalk.cli.tables import console
 from ropewalk.executors import ExecutorError
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
-from ropewalk.reproduce.verdicts import Verdict, counts, share_agreeing
+from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, share_agreeing
 from ropewalk.study.conduct import StoreError
 
 if TYPE_CHECKING:
@@ -131,9 +131,10 @@ def show(made: Reproduced) -> None:
             out.print()
     share = share_agreeing(made.rows)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts(made.rows).items())
-    out.print(
-        f"{told}; {share:.0%} of those that can be checked agree" if share is not None else told, markup=False
-    )
+    agreeing = f"{share:.0%} of those that can be checked agree" if share is not None else ""
+    out.print("; ".join(filter(None, (told, agreeing))), markup=False)
+    if causes := causes_told(made.rows):
+        out.print(causes, markup=False)
 
 
 def _short(row: VerdictRow, name: str) -> str:

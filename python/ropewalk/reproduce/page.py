@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from ropewalk.reproduce.verdicts import Verdict, counts, share_agreeing
+from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, share_agreeing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,14 +44,16 @@ def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path])
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     quick = " Only the claims of the quick part, with few replications." if made.quick else ""
     share = share_agreeing(made.rows)
-    told = "" if share is None else f" {share:.0%} of the claims that can be checked agree."
+    agreeing = f"{share:.0%} of the claims that can be checked agree" if share is not None else ""
+    told = "; ".join(filter(None, (agreeing, causes_told(made.rows))))
+    summary = f" {told.capitalize()}." if told else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
         f"<style>{_asset('page.css')}</style></head>\n<body><main>"
         f'<h1>{escape(title)}</h1><p class="soft">{escape(reproduction.source)}</p>'
-        f"<p>Measured: means over replications ± the half width of the 95 % interval.{told}{quick}</p>"
+        f"<p>Measured: means over replications ± the half width of the 95 % interval.{quick}{summary}</p>"
         f"<h2>Claims</h2><fieldset><legend>Show</legend>{boxes}</fieldset>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(map(_row, made.rows))}</tbody></table>"
         f"{'<h2>Figures</h2>' if shown else ''}{shown}</main>"

@@ -58,6 +58,8 @@ class VerdictRow:
     tolerance: str = ""
     check: str = ""
     cause: str = ""
+    demonstrated: bool = False
+    """The cause is borne out by its check."""
     expected: str = ""
     note: str = ""
     profile: str = ""
@@ -105,7 +107,8 @@ def _row(
     if row.verdict is not Verdict.DIFFERS:
         return row
     # What one reading bears out is shown.
-    return replace(row, cause=next((text for shown, text in causes if shown), causes[0][1]))
+    demonstrated, cause = next((entry for entry in causes if entry[0]), causes[0])
+    return replace(row, cause=cause, demonstrated=demonstrated)
 
 
 def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, str]:
@@ -184,6 +187,15 @@ def share_agreeing(rows: Sequence[VerdictRow]) -> float | None:
     """Of the claims that can be checked."""
     checked = [row for row in rows if row.verdict is not Verdict.CANNOT]
     return sum(row.verdict is Verdict.AGREES for row in checked) / len(checked) if checked else None
+
+
+def causes_told(rows: Sequence[VerdictRow]) -> str:
+    """How many of the differences have a cause that is demonstrated; empty if nothing differs."""
+    differing = [row for row in rows if row.verdict is Verdict.DIFFERS]
+    if not differing:
+        return ""
+    shown = sum(row.demonstrated for row in differing)
+    return f"the causes of {shown} of {len(differing)} differences are demonstrated"
 
 
 def to_csv(rows: Sequence[VerdictRow]) -> str:
