@@ -73,19 +73,15 @@ def ns3_version() -> str | None:
 
 def install_ns3() -> str:
     """Installs ns-3 if it is missing and returns its version."""
-    if (version := ns3_version()) is not None:
+    if (version := ns3_version()) is not None and shutil.which("g++"):
         return version
-    cure = f"install it as root: apt-get install {PACKAGE}"
+    cure = f"install it as root: apt-get install g++ {PACKAGE}"
     if shutil.which("apt-get") is None:
-        sys.exit(
-            f"{PACKAGE} is missing and this is no Debian: a machine or container with Debian 12 is needed"
-        )
+        sys.exit("ns-3 or g++ is missing and this is no Debian: a container with Debian 12 will do")
     if os.geteuid() != 0:
-        sys.exit(f"{PACKAGE} is missing; {cure}")
-    for command in (
-        ["apt-get", "update"],
-        ["apt-get", "install", "--yes", "--no-install-recommends", PACKAGE],
-    ):
+        sys.exit(f"ns-3 or g++ is missing; {cure}")
+    install = ["apt-get", "install", "--yes", "--no-install-recommends", "g++", PACKAGE]
+    for command in (["apt-get", "update"], install):
         if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
             sys.exit(f"{' '.join(command)} failed; {cure}")
     if (version := ns3_version()) is None:

@@ -29,7 +29,9 @@ struct Options
     std::string granularity = "200ms";
     double rttGain = 0.125;
     bool hystart = false;
-    uint32_t buffer = 8'000'000;
+    uint32_t sendBuffer = 8'000'000;
+    uint32_t receiveBuffer = 8'000'000;
+    uint32_t write = 14'000;
     std::string starts = "0";
     double duration = 120;
     uint64_t bytes = 0; // of each flow; 0: without end
@@ -49,7 +51,9 @@ AddTo(ns3::CommandLine& command, Options& options)
     command.AddValue("granularity", "clock granularity of the retransmission timer", options.granularity);
     command.AddValue("rtt-gain", "weight of a sample in the smoothed round-trip time", options.rttGain);
     command.AddValue("hystart", "CUBIC leaves slow start when the round-trip time rises", options.hystart);
-    command.AddValue("buffer", "send and receive buffers in bytes", options.buffer);
+    command.AddValue("send-buffer", "send buffer in bytes", options.sendBuffer);
+    command.AddValue("receive-buffer", "receive buffer in bytes", options.receiveBuffer);
+    command.AddValue("write", "bytes that the application writes at once", options.write);
     command.AddValue("starts", "when each flow starts, in seconds, separated by commas", options.starts);
     command.AddValue("duration", "simulated seconds", options.duration);
     command.AddValue("bytes", "size of each flow; 0: as long as the run", options.bytes);
@@ -90,8 +94,8 @@ SetDefaults(const Options& options)
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(options.delayedAcks));
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", StringValue("200ms"));
     Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(15));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(options.buffer));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(options.buffer));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(options.sendBuffer));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(options.receiveBuffer));
     Config::SetDefault("ns3::TcpWestwood::ProtocolType", StringValue("WestwoodPlus"));
     Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(options.hystart));
 }
@@ -160,7 +164,7 @@ class Flows
         m_finished.push_back(0);
         BulkSendHelper bulk("ns3::TcpSocketFactory", end);
         bulk.SetAttribute("MaxBytes", UintegerValue(m_options.bytes));
-        bulk.SetAttribute("SendSize", UintegerValue(10 * m_options.mss));
+        bulk.SetAttribute("SendSize", UintegerValue(m_options.write));
         bulk.Install(from).Start(Seconds(m_starts[index]));
     }
 

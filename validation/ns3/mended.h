@@ -25,7 +25,7 @@ HalfTheFlight(ns3::Ptr<const ns3::TcpSocketState> tcb)
     return std::max(2 * tcb->m_segmentSize, FlightSize(tcb) / 2);
 }
 
-// tcp-socket-base.cc:1684 hands over what is in the network, losses and SACKed segments taken off, and
+// tcp-socket-base.cc:1685 hands over what is in the network, losses and SACKed segments taken off, and
 // tcp-congestion-ops.cc:248 halves that; its line 197 cuts the growth per ACK to whole bytes.
 class NewReno : public ns3::TcpNewReno
 {
@@ -119,24 +119,53 @@ class Vegas : public ns3::TcpVegas
     }
 };
 
-// tcp-socket-base.cc:1999 counts a segment for each duplicate ACK, and its line 2168 counts all segments of the ACK
-// that ends the recovery once more: the bandwidth comes out as up to twice of what it is.
-class Westwood : public ns3::TcpWestwood
+// Westwood+ as in Linux. tcp-socket-base.cc:1999 counts a segment for each duplicate ACK, and its line 2168 counts all
+// segments of the ACK that ends the recovery once more: the bandwidth comes out as up to twice of what it is.
+// tcp-westwood.cc:169 has another filter, which starts at zero, and its line 185 sets ssthresh at the loss, not at the end
+// of the recovery.
+class Westwood : public ns3::TcpNewReno
 {
   public:
     static ns3::TypeId GetTypeId()
     {
         static ns3::TypeId id =
-            ns3::TypeId("ns3::TcpMendedWestwood").SetParent<ns3::TcpWestwood>().AddConstructor<Westwood>();
+            ns3::TypeId("ns3::TcpMendedWestwood").SetParent<ns3::TcpNewReno>().AddConstructor<Westwood>();
         return id;
     }
 
     void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t, const ns3::Time& rtt) override
     {
-        const auto advance = tcb->m_lastAckedSeq - m_counted;
-        const auto segments = std::max(0, advance) / tcb->m_segmentSize;
-        m_counted += segments * tcb->m_segmentSize;
-        ns3::TcpWestwood::PktsAcked(tcb, segments, rtt);
+        const auto now = ns3::Simulator::Now();
+        m_bytes += std::max(0, tcb->m_lastAckedSeq - m_counted);
+        m_counted = std::max(m_counted, tcb->m_lastAckedSeq);
+        if (m_start.IsZero())
+        {
+            m_start = now;
+        }
+        else if (now - m_start > std::max(rtt, ns3::MilliSeconds(50)))
+        {
+            const double sample = m_bytes / (now - m_start).GetSeconds();
+            m_once = m_twice > 0 ? (7 * m_once + sample) / 8 : sample;
+            m_twice = m_twice > 0 ? (7 * m_twice + m_once) / 8 : sample;
+            m_start = now;
+            m_bytes = 0;
+        }
+    }
+
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t) override
+    {
+        return HalfTheFlight(tcb);
+    }
+
+    void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
+    {
+        const bool ended =
+            state == ns3::TcpSocketState::CA_OPEN && tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY;
+        if ((ended || state == ns3::TcpSocketState::CA_LOSS) && m_twice > 0)
+        {
+            const auto segments = std::floor(m_twice * tcb->m_minRtt.GetSeconds() / tcb->m_segmentSize);
+            tcb->m_ssThresh = static_cast<uint32_t>(std::max(2.0, segments)) * tcb->m_segmentSize;
+        }
     }
 
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override
@@ -146,6 +175,10 @@ class Westwood : public ns3::TcpWestwood
 
   private:
     ns3::SequenceNumber32 m_counted{1};
+    ns3::Time m_start{0};
+    double m_bytes = 0;
+    double m_once = 0;
+    double m_twice = 0;
 };
 
 // tcp-prr-recovery.cc:96 multiplies two 32-bit numbers of bytes before it goes over to real ones: with windows above some
