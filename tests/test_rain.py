@@ -6,6 +6,7 @@ so that everything of ours runs in every `make test`.
 
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -60,6 +61,18 @@ def test_levels_fall_by_the_attenuation_and_by_the_noise_of_the_rain() -> None:
     with_noise = rain.level(attenuation, 13.0, noise_temperature=150.0)
     assert with_noise == pytest.approx([13.0, 7.200, -1.206], abs=5e-4)
     assert rain.losses(with_noise, 7.2).tolist() == [0.0, 1.0, 1.0]
+
+
+def test_free_space_loss_of_a_geostationary_path() -> None:
+    assert rain.free_space_loss(38611.7, 12.0) == pytest.approx(205.768, abs=5e-4)
+
+
+def test_levels_that_are_none_are_refused() -> None:
+    attenuation = np.zeros(2)
+    with pytest.raises(rain.RainError, match="clear_sky: found nan"):
+        rain.level(attenuation, math.nan)
+    with pytest.raises(rain.RainError, match="threshold: found nan"):
+        rain.losses(attenuation, math.nan)
 
 
 def test_repeated_values_are_written_at_both_ends(tmp_path: Path) -> None:

@@ -110,6 +110,13 @@ def specific_attenuation(rain_rate: float, site: Site) -> float:
     return float(value.value)
 
 
+def free_space_loss(distance: float, frequency: float) -> float:
+    """Loss in dB over `distance` in km at `frequency` in GHz, under a clear sky (ITU-R P.525)."""
+    _within("distance", distance, 0.001, 1e9)
+    _within("frequency", frequency, 0.001, 1000.0)
+    return 92.45 + 20.0 * math.log10(frequency) + 20.0 * math.log10(distance)
+
+
 def exceeded(site: Site, availability: float) -> float:
     """Rain attenuation that is not exceeded for `availability` percent of a mean year (ITU-R P.618-13)."""
     _within("availability", availability, 95.0, 99.999)
@@ -162,6 +169,7 @@ def level(attenuation: Series, clear_sky: float, noise_temperature: float | None
     on top of its attenuation (ITU-R P.618-13 section 3), as at a ground station; a satellite sees the warm
     Earth anyway.
     """
+    _within("clear_sky", clear_sky, -100.0, 200.0)
     through = 10.0 ** (-attenuation / 10.0)
     received = clear_sky - attenuation
     if noise_temperature is None:
@@ -173,6 +181,7 @@ def level(attenuation: Series, clear_sky: float, noise_temperature: float | None
 
 def losses(levels: Series, threshold: float) -> Series:
     """Packet loss of a modem with one fixed modulation: everything below the threshold, nothing above."""
+    _within("threshold", threshold, -100.0, 200.0)
     return np.where(levels < threshold, 1.0, 0.0)
 
 

@@ -31,8 +31,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     notes: "Fills any queue slower than its rate and takes no notice of losses.",
     options: OPTIONS,
     build: |setup: &Setup, options: &Options| {
-        let rate = BitsPerSecond(options.rate("rate").0.max(1));
-        Box::new(FixedRate { rate, burst: options.size("burst"), mss: setup.mss })
+        Box::new(FixedRate { rate: options.rate("rate"), burst: options.size("burst"), mss: setup.mss })
     },
 };
 

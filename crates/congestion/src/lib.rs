@@ -45,7 +45,7 @@ pub use newreno::NewReno;
 pub use newvegas::{NewVegas, NewVegasConfig};
 pub use olia::Olia;
 pub use peach::Peach;
-pub use registry::{Algorithm, Registry, needs_threshold};
+pub use registry::{Algorithm, Registry, needs_ecn, needs_threshold};
 pub use star::Star;
 pub use vegas::{Vegas, VegasConfig, VegasKind};
 pub use westwood::Westwood;

@@ -42,5 +42,10 @@ pub fn needs_threshold(name: &str) -> bool {
     name == hybla::ROW.name
 }
 
+/// This one takes a loss without a mark for corruption, so it needs marks.
+pub fn needs_ecn(name: &str) -> bool {
+    name == jersey::ROW.name
+}
+
 /// All rows by name.
 pub type Registry = units::Registry<Congestion>;

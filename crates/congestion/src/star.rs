@@ -22,7 +22,7 @@ const OPTIONS: &[OptionSpec] = &[];
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "star",
     summary: "window by an estimate of the available bandwidth, after a loss and in avoidance",
-    source: "Obata et al., IEICE Transactions on Communications E89-B(6), 2006",
+    source: "Obata et al., IEICE Transactions on Communications E89-B(6), 2006 (secondary sources)",
     notes: "fidelity is not claimed",
     options: OPTIONS,
     build: |setup: &Setup, _: &Options| Box::new(Star::new(setup)),

@@ -4,7 +4,13 @@ use units::{Nanos, OptionFault, Options};
 
 /// `repeat` comes after the last instant.
 pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), OptionFault> {
+    // Shorter, and a run would do nothing but begin anew.
+    const LEAST: Nanos = Nanos(1_000);
     let (repeat, last) = (options.duration("repeat"), last.unwrap_or_default());
+    if repeat < LEAST {
+        let message = format!("found \"{repeat}\"");
+        return Err(OptionFault { option: "repeat", message, help: format!("at least \"{LEAST}\"") });
+    }
     if repeat > last {
         return Ok(());
     }

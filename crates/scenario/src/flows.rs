@@ -10,18 +10,21 @@ use crate::tree::{Node, Origin, Table};
 /// The end that opens follows from the application; the application and the transport must suit each other.
 pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, report: &mut Report<'_>) {
     let registries = choices.registries;
-    let Some((kind, at, app)) = flow.get("app").and_then(|node| {
+    let Some((kind, at, app, mistake)) = flow.get("app").and_then(|node| {
         let choice = choices.plain(Catalogue::App, node.as_table()?)?;
         let app = (registries.apps.get(&choice.kind)?.build)(&choice.options);
-        Some((choice.kind, node.at, app))
+        let fault = registries.check(Catalogue::App, &choice.kind, &choice.options).err();
+        let bad = fault.map(|f| (Code::BadValue, f.option, f.message, f.help));
+        let mistake = || app.mistake().map(|m| (Code::Contradiction, m.option, m.message, m.help));
+        let mistake = bad.or_else(mistake);
+        Some((choice.kind, node.at, app, mistake))
     }) else {
         return;
     };
-    if let Some(mistake) = app.mistake() {
-        let option = flow.get("app").and_then(Node::as_table).and_then(|table| table.get(mistake.option));
+    if let Some((code, name, message, help)) = mistake {
+        let option = flow.get("app").and_then(Node::as_table).and_then(|table| table.get(name));
         let at = option.map(|node| node.at).filter(|at| *at != Origin::Default).unwrap_or(at);
-        let key = format!("{path}.app.{}", mistake.option);
-        report.add(at, Code::Contradiction, &key, mistake.message, mistake.help);
+        report.add(at, code, &format!("{path}.app.{name}"), message, help);
     }
     let opens = match app.opens() {
         apps::Side::Sender => "sender",

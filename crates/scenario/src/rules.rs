@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use units::{Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::addresses;
 use crate::assemble::flow_names;
@@ -64,7 +64,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
                 rules.recovery(transport, at);
                 rules.buffers(transport, at);
                 rules.timers(transport, at);
-                rules.threshold(transport, at);
+                rules.congestion(transport, at);
             }
         }
         rules.subflows(flow, topology);
@@ -429,10 +429,27 @@ impl Rules<'_, '_, '_> {
         }
     }
 
-    /// Some controllers make no sense without a threshold for slow start (decision D-04).
-    fn threshold(&mut self, transport: &Table, at: Origin) {
+    /// Some controllers make no sense without a threshold for slow start (decision D-04), or without marks.
+    fn congestion(&mut self, transport: &Table, at: Origin) {
+        let Some(congestion) = transport.table("congestion") else { return };
+        let kind = congestion.text("kind").unwrap_or_default();
+        if congestion.parse::<BitsPerSecond>("rate") == Some(BitsPerSecond(0)) {
+            let at = congestion.get("rate").map_or(at, |rate| rate.at);
+            let help = "give the rate at which it sends: \"1Mbit/s\"".into();
+            let message = "found \"0bit/s\": nothing would ever be sent".into();
+            self.add(at, Code::BadValue, "transport.congestion.rate", message, help);
+        }
+        if congestion::needs_ecn(kind) && transport.flag("ecn") == Some(false) {
+            let (at, key) = blame(transport, &["ecn", "congestion"], at);
+            let message = format!(
+                "ecn = false{}, but congestion = \"{kind}\" needs marks: without one it takes a loss for corruption",
+                whose(transport, "ecn")
+            );
+            let help =
+                "set ecn = true, and queues that mark, such as queue = { kind = \"red\", ecn = true }".into();
+            self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+        }
         let unlimited = transport.parse::<Bytes>("initial_ssthresh") == Some(Bytes::MAX);
-        let kind = transport.table("congestion").and_then(|table| table.text("kind")).unwrap_or_default();
         if unlimited && congestion::needs_threshold(kind) {
             let (at, key) = blame(transport, &["initial_ssthresh", "congestion"], at);
             let message = format!(

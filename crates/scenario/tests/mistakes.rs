@@ -75,11 +75,63 @@ fn single_values() {
     );
 }
 
+/// What would stand still, be empty, or was silently another value.
 #[test]
-fn thresholds() {
+fn least_values() {
+    let app = |text: &'static str| ("from = \"terminal\"", text);
+    let rows = [
+        (
+            app("from = \"terminal\"\napp = { kind = \"ping\", interval = \"0s\" }"),
+            "E005",
+            "at least \"1us\"",
+        ),
+        (
+            app("from = \"terminal\"\napp = { kind = \"iperf\", interval = \"0s\" }"),
+            "E005",
+            "at least \"1ms\"",
+        ),
+        (
+            app("from = \"terminal\"\napp = { kind = \"player\", segment = \"0s\" }"),
+            "E005",
+            "at least \"1ms\"",
+        ),
+        (app("from = \"terminal\"\napp = { kind = \"onoff\", packet = \"0B\" }"), "E005", "at least \"1B\""),
+        (
+            (
+                "delay = \"250ms\"",
+                "delay = { kind = \"normal\", mean = \"30ms\", deviation = \"5ms\", min = \"40ms\", reorder = false }",
+            ),
+            "E012",
+            "at most \"30ms\"",
+        ),
+        (
+            (
+                "delay = \"250ms\"",
+                "delay = { kind = \"pareto\", min = \"20ms\", max = \"10ms\", reorder = false }",
+            ),
+            "E012",
+            "at least \"20ms\"",
+        ),
+    ];
+    for ((from, to), code, cure) in rows {
+        assert!(BASE.contains(from), "{from}");
+        let found = parse(&BASE.replacen(from, to, 1), &[]).expect_err(to);
+        let mistakes: Vec<_> = found.iter().map(|d| (d.code.as_str(), d.help.contains(cure))).collect();
+        assert!(mistakes.contains(&(code, true)), "{to}: {found}");
+    }
+}
+
+#[test]
+fn what_controllers_need() {
     check(
         BASE,
         &[
+            ("\"mptcp\"", "\"tcp\", congestion = \"jersey\"", &[(12, 42, "E012", "set ecn = true")]),
+            (
+                "\"mptcp\"",
+                "\"tcp\", congestion = { kind = \"fixed-rate\", rate = \"0bit/s\" }",
+                &[(12, 72, "E005", "1Mbit/s")],
+            ),
             ("\"mptcp\"", "\"tcp\", congestion = \"hybla\"", &[(12, 42, "E012", "\"64KiB\"")]),
             (
                 "\"mptcp\"",

@@ -204,10 +204,12 @@ mod tests {
     #[test]
     fn scene_s2_picks_a() {
         let rate = |s: SubflowView| s.cwnd.0 * 1000 / (s.srtt.unwrap_or_default().0 / 1_000_000);
-        // Slow start: twice the window per round trip.
-        let views = scene_s2().map(|s| paced(s, 2 * rate(s)));
-        let segments: Vec<_> = lingers(&views).iter().map(|l| l * 1e3).collect();
-        assert!((segments[0] - 1.5).abs() < 1e-3, "{segments:?}");
+        // In avoidance the pacer works at 1.2 windows per round trip.
+        let views = scene_s2().map(|s| paced(s, 12 * rate(s) / 10));
+        let found: Vec<_> = lingers(&views).iter().map(|l| l * 1e3).collect();
+        for (linger, expected) in found.iter().zip([2.5, 58.333, 4.861]) {
+            assert!((linger - expected).abs() < 1e-3 * expected, "{found:?}");
+        }
         assert_eq!(pick(&mut MinRatio::default(), &views), Decision::Send(0));
     }
 

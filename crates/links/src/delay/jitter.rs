@@ -60,7 +60,7 @@ pub(super) const NORMAL: Algorithm = Algorithm {
     build: |options, stream| {
         let [mean, deviation, min] =
             ["mean", "deviation", "min"].map(|key| options.duration(key).as_secs_f64());
-        Jitter::boxed(Law::Normal { mean, deviation, min: min.min(mean) }, options, stream)
+        Jitter::boxed(Law::Normal { mean, deviation, min }, options, stream)
     },
 };
 
@@ -82,11 +82,25 @@ pub(super) const PARETO: Algorithm = Algorithm {
     ],
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
-        Jitter::boxed(Law::Pareto { min, shape: options.number("shape"), max: max.max(min) }, options, stream)
+        Jitter::boxed(Law::Pareto { min, shape: options.number("shape"), max }, options, stream)
     },
 };
 
-pub(super) fn check_uniform(options: &Options) -> Result<(), OptionFault> {
+/// The least delay of `normal` is not above its mean.
+pub(super) fn check_normal(options: &Options) -> Result<(), OptionFault> {
+    let (min, mean) = (options.duration("min"), options.duration("mean"));
+    if min <= mean {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "min",
+        message: format!("found \"{min}\", which is above mean = \"{mean}\""),
+        help: format!("at most \"{mean}\""),
+    })
+}
+
+/// The largest delay of `uniform` and `pareto` is not below the least.
+pub(super) fn check_order(options: &Options) -> Result<(), OptionFault> {
     let (min, max) = (options.duration("min"), options.duration("max"));
     if min <= max {
         return Ok(());

@@ -23,7 +23,8 @@ impl Family for Delays {
 
     fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
         match name {
-            "uniform" => jitter::check_uniform(options),
+            "uniform" | "pareto" => jitter::check_order(options),
+            "normal" => jitter::check_normal(options),
             "series" => series::check(options),
             "geo" => satellite::check_geo(options),
             "walker" => satellite::check_walker(options),

@@ -173,7 +173,6 @@ mod tests {
         assert_eq!(fates(&mut trace, 300, 1).iter().filter(|lost| **lost).count(), 2);
     }
 
-    /// A thousand seconds with a packet every ms: half a second of 0.5 in each two.
     /// One second at 0.1 and one at 0.5 in turns, ten packets each.
     #[test]
     fn losses_of_a_series_have_their_bursts() {
@@ -185,6 +184,7 @@ mod tests {
         statistics::check("series", &observed, &statistics::Theory::periodic(&probabilities));
     }
 
+    /// A thousand seconds with a packet every ms: half a second of 0.5 in each two.
     #[test]
     fn probabilities_over_time() {
         let file = file(FileFormat::Series(Measure::Probability), "0 0\n1 50%\n1.5 0\n");
