@@ -31,7 +31,7 @@ impl World {
         let forward = scenario.nodes.iter().map(|node| node.forward);
         let mut routes = Routes::new(Topology::new(forward, scenario.cables.iter().map(|cable| cable.ends)));
         let tracer = observe.trace.then(|| Box::new(Tracer::new(names(scenario))));
-        let links = links::links(scenario, registries, seed);
+        let (links, changes) = links::links(scenario, registries, seed);
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
         let duration = SimTime::ZERO + scenario.duration;
@@ -63,7 +63,7 @@ impl World {
             waits: flows.iter().any(crate::flow::Flow::waits),
             flows,
             names: scenario.flows.iter().map(|flow| name_hash(&flow.name)).collect(),
-            changes: links::changes(scenario, registries, seed),
+            changes,
             deeds,
             sampler,
         }

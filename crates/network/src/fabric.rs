@@ -182,7 +182,9 @@ impl Fabric {
 
     /// Applies a change of a link.
     pub(crate) fn change(&mut self, now: SimTime, change: LinkChange) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.tracer
+            && !change.quiet
+        {
             tracer.link(now, change.what(), change.link);
         }
         let id = change.link;

@@ -39,10 +39,12 @@ pub(crate) struct Lane {
 }
 
 /// A change of one link at an instant; `None` leaves a parameter as it is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LinkChange {
     pub(crate) at: SimTime,
     pub(crate) link: LinkId,
+    /// A step of a rate model, not an event of the scenario: no line in a trace.
+    pub(crate) quiet: bool,
     pub(crate) rate: Option<Part<BitsPerSecond, dyn RateModel>>,
     pub(crate) delay: Option<Part<Nanos, dyn DelayModel>>,
     pub(crate) queue: Option<Part<QueueLimit, dyn QueueDiscipline>>,
@@ -57,6 +59,11 @@ pub(crate) struct LinkChange {
 const SIMPLE: &str = "only stations have models";
 
 impl LinkChange {
+    /// The rate of a model from `at` on.
+    pub(crate) fn step(at: SimTime, link: LinkId, rate: BitsPerSecond) -> Self {
+        Self { at, link, quiet: true, rate: Some(Part::Value(rate)), ..Self::default() }
+    }
+
     /// The event of its line in a trace.
     pub(crate) fn what(&self) -> What {
         match self.up {

@@ -7,9 +7,10 @@
 //! - `fabric.rs`, `lane.rs`, `packets.rs`: links, packets on their way, and the event queue;
 //! - `end.rs`, `channel.rs`: the two ends of a connection, and what is to be sent over it in each direction;
 //! - `flow.rs`, `desk.rs`, `factory.rs`: an application, what it asks for, and the connections made for it;
-//! - `build.rs`, `links.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
+//! - `build.rs`, `links.rs`, `ahead.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
 //! - `recorder.rs`, `writes.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs.
 
+mod ahead;
 mod build;
 mod channel;
 mod deeds;

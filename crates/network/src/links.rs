@@ -8,6 +8,7 @@ use scenario::Registries;
 use scenario::model::{Change, Choice, Direction, Scenario, Setting};
 use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
 
+use crate::ahead::Ahead;
 use crate::build::CHECKED;
 use crate::lane::{Link, LinkChange, Part};
 use crate::topology::LinkId;
@@ -18,18 +19,24 @@ struct Maker<'a> {
     seed: u64,
 }
 
-/// All link directions: `2 * cable + direction`.
-pub(crate) fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> Vec<Link> {
+/// All link directions, `2 * cable + direction`, and the changes of them, the last one first.
+pub(crate) fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
     let maker = Maker { registries, seed };
-    let directions = scenario.cables.iter().enumerate().flat_map(|(cable, c)| {
-        c.directions.iter().enumerate().map(move |(i, direction)| (cable, i, direction))
-    });
-    directions
-        .map(|(cable, index, direction)| {
-            let changes = scenario.events.iter().filter(|event| event.links.contains(&(cable, index)));
-            maker.link(direction, changes)
-        })
-        .collect()
+    let mut changes = maker.changes(scenario);
+    let mut ahead = Ahead::new(SimTime::ZERO + scenario.duration);
+    let mut links = Vec::with_capacity(2 * scenario.cables.len());
+    for (cable, c) in scenario.cables.iter().enumerate() {
+        for (index, direction) in c.directions.iter().enumerate() {
+            let id = links.len() as LinkId;
+            let events = scenario.events.iter().filter(|event| event.links.contains(&(cable, index)));
+            let (link, steps) = maker.link(direction, events, &mut ahead);
+            changes.extend(steps.into_iter().map(|(at, rate)| LinkChange::step(at, id, rate)));
+            links.push(link);
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes.reverse();
+    (links, changes)
 }
 
 /// When a link direction could carry 1500 more bytes, from the start of the run to its end: by its rate, by the changes of
@@ -71,21 +78,6 @@ pub fn opportunities(
     times
 }
 
-/// One change per link, the last one first.
-pub(crate) fn changes(scenario: &Scenario, registries: &Registries, seed: u64) -> Vec<LinkChange> {
-    let maker = Maker { registries, seed };
-    let mut changes = Vec::new();
-    for (number, event) in scenario.events.iter().enumerate() {
-        changes.extend(event.links.iter().map(|&(cable, direction)| {
-            let name = &scenario.cables[cable].directions[direction].name;
-            maker.change(event, number + 1, (2 * cable + direction) as LinkId, name)
-        }));
-    }
-    changes.sort_by_key(|change| change.at);
-    changes.reverse();
-    changes
-}
-
 /// A plain drop-tail queue by whichever name.
 fn plain_limit(queue: &Setting<QueueLimit>) -> Option<QueueLimit> {
     match queue {
@@ -110,23 +102,22 @@ fn plain_delay(delays: &[Setting<Nanos>]) -> Option<Nanos> {
     delays.iter().map(plain).try_fold(Nanos::ZERO, |sum, delay| Some(sum + delay?))
 }
 
-/// All about a packet is known when it is offered, now and after each change.
-fn simple<'c>(direction: &Direction, changes: impl Iterator<Item = &'c Change>) -> Option<Parameters> {
-    for change in changes {
-        let plain = change.rate.as_ref().is_none_or(|rate| plain_rate(rate).is_some())
+/// All about a packet is known when it is offered, now and after each change, if the first rate is.
+fn simple<'c>(
+    direction: &Direction,
+    mut changes: impl Iterator<Item = &'c Change>,
+) -> Option<(Nanos, QueueLimit)> {
+    let plain = |change: &Change| {
+        change.rate.as_ref().is_none_or(|rate| plain_rate(rate).is_some())
             && change.delay.as_ref().is_none_or(|delay| plain_delay(delay).is_some())
             && change.queue.as_ref().is_none_or(|queue| queue.value().is_some())
             && change.shapers.is_none()
-            && change.faults.is_none();
-        if !plain {
-            return None;
-        }
-    }
-    if !direction.shapers.is_empty() || !direction.faults.none() {
+            && change.faults.is_none()
+    };
+    if !changes.all(plain) || !direction.shapers.is_empty() || !direction.faults.none() {
         return None;
     }
-    let (rate, delay) = (plain_rate(&direction.rate)?, plain_delay(&direction.delay)?);
-    Some(Parameters { rate, delay, queue: plain_limit(&direction.queue)? })
+    Some((plain_delay(&direction.delay)?, plain_limit(&direction.queue)?))
 }
 
 /// Each part with the purpose of its random numbers: those of the first are as if it were alone.
@@ -136,12 +127,21 @@ fn parts<'s, T>(settings: &'s [Setting<T>], purpose: &str) -> impl Iterator<Item
 }
 
 impl Maker<'_> {
-    fn link<'c>(&self, direction: &Direction, changes: impl Iterator<Item = &'c Change>) -> Link {
+    /// A link direction, and the steps of its rate that it does not make by itself.
+    fn link<'c>(
+        &self,
+        direction: &Direction,
+        events: impl Iterator<Item = &'c Change> + Clone,
+        ahead: &mut Ahead,
+    ) -> (Link, Vec<(SimTime, BitsPerSecond)>) {
         let name = direction.name.as_str();
         let loss = self.loss(&direction.loss, name);
         let stream = |purpose| Stream::named(self.seed, name, purpose);
-        if let Some(parameters) = simple(direction, changes) {
-            return Link::Fifo(Fifo::new(parameters, loss, stream("loss")));
+        if let Some((delay, queue)) = simple(direction, events.clone())
+            && let Some((rate, steps)) = self.known_rates(direction, events, ahead)
+        {
+            let fifo = Fifo::new(Parameters { rate, delay, queue }, loss, stream("loss"));
+            return (Link::Fifo(fifo), steps);
         }
         let models = Models {
             rate: self.rate(&direction.rate, name, "rate").into_model(),
@@ -152,7 +152,35 @@ impl Maker<'_> {
             faults: direction.faults,
         };
         let streams = Streams { loss: stream("loss"), faults: stream("faults") };
-        Link::Station(Box::new(Station::new(models, streams)))
+        (Link::Station(Box::new(Station::new(models, streams))), Vec::new())
+    }
+
+    /// The first rate and its steps, if a simple link can take them with the same outcome as a model.
+    fn known_rates<'c>(
+        &self,
+        direction: &Direction,
+        mut events: impl Iterator<Item = &'c Change>,
+        ahead: &mut Ahead,
+    ) -> Option<(BitsPerSecond, Vec<(SimTime, BitsPerSecond)>)> {
+        match self.rate(&direction.rate, &direction.name, "rate") {
+            Part::Value(rate) => Some((rate, Vec::new())),
+            // A simple link asks for losses before it knows of a later step: by time they would be others.
+            Part::Model(_) if !direction.loss.is_empty() => None,
+            Part::Model(_) if events.any(|event| event.rate.is_some() || event.loss.is_some()) => None,
+            Part::Model(mut model) => ahead.steps(model.as_mut()),
+        }
+    }
+
+    /// One change per event and link.
+    fn changes(&self, scenario: &Scenario) -> Vec<LinkChange> {
+        let mut changes = Vec::new();
+        for (number, event) in scenario.events.iter().enumerate() {
+            changes.extend(event.links.iter().map(|&(cable, direction)| {
+                let name = &scenario.cables[cable].directions[direction].name;
+                self.change(event, number + 1, (2 * cable + direction) as LinkId, name)
+            }));
+        }
+        changes
     }
 
     /// The `number`-th event; its models draw other numbers than those before them.
@@ -161,6 +189,7 @@ impl Maker<'_> {
         LinkChange {
             at: event.at,
             link,
+            quiet: false,
             rate: event.rate.as_ref().map(|rate| self.rate(rate, name, &purpose("rate"))),
             delay: event.delay.as_ref().map(|delay| self.delay(delay, name, &purpose("delay"))),
             queue: event.queue.as_ref().map(|queue| self.queue(queue, name, &purpose("queue"))),

@@ -92,6 +92,72 @@ fn constant_parts_are_a_plain_link() {
     assert_eq!(plain, with_models("\"10Mbit/s\"", "[\"30Mbit/s\", \"10Mbit/s\", \"20Mbit/s\"]"));
 }
 
+/// A link whose rate is known ahead is a simple one: what a station makes of the model to the line of the trace, with fewer
+/// events.
+#[test]
+fn known_rates_need_no_station() {
+    let steps = "kind = \"steps\", times = [\"0s\", \"1.1s\", \"1.3s\"], \
+                 rates = [\"10Mbit/s\", \"900kbit/s\", \"3.3Mbit/s\"]";
+    let markov = "{ kind = \"markov\", rates = [\"2Mbit/s\", \"9Mbit/s\"], dwell = [\"700ms\", \"700ms\"] }";
+    let others = "[[event]]\nat = \"4.25s\"\nlink = \"beam\"\nset = { up = false }\n\
+                  [[event]]\nat = \"5.7s\"\nlink = \"beam\"\nset = { up = true, delay = \"60ms\", queue = \"20p\" }\n";
+    for (rate, events) in [
+        (format!("{{ {steps} }}"), ""),
+        (format!("{{ {steps}, repeat = \"1.7s\" }}"), ""),
+        (format!("{{ {steps}, repeat = \"1.7s\" }}"), others),
+        (markov.into(), others),
+        (format!("[\"6Mbit/s\", {markov}]"), ""),
+    ] {
+        let with = |shaper: &str| {
+            let keys = format!("queue = \"50p\"{shaper}");
+            let text = station(&keys).replace("rate = \"10Mbit/s\"", &format!("rate = {rate}")) + events;
+            run(&text, 1, ALL)
+        };
+        // A shaper that never holds anything back makes it a station.
+        let (mut ahead, model) = (with(""), with(", shaper = { rate = \"10Gbit/s\", burst = \"1GB\" }"));
+        assert!(model.links[0].drops_queue > 0 && model.links[0].packets > 1000, "{rate}");
+        assert!(ahead.events * 5 < model.events * 4, "{rate}: {} {}", ahead.events, model.events);
+        ahead.events = model.events;
+        // What happens in the same nanosecond at both ends may change places.
+        let sorted = |trace: &str| {
+            let mut lines: Vec<String> = trace.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(&ahead.trace), sorted(&model.trace), "{rate} {events}");
+        ahead.trace.clone_from(&model.trace);
+        assert_eq!(ahead, model, "{rate} {events}");
+    }
+}
+
+/// The same rates as events are the same run, but for their lines in a trace.
+#[test]
+fn steps_are_as_good_as_events() {
+    let steps = "rate = { kind = \"steps\", times = [\"0s\", \"5s\", \"7s\"], \
+                 rates = [\"10Mbit/s\", \"2Mbit/s\", \"7Mbit/s\"] }";
+    let at = |at: u32, rate: u32| {
+        format!("[[event]]\nat = \"{at}s\"\nlink = \"beam\"\nset = {{ rate = \"{rate}Mbit/s\" }}\n")
+    };
+    let plain = station("queue = \"50p\"");
+    let ahead = run(&plain.replace("rate = \"10Mbit/s\"", steps), 1, NOTHING);
+    assert_eq!(ahead, run(&(plain + &at(5, 2) + &at(7, 7)), 1, NOTHING));
+}
+
+/// Where steps could change what is lost, or what an event sets, the model stays.
+#[test]
+fn steps_leave_losses_and_events_alone() {
+    let steps = "{ kind = \"steps\", times = [\"0s\", \"5s\"], rates = [\"10Mbit/s\", \"2Mbit/s\"] }";
+    let event = "[[event]]\nat = \"7s\"\nlink = \"beam\"\nset = { rate = \"3Mbit/s\" }\n";
+    let loss = ", loss = { kind = \"gilbert_elliott_time\", mean_good = \"300ms\", mean_bad = \"20ms\", e_good = 0.0, e_bad = 1.0 }";
+    for (loss, event) in [("", event), (loss, "")] {
+        let run = |shaper: &str| {
+            let keys = format!("queue = \"50p\"{shaper}{loss}");
+            run(&(station(&keys).replace("rate = \"10Mbit/s\"", &format!("rate = {steps}")) + event), 1, ALL)
+        };
+        assert_eq!(run(""), run(", shaper = { rate = \"10Gbit/s\", burst = \"1GB\" }"), "{loss} {event}");
+    }
+}
+
 /// The least of two rates is what one list of the least ones would be.
 #[test]
 fn the_least_of_several_rates_holds() {
