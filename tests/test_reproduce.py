@@ -14,7 +14,7 @@ from ropewalk.reproduce import figures, predicates
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.predicates import Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Sample
-from ropewalk.reproduce.verdicts import Verdict
+from ropewalk.reproduce.verdicts import Verdict, readings_told
 from ropewalk.reproduce.words import number
 from ropewalk.study import StudyError
 
@@ -378,9 +378,12 @@ def test_a_claim_that_holds_in_one_profile_only_says_so(tmp_path: Path) -> None:
     rates = ", ".join(f'"path.{path}.both.rate" = "100kbit/s"' for path in "ab")
     slow = study.replace('scenario = "small.toml"', f'scenario = "small.toml"\nset = {{ {rates} }}')
     (place / "study-loss-slow.toml").write_text(slow, encoding="utf-8")
-    row = rep.reproduce(rep.load(place), tmp_path / "out").rows[0]
+    made = rep.reproduce(rep.load(place), tmp_path / "out")
+    row = made.rows[0]
     assert row.verdict is Verdict.AGREES
-    assert row.profile == "fast"
+    assert row.profile == row.agrees_under == "fast"
+    told = readings_told(made.rows, list(made.sources))
+    assert told == "agreeing under one reading alone: 0 slow, 1 fast"
     assert row.reason.startswith("only fast: measured ")
     assert "slow: measured 0." in row.reason
     row = rep.reproduce(rep.load(place), tmp_path / "out", profile="slow").rows[0]

@@ -17,7 +17,7 @@ from ropewalk.cli.tables import console
 from ropewalk.executors import ExecutorError
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
-from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, share_agreeing
+from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, readings_told, share_agreeing
 from ropewalk.study.conduct import StoreError
 
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ def show(made: Reproduced) -> None:
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts(made.rows).items())
     agreeing = f"{share:.0%} of those that can be checked agree" if share is not None else ""
     out.print("; ".join(filter(None, (told, agreeing))), markup=False)
+    if readings := readings_told(made.rows, list(made.sources)):
+        out.print(readings, markup=False)
     if causes := causes_told(made.rows):
         out.print(causes, markup=False)
 

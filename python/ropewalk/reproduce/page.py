@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, share_agreeing
+from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, readings_told, share_agreeing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,9 @@ def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path])
     quick = " Only the claims of the quick part, with few replications." if made.quick else ""
     share = share_agreeing(made.rows)
     agreeing = f"{share:.0%} of the claims that can be checked agree" if share is not None else ""
-    told = "; ".join(filter(None, (agreeing, causes_told(made.rows))))
+    told = "; ".join(
+        filter(None, (agreeing, readings_told(made.rows, list(made.sources)), causes_told(made.rows)))
+    )
     summary = f" {told.capitalize()}." if told else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

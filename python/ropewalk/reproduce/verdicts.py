@@ -64,6 +64,8 @@ class VerdictRow:
     note: str = ""
     profile: str = ""
     """Under which the verdict was reached, where that makes a difference."""
+    agrees_under: str = ""
+    """The profiles under which the claim holds, where it was judged under several."""
 
 
 def judge(
@@ -140,7 +142,8 @@ def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]])
     else:
         profile = ""
     verdict = Verdict.AGREES if agreeing else Verdict.DIFFERS
-    return _as_row(claim, verdict, reason, outcome, profile)
+    under = ", ".join(name for name, *_ in agreeing) if len(found) > 1 else ""
+    return replace(_as_row(claim, verdict, reason, outcome, profile), agrees_under=under)
 
 
 def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None, profile: str) -> VerdictRow:
@@ -187,6 +190,19 @@ def share_agreeing(rows: Sequence[VerdictRow]) -> float | None:
     """Of the claims that can be checked."""
     checked = [row for row in rows if row.verdict is not Verdict.CANNOT]
     return sum(row.verdict is Verdict.AGREES for row in checked) / len(checked) if checked else None
+
+
+def readings_told(rows: Sequence[VerdictRow], profiles: Sequence[str]) -> str:
+    """How many claims agree under each profile taken alone; empty if there is but one."""
+    if len(profiles) == 1:
+        return ""
+    agreeing = [row for row in rows if row.verdict is Verdict.AGREES]
+
+    def alone(profile: str) -> int:
+        return sum(not row.agrees_under or profile in row.agrees_under.split(", ") for row in agreeing)
+
+    told = ", ".join(f"{alone(profile)} {profile}" for profile in profiles)
+    return f"agreeing under one reading alone: {told}"
 
 
 def causes_told(rows: Sequence[VerdictRow]) -> str:
