@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::pages::{self, Description, Protocol};
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
@@ -86,6 +86,30 @@ pub(crate) const ROW: Algorithm = Algorithm {
     ],
     build: |options| Box::new(Http::new(options)),
 };
+
+/// Options that the page, or the protocol by which it is fetched, has no use for.
+pub(crate) fn check(options: &Options) -> Result<(), OptionFault> {
+    let page = pages::page(options);
+    let defaults = Options::defaults(ROW.options);
+    let given = |option: &&&'static str| options.get(option) != defaults.get(option);
+    let fault = |option, message, help: &str| Err(OptionFault { option, message, help: help.into() });
+    let custom = options.choice("page") == "custom";
+    if !custom && let Some(option) = ["main", "objects", "object", "domains"].iter().find(given) {
+        let message = format!("the page \"{}\" has sizes and domains of its own", page.name);
+        return fault(option, message, "set page = \"custom\"");
+    }
+    if !page.only_total && given(&&"sizes") {
+        let message = "the size of each object of this page is known".into();
+        return fault("sizes", message, "remove `sizes`, or choose a page of which only the sum is known");
+    }
+    if page.protocol == Protocol::Http2
+        && let Some(option) = ["connections", "pipelining"].iter().find(given)
+    {
+        let message = "HTTP/2 has one connection for each domain, and all requests leave at once".into();
+        return fault(option, message, "remove it, or set protocol = \"http/1.1\"");
+    }
+    Ok(())
+}
 
 /// Payload of an HTTP/2 DATA frame (RFC 9113 section 6.5.2: initial SETTINGS_MAX_FRAME_SIZE).
 const FRAME: Bytes = Bytes(16_384);

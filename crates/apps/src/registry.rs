@@ -26,6 +26,9 @@ impl Family for Apps {
 
     /// No message is empty, and no clock stands still.
     fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
+        if name == http::ROW.name {
+            http::check(options)?;
+        }
         let (sizes, clock): (&[&'static str], _) = match name {
             "ftp" => (&["size", "request"], None),
             "http" => (&["request"], None),

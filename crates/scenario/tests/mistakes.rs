@@ -75,7 +75,7 @@ fn single_values() {
     );
 }
 
-/// What would stand still, be empty, or was silently another value.
+/// What would stand still, be empty, be of no use, or was silently another value.
 #[test]
 fn least_values() {
     let app = |text: &'static str| ("from = \"terminal\"", text);
@@ -96,6 +96,12 @@ fn least_values() {
             "at least \"1ms\"",
         ),
         (app("from = \"terminal\"\napp = { kind = \"onoff\", packet = \"0B\" }"), "E005", "at least \"1B\""),
+        (app("from = \"terminal\"\napp = { kind = \"http\", main = \"5kB\" }"), "E005", "page = \"custom\""),
+        (
+            app("from = \"terminal\"\napp = { kind = \"http\", protocol = \"http/2\", pipelining = true }"),
+            "E005",
+            "http/1.1",
+        ),
         (
             (
                 "delay = \"250ms\"",
