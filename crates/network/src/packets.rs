@@ -31,14 +31,6 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Stores a packet and returns its number.
-    pub(crate) fn insert(&mut self, label: Label, segment: &Segment) -> u32 {
-        let number = self.reserve();
-        self.labels[number as usize] = label;
-        self.segments[number as usize] = *segment;
-        number
-    }
-
     /// A number for a packet that is still to be written.
     pub(crate) fn reserve(&mut self) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -91,7 +83,10 @@ impl Packets {
     /// Stores a copy of a packet and returns its number.
     pub(crate) fn copy(&mut self, number: u32) -> u32 {
         let (label, segment) = (*self.label(number), *self.segment(number));
-        self.insert(label, &segment)
+        let copy = self.reserve();
+        self.segments[copy as usize] = segment;
+        self.address(copy, label);
+        copy
     }
 
     /// Gives `number` back.
@@ -116,7 +111,10 @@ mod tests {
         let mut packets = Packets::default();
         let insert = |packets: &mut Packets, seq| {
             let label = Label { to: 1, home: 0, target: 0, hash: seq };
-            packets.insert(label, &Segment { seq, ..Segment::default() })
+            let number = packets.reserve();
+            packets.segment_mut(number).seq = seq;
+            packets.address(number, label);
+            number
         };
         assert_eq!([10, 11, 12].map(|seq| insert(&mut packets, seq)), [0, 1, 2]);
         packets.release(0);
