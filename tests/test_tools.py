@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import lengths
 import links
+import overheads
 
 
 def test_long_files_and_functions_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +59,7 @@ def test_dead_links_and_unlisted_pages_are_named(tmp_path: Path, monkeypatch: py
 
 def test_this_project_has_no_dead_links() -> None:
     assert list(links.complaints()) == []
+
+
+def test_ten_thousand_idle_flows_fit_into_a_laptop() -> None:
+    assert 2 < overheads.kib_per_flow() < 8

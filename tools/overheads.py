@@ -90,16 +90,15 @@ def peak_kib(thousands: int) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def memory() -> None:
-    """KiB per flow, everything included."""
+def kib_per_flow() -> float:
+    """What a flow adds to the largest memory, everything included."""
     few, many = 6, 14
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         one, other = pool.map(peak_kib, [few, many], chunksize=1)
-    per_flow = (other - one) / (1000 * (many - few))
-    print(f"memory per idle flow: {per_flow:.1f} KiB, both ends and its rows of results")
+    return (other - one) / (1000 * (many - few))
 
 
 if __name__ == "__main__":
     studies()
     recording()
-    memory()
+    print(f"memory per idle flow: {kib_per_flow():.1f} KiB, both ends and its rows of results")

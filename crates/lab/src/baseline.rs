@@ -1,5 +1,7 @@
 //! Baselines: a flow as plain TCP over one of its paths alone, everything else as it was.
 
+use std::sync::Arc;
+
 use scenario::model::{Flow, Scenario};
 
 /// Which flow of the scenario runs alone, over which cable, and what its rows are called.
@@ -24,7 +26,7 @@ pub(crate) fn all(scenario: &Scenario) -> Vec<(Baseline, Scenario)> {
 
 fn alone_over(scenario: &Scenario, flow: usize, cable: usize) -> Scenario {
     let mut alone = scenario.clone();
-    alone.flows[flow].transport.mptcp = None;
+    Arc::make_mut(&mut alone.flows[flow].transport).mptcp = None;
     alone.flows[flow].via = Some(cable);
     alone
 }

@@ -146,6 +146,10 @@ impl apps::Desk for Desk<'_> {
     fn log(&mut self, measurement: Measurement) {
         let Measurement { what, size, start, ended, delay } = measurement;
         let end = ended.then_some(self.now);
+        if self.flow.messages.is_empty() {
+            // For most flows it remains the only one.
+            self.flow.messages.reserve_exact(1);
+        }
         self.flow.messages.push(MessageRecord { what, size, start, end, delay });
     }
 

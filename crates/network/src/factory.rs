@@ -163,17 +163,16 @@ fn carrier(flow: &FlowModel, registries: &Registries, topology: &Topology) -> Ca
     if let Some(udp) = flow.transport.udp {
         return Carrier::Datagrams(udp);
     }
-    let choice = &flow.transport.congestion;
-    let (build, options) =
-        (registries.congestion.get(&choice.kind).expect(CHECKED).build, choice.options.clone());
+    let transport = Arc::clone(&flow.transport);
+    let build = registries.congestion.get(&transport.congestion.kind).expect(CHECKED).build;
     let congestion: NewCongestion =
-        Arc::new(move |setup| -> Box<dyn CongestionControl> { build(setup, &options) });
+        Arc::new(move |setup| -> Box<dyn CongestionControl> { build(setup, &transport.congestion.options) });
     let mptcp = flow.transport.mptcp.as_ref().map(|multipath| Multipath {
         configs: [true, false].map(|client| Arc::new(deeds::end_config(multipath, flow, client, topology))),
         scheduler: registries.schedulers.get(&multipath.scheduler.kind).expect(CHECKED).build,
         options: multipath.scheduler.options.clone(),
     });
-    Carrier::Stream { tcp: Arc::new(flow.transport.tcp.clone()), congestion, mptcp }
+    Carrier::Stream { tcp: Arc::clone(&flow.transport.tcp), congestion, mptcp }
 }
 
 /// Addresses of the first subflow, seen from the data sender. `via` may be a cable at either host.

@@ -49,7 +49,7 @@ pub(crate) struct Flow {
     pub(crate) pages: Vec<PageRecord>,
     pub(crate) ended: Option<Ended>,
     /// Filled in when the flow's interval is over.
-    pub(crate) record: Option<FlowRecord>,
+    pub(crate) record: Option<Box<FlowRecord>>,
     /// Nothing remains to be written or delivered.
     pub(crate) done: bool,
 }

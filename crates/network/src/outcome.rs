@@ -25,13 +25,15 @@ impl World {
         let (channels, ends) = (&self.channels, &self.ends);
         let settled = |flow: &mut Flow| {
             let record = flow.record.take();
-            let mut record = record
-                .unwrap_or_else(|| flow_record(end, flow.last_end(self.duration), flow, channels, ends));
+            let mut record = record.unwrap_or_else(|| {
+                let last = flow.last_end(self.duration);
+                Box::new(flow_record(end, last, flow, channels, ends))
+            });
             record.failure = failure(flow, ends);
             // Messages may have arrived, and pages been given up, after the flow's interval.
             record.messages = std::mem::take(&mut flow.messages);
             record.pages = std::mem::take(&mut flow.pages);
-            record
+            *record
         };
         let flows = self.flows.iter_mut().map(settled).collect();
         RunRecord {
@@ -47,40 +49,44 @@ impl World {
     }
 }
 
-/// What is known at `now` of a flow whose interval ends at `end`; messages and pages come last.
+/// What is known at `now` of a flow whose interval ends at `end`; messages and pages come last. Takes the delays that
+/// were recorded with it.
 pub(crate) fn flow_record(
     now: SimTime,
     end: SimTime,
-    flow: &Flow,
+    flow: &mut Flow,
     channels: &[Channel],
     ends: &[End],
 ) -> FlowRecord {
-    let recorder = &flow.recorder;
+    let delay = std::mem::take(&mut flow.recorder.delay);
+    let send_delay = std::mem::take(&mut flow.recorder.send_delay);
+    let (flow, recorder) = (&*flow, &flow.recorder);
     let pairs = || flow.channels.iter().map(|&i| (&channels[i], &ends[2 * i], &ends[2 * i + 1]));
     let completed =
         flow.finished() && flow.channels.iter().all(|&i| channels[i].is_idle(&ends[2 * i..2 * i + 2]));
     let fell_back = |(_, a, b): (_, &End, &End)| {
         a.connection.is_established() && (a.connection.fell_back() || b.connection.fell_back())
     };
-    let subflows = |(channel, sender, receiver): (_, &'_ End, &'_ End)| {
-        let count = sender.connection.subflow_count();
+    // There are thousands of flows with one subflow each: none takes more room than it needs.
+    let mut subflows = Vec::with_capacity(pairs().map(|(_, end, _)| end.connection.subflow_count()).sum());
+    for (channel, sender, receiver) in pairs() {
         let record = |i| subflow_record(now, i, channel, sender, &receiver.connection);
-        (0..count).map(record).collect::<Vec<_>>()
-    };
+        subflows.extend((0..sender.connection.subflow_count()).map(record));
+    }
     FlowRecord {
         start: flow.start.min(end),
         end,
         completed,
         delivered: recorder.delivered,
         last_delivery: (recorder.delivered > Bytes::ZERO).then_some(recorder.last_delivery),
-        delay: recorder.delay.clone(),
-        send_delay_mean: recorder.send_delay.mean(),
-        send_delay_p95: recorder.send_delay.quantile(0.95),
+        delay,
+        send_delay_mean: send_delay.mean(),
+        send_delay_p95: send_delay.quantile(0.95),
         ofo: held(&recorder.out_of_order, now),
         waiting_for_others: flow.factory.multipath().then(|| held(&recorder.waiting_for_others, now)),
         failure: failure(flow, ends),
         fell_back: pairs().any(fell_back),
-        subflows: pairs().flat_map(subflows).collect(),
+        subflows,
         messages: Vec::new(),
         pages: Vec::new(),
         deadline: flow.app.as_ref().and_then(|app| app.deadline()),

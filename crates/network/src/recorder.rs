@@ -126,6 +126,7 @@ impl Recorder {
 
     fn subflow(&mut self, index: usize) -> &mut SubflowRecorder {
         if self.subflows.len() <= index {
+            self.subflows.reserve_exact(index + 1 - self.subflows.len());
             self.subflows.resize_with(index + 1, SubflowRecorder::default);
         }
         &mut self.subflows[index]

@@ -384,7 +384,9 @@ impl World {
             number => ecmp::flow_hash([self.names[channel.flow], u64::from(number)]),
         };
         let way = end::way(&mut self.fabric, name, places, pair, ports);
-        self.ends[index].ways.push(way);
+        let ways = &mut self.ends[index].ways;
+        ways.reserve_exact(1);
+        ways.push(way);
     }
 
     /// Keeps the end's queue entry no later than its connection's deadline.
@@ -426,8 +428,9 @@ impl World {
             |&channel: &usize| self.channels[channel].is_idle(&self.ends[2 * channel..2 * channel + 2]);
         let all = flow.channels.iter().all(idle);
         if (all || ended == Ended::Stopped) && flow.record.is_none() {
+            let flow = &mut self.flows[index];
             let record = outcome::flow_record(now, now, flow, &self.channels, &self.ends);
-            self.flows[index].record = Some(record);
+            flow.record = Some(Box::new(record));
             self.release(now, index);
         }
         if all {

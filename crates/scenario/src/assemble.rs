@@ -1,6 +1,7 @@
 //! From a filled tree without mistakes to the model. `None` means that a key table and this file disagree.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use congestion::Growth;
 use links::{Faults, Shaper};
@@ -166,8 +167,8 @@ impl Assembler<'_> {
             opened_by_receiver: flow.text("opened_by")? == "receiver",
             start: flow.parse("start")?,
             stop: flow.parse("stop")?,
-            app: self.choice(Catalogue::App, flow.table("app")?)?,
-            transport: self.transport(flow.table("transport")?)?,
+            app: Arc::new(self.choice(Catalogue::App, flow.table("app")?)?),
+            transport: Arc::new(self.transport(flow.table("transport")?)?),
             via: flow.text("via").and_then(|name| self.topology.wire(name)),
             compare_paths: flow.flag("compare_paths")?,
         })
@@ -190,7 +191,7 @@ impl Assembler<'_> {
         };
         Some(Transport {
             profile: keys.text("profile")?.into(),
-            tcp: tcp(keys)?,
+            tcp: Arc::new(tcp(keys)?),
             congestion: self.choice(Catalogue::Congestion, keys.table("congestion")?)?,
             mptcp,
             udp: None,
@@ -299,7 +300,7 @@ impl Assembler<'_> {
 fn udp(keys: &Table) -> Option<Transport> {
     Some(Transport {
         profile: keys.text("profile")?.into(),
-        tcp: TcpConfig::default(),
+        tcp: Arc::default(),
         congestion: Choice { kind: "none".into(), options: Options::default() },
         mptcp: None,
         udp: Some(UdpConfig {

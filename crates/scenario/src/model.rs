@@ -2,6 +2,7 @@
 //! default is filled in, every value lies within its bounds. Only the parser makes one.
 
 use std::fmt;
+use std::sync::Arc;
 
 use links::{Faults, Shaper};
 use transport::AbortForm;
@@ -156,10 +157,10 @@ pub struct Flow {
     pub spread: Nanos,
     /// When its application stops writing, at the latest.
     pub stop: SimTime,
-    /// What it sends.
-    pub app: Choice,
+    /// What it sends. Flows of one `count` share this and the next.
+    pub app: Arc<Choice>,
     /// What carries it.
-    pub transport: Transport,
+    pub transport: Arc<Transport>,
     /// Cable over which a TCP connection, or the first subflow, leaves; `None`: routing decides.
     pub via: Option<usize>,
     /// Also run this flow as plain TCP over each path alone, with the same seeds.
@@ -172,7 +173,7 @@ pub struct Transport {
     /// Name of the profile that the defaults came from.
     pub profile: String,
     /// TCP, also of each subflow.
-    pub tcp: TcpConfig,
+    pub tcp: Arc<TcpConfig>,
     /// Congestion control.
     pub congestion: Choice,
     /// MPTCP; `None`: plain TCP.

@@ -13,7 +13,7 @@ fn transport(profile: &str, kind: &str) -> Transport {
     let transport = [("flow.upload.transport.kind", kind), ("flow.upload.transport.profile", profile)];
     let document = good(BASE, &transport);
     assert_round_trip(&document);
-    document.scenario.flows[0].transport.clone()
+    Transport::clone(&document.scenario.flows[0].transport)
 }
 
 const fn rto(initial: u64, min: u64, max: u64, granularity: u64, floor: RtoFloor) -> RtoConfig {
@@ -67,7 +67,7 @@ fn linux() {
         send_buffer: SendBuffer::Auto { max: Bytes(4 << 20) },
         unsent_limit: Bytes::MAX,
     };
-    assert_eq!(transport.tcp, wanted);
+    assert_eq!(*transport.tcp, wanted);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn ns3() {
         send_buffer: SendBuffer::Fixed(Bytes(5_000_000)),
         unsent_limit: Bytes::MAX,
     };
-    assert_eq!(transport.tcp, wanted);
+    assert_eq!(*transport.tcp, wanted);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn opnet2007() {
         send_buffer: SendBuffer::Fixed(Bytes(128 << 10)),
         unsent_limit: Bytes::MAX,
     };
-    assert_eq!(transport.tcp, wanted);
+    assert_eq!(*transport.tcp, wanted);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn rfc() {
         send_buffer: SendBuffer::Fixed(Bytes(4_000_000)),
         unsent_limit: Bytes::MAX,
     };
-    assert_eq!(transport.tcp, wanted);
+    assert_eq!(*transport.tcp, wanted);
 }
 
 /// What the two for space links share.
@@ -218,14 +218,14 @@ fn scps() {
     assert_eq!(transport.congestion.kind, "vegas");
     let ack = AckConfig { per_round_trip: 2, ..ack(2, 200, 0) };
     let recovery = RecoveryKind::Snack { peer_capable: true };
-    assert_eq!(transport.tcp, space(ack, recovery, LossMeans::Corruption));
+    assert_eq!(*transport.tcp, space(ack, recovery, LossMeans::Corruption));
 }
 
 #[test]
 fn stp() {
     let transport = transport("stp", "tcp");
     assert_eq!(transport.congestion.kind, "newreno");
-    assert_eq!(transport.tcp, space(ack(2, 200, 0), RecoveryKind::Stp, LossMeans::Congestion));
+    assert_eq!(*transport.tcp, space(ack(2, 200, 0), RecoveryKind::Stp, LossMeans::Congestion));
 }
 
 #[test]
