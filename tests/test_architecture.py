@@ -1,0 +1,44 @@
+"""The page on the architecture says of the crates what their manifests say."""
+
+import re
+import tomllib
+
+from conftest import ROOT
+
+PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+
+
+def manifests() -> dict[str, set[str]]:
+    """What each crate of the product depends on, of its own kind; tests apart."""
+    found = {}
+    for path in (ROOT / "crates").glob("*/Cargo.toml"):
+        manifest = tomllib.loads(path.read_text(encoding="utf-8"))
+        found[manifest["package"]["name"]] = set(manifest.get("dependencies", {}))
+    del found["testkit"]
+    return {name: known & set(found) for name, known in found.items()}
+
+
+def test_the_table_says_what_each_crate_knows() -> None:
+    table: dict[str, set[str]] = {}
+    for crates, known in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|$", PAGE, re.MULTILINE):
+        for crate in re.findall(r"`(\w+)`", crates):
+            table[crate] = set(re.findall(r"`(\w+)`", known))
+    assert table == manifests()
+
+
+def test_in_the_drawing_whatever_a_crate_knows_stands_below_it() -> None:
+    [drawing] = re.findall(r"^```\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    crates = manifests()
+    rows: dict[str, int] = {}
+    for row, line in enumerate(drawing.splitlines()):
+        # What a crate is stands behind it, after several blanks.
+        words = line.split()
+        named = words if all(word in crates for word in words) else words[:1]
+        rows |= {word: row for word in named if word in crates}
+    assert set(rows) == set(crates)
+    assert [(user, known) for user in crates for known in crates[user] if rows[known] <= rows[user]] == []
+
+
+def test_testkit_belongs_to_tests_alone() -> None:
+    for path in (ROOT / "crates").glob("*/Cargo.toml"):
+        assert "testkit" not in tomllib.loads(path.read_text(encoding="utf-8")).get("dependencies", {}), path
