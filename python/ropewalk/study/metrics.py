@@ -44,14 +44,24 @@ UNITS = {
 """Ends of column names, the unit to show them in, and what to divide by."""
 
 
-GOOD = ("goodput_bit_s", "delivered", "delivered_bytes", "completed", "benefit_vs_best", "benefit_vs_sum")
+GOOD = (
+    "goodput_bit_s", "delivered", "delivered_bytes", "completed", "arrived", "benefit_vs_best",
+    "benefit_vs_sum",
+)  # fmt: skip
 """Columns of which one wants much."""
 BAD = (
-    "delay_", "completion_s", "load_time_s", "ofo_", "jitter_", "late", "retransmitted_", "timeouts",
-    "fast_recoveries", "reinjected_bytes", "overflow_bytes", "drops_", "queue_delay_",
-    "queue_max_", "fell_back",
+    "delay_", "send_delay_", "completion_s", "load_time_s", "ofo_", "meta_ofo_", "jitter_", "late",
+    "retransmitted_", "seen_", "timeouts", "fast_recoveries", "reinjected_bytes", "overflow_bytes",
+    "drops_", "queue_delay_", "queue_max_", "fell_back",
 )  # fmt: skip
 """Beginnings of columns of which one wants little."""
+NEITHER = (
+    "events", "packet_hops", "start_s", "end_s", "last_delivery_s", "established_s", "segments_sent",
+    "segments_received", "bytes_sent", "wire_bytes", "wire_bit_s", "beyond_window_bytes", "connection",
+    "share", "srtt_mean_s", "cwnd_mean_bytes", "packets", "bytes", "utilisation", "duplicated",
+    "marked", "size_bytes", "sent", "objects", "connections",
+)  # fmt: skip
+"""Columns of which it depends on whom one asks."""
 
 
 class MetricError(ValueError):
