@@ -1,9 +1,9 @@
 //! Bulk transfer: as much as the connections take, by size, by duration, or to the end of the run; once, or again and
 //! again with time to think in between.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Mistake, Side};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "bulk",
@@ -48,8 +48,22 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "parallel connections, among which each transfer is split equally",
         ),
     ],
+    check,
     build: |options| Box::new(Bulk::new(options)),
 };
+
+/// What is repeated must end.
+fn check(options: &Options) -> Result<(), OptionFault> {
+    let repeat = options.integer("repeat");
+    if options.size("size") < Bytes::MAX || repeat == 1 {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "repeat",
+        message: format!("repeat = {repeat}, but a transfer of unlimited size never ends"),
+        help: "give the transfer a `size`, or remove `repeat`".into(),
+    })
+}
 
 /// Tag of the wake-up at the end of `duration`.
 const OVER: u64 = 0;
@@ -154,14 +168,6 @@ impl App for Bulk {
 
     fn talks_both_ways(&self) -> bool {
         false
-    }
-
-    fn mistake(&self) -> Option<Mistake> {
-        (self.size == Bytes::MAX && self.repeat > 1).then(|| Mistake {
-            option: "repeat",
-            message: format!("repeat = {}, but a transfer of unlimited size never ends", self.repeat),
-            help: "give the transfer a `size`, or remove `repeat`".into(),
-        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Files fetched one after the other: a request goes to the server, the file comes back.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "ftp",
@@ -26,8 +26,15 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "all files over one connection; otherwise each has one of its own, whose handshake counts",
         ),
     ],
+    check,
     build: |options| Box::new(Ftp::new(options)),
 };
+
+/// A file and the request for it are messages.
+fn check(options: &Options) -> Result<(), OptionFault> {
+    check::message("size", options)?;
+    check::message("request", options)
+}
 
 const REQUEST: u64 = 0;
 const FILE: u64 = 1;
@@ -49,8 +56,8 @@ impl Ftp {
     /// As the options of its row say.
     pub fn new(options: &Options) -> Self {
         Self {
-            size: options.size("size").max(Bytes(1)),
-            request: options.size("request").max(Bytes(1)),
+            size: options.size("size"),
+            request: options.size("request"),
             left: options.integer("files"),
             interval: options.duration("interval"),
             persistent: options.flag("persistent"),

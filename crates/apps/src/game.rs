@@ -30,6 +30,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("duration", OptionKind::Duration, "10min", "length of the session"),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
+    check: units::independent,
     build: |options| Box::new(Game::new(options)),
 };
 

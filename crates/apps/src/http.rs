@@ -84,11 +84,13 @@ pub(crate) const ROW: Algorithm = Algorithm {
         ),
         OptionSpec::new("keep_alive", FLAG, "false", "connections stay open from page to page"),
     ],
+    check,
     build: |options| Box::new(Http::new(options)),
 };
 
 /// Options that the page, or the protocol by which it is fetched, has no use for.
-pub(crate) fn check(options: &Options) -> Result<(), OptionFault> {
+fn check(options: &Options) -> Result<(), OptionFault> {
+    crate::check::message("request", options)?;
     let page = pages::page(options);
     let defaults = Options::defaults(ROW.options);
     let given = |option: &&&'static str| options.get(option) != defaults.get(option);
@@ -166,7 +168,7 @@ impl Http {
             sigma: drawn.then(|| options.number("sigma")),
             connections: if one_each { 1 } else { connections },
             pipelining: one_each || pipelining || options.flag("pipelining"),
-            request: options.size("request").max(Bytes(1)),
+            request: options.size("request"),
             left: options.integer("pages"),
             interval: options.duration("interval"),
             keep_alive: options.flag("keep_alive"),

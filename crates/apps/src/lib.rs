@@ -8,6 +8,7 @@
 //! To add one: a new file here, a row in `registry.rs`.
 
 mod bulk;
+mod check;
 mod ftp;
 mod game;
 mod http;
@@ -220,20 +221,4 @@ pub trait App: fmt::Debug + Send {
     fn deadline(&self) -> Option<Nanos> {
         None
     }
-
-    /// What is wrong with options that are right each by itself.
-    fn mistake(&self) -> Option<Mistake> {
-        None
-    }
-}
-
-/// Options that contradict each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    /// The option to point at.
-    pub option: &'static str,
-    /// What was found.
-    pub message: String,
-    /// The cure.
-    pub help: String,
 }

@@ -8,10 +8,10 @@
 //! Deviation: what the send buffer refuses waits by default; ns-3 throws a packet away that does not fit as a whole
 //! (`backlog = "drop"`).
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Mistake, Side};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side, check};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "onoff",
@@ -57,8 +57,22 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "parallel connections, among which the rate is split equally",
         ),
     ],
+    check,
     build: |options| Box::new(OnOff::new(options)),
 };
+
+/// A phase in which something is sent takes time.
+fn check(options: &Options) -> Result<(), OptionFault> {
+    check::message("packet", options)?;
+    if options.duration("on") > Nanos::ZERO {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "on",
+        message: "an ON phase of no length sends nothing".into(),
+        help: "give it a length such as \"500ms\"".into(),
+    })
+}
 
 /// One source: the state of one OnOffApplication.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +114,7 @@ impl OnOff {
         let connections = options.integer("connections");
         Self {
             rate: BitsPerSecond((options.rate("rate").0 / connections).max(1)),
-            packet: options.size("packet").max(Bytes(1)),
+            packet: options.size("packet"),
             phases: [
                 (options.duration("off"), Shape::of(options, "off_sd")),
                 (options.duration("on"), Shape::of(options, "on_sd")),
@@ -200,15 +214,6 @@ impl App for OnOff {
 
     fn talks_both_ways(&self) -> bool {
         false
-    }
-
-    fn mistake(&self) -> Option<Mistake> {
-        let [_, (on, _)] = self.phases;
-        (on == Nanos::ZERO).then(|| Mistake {
-            option: "on",
-            message: "an ON phase of no length sends nothing".into(),
-            help: "give it a length such as \"500ms\"".into(),
-        })
     }
 }
 

@@ -8,9 +8,9 @@
 
 use std::collections::VecDeque;
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Mistake, Side};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "player",
@@ -43,8 +43,24 @@ pub(crate) const ROW: Algorithm = Algorithm {
         ),
         OptionSpec::new("request", OptionKind::Size, "350B", "size of each request (D-71)"),
     ],
+    check,
     build: |options| Box::new(Player::new(options)),
 };
+
+/// Rates rise, and segments take time.
+fn check(options: &Options) -> Result<(), OptionFault> {
+    check::message("request", options)?;
+    check::clock("segment", Nanos::from_millis(1), options)?;
+    let (low, high) = (options.rate("low"), options.rate("high"));
+    if low <= high {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "low",
+        message: format!("low = \"{low}\" is above high = \"{high}\""),
+        help: "exchange them".into(),
+    })
+}
 
 const REQUEST: u64 = 0;
 const SEGMENT: u64 = 1;
@@ -92,12 +108,12 @@ impl Player {
         let rate = |i| BitsPerSecond(libm::round(low * libm::pow(factor, i as f64)) as u64);
         Self {
             rates: (0..steps).map(rate).collect(),
-            segment: options.duration("segment").max(Nanos::from_millis(1)),
+            segment: options.duration("segment"),
             left: options.duration("duration"),
             start_buffer: options.duration("start_buffer"),
             buffer: options.duration("buffer"),
             safety: options.number("safety"),
-            request: options.size("request").max(Bytes(1)),
+            request: options.size("request"),
             connection: 0,
             asked: SimTime::ZERO,
             size: Bytes::ZERO,
@@ -222,15 +238,6 @@ impl App for Player {
 
     fn opens(&self) -> Side {
         Side::Receiver
-    }
-
-    fn mistake(&self) -> Option<Mistake> {
-        let (low, high) = (self.rates.first()?, self.rates.last()?);
-        (low > high).then(|| Mistake {
-            option: "low",
-            message: format!("low = \"{low}\" is above high = \"{high}\""),
-            help: "exchange them".into(),
-        })
     }
 }
 

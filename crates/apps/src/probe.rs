@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
 
 const DURATION: OptionSpec =
     OptionSpec::new("duration", OptionKind::Duration, "unlimited", "stop asking after this long");
@@ -39,6 +39,7 @@ pub(crate) const SOCKPERF: Algorithm = Algorithm {
         ),
         DURATION,
     ],
+    check: |options| check::message("size", options),
     build: |options| Box::new(Probe::sockperf(options)),
 };
 
@@ -58,6 +59,10 @@ pub(crate) const PING: Algorithm = Algorithm {
         ),
         DURATION,
     ],
+    check: |options| {
+        check::message("size", options)?;
+        check::clock("interval", Nanos(1_000), options)
+    },
     build: |options| Box::new(Probe::ping(options)),
 };
 
@@ -112,7 +117,7 @@ impl Probe {
     /// As the options of `ping` say.
     pub fn ping(options: &Options) -> Self {
         Self {
-            pace: Pace::Every(options.duration("interval").max(Nanos(1))),
+            pace: Pace::Every(options.duration("interval")),
             left: options.integer("requests"),
             ..Self::new(options)
         }
@@ -122,7 +127,7 @@ impl Probe {
         Self {
             what: "round-trip",
             pace: Pace::PingPong,
-            size: options.size("size").max(Bytes(1)),
+            size: options.size("size"),
             reply_every: 1,
             left: 0,
             duration: options.duration("duration"),

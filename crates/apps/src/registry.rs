@@ -1,6 +1,6 @@
 //! The applications by name: the one place that a new one is entered.
 
-use units::{Bytes, Family, Nanos, OptionFault, OptionValue, Options};
+use units::{Family, Options};
 
 use crate::{App, bulk, ftp, game, http, iperf, onoff, player, probe, replay, video};
 
@@ -23,37 +23,6 @@ impl Family for Apps {
         probe::SOCKPERF,
         probe::PING,
     ];
-
-    /// No message is empty, and no clock stands still.
-    fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
-        if name == http::ROW.name {
-            http::check(options)?;
-        }
-        let (sizes, clock): (&[&'static str], _) = match name {
-            "ftp" => (&["size", "request"], None),
-            "http" => (&["request"], None),
-            "onoff" => (&["packet"], None),
-            "video" => (&["message"], None),
-            "sockperf" => (&["size"], None),
-            "ping" => (&["size"], Some(("interval", Nanos(1_000)))),
-            "iperf" => (&[], Some(("interval", Nanos::from_millis(1)))),
-            "player" => (&["request"], Some(("segment", Nanos::from_millis(1)))),
-            _ => (&[], None),
-        };
-        let empty = |option: &&&'static str| options.get(option) == Some(&OptionValue::Size(Bytes::ZERO));
-        if let Some(option) = sizes.iter().find(empty) {
-            let message = "found \"0B\", which is no message".into();
-            return Err(OptionFault { option, message, help: "at least \"1B\"".into() });
-        }
-        if let Some((option, least)) = clock
-            && let Some(OptionValue::Duration(found)) = options.get(option)
-            && *found < least
-        {
-            let message = format!("found \"{found}\"");
-            return Err(OptionFault { option, message, help: format!("at least \"{least}\"") });
-        }
-        Ok(())
-    }
 }
 
 /// A row of the registry; `build` makes the application of one flow.

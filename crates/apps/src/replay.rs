@@ -13,6 +13,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::compulsory("file", OptionKind::File(FileFormat::Messages), "the recording"),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
+    check: units::independent,
     build: |options| Box::new(Replay::new(options)),
 };
 

@@ -1,8 +1,8 @@
 //! Live video at a constant bit rate: a frame every so often, whether or not the one before has arrived.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side, check};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "video",
@@ -21,8 +21,13 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("duration", OptionKind::Duration, "unlimited", "length of the video"),
         OptionSpec::new("deadline", OptionKind::Duration, "150ms", "what takes longer is late"),
     ],
+    check,
     build: |options| Box::new(Video::new(options)),
 };
+
+fn check(options: &Options) -> Result<(), OptionFault> {
+    check::message("message", options)
+}
 
 /// The camera.
 #[derive(Clone, Debug)]
@@ -43,7 +48,7 @@ impl Video {
         Self {
             rate: options.rate("rate"),
             per_second: options.integer("frames"),
-            message: options.size("message").max(Bytes(1)),
+            message: options.size("message"),
             duration: options.duration("duration"),
             deadline: options.duration("deadline"),
             connection: 0,

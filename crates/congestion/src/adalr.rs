@@ -122,6 +122,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Omueti and Trajkovic, WICON 2007",
     notes: "sends beyond the advertised window: the receiver needs a buffer larger than that",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| Box::new(Adalr::new(setup, AdalrConfig::from_options(options))),
 };
 

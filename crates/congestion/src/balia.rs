@@ -23,6 +23,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "draft-walid-mptcp-congestion-control-04",
     notes: "coupled: alone on a connection it is NewReno",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Balia::new(setup)),
 };
 

@@ -34,6 +34,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux tcp_bbr.c; Cardwell et al., ACM Queue 14(5), 2016",
     notes: "paces; not coupled; blind to loss and to marks",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Bbr::new(setup)),
 };
 

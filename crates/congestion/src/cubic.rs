@@ -62,6 +62,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 9438, RFC 9406",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| Box::new(Cubic::new(setup, CubicConfig::from_options(options))),
 };
 

@@ -16,7 +16,7 @@ use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::round::Repair;
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 
 const FROM_RHO: &str = "rho";
 
@@ -47,6 +47,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Caini and Firrincieli, IJSCN 22(5), 2004",
     notes: "needs a finite `initial_ssthresh`",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| Box::new(Hybla::new(setup, HyblaConfig::from_options(options))),
 };
 
@@ -152,6 +153,10 @@ impl CongestionControl for Hybla {
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.repair.begin();
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { finite_ssthresh: true, ..Wants::default() }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

@@ -13,7 +13,7 @@ use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
 
 use crate::abe::AvailableBandwidth;
 use crate::reno::{MAX_WINDOW, Window};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 
 const OPTIONS: &[OptionSpec] = &[];
 
@@ -23,6 +23,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Xu, Tian and Ansari, IEEE JSAC 22(4), 2004 (secondary sources)",
     notes: "fidelity is not claimed; needs `ecn = true` and a queue that marks",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Jersey::new(setup)),
 };
 
@@ -89,6 +90,10 @@ impl CongestionControl for Jersey {
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.time_out(loss, self.own_window().unwrap_or(loss.flight.as_f64() / 2.0));
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { ecn: true, ..Wants::default() }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

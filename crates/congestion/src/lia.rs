@@ -27,6 +27,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 6356",
     notes: "coupled: alone on a connection it is NewReno",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| {
         Box::new(Lia { min_increase: options.size("min_increase").as_f64(), ..Lia::new(setup) })
     },

@@ -45,7 +45,7 @@ pub use newreno::NewReno;
 pub use newvegas::{NewVegas, NewVegasConfig};
 pub use olia::Olia;
 pub use peach::Peach;
-pub use registry::{Algorithm, Registry, needs_ecn, needs_threshold};
+pub use registry::{Algorithm, Registry, wants};
 pub use star::Star;
 pub use vegas::{Vegas, VegasConfig, VegasKind};
 pub use westwood::Westwood;
@@ -146,12 +146,16 @@ pub struct Wants {
     /// A timeout that timestamps show to have been needless is undone (RFC 3522): what it took for lost is in flight again,
     /// and [`CongestionControl::on_needless_timeout`] is called.
     pub undo_timeouts: bool,
+    /// The connection negotiates ECN. The sender does nothing about it: a scenario without is refused.
+    pub ecn: bool,
+    /// The initial slow-start threshold is finite; in the same way.
+    pub finite_ssthresh: bool,
 }
 
 impl Wants {
-    /// Anything at all.
+    /// Anything that the sender must do something about.
     pub fn anything(self) -> bool {
-        self != Self::default()
+        self != Self { ecn: self.ecn, finite_ssthresh: self.finite_ssthresh, ..Self::default() }
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 5681, RFC 6582",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(NewReno::new(setup)),
 };
 

@@ -45,6 +45,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Sing and Soh, 2005 (secondary sources)",
     notes: "fidelity is not claimed; loses against loss-based flows at the same bottleneck",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| {
         Box::new(NewVegas::new(setup, NewVegasConfig::from_options(options)))
     },

@@ -27,6 +27,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "draft-khalili-mptcp-congestion-control-05",
     notes: "coupled: alone on a connection it is NewReno",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Olia::new(setup)),
 };
 

@@ -24,6 +24,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Akyildiz, Morabito and Palazzo, IEEE/ACM ToN 9(3), 2001 (secondary sources)",
     notes: "fidelity is not claimed; needs queues of the discipline `priority`",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Peach::new(setup)),
 };
 

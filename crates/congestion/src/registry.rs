@@ -1,10 +1,10 @@
 //! The congestion controls by name: the one place that a new one is entered.
 
-use units::{Family, Options};
+use units::{Bytes, Family, Options};
 
 use crate::{
-    CongestionControl, Setup, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia, newreno, newvegas,
-    olia, peach, star, vegas, westwood, wvegas,
+    CongestionControl, Growth, Setup, Wants, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia,
+    newreno, newvegas, olia, peach, star, vegas, westwood, wvegas,
 };
 
 /// The congestion controls.
@@ -37,14 +37,16 @@ impl Family for Congestion {
 /// A row of the registry; `build` makes the congestion control of one path.
 pub type Algorithm = units::Algorithm<Congestion>;
 
-/// Slow start of this one is without sense where the threshold is unlimited.
-pub fn needs_threshold(name: &str) -> bool {
-    name == hybla::ROW.name
-}
-
-/// This one takes a loss without a mark for corruption, so it needs marks.
-pub fn needs_ecn(name: &str) -> bool {
-    name == jersey::ROW.name
+/// What a controller of this row wants with checked `options`, whatever the path.
+pub fn wants(row: &Algorithm, options: &Options) -> Wants {
+    let mss = Bytes(1460);
+    let setup = Setup {
+        mss,
+        initial_window: mss * 10,
+        initial_ssthresh: mss * 100,
+        growth: Growth { slow_start_limit: 1, byte_counting: true },
+    };
+    (row.build)(&setup, options).wants()
 }
 
 /// All rows by name.

@@ -25,6 +25,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Obata et al., IEICE Transactions on Communications E89-B(6), 2006 (secondary sources)",
     notes: "fidelity is not claimed",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Star::new(setup)),
 };
 

@@ -52,6 +52,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995",
     notes: "loses against loss-based flows at the same bottleneck",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| {
         Box::new(Vegas::new(setup, VegasConfig::from_options(VegasKind::Original, options)))
     },
@@ -63,6 +64,7 @@ pub(crate) const LINUX_ROW: Algorithm = Algorithm {
     source: "Linux tcp_vegas.c",
     notes: "loses against loss-based flows at the same bottleneck",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| {
         Box::new(Vegas::new(setup, VegasConfig::from_options(VegasKind::Linux, options)))
     },

@@ -28,6 +28,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux tcp_westwood.c; Grieco and Mascolo, ACM CCR 34(2), 2004",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| Box::new(Westwood::new(setup, options.flag("reset_rtt_min"))),
 };
 

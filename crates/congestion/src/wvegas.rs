@@ -48,6 +48,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "draft-xu-mptcp-congestion-control-05",
     notes: "coupled: leaves long clean paths unfilled, alone too; loses against loss-based flows",
     options: OPTIONS,
+    check: units::independent,
     build: |setup: &Setup, options: &Options| {
         Box::new(WVegas::new(setup, WVegasConfig::from_options(options)))
     },

@@ -42,7 +42,8 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         seeds: seeds(&root.get("seeds")?.value)?,
         ecmp: match root.table("routing")?.text("ecmp")? {
             "packet" => Ecmp::Packet,
-            _ => Ecmp::Flow,
+            "flow" => Ecmp::Flow,
+            _ => return None,
         },
         record_interval: root.table("record")?.parse("interval")?,
         nodes: topology.hosts.iter().map(|h| Host { name: h.name.clone(), forward: h.forward }).collect(),
@@ -187,7 +188,8 @@ impl Assembler<'_> {
                     .map(|(_, endpoint)| self.endpoint(endpoint))
                     .collect::<Option<_>>()?,
             }),
-            _ => None,
+            "tcp" => None,
+            _ => return None,
         };
         Some(Transport {
             profile: keys.text("profile")?.into(),
@@ -210,22 +212,25 @@ impl Assembler<'_> {
                 "per-path" => PathManager::PerPath { subflows: number("subflows")? },
                 "fullmesh" => PathManager::FullMesh { subflows: number("subflows")? },
                 "ndiffports" => PathManager::NdiffPorts { subflows: number("subflows")? },
-                _ => PathManager::InKernel(InKernel {
+                "in-kernel" => PathManager::InKernel(InKernel {
                     subflows: number("subflows")?,
                     add_addr_accepted: number("add_addr_accepted")?,
                     endpoints: Vec::new(),
                 }),
+                _ => return None,
             },
             reinjection: match keys.text("reinjection")? {
                 "death" => Reinjection::Death,
                 "upstream" => Reinjection::Upstream,
-                _ => Reinjection::Timeout,
+                "timeout" => Reinjection::Timeout,
+                _ => return None,
             },
             reinject_on: match keys.text("reinject_on")? {
                 "same-path" => ReinjectOn::SamePath,
                 "lowest-rtt" => ReinjectOn::LowestRtt,
                 "all" => ReinjectOn::All,
-                _ => ReinjectOn::Scheduler,
+                "scheduler" => ReinjectOn::Scheduler,
+                _ => return None,
             },
             checksum: keys.flag("checksum")?,
             wide_sequence: keys.flag("wide_sequence")?,
@@ -265,7 +270,8 @@ impl Assembler<'_> {
         } else {
             DeedKind::Abort(match keys.text("abort")? {
                 "ack" => AbortForm::Ack,
-                _ => AbortForm::Reset,
+                "reset" => AbortForm::Reset,
+                _ => return None,
             })
         };
         let mut first = 0;
@@ -382,7 +388,8 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
             granularity: keys.parse("rto_granularity")?,
             floor: match keys.text("rto_floor")? {
                 "variance" => RtoFloor::Variance,
-                _ => RtoFloor::Total,
+                "total" => RtoFloor::Total,
+                _ => return None,
             },
         },
         syn_retries: count(keys, "syn_retries")?,
@@ -401,12 +408,14 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
             "sack" => RecoveryKind::Sack,
             "snack" => RecoveryKind::Snack { peer_capable: keys.flag("scps_peer")? },
             "stp" => RecoveryKind::Stp,
-            _ => RecoveryKind::Rack,
+            "rack" => RecoveryKind::Rack,
+            _ => return None,
         },
         pacing: keys.flag("pacing")?,
         loss_means: match keys.text("loss_means")? {
             "corruption" => LossMeans::Corruption,
-            _ => LossMeans::Congestion,
+            "congestion" => LossMeans::Congestion,
+            _ => return None,
         },
         prr: keys.flag("prr")?,
         dupthresh: count(keys, "dupthresh")?,

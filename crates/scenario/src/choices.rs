@@ -1,6 +1,6 @@
 //! Algorithms with their options, from filled tables.
 
-use units::{OptionKind, OptionSpec, OptionValue, Options, QueueLimit};
+use units::{OptionFault, OptionKind, OptionSpec, OptionValue, Options, QueueLimit};
 
 use crate::files::Files;
 use crate::model::Choice;
@@ -35,6 +35,12 @@ impl Choices<'_> {
         let option = |spec: &OptionSpec| Some((spec.name, self.value(spec, table, size)?));
         let options = algorithm.options.iter().map(option).collect::<Option<Vec<_>>>()?;
         Some(Choice { kind: algorithm.name.into(), options: Options::new(options) })
+    }
+
+    /// What is wrong with options of which each is right by itself.
+    pub fn fault(&self, catalogue: Catalogue, choice: &Choice) -> Option<OptionFault> {
+        let algorithm = self.registries.find(catalogue, &choice.kind)?;
+        (algorithm.check)(&choice.options).err()
     }
 
     fn value(

@@ -5,27 +5,23 @@ use units::Nanos;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::registries::Catalogue;
+use crate::rules::written;
 use crate::tree::{Node, Origin, Table};
 
 /// The end that opens follows from the application; the application and the transport must suit each other.
 pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, report: &mut Report<'_>) {
-    let registries = choices.registries;
-    let Some((kind, at, app, mistake)) = flow.get("app").and_then(|node| {
-        let choice = choices.plain(Catalogue::App, node.as_table()?)?;
-        let app = (registries.apps.get(&choice.kind)?.build)(&choice.options);
-        let fault = registries.check(Catalogue::App, &choice.kind, &choice.options).err();
-        let bad = fault.map(|f| (Code::BadValue, f.option, f.message, f.help));
-        let mistake = || app.mistake().map(|m| (Code::Contradiction, m.option, m.message, m.help));
-        let mistake = bad.or_else(mistake);
-        Some((choice.kind, node.at, app, mistake))
-    }) else {
+    let Some((choice, at)) =
+        flow.get("app").and_then(|node| Some((choices.plain(Catalogue::App, node.as_table()?)?, node.at)))
+    else {
         return;
     };
-    if let Some((code, name, message, help)) = mistake {
-        let option = flow.get("app").and_then(Node::as_table).and_then(|table| table.get(name));
-        let at = option.map(|node| node.at).filter(|at| *at != Origin::Default).unwrap_or(at);
-        report.add(at, code, &format!("{path}.app.{name}"), message, help);
+    if let Some(fault) = choices.fault(Catalogue::App, &choice) {
+        let at = flow.table("app").and_then(|table| written(table, fault.option)).unwrap_or(at);
+        let key = format!("{path}.app.{}", fault.option);
+        return report.add(at, Code::BadValue, &key, fault.message, fault.help);
     }
+    let (kind, registries) = (&choice.kind, choices.registries);
+    let Some(app) = registries.apps.get(kind).map(|row| (row.build)(&choice.options)) else { return };
     let opens = match app.opens() {
         apps::Side::Sender => "sender",
         apps::Side::Receiver => "receiver",

@@ -9,6 +9,7 @@ use crate::inherit::direction_names;
 use crate::keys::{DIRECTION, Kind, ROOT};
 use crate::queue_size::QueueSize;
 use crate::registries::Catalogue;
+use crate::rules::written;
 use crate::tree::{Node, Origin, Table, Value};
 
 /// All directions of links, and all events.
@@ -124,7 +125,7 @@ impl Rules<'_, '_, '_> {
                     Some((_, both)) if at.is_some() && shared => both,
                     _ => path,
                 };
-                let code = if file { Code::BadFile } else { Code::Contradiction };
+                let code = if file { Code::BadFile } else { Code::BadValue };
                 let place = if index == 0 { key.to_owned() } else { format!("{key}.{}", index - 1) };
                 let key = join(&join(path, &place), fault.option);
                 self.report.add(at.unwrap_or(model.at), code, &key, fault.message, fault.help);
@@ -170,14 +171,9 @@ impl Rules<'_, '_, '_> {
             QueueSize::Bdp(_) => Some(QueueLimit::Bytes(Bytes(1))),
         };
         let choice = self.choices.choice(catalogue, table, &any)?;
-        let fault = self.choices.registries.check(catalogue, &choice.kind, &choice.options).err()?;
+        let fault = self.choices.fault(catalogue, &choice)?;
         let file = matches!(choice.options.get(fault.option), Some(OptionValue::File(_)));
         let at = written(table, fault.option);
         Some((fault, at, file))
     }
-}
-
-/// Where the user wrote `option`; `None` if it is a default.
-fn written(table: &Table, option: &str) -> Option<Origin> {
-    table.get(option).map(|node| node.at).filter(|at| *at != Origin::Default)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use links::{Faults, Shaper};
 use transport::AbortForm;
 use transport::config::{EndpointFlags, MptcpConfig, TcpConfig, UdpConfig};
-use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, SimTime};
+use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
 
 /// One of several algorithms by name, with its options filled in.
 #[derive(Clone, Debug, PartialEq)]
@@ -253,14 +253,4 @@ pub struct Change {
     pub strip: Option<Strip>,
     /// Down: nothing is transmitted; up again: what waits is.
     pub up: Option<bool>,
-}
-
-impl Scenario {
-    /// Product of bandwidth and delay that a fixed receive buffer should have for `flow`: twice the sum of the
-    /// rates of its cables times the largest round-trip time.
-    pub fn recommended_buffer(rates: &[BitsPerSecond], round_trips: &[Nanos]) -> Bytes {
-        let sum: u64 = rates.iter().map(|r| r.0).sum();
-        let longest = round_trips.iter().copied().max().unwrap_or(Nanos::ZERO);
-        BitsPerSecond(2 * sum).bytes_in(longest)
-    }
 }

@@ -1,6 +1,6 @@
 //! The algorithms that a scenario may name. Parsing takes them as an argument, so that another crate can add its own.
 
-use units::{Entry, OptionFault, OptionKind, OptionSpec, Options};
+use units::{Entry, OptionKind, OptionSpec, independent};
 
 use crate::model::Choice;
 
@@ -39,7 +39,14 @@ pub(crate) enum Catalogue {
 /// The word for a link that loses nothing.
 pub(crate) const NO_LOSS: &str = "none";
 
-const NONE: Entry = Entry { name: NO_LOSS, summary: "nothing is lost", source: "", notes: "", options: &[] };
+const NONE: Entry = Entry {
+    name: NO_LOSS,
+    summary: "nothing is lost",
+    source: "",
+    notes: "",
+    options: &[],
+    check: independent,
+};
 
 const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new("subflows", OptionKind::Integer { min: 1, max: 64 }, default, doc)
@@ -53,6 +60,7 @@ const PATH_MANAGERS: &[Entry] = &[
         source: "Linux out-of-tree MPTCP, `default`",
         notes: "",
         options: &[],
+        check: independent,
     },
     Entry {
         name: "per-path",
@@ -60,6 +68,7 @@ const PATH_MANAGERS: &[Entry] = &[
         source: "RFC 8684 section 3.2",
         notes: "",
         options: &[subflows("1", "subflows on each path")],
+        check: independent,
     },
     Entry {
         name: "fullmesh",
@@ -67,6 +76,7 @@ const PATH_MANAGERS: &[Entry] = &[
         source: "RFC 8684 section 3.2",
         notes: "",
         options: &[subflows("1", "subflows on each pair of addresses")],
+        check: independent,
     },
     Entry {
         name: "ndiffports",
@@ -74,6 +84,7 @@ const PATH_MANAGERS: &[Entry] = &[
         source: "RFC 8684 section 3.2",
         notes: "",
         options: &[subflows("2", "subflows in all, the first one included")],
+        check: independent,
     },
     Entry {
         name: "in-kernel",
@@ -94,6 +105,7 @@ const PATH_MANAGERS: &[Entry] = &[
                 "announced addresses that are used, at most",
             ),
         ],
+        check: independent,
     },
 ];
 
@@ -157,25 +169,6 @@ impl Registries {
             Catalogue::App => self.apps.iter().map(|a| a.entry()).collect(),
             Catalogue::PathManager => PATH_MANAGERS.to_vec(),
             Catalogue::Loss => std::iter::once(NONE).chain(self.loss.iter().map(|a| a.entry())).collect(),
-        }
-    }
-
-    /// Rules between the options of an algorithm.
-    pub(crate) fn check(
-        &self,
-        catalogue: Catalogue,
-        name: &str,
-        options: &Options,
-    ) -> Result<(), OptionFault> {
-        match catalogue {
-            Catalogue::Congestion => self.congestion.check(name, options),
-            Catalogue::Scheduler => self.schedulers.check(name, options),
-            Catalogue::Loss => self.loss.check(name, options),
-            Catalogue::Rate => self.rates.check(name, options),
-            Catalogue::Delay => self.delays.check(name, options),
-            Catalogue::Queue => self.queues.check(name, options),
-            Catalogue::App => self.apps.check(name, options),
-            Catalogue::PathManager => Ok(()),
         }
     }
 

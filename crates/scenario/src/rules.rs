@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use units::{BitsPerSecond, Bytes, Nanos};
+use units::{Bytes, Nanos};
 
 use crate::addresses;
 use crate::assemble::flow_names;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::{AUTO, EXPAND};
+use crate::model::Choice;
+use crate::registries::Catalogue;
 use crate::topology::{Topology, duplicate};
 use crate::tree::{Node, Origin, Table, Value};
 
@@ -64,7 +66,8 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
                 rules.recovery(transport, at);
                 rules.buffers(transport, at);
                 rules.timers(transport, at);
-                rules.congestion(transport, at);
+                rules.options(transport, "scheduler", Catalogue::Scheduler, choices);
+                rules.congestion(transport, at, choices);
             }
         }
         rules.subflows(flow, topology);
@@ -157,6 +160,11 @@ pub(crate) fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin
         (at != Origin::Default).then_some((at, *key))
     };
     keys.iter().find_map(written).unwrap_or((at, keys.first().copied().unwrap_or_default()))
+}
+
+/// Where the user wrote `option`; `None` if it is a default.
+pub(crate) fn written(table: &Table, option: &str) -> Option<Origin> {
+    table.get(option).map(|node| node.at).filter(|at| *at != Origin::Default)
 }
 
 impl Rules<'_, '_, '_> {
@@ -263,20 +271,16 @@ impl Rules<'_, '_, '_> {
         }
     }
 
-    /// Weights of subflows: one for each, positive; or a single zero, which asks for none.
+    /// Weights of subflows: one for each; or a single zero, which asks for none.
     fn weights(&mut self, node: &Node, subflows: Option<usize>) {
         let number = |item: &Node| item.value.bare().and_then(|text| text.parse::<f64>().ok());
         let weights: Vec<f64> = node.items().iter().filter_map(number).collect();
         let path = "transport.scheduler.weights";
-        // What is no list of numbers is reported already.
-        if weights.is_empty() || weights.len() != node.items().len() || weights == [0.0] {
+        // What is no list of positive numbers is reported already, or a single zero.
+        if weights.len() != node.items().len() || weights.is_empty() || weights.contains(&0.0) {
             return;
         }
-        if let Some(item) = node.items().iter().find(|item| number(item) == Some(0.0)) {
-            let message = "found the weight 0: that subflow would never have a turn".into();
-            let help = "give positive weights, or [0] alone for cwnd/srtt".into();
-            self.add(item.at, Code::BadValue, path, message, help);
-        } else if let Some(subflows) = subflows.filter(|&n| n != weights.len()) {
+        if let Some(subflows) = subflows.filter(|&n| n != weights.len()) {
             let message = format!("found {} weights; there will be {subflows} subflows", weights.len());
             let equal = vec!["1"; subflows.min(8)].join(", ");
             let help = format!("give one weight per subflow, in the order of the paths: [{equal}]");
@@ -429,17 +433,35 @@ impl Rules<'_, '_, '_> {
         }
     }
 
+    /// The algorithm of the transport under `key`, if its options fit each other.
+    fn options(
+        &mut self,
+        transport: &Table,
+        key: &str,
+        catalogue: Catalogue,
+        choices: &Choices<'_>,
+    ) -> Option<Choice> {
+        let node = transport.get(key)?;
+        let table = node.as_table()?;
+        let choice = choices.plain(catalogue, table)?;
+        let Some(fault) = choices.fault(catalogue, &choice) else { return Some(choice) };
+        let at = written(table, fault.option).unwrap_or(node.at);
+        self.add(at, Code::BadValue, &format!("transport.{key}.{}", fault.option), fault.message, fault.help);
+        None
+    }
+
     /// Some controllers make no sense without a threshold for slow start (decision D-04), or without marks.
-    fn congestion(&mut self, transport: &Table, at: Origin) {
-        let Some(congestion) = transport.table("congestion") else { return };
-        let kind = congestion.text("kind").unwrap_or_default();
-        if congestion.parse::<BitsPerSecond>("rate") == Some(BitsPerSecond(0)) {
-            let at = congestion.get("rate").map_or(at, |rate| rate.at);
-            let help = "give the rate at which it sends: \"1Mbit/s\"".into();
-            let message = "found \"0bit/s\": nothing would ever be sent".into();
-            self.add(at, Code::BadValue, "transport.congestion.rate", message, help);
-        }
-        if congestion::needs_ecn(kind) && transport.flag("ecn") == Some(false) {
+    fn congestion(&mut self, transport: &Table, at: Origin, choices: &Choices<'_>) {
+        let Some(choice) = self.options(transport, "congestion", Catalogue::Congestion, choices) else {
+            return;
+        };
+        let kind = &choice.kind;
+        let Some(wants) =
+            choices.registries.congestion.get(kind).map(|row| congestion::wants(row, &choice.options))
+        else {
+            return;
+        };
+        if wants.ecn && transport.flag("ecn") == Some(false) {
             let (at, key) = blame(transport, &["ecn", "congestion"], at);
             let message = format!(
                 "ecn = false{}, but congestion = \"{kind}\" needs marks: without one it takes a loss for corruption",
@@ -450,7 +472,7 @@ impl Rules<'_, '_, '_> {
             self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
         }
         let unlimited = transport.parse::<Bytes>("initial_ssthresh") == Some(Bytes::MAX);
-        if unlimited && congestion::needs_threshold(kind) {
+        if unlimited && wants.finite_ssthresh {
             let (at, key) = blame(transport, &["initial_ssthresh", "congestion"], at);
             let message = format!(
                 "initial_ssthresh = \"unlimited\"{}, but congestion = \"{kind}\" needs a finite one",

@@ -45,7 +45,8 @@ fn every_algorithm_has_a_page_with_its_options() {
     let mut faults = Vec::new();
     for page in algorithm_pages(&Registries::builtin()) {
         let Ok(mut text) = std::fs::read_to_string(path(&page)) else {
-            faults.push(format!("{}: is missing", page.file));
+            let cure = "write it, or name the page of a relative in FAMILIES of src/algorithm_page.rs";
+            faults.push(format!("{}: is missing: {cure}", page.file));
             continue;
         };
         if blessing() {

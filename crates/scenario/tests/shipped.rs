@@ -274,4 +274,12 @@ fn another_crate_can_register_its_own() {
     assert!(schema(&registries).to_string().contains("\"mine\""));
     assert!(reference_markdown(&registries).contains("`mine`"));
     assert_eq!(document.source(), BASE);
+
+    let fault = |_: &units::Options| {
+        Err(units::OptionFault { option: "a", message: "found 2".into(), help: "at most 1".into() })
+    };
+    registries.congestion.register(congestion::Algorithm { check: fault, ..own });
+    let found = scenario::Document::parse(BASE, "test.toml", &sets, &registries).unwrap_err();
+    let found: Vec<_> = found.iter().map(|d| (d.key.as_str(), d.help.as_str())).collect();
+    assert_eq!(found, [("flow.upload.transport.congestion.a", "at most 1")]);
 }

@@ -96,7 +96,7 @@ fn wrong_element_sets_name_their_line_and_ours() {
         let folder = beside(name, tle);
         let found = mistake(&folder, text);
         assert!(found.message.contains(message), "{found}");
-        let code = if key == "file" { "E022" } else { "E012" };
+        let code = if key == "file" { "E022" } else { "E005" };
         assert_eq!(
             (found.line, found.key.as_str(), found.code.as_str()),
             (5, format!("path.beam1.up.delay.{key}").as_str(), code),

@@ -49,6 +49,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Ferlin et al., IFIP Networking 2016; Linux out-of-tree MPTCP, mptcp_blest",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| {
         let paper = options.choice("formula") == "paper";
         let formula = if paper { BlestFormula::Paper } else { BlestFormula::Linux };

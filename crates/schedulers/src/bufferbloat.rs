@@ -29,6 +29,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Raiciu et al., NSDI 2012; Ferlin et al., GLOBECOM 2014",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| Box::new(MinRttBm::new(options.number("lambda"))),
 };
 

@@ -31,6 +31,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Lim et al., CoNEXT 2017; Linux out-of-tree MPTCP, mptcp_ecf",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| Box::new(Ecf::new(options.flag("linux_delta"))),
 };
 

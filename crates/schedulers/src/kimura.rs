@@ -21,6 +21,7 @@ pub(crate) const LWS_ROW: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[],
+    check: units::independent,
     build: |_| Box::new(LargestSpace),
 };
 
@@ -30,6 +31,7 @@ pub(crate) const LTS_ROW: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[],
+    check: units::independent,
     build: |_| Box::new(LowestTimeSpace),
 };
 
@@ -39,6 +41,7 @@ pub(crate) const HSR_ROW: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[],
+    check: units::independent,
     build: |_| Box::new(HighestRate),
 };
 

@@ -33,6 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux 5.15 to 6.x, net/mptcp/protocol.c",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| Box::new(MinRatio::new(options.choice("kernel") == "5.15")),
 };
 

@@ -25,6 +25,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Raiciu et al., NSDI 2012; Linux out-of-tree MPTCP, mptcp_rcv_buf_optimization",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| Box::new(MinRttRp::new(options.flag("penalise"))),
 };
 

@@ -33,6 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Yang, Wang, Amer, WAINA 2014",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| Box::new(Otias::new(options.choice("rounds") == "floor")),
 };
 

@@ -34,6 +34,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux out-of-tree MPTCP, mptcp_rr",
     notes: "",
     options: OPTIONS,
+    check: units::independent,
     build: |options: &Options| {
         Box::new(RoundRobin::new(options.integer("num_segments"), options.flag("cwnd_limited")))
     },

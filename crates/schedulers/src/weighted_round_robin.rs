@@ -7,7 +7,7 @@
 //! found at the start of each round (decision D-37). A subflow without a round-trip sample, without a given weight, or that joins during the round
 //! has the quota 1. The rest is as in `round_robin.rs`.
 
-use units::{Bytes, Items, OptionKind, OptionSpec, Options};
+use units::{Bytes, Items, OptionFault, OptionKind, OptionSpec, Options};
 
 use crate::eligible::Eligible;
 use crate::round_robin::{CWND_LIMITED, Round, Turn};
@@ -29,6 +29,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Choi et al., Computer Communications 2017 (secondary sources)",
     notes: "fidelity is not claimed",
     options: OPTIONS,
+    check,
     build: |options: &Options| {
         let (weights, cwnd_limited) = (options.numbers("weights"), options.flag("cwnd_limited"));
         let given = weights.iter().any(|weight| *weight > 0.0);
@@ -39,6 +40,19 @@ pub(crate) const ROW: Algorithm = Algorithm {
         })
     },
 };
+
+/// Weights are positive; a single zero asks for none.
+fn check(options: &Options) -> Result<(), OptionFault> {
+    let weights = options.numbers("weights");
+    if weights == [0.0] || !weights.contains(&0.0) {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: "weights",
+        message: "found the weight 0: that subflow would never have a turn".into(),
+        help: "give positive weights, or [0] alone for cwnd/srtt".into(),
+    })
+}
 
 /// Turns in proportion to weights.
 #[derive(Clone, Debug)]

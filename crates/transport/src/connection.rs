@@ -249,11 +249,6 @@ impl Connection {
         Self(Kind::Udp(Box::new(UdpSocket::new(config, role)), pair))
     }
 
-    /// True if messages may get lost, and those that arrive keep no order.
-    pub fn is_datagrams(&self) -> bool {
-        matches!(self.0, Kind::Udp(..))
-    }
-
     /// Datagrams: the next one that has arrived, as a range of all bytes that the peer has sent; each is handed out
     /// once.
     pub fn next_datagram(&mut self) -> Option<Range> {

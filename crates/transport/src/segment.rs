@@ -213,11 +213,6 @@ impl ResetReason {
             Self::Middlebox => 6,
         }
     }
-
-    /// The T flag: the same subflow may well come into being later.
-    pub fn is_transient(self) -> bool {
-        matches!(self, Self::Resources | Self::Performance)
-    }
 }
 
 /// What a segment carries for a transport over space links; SCPS-TP and STP never stand beside an MPTCP option.

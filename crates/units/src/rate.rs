@@ -36,11 +36,6 @@ impl BitsPerSecond {
         let bytes = u128::from(self.0) * u128::from(duration.0) / u128::from(BIT_NANOS_PER_BYTE);
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
-
-    /// In byte/s, for formulas that are defined on reals.
-    pub fn bytes_per_second(self) -> f64 {
-        self.0 as f64 / 8.0
-    }
 }
 
 impl FromStr for BitsPerSecond {

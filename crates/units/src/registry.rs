@@ -11,21 +11,21 @@ pub trait Family: 'static {
     type Build: Copy + 'static;
     /// The members that come with Ropewalk: the one place that a new one is entered.
     const BUILTIN: &'static [Algorithm<Self>];
+}
 
-    /// Rules between the options of one algorithm; each option has been checked for itself.
-    ///
-    /// # Errors
-    /// The option that is wrong.
-    fn check(_name: &str, _options: &Options) -> Result<(), OptionFault> {
-        Ok(())
-    }
+/// The check of an algorithm whose options fit each other whatever they are.
+///
+/// # Errors
+/// None.
+pub fn independent(_options: &Options) -> Result<(), OptionFault> {
+    Ok(())
 }
 
 /// Stands in the notes of an algorithm whose source leaves so much open that results need not agree with it.
 pub const FIDELITY_NOT_CLAIMED: &str = "fidelity is not claimed";
 
 /// What all algorithms have in common, for lists and docs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Name in scenario files.
     pub name: &'static str,
@@ -37,6 +37,8 @@ pub struct Entry {
     pub notes: &'static str,
     /// Its own options.
     pub options: &'static [OptionSpec],
+    /// See [`Algorithm::check`].
+    pub check: fn(&Options) -> Result<(), OptionFault>,
 }
 
 impl Entry {
@@ -58,7 +60,10 @@ pub struct Algorithm<F: Family + ?Sized> {
     pub notes: &'static str,
     /// Its own options.
     pub options: &'static [OptionSpec],
-    /// Makes one.
+    /// Rules beyond the kinds of the options, such as those between two of them; names the one that is wrong. Each has been
+    /// checked for itself.
+    pub check: fn(&Options) -> Result<(), OptionFault>,
+    /// Makes one, of options that have been checked.
     pub build: F::Build,
 }
 
@@ -79,8 +84,8 @@ impl<F: Family + ?Sized> fmt::Debug for Algorithm<F> {
 impl<F: Family + ?Sized> Algorithm<F> {
     /// Everything but how it is made.
     pub fn entry(&self) -> Entry {
-        let Self { name, summary, source, notes, options, .. } = *self;
-        Entry { name, summary, source, notes, options }
+        let Self { name, summary, source, notes, options, check, .. } = *self;
+        Entry { name, summary, source, notes, options, check }
     }
 }
 
@@ -114,14 +119,6 @@ impl<F: Family> Registry<F> {
     /// The row of `name`.
     pub fn get(&self, name: &str) -> Option<&Algorithm<F>> {
         self.0.iter().find(|a| a.name == name)
-    }
-
-    /// Rules between the options of the algorithm `name`, see [`Family::check`].
-    ///
-    /// # Errors
-    /// The option that is wrong.
-    pub fn check(&self, name: &str, options: &Options) -> Result<(), OptionFault> {
-        F::check(name, options)
     }
 
     /// All rows.

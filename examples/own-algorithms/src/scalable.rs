@@ -27,6 +27,7 @@ pub const ROW: Algorithm = Algorithm {
             doc: "share of the window that a loss costs",
         },
     ],
+    check: units::independent,
     build: |setup, options| Box::new(Scalable::new(setup, options)),
 };
 

@@ -35,6 +35,7 @@ pub(super) const UNIFORM: Algorithm = Algorithm {
         OptionSpec::compulsory("max", OptionKind::Duration, "longest delay"),
         REORDER,
     ],
+    check: check_order,
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Uniform { min, max }, options, stream)
@@ -57,6 +58,7 @@ pub(super) const NORMAL: Algorithm = Algorithm {
         ),
         REORDER,
     ],
+    check: check_normal,
     build: |options, stream| {
         let [mean, deviation, min] =
             ["mean", "deviation", "min"].map(|key| options.duration(key).as_secs_f64());
@@ -80,6 +82,7 @@ pub(super) const PARETO: Algorithm = Algorithm {
         OptionSpec::new("max", OptionKind::Duration, "10s", "what is above is drawn again"),
         REORDER,
     ],
+    check: check_order,
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Pareto { min, shape: options.number("shape"), max }, options, stream)
@@ -87,7 +90,7 @@ pub(super) const PARETO: Algorithm = Algorithm {
 };
 
 /// The least delay of `normal` is not above its mean.
-pub(super) fn check_normal(options: &Options) -> Result<(), OptionFault> {
+fn check_normal(options: &Options) -> Result<(), OptionFault> {
     let (min, mean) = (options.duration("min"), options.duration("mean"));
     if min <= mean {
         return Ok(());
@@ -100,7 +103,7 @@ pub(super) fn check_normal(options: &Options) -> Result<(), OptionFault> {
 }
 
 /// The largest delay of `uniform` and `pareto` is not below the least.
-pub(super) fn check_order(options: &Options) -> Result<(), OptionFault> {
+fn check_order(options: &Options) -> Result<(), OptionFault> {
     let (min, max) = (options.duration("min"), options.duration("max"));
     if min <= max {
         return Ok(());

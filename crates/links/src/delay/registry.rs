@@ -1,7 +1,7 @@
 //! The delay models by name: the one place that a new one is entered. A bare duration is a constant and needs no name.
 
 use engine::Stream;
-use units::{Family, OptionFault, Options};
+use units::{Family, Options};
 
 use super::{DelayModel, jitter, satellite, series};
 
@@ -20,18 +20,6 @@ impl Family for Delays {
         satellite::WALKER,
         satellite::SGP4,
     ];
-
-    fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
-        match name {
-            "uniform" | "pareto" => jitter::check_order(options),
-            "normal" => jitter::check_normal(options),
-            "series" => series::check(options),
-            "geo" => satellite::check_geo(options),
-            "walker" => satellite::check_walker(options),
-            "sgp4" => satellite::check_sgp4(options),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// A row of the registry; `build` makes the delay model of one link direction, with random numbers of its own.

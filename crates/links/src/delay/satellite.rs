@@ -106,6 +106,7 @@ pub(super) const GEO: Algorithm = Algorithm {
         &PLACES,
         &[EXTRA],
     ]),
+    check: check_geo,
     build: |options, _| Box::new(Constant(geo(options))),
 };
 
@@ -165,6 +166,7 @@ pub(super) const WALKER: Algorithm = Algorithm {
         &PLACES,
         &SERVICE,
     ]),
+    check: check_walker,
     build: |options, _| {
         Satellites::boxed(Constellation::Walker(shell(options)), GroundStation::on_sphere, options)
     },
@@ -191,17 +193,18 @@ pub(super) const SGP4: Algorithm = Algorithm {
         &PLACES,
         &SERVICE,
     ]),
+    check: check_sgp4,
     build: |options, _| {
         let sets = element_sets(options).unwrap_or_else(|fault| panic!("checked before: {fault:?}"));
         Satellites::boxed(Constellation::ElementSets(sets), GroundStation::on_ellipsoid, options)
     },
 };
 
-pub(super) fn check_geo(options: &Options) -> Result<(), OptionFault> {
+fn check_geo(options: &Options) -> Result<(), OptionFault> {
     geostationary(options).map(|_| ())
 }
 
-pub(super) fn check_walker(options: &Options) -> Result<(), OptionFault> {
+fn check_walker(options: &Options) -> Result<(), OptionFault> {
     let (phasing, planes) = (options.integer("phasing"), options.integer("planes"));
     if phasing >= planes {
         return Err(OptionFault {
@@ -213,7 +216,7 @@ pub(super) fn check_walker(options: &Options) -> Result<(), OptionFault> {
     check_service(options)
 }
 
-pub(super) fn check_sgp4(options: &Options) -> Result<(), OptionFault> {
+fn check_sgp4(options: &Options) -> Result<(), OptionFault> {
     element_sets(options)?;
     check_service(options)
 }

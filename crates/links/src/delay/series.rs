@@ -37,6 +37,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "true: a falling delay lets packets overtake others; false: they keep their order",
         ),
     ],
+    check,
     build: |options, _| {
         Box::new(Series {
             rows: options.file("file").series().to_vec(),
@@ -47,7 +48,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     },
 };
 
-pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+fn check(options: &Options) -> Result<(), OptionFault> {
     let file = options.file("file");
     crate::check::repeat(options, file.series().last().map(|(at, _)| *at))
 }

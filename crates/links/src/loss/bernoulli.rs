@@ -15,6 +15,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         OptionKind::Probability,
         "probability that a packet is lost",
     )],
+    check: units::independent,
     build: |options| Box::new(Bernoulli::new(options.probability("probability"))),
 };
 

@@ -11,6 +11,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "PER = 1 - (1 - BER)^n with the packet's own size",
     notes: "",
     options: &[OptionSpec::compulsory("ratio", OptionKind::Probability, "bit error ratio")],
+    check: units::independent,
     build: |options| Box::new(BitErrors::new(options.probability("ratio"))),
 };
 

@@ -39,6 +39,7 @@ pub(super) const GILBERT_ELLIOTT: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_PACKETS,
     options: &[P, R, E_GOOD, E_BAD],
+    check: units::independent,
     build: |options| Box::new(GilbertElliott::by_packets(steps(options), losses(options))),
 };
 
@@ -48,6 +49,7 @@ pub(super) const GILBERT_ELLIOTT_TIME: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_TIME,
     options: &[MEAN_GOOD, MEAN_BAD, E_GOOD, E_BAD],
+    check: units::independent,
     build: |options| Box::new(GilbertElliott::by_time(dwells(options), losses(options))),
 };
 
@@ -57,6 +59,7 @@ pub(super) const GILBERT: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_PACKETS,
     options: &[P, R],
+    check: units::independent,
     build: |options| Box::new(GilbertElliott::by_packets(steps(options), ALL_OR_NOTHING)),
 };
 
@@ -66,6 +69,7 @@ pub(super) const GILBERT_TIME: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_TIME,
     options: &[MEAN_GOOD, MEAN_BAD],
+    check: units::independent,
     build: |options| Box::new(GilbertElliott::by_time(dwells(options), ALL_OR_NOTHING)),
 };
 
@@ -88,6 +92,7 @@ pub(super) const BURSTY: Algorithm = Algorithm {
             "mean number of packets lost in a row",
         ),
     ],
+    check: units::independent,
     build: |options| {
         let steps = bursty(options.number("loss"), options.number("burst"));
         Box::new(GilbertElliott::by_packets(steps, ALL_OR_NOTHING))
@@ -103,6 +108,7 @@ pub(super) const BURSTY_TIME: Algorithm = Algorithm {
         chance("loss", "share of the time in which everything is lost"),
         time("burst", "mean time for which everything is lost"),
     ],
+    check: units::independent,
     build: |options| {
         let dwells = bursty_time(options.probability("loss"), options.duration("burst"));
         Box::new(GilbertElliott::by_time(dwells, ALL_OR_NOTHING))

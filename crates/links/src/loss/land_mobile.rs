@@ -63,6 +63,7 @@ pub(super) const LUTZ: Algorithm = Algorithm {
         DEVIATION,
         DIRECTIONS,
     ],
+    check: units::independent,
     build: |options| {
         let dwell = dwells(options, ["distance_good", "distance_bad"]);
         let losses = losses(options, ["loss_good", "loss_bad"]);
@@ -110,6 +111,7 @@ pub(super) const PEREZ_FONTAN: Algorithm = Algorithm {
         DEVIATION,
         DIRECTIONS,
     ],
+    check: units::independent,
     build: |options| {
         let dwell = dwells(options, ["distance_los", "distance_moderate", "distance_deep"]);
         let first_other = losses(options, ["los_to_moderate", "moderate_to_los", "deep_to_los"]);

@@ -22,6 +22,7 @@ pub(super) const LIST: Algorithm = Algorithm {
         OptionKind::List(Items::Integers),
         "numbers of the packets that are lost, from 1 in the order of transmission, rising",
     )],
+    check: check_list,
     build: |options| Box::new(List { numbers: options.integers("packets"), sent: 0, next: 0 }),
 };
 
@@ -43,6 +44,7 @@ pub(super) const TRACE: Algorithm = Algorithm {
             "after its last line the file begins anew; false: nothing more is lost",
         ),
     ],
+    check: units::independent,
     build: |options| Box::new(Trace { file: options.file("file"), repeat: options.flag("repeat"), next: 0 }),
 };
 
@@ -64,18 +66,17 @@ pub(super) const SERIES: Algorithm = Algorithm {
             "the file begins anew after this time, later than its last line",
         ),
     ],
+    check: check_series,
     build: |options| Box::new(Series { file: options.file("file"), period: options.duration("repeat") }),
 };
 
-pub(super) fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
-    match name {
-        "list" => crate::check::rising("packets", &options.integers("packets")),
-        "series" => {
-            let last = options.file("file").series().last().map(|(at, _)| *at);
-            crate::check::repeat(options, last)
-        }
-        _ => Ok(()),
-    }
+fn check_list(options: &Options) -> Result<(), OptionFault> {
+    crate::check::rising("packets", &options.integers("packets"))
+}
+
+fn check_series(options: &Options) -> Result<(), OptionFault> {
+    let last = options.file("file").series().last().map(|(at, _)| *at);
+    crate::check::repeat(options, last)
 }
 
 #[derive(Clone, Debug)]

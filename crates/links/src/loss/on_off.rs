@@ -45,6 +45,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "while OFF `loss` replaces the bit errors, or adds to them",
         ),
     ],
+    check: units::independent,
     build: |options| Box::new(OnOff::new(options)),
 };
 

@@ -1,6 +1,6 @@
 //! The loss models by name: the one place that a new one is entered. `none` is not a model: such a link has none.
 
-use units::{Family, OptionFault, Options};
+use units::{Family, Options};
 
 use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, listed, on_off, semi_markov};
 
@@ -27,13 +27,6 @@ impl Family for Losses {
         listed::TRACE,
         listed::SERIES,
     ];
-
-    fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
-        if name == semi_markov::ROW.name {
-            return semi_markov::check(options);
-        }
-        listed::check(name, options)
-    }
 }
 
 /// A row of the registry; `build` makes the loss model of one link direction.

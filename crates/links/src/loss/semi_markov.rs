@@ -52,6 +52,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
         DIRECTIONS,
     ],
+    check,
     build: |options| {
         let means = options.durations("dwell").into_iter().map(units::Nanos::as_secs_f64);
         let deviations: Vec<f64> =
@@ -93,7 +94,7 @@ fn fault(option: &'static str, message: String, help: impl Into<String>) -> Opti
 }
 
 /// What the lists must have in common.
-pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+fn check(options: &Options) -> Result<(), OptionFault> {
     let dwell = options.durations("dwell");
     let n = dwell.len();
     if !(2..=MOST).contains(&n) {

@@ -26,6 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "RFC 8289",
     notes: "",
     options: &[limit("1000p"), TARGET, INTERVAL, ECN],
+    check: units::independent,
     build: |options, _| Box::new(CoDel::new(options)),
 };
 

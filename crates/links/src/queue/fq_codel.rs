@@ -31,6 +31,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         INTERVAL,
         ECN,
     ],
+    check: units::independent,
     build: |options, mut stream| Box::new(FqCoDel::new(options, &mut stream)),
 };
 

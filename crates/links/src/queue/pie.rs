@@ -40,6 +40,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
         ECN,
     ],
+    check: units::independent,
     build: |options, stream| Box::new(Pie::new(options, stream)),
 };
 

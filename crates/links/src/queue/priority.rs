@@ -14,6 +14,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "Akyildiz, Morabito, Palazzo 2001",
     notes: "",
     options: &[limit("100p")],
+    check: units::independent,
     build: |options, _| {
         Box::new(Priority {
             limit: options.limit("limit"),

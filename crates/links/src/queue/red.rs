@@ -51,10 +51,11 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
         ECN,
     ],
+    check,
     build: |options, stream| Box::new(Red::new(options, stream)),
 };
 
-pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+fn check(options: &Options) -> Result<(), OptionFault> {
     let [min, max] = ["min_threshold", "max_threshold"].map(|key| options.probability(key).get());
     if min <= max {
         return Ok(());

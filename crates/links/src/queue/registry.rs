@@ -1,7 +1,7 @@
 //! The queue disciplines by name: the one place that a new one is entered. A bare limit is `droptail`.
 
 use engine::Stream;
-use units::{Family, OptionFault, Options};
+use units::{Family, Options};
 
 use super::{QueueDiscipline, codel, droptail, fq_codel, pie, priority, red};
 
@@ -13,10 +13,6 @@ impl Family for Queues {
     type Build = fn(&Options, Stream) -> Box<dyn QueueDiscipline>;
     const BUILTIN: &'static [Algorithm] =
         &[droptail::ROW, red::ROW, codel::ROW, fq_codel::ROW, pie::ROW, priority::ROW];
-
-    fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
-        if name == "red" { red::check(options) } else { Ok(()) }
-    }
 }
 
 /// A row of the registry; `build` makes the queue of one link direction, with random numbers of its own.

@@ -40,13 +40,14 @@ pub(super) const ROW: Algorithm = Algorithm {
             "state at the start of the run, from 1",
         ),
     ],
+    check,
     build: |options, stream| Box::new(Piecewise::new(Chain::new(options, stream))),
 };
 
 /// A mean below this counts as this: a run must not drown in states.
 const SHORTEST: f64 = 1e-6;
 
-pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+fn check(options: &Options) -> Result<(), OptionFault> {
     let n = options.rates("rates").len();
     check::as_many("dwell", options.durations("dwell").len(), "rates", n)?;
     let jump = options.numbers("jump");

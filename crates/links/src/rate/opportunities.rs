@@ -25,6 +25,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         OptionKind::File(FileFormat::Opportunities),
         "path of the trace, from the folder of the scenario",
     )],
+    check: units::independent,
     build: |options, _| Box::new(Opportunities::new(options.file("file"))),
 };
 

@@ -1,7 +1,7 @@
 //! The rate models by name: the one place that a new one is entered. A bare rate is a constant and needs no name.
 
 use engine::Stream;
-use units::{Family, OptionFault, Options};
+use units::{Family, Options};
 
 use super::{RateModel, acm, markov, opportunities, series, steps};
 
@@ -13,15 +13,6 @@ impl Family for Rates {
     type Build = fn(&Options, Stream) -> Box<dyn RateModel>;
     const BUILTIN: &'static [Algorithm] =
         &[steps::ROW, series::ROW, opportunities::ROW, markov::ROW, acm::ROW];
-
-    fn check(name: &str, options: &Options) -> Result<(), OptionFault> {
-        match name {
-            "steps" => steps::check(options),
-            "series" | "acm" => series::check(options),
-            "markov" => markov::check(options),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// A row of the registry; `build` makes the rate model of one link direction, with random numbers of its own.

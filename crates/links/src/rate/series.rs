@@ -27,6 +27,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "the file begins anew after this time, later than its last line",
         ),
     ],
+    check,
     build: |options, _| Box::new(Piecewise::new(listed(options))),
 };
 

@@ -32,10 +32,11 @@ pub(super) const ROW: Algorithm = Algorithm {
             "the list begins anew after this time, later than the last of the times",
         ),
     ],
+    check,
     build: |options, _| Box::new(Piecewise::new(Listed::new(options))),
 };
 
-pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
+fn check(options: &Options) -> Result<(), OptionFault> {
     let times = options.durations("times");
     check::as_many("rates", options.rates("rates").len(), "times", times.len())?;
     check::rising("times", &times)?;

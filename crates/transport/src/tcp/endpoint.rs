@@ -463,11 +463,6 @@ impl Endpoint {
         self.state == State::Established
     }
 
-    /// True while the handshake is under way.
-    pub fn is_opening(&self) -> bool {
-        matches!(self.state, State::SynSent | State::SynReceived)
-    }
-
     /// Why it died, if it did.
     pub fn death(&self) -> Option<&'static str> {
         match self.state {

@@ -6,7 +6,6 @@ use engine::Stream;
 use units::{BitsPerSecond, FileRows, OptionValue, QueueLimit, TraceFile};
 
 use super::*;
-use crate::delay::registry::Delays;
 use crate::queue::DropTail;
 use crate::{Arrival, Fate, Faults, Models, Packet, Station, Streams, rate};
 
@@ -31,7 +30,7 @@ fn options(row: &Algorithm, given: Given<'_>) -> Options {
 
 fn model(row: &Algorithm, given: Given<'_>) -> Box<dyn DelayModel> {
     let options = options(row, given);
-    <Delays as units::Family>::check(row.name, &options).unwrap();
+    (row.check)(&options).unwrap();
     (row.build)(&options, Stream::named(1, "link", "delay"))
 }
 
@@ -271,7 +270,7 @@ fn wrong_options_name_the_cure() {
         (&SGP4, [&[("file", ISS), ("epoch", "today")], sets].concat(), "epoch", "found \"today\""),
     ];
     for (row, given, option, message) in cases {
-        let fault = <Delays as units::Family>::check(row.name, &options(row, &given)).unwrap_err();
+        let fault = (row.check)(&options(row, &given)).unwrap_err();
         assert!(fault.option == option && fault.message.contains(message), "{fault:?}");
         assert!(!fault.help.is_empty());
     }
