@@ -6,6 +6,7 @@ use congestion::{PathView, Paths};
 use schedulers::{Needs, Scheduler, SubflowView};
 use units::{Bytes, Nanos, SimTime};
 
+use super::deadlines::Deadlines;
 use super::handshake::{Announcement, Reply};
 use super::keys::{Key, Nonce};
 use super::meta_timer::MetaTimer;
@@ -20,6 +21,7 @@ use crate::connection::{AddressPair, NewCongestion, Role, Setup, new_congestion}
 use crate::segment::SubflowId;
 use crate::tcp::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
 use crate::tcp::endpoint::Endpoint;
+use crate::tcp::sender::Sender;
 use crate::wire_size::{mapping_size, sack_room};
 
 /// What the two ends have agreed on.
@@ -60,9 +62,7 @@ pub struct MptcpConnection {
     pub(super) paths: Vec<PathView>,
     pub(super) stale_views: u64,
     pub(super) stale_paths: u64,
-    /// Deadlines of the subflows, brought up to date in the same way.
-    deadlines: Vec<SimTime>,
-    stale_deadlines: u64,
+    pub(super) deadlines: Deadlines,
     /// Bit i: subflow i is usable and has room for a full segment; brought up to date in the same way.
     pub(super) room: u64,
     pub(super) stale_room: u64,
@@ -144,8 +144,7 @@ impl MptcpConnection {
             paths: Vec::new(),
             stale_views: 0,
             stale_paths: 0,
-            deadlines: Vec::new(),
-            stale_deadlines: 0,
+            deadlines: Deadlines::default(),
             room: 0,
             stale_room: 0,
             busy: 0,
@@ -177,7 +176,7 @@ impl MptcpConnection {
             self.subflows.push(None);
             self.views.push(SubflowView::default());
             self.paths.push(PathView::default());
-            self.deadlines.push(SimTime::NEVER);
+            self.deadlines.add();
         }
         self.subflows[i] = Some(Subflow::new(pair, endpoint, join));
         self.touch(i);
@@ -187,18 +186,8 @@ impl MptcpConnection {
     pub(super) fn touch(&mut self, i: usize) {
         self.stale_views |= 1 << i;
         self.stale_paths |= 1 << i;
-        self.stale_deadlines |= 1 << i;
+        self.deadlines.touch(i);
         self.stale_room |= 1 << i;
-    }
-
-    /// Deadlines of the subflows, by index; `NEVER` where there is none.
-    pub(super) fn deadlines(&mut self) -> &[SimTime] {
-        for i in take_bits(&mut self.stale_deadlines) {
-            if let Some(subflow) = &self.subflows[i] {
-                self.deadlines[i] = subflow.next_deadline();
-            }
-        }
-        &self.deadlines
     }
 
     /// Brings what the scheduler sees up to date.
@@ -212,7 +201,7 @@ impl MptcpConnection {
             if let Some(subflow) = &self.subflows[i] {
                 subflow.show(&mut self.views[i], quantum, needs);
                 if matches!(self.tcp.send_buffer, SendBuffer::Expand { .. }) {
-                    self.views[i].expanded = Some(send_buffer(&self.tcp, 0, subflow.expanded));
+                    self.views[i].expanded = Some(send_buffer(&self.tcp, || 0, subflow.expanded));
                 }
             }
         }
@@ -279,13 +268,9 @@ impl MptcpConnection {
         if !self.is_established() || self.failure.is_some() {
             return Bytes::ZERO;
         }
-        let (mut cwnd, mut unsent) = (0, self.send.written - self.send.next);
-        for subflow in self.subflows.iter().flatten().filter(|s| s.may_send()) {
-            let sender = subflow.endpoint.sender();
-            cwnd += sender.controlled_cwnd();
-            unsent += sender.unsent();
-        }
-        let size = send_buffer(&self.tcp, cwnd, self.expanded);
+        let senders = || self.subflows.iter().flatten().filter(|s| s.may_send()).map(|s| s.endpoint.sender());
+        let size = send_buffer(&self.tcp, || senders().map(Sender::controlled_cwnd).sum(), self.expanded);
+        let unsent = || self.send.written - self.send.next + senders().map(Sender::unsent).sum::<u64>();
         send_space(&self.tcp, size, self.send.written - self.send.una, unsent)
     }
 
@@ -313,7 +298,7 @@ impl MptcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         debug_assert!(bytes <= self.readable());
         self.receive.read += bytes;
-        let slowest = self.subflows.iter().flatten().filter_map(|s| s.endpoint.receive_rtt()).max();
+        let slowest = || self.subflows.iter().flatten().filter_map(|s| s.endpoint.receive_rtt()).max();
         self.buffer.on_read(now, bytes, slowest);
         if self.window.deserves_update(&self.tcp, self.receive.next, self.free(), self.buffer.size()) {
             self.acknowledge_everywhere();
@@ -374,7 +359,7 @@ impl MptcpConnection {
         for announcement in &self.announcements {
             next = next.min(announcement.resend_at);
         }
-        self.deadlines().iter().fold(next, |next, deadline| next.min(*deadline))
+        next.min(self.deadlines.next(&self.subflows))
     }
 
     /// When the connection without subflows is given up.

@@ -168,7 +168,7 @@ impl MptcpConnection {
         }
         self.freshen_paths();
         for i in 0..self.subflows.len() {
-            if self.deadlines()[i] <= now {
+            if self.deadlines.of(i, &self.subflows) <= now {
                 self.subflow_timeout(now, i);
             }
         }

@@ -1,6 +1,7 @@
 //! Multipath TCP, version 1 (RFC 8684), between hosts whose addresses are interface indices.
 //!
 //! - `connection.rs`: the state and what applications see of it; `subflow.rs`: one subflow;
+//!   `deadlines.rs`: which of them is due next;
 //! - `input.rs`: a segment or a deadline arrives; `output.rs`: the next segment; `schedule.rs`: which subflow carries it;
 //! - `handshake.rs`: MP_CAPABLE, MP_JOIN, ADD_ADDR; `path_manager.rs`: which subflows to open;
 //! - `signals.rs`: REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE, MP_TCPRST, and what the application asks for of these;
@@ -16,6 +17,7 @@
 //! that RFC 8684 lets go unconfirmed leaves once (REMOVE_ADDR: once on each subflow).
 
 mod connection;
+mod deadlines;
 mod handshake;
 mod input;
 pub mod keys;

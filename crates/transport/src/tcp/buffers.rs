@@ -35,13 +35,13 @@ impl ReceiveBuffer {
         self.size
     }
 
-    /// The application has read `bytes`; once per round-trip time the buffer is reconsidered.
-    pub fn on_read(&mut self, now: SimTime, bytes: u64, rtt: Option<Nanos>) {
+    /// The application has read `bytes`; once per round-trip time, which is asked for only then, the buffer is reconsidered.
+    pub fn on_read(&mut self, now: SimTime, bytes: u64, rtt: impl FnOnce() -> Option<Nanos>) {
         if self.size >= self.max {
             return;
         }
         self.copied += bytes;
-        let Some(rtt) = rtt else { return };
+        let Some(rtt) = rtt() else { return };
         if now.since(self.since) < rtt {
             return;
         }
@@ -116,10 +116,10 @@ pub fn recommended_receive_buffer(paths: &[(BitsPerSecond, Nanos)]) -> Bytes {
 }
 
 /// The send buffer for congestion windows of together `cwnd` bytes (decision D-32), or what it has been expanded to.
-pub fn send_buffer(config: &TcpConfig, cwnd: u64, expanded: ExpandedBuffer) -> Bytes {
+pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.send_buffer {
         SendBuffer::Fixed(size) => size,
-        SendBuffer::Auto { max } => Bytes((2 * cwnd + 16 * 1024).max(87_040).min(max.0)),
+        SendBuffer::Auto { max } => Bytes((2 * cwnd() + 16 * 1024).max(87_040).min(max.0)),
         SendBuffer::Expand { max } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
     }
 }
@@ -128,8 +128,12 @@ pub fn send_buffer(config: &TcpConfig, cwnd: u64, expanded: ExpandedBuffer) -> B
 ///
 /// Source: Linux, `sk_stream_memory_free` in include/net/sock.h with `TCP_NOTSENT_LOWAT`. Room that appears because
 /// something leaves is used with the next ACK, as there.
-pub fn send_space(config: &TcpConfig, size: Bytes, unacked: u64, unsent: u64) -> Bytes {
-    size.saturating_sub(Bytes(unacked)).min(config.unsent_limit.saturating_sub(Bytes(unsent)))
+pub fn send_space(config: &TcpConfig, size: Bytes, unacked: u64, unsent: impl FnOnce() -> u64) -> Bytes {
+    let room = size.saturating_sub(Bytes(unacked));
+    match config.unsent_limit {
+        Bytes::MAX => room,
+        limit => room.min(limit.saturating_sub(Bytes(unsent()))),
+    }
 }
 
 /// What a send buffer has been expanded to, in bytes.
@@ -188,7 +192,7 @@ mod tests {
         let mut config = TcpConfig { mss: Bytes(1448), timestamps: true, ..TcpConfig::default() };
         config.send_buffer = SendBuffer::Expand { max: Bytes(200_000) };
         let mut buffer = ExpandedBuffer::default();
-        let size = |buffer| send_buffer(&config, 1_000_000, buffer);
+        let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
         assert_eq!(size(buffer), Bytes(87_040));
         buffer.expand(&config, 20 * 1448);
         assert_eq!(size(buffer), Bytes(174_080));

@@ -84,8 +84,8 @@ impl TcpConnection {
             return Bytes::ZERO;
         }
         let sender = self.endpoint.sender();
-        let size = send_buffer(&self.config, sender.controlled_cwnd(), self.expanded);
-        send_space(&self.config, size, sender.unacked(), sender.unsent())
+        let size = send_buffer(&self.config, || sender.controlled_cwnd(), self.expanded);
+        send_space(&self.config, size, sender.unacked(), || sender.unsent())
     }
 
     /// The application waits for room for a segment.
@@ -109,7 +109,7 @@ impl TcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         debug_assert!(bytes <= self.readable());
         self.read += bytes;
-        self.buffer.on_read(now, bytes, self.endpoint.receive_rtt());
+        self.buffer.on_read(now, bytes, || self.endpoint.receive_rtt());
         let next = self.endpoint.receiver().next();
         if self.window.deserves_update(&self.config, next, self.free(), self.buffer.size()) {
             self.endpoint.acknowledge_now();
