@@ -385,6 +385,9 @@ impl CongestionControl for Bbr {
     /// The pacer starts slowly by itself.
     fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
 
+    /// It has no threshold.
+    fn set_ssthresh(&mut self, _ssthresh: Bytes) {}
+
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.as_f64().clamp(self.mss, MAX_WINDOW.max(self.mss));
     }

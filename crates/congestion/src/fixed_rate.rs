@@ -64,6 +64,9 @@ impl CongestionControl for FixedRate {
 
     fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
 
+    /// It has no threshold.
+    fn set_ssthresh(&mut self, _ssthresh: Bytes) {}
+
     fn set_cwnd(&mut self, _cwnd: Bytes) {}
 
     fn cwnd(&self) -> Bytes {

@@ -288,9 +288,9 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// something outside penalises the path.
     fn set_cwnd(&mut self, cwnd: Bytes);
 
-    /// Something outside penalises the path: the threshold is lowered to this. A controller without threshold has
-    /// nothing to do.
-    fn set_ssthresh(&mut self, _ssthresh: Bytes) {}
+    /// Something outside penalises the path: the threshold is set to this, and to no less than two segments. A controller
+    /// without threshold has nothing to do.
+    fn set_ssthresh(&mut self, ssthresh: Bytes);
 
     /// Congestion window, rounded down to whole bytes.
     fn cwnd(&self) -> Bytes;

@@ -275,7 +275,7 @@ impl History {
                 self.cc.set_ssthresh(Bytes(threshold));
                 let (now, wanted) = (self.cc.ssthresh(), Bytes(threshold.max(2 * self.mss)));
                 let without_threshold = now == before && (before == Bytes::MAX || open_loop);
-                assert!(now == wanted || without_threshold, "{now:?}, not {wanted:?}");
+                assert!(now == wanted || without_threshold, "set_ssthresh gave {now:?}, not {wanted:?}");
             }
             Event::Answers { count, rwnd } => self.answer_dummies(count, Bytes(rwnd)),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use scenario::model::{Flow, Scenario};
 
-/// Which flow of the scenario runs alone, over which cable, and what its rows are called.
+/// Which flow of the scenario runs alone, and what its rows are called: `FLOW@PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Baseline {
     pub(crate) flow: usize,

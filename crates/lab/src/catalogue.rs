@@ -2,7 +2,7 @@
 
 use scenario::Registries;
 use serde_json::{Value, json};
-use units::{Entry, Items, OptionKind, OptionSpec};
+use units::{Entry, OptionSpec};
 
 /// One list per kind; each entry with `name`, `summary`, `source` and `notes` where there are any, whether
 /// `fidelity` to the source is claimed, and `options`.
@@ -34,29 +34,6 @@ fn entry(entry: &Entry) -> Value {
 }
 
 fn options(specs: &[OptionSpec]) -> Vec<Value> {
-    let option = |spec: &OptionSpec| json!({ "name": spec.name, "values": allowed(spec.kind), "default": spec.default, "doc": spec.doc });
+    let option = |spec: &OptionSpec| json!({ "name": spec.name, "values": scenario::allowed(spec.kind), "default": spec.default, "doc": spec.doc });
     specs.iter().map(option).collect()
-}
-
-/// What an option may hold, in words.
-fn allowed(kind: OptionKind) -> String {
-    match kind {
-        OptionKind::Flag => "true, false".into(),
-        OptionKind::Integer { min, max } => format!("whole number {min} to {max}"),
-        OptionKind::Number { min, max } => format!("number {min} to {max}"),
-        OptionKind::Duration => "duration".into(),
-        OptionKind::Size => "size".into(),
-        OptionKind::Rate => "rate".into(),
-        OptionKind::Probability => "probability".into(),
-        OptionKind::Choice(words) => words.join(", "),
-        OptionKind::Limit => "queue limit".into(),
-        OptionKind::List(items) => match items {
-            Items::Durations => "list of durations".into(),
-            Items::Rates => "list of rates".into(),
-            Items::Numbers => "list of numbers".into(),
-            Items::Integers => "list of whole numbers from 1".into(),
-        },
-        OptionKind::File(format) => format!("file of {}", format.what()),
-        OptionKind::Text => "text".into(),
-    }
 }

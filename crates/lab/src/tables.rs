@@ -14,29 +14,29 @@ use flows::FlowRow;
 
 /// All tables. `replications` holds, seed after seed, one replication per variant in the order of `variants`.
 pub(crate) fn all(scenario: &Scenario, variants: &[Variant<'_>], replications: &[Replication]) -> Vec<Table> {
-    let studies: Vec<Study<'_>> =
-        replications.chunks(variants.len()).map(|of_seed| Study { variants, of_seed }).collect();
-    let rows: Vec<FlowRow<'_>> = studies.iter().flat_map(flows::rows).collect();
+    let seeds: Vec<OneSeed<'_>> =
+        replications.chunks(variants.len()).map(|of_seed| OneSeed { variants, of_seed }).collect();
+    let rows: Vec<FlowRow<'_>> = seeds.iter().flat_map(flows::rows).collect();
     vec![
-        runs::runs(&studies),
+        runs::runs(&seeds),
         flows::flows(&rows),
         flows::subflows(&rows),
-        runs::links(scenario, &studies),
+        runs::links(scenario, &seeds),
         messages::messages(&rows),
         messages::measures(&rows),
         messages::pages(&rows),
         flows::delays(&rows),
-        series::series(scenario, &studies),
+        series::series(scenario, &seeds),
     ]
 }
 
 /// Everything that was run under one seed: the scenario itself, then its baselines.
-struct Study<'a> {
+struct OneSeed<'a> {
     variants: &'a [Variant<'a>],
     of_seed: &'a [Replication],
 }
 
-impl<'a> Study<'a> {
+impl<'a> OneSeed<'a> {
     fn seed(&self) -> u64 {
         self.of_seed[0].record.seed
     }

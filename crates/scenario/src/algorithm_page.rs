@@ -3,11 +3,11 @@
 
 use std::fmt::Write;
 
-use units::{Entry, OptionSpec};
+use units::{Entry, OptionKind, OptionSpec};
 
 use crate::keys::Kind;
 use crate::reference::sentence;
-use crate::registries::{Catalogue, Registries};
+use crate::registries::{Catalogue, NO_LOSS, Registries};
 
 const INTRODUCTION: &str = "\
 # Algorithms
@@ -77,8 +77,7 @@ impl Family {
 pub fn algorithm_pages(registries: &Registries) -> Vec<AlgorithmPage> {
     let mut pages: Vec<AlgorithmPage> = Vec::new();
     for family in FAMILIES {
-        // Without a source it is a word such as "none" and no algorithm.
-        for entry in registries.all(family.catalogue).into_iter().filter(|e| !e.source.is_empty()) {
+        for entry in registries.all(family.catalogue).into_iter().filter(|e| e.name != NO_LOSS) {
             let file = family.file(&entry);
             match pages.iter_mut().find(|page| page.file == file) {
                 Some(page) => page.entries.push(entry),
@@ -89,10 +88,15 @@ pub fn algorithm_pages(registries: &Registries) -> Vec<AlgorithmPage> {
     pages
 }
 
+/// What an option may hold, in words.
+pub fn allowed(kind: OptionKind) -> String {
+    Kind::Plain(kind).what()
+}
+
 /// The row of `option` in the table of parameters: option, default, allowed values, meaning.
 pub fn parameter_row(option: &OptionSpec) -> String {
     let default = option.default.map_or("compulsory", |text| text);
-    let allowed = Kind::Plain(option.kind).what();
+    let allowed = allowed(option.kind);
     format!("| `{}` | {default} | {allowed} | {} |", option.name, option.doc.replace('|', "\\|"))
 }
 
@@ -107,7 +111,7 @@ pub fn algorithms_markdown(registries: &Registries) -> String {
             "| Name | What it is | Source | Notes | Options and defaults |\n|---|---|---|---|---|"
         );
         for entry in registries.all(family.catalogue) {
-            let name = if entry.source.is_empty() {
+            let name = if entry.name == NO_LOSS {
                 format!("`{}`", entry.name)
             } else {
                 format!("[`{}`]({})", entry.name, family.file(&entry))

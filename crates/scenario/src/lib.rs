@@ -34,7 +34,7 @@ mod topology;
 mod tree;
 mod whole;
 
-pub use algorithm_page::{AlgorithmPage, algorithm_pages, algorithms_markdown, parameter_row};
+pub use algorithm_page::{AlgorithmPage, algorithm_pages, algorithms_markdown, allowed, parameter_row};
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
 pub use document::Document;
 pub use profiles::{Profile, profiles};

@@ -66,12 +66,37 @@ fn every_algorithm_has_a_page_with_its_options() {
             let rows = entry.options.iter().map(parameter_row);
             let missing = rows.filter(|row| !text.lines().any(|line| line == row));
             faults.extend(missing.map(|row| format!("{}: lacks the row {row} (or {CURE})", page.file)));
+            if entry.source.is_empty() {
+                faults.push(format!("{} does not say where it comes from", entry.name));
+            }
             if !entry.claims_fidelity() && !text.contains("idelity") {
                 faults.push(format!("{}: does not say that fidelity is not claimed", page.file));
             }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Applications share a page, and so do the models of links an overview.
+#[test]
+fn pages_of_many_name_each() {
+    let registries = Registries::builtin();
+    let read = |file: &str| std::fs::read_to_string(root().join("docs/reference").join(file)).unwrap();
+    let (apps, links) = (read("applications.md"), read("links.md"));
+    for app in registries.apps.iter() {
+        let (row, section) = (format!("\n| [`{0}`](#{0}) |", app.name), format!("\n## `{}`", app.name));
+        assert!(!app.source.is_empty(), "{} does not say where it comes from", app.name);
+        assert!(
+            apps.contains(&row) && apps.contains(&section),
+            "applications.md lacks a row or a section of {}",
+            app.name
+        );
+    }
+    let models = registries.loss.iter().map(|a| a.entry()).chain(registries.rates.iter().map(|a| a.entry()));
+    let models = models.chain(registries.delays.iter().map(|a| a.entry()));
+    for model in models.chain(registries.queues.iter().map(|a| a.entry())) {
+        assert!(links.contains(&format!("`{}`", model.name)), "links.md does not name {}", model.name);
+    }
 }
 
 #[test]

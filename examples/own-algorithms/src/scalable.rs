@@ -102,6 +102,10 @@ impl CongestionControl for Scalable {
         self.cwnd = cwnd.as_f64().max(self.mss);
     }
 
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh.as_f64().max(2.0 * self.mss);
+    }
+
     fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd as u64)
     }
@@ -146,5 +150,7 @@ mod tests {
         };
         cc.on_enter_recovery(&loss, paths);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(88_375), Bytes(88_375)));
+        cc.set_ssthresh(Bytes(500));
+        assert_eq!(cc.ssthresh(), Bytes(2000), "no less than two segments");
     }
 }

@@ -5,7 +5,7 @@ use scenario::model::{Cable, Flow};
 use trace::Table;
 use units::{Bytes, Nanos, SimTime};
 
-use super::Study;
+use super::OneSeed;
 use super::column::{flag, integer, real, word};
 use crate::Seconds;
 use crate::replication::{Replication, Variant};
@@ -28,12 +28,12 @@ struct Benefit {
 }
 
 /// The flows of one seed, each followed by its baselines.
-pub(super) fn rows<'a>(study: &Study<'a>) -> Vec<FlowRow<'a>> {
-    let (variant, replication) = (&study.variants[0], &study.of_seed[0]);
+pub(super) fn rows<'a>(one: &OneSeed<'a>) -> Vec<FlowRow<'a>> {
+    let (variant, replication) = (&one.variants[0], &one.of_seed[0]);
     let flows = 0..variant.scenario.flows.len();
     flows
         .flat_map(|index| {
-            let baselines: Vec<_> = study.baselines(index).map(|(v, r)| row(v, r, index)).collect();
+            let baselines: Vec<_> = one.baselines(index).map(|(v, r)| row(v, r, index)).collect();
             let mut itself = row(variant, replication, index);
             itself.benefit = benefit(&itself, &baselines);
             std::iter::once(itself).chain(baselines)

@@ -5,17 +5,17 @@ use scenario::model::Scenario;
 use trace::Table;
 use units::Nanos;
 
-use super::Study;
+use super::OneSeed;
 use super::column::{integer, real, word};
 use crate::Seconds;
 
 /// One row per seed; the work of its baselines is counted in.
-pub(super) fn runs(studies: &[Study<'_>]) -> Table {
+pub(super) fn runs(seeds: &[OneSeed<'_>]) -> Table {
     let columns = vec![
-        integer("run", studies, Study::seed),
-        integer("events", studies, |s| s.of_seed.iter().map(|r| r.record.events).sum()),
-        integer("packet_hops", studies, |s| s.of_seed.iter().map(|r| r.record.packet_hops).sum()),
-        real("end_s", studies, |s| Some(s.of_seed[0].record.end.seconds())),
+        integer("run", seeds, OneSeed::seed),
+        integer("events", seeds, |s| s.of_seed.iter().map(|r| r.record.events).sum()),
+        integer("packet_hops", seeds, |s| s.of_seed.iter().map(|r| r.record.packet_hops).sum()),
+        real("end_s", seeds, |s| Some(s.of_seed[0].record.end.seconds())),
     ];
     Table { name: "runs", columns }
 }
@@ -27,13 +27,13 @@ struct LinkRow<'a> {
 }
 
 /// One row per link direction and seed, of the scenario itself.
-pub(super) fn links(scenario: &Scenario, studies: &[Study<'_>]) -> Table {
+pub(super) fn links(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
     let names = || scenario.cables.iter().flat_map(|cable| &cable.directions).map(|d| d.name.as_str());
-    let rows: Vec<LinkRow<'_>> = studies
+    let rows: Vec<LinkRow<'_>> = seeds
         .iter()
-        .flat_map(|study| {
-            let run = study.seed();
-            names().zip(&study.of_seed[0].record.links).map(move |(name, record)| LinkRow {
+        .flat_map(|one| {
+            let run = one.seed();
+            names().zip(&one.of_seed[0].record.links).map(move |(name, record)| LinkRow {
                 run,
                 name,
                 record,

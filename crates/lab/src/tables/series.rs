@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use scenario::model::Scenario;
 use trace::{Column, Data, Metric, SeriesKey, Table};
 
-use super::Study;
+use super::OneSeed;
 use crate::Seconds;
 use crate::replication::{Replication, Variant};
 
 /// Of a baseline only the samples of its flow are kept, under the name of the baseline.
-pub(super) fn series(scenario: &Scenario, studies: &[Study<'_>]) -> Table {
+pub(super) fn series(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
     let mut rows = Rows::default();
-    for study in studies {
-        for (variant, replication) in study.variants.iter().zip(study.of_seed) {
-            rows.add(study.seed(), variant, replication);
+    for one in seeds {
+        for (variant, replication) in one.variants.iter().zip(one.of_seed) {
+            rows.add(one.seed(), variant, replication);
         }
     }
     let links = scenario.cables.iter().flat_map(|cable| &cable.directions).map(|d| d.name.clone()).collect();
