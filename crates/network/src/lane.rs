@@ -123,6 +123,16 @@ impl LinkChange {
     }
 }
 
+impl<V, M: ?Sized> Part<V, M> {
+    /// A model that is but a value becomes that.
+    pub(crate) fn simplified(self, value: impl Fn(&M) -> Option<V>) -> Self {
+        match self {
+            Self::Model(model) => value(&model).map_or(Self::Model(model), Self::Value),
+            plain @ Self::Value(_) => plain,
+        }
+    }
+}
+
 impl Part<BitsPerSecond, dyn RateModel> {
     pub(crate) fn into_model(self) -> Box<dyn RateModel> {
         match self {

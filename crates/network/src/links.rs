@@ -78,46 +78,9 @@ pub fn opportunities(
     times
 }
 
-/// A plain drop-tail queue by whichever name.
-fn plain_limit(queue: &Setting<QueueLimit>) -> Option<QueueLimit> {
-    match queue {
-        Setting::Value(limit) => Some(*limit),
-        Setting::Model(choice) if choice.kind == "droptail" => Some(choice.options.limit("limit")),
-        Setting::Model(_) => None,
-    }
-}
-
 /// A rate that never changes.
 fn plain_rate(rates: &[Setting<BitsPerSecond>]) -> Option<BitsPerSecond> {
     rates.iter().map(Setting::value).try_fold(BitsPerSecond(u64::MAX), |least, rate| Some(least.min(rate?)))
-}
-
-/// A delay that never changes, by whichever name.
-fn plain_delay(delays: &[Setting<Nanos>]) -> Option<Nanos> {
-    let plain = |delay: &Setting<Nanos>| match delay {
-        Setting::Value(delay) => Some(*delay),
-        Setting::Model(choice) if choice.kind == "geo" => Some(links::delay::geo(&choice.options)),
-        Setting::Model(_) => None,
-    };
-    delays.iter().map(plain).try_fold(Nanos::ZERO, |sum, delay| Some(sum + delay?))
-}
-
-/// All about a packet is known when it is offered, now and after each change, if the first rate is.
-fn simple<'c>(
-    direction: &Direction,
-    mut changes: impl Iterator<Item = &'c Change>,
-) -> Option<(Nanos, QueueLimit)> {
-    let plain = |change: &Change| {
-        change.rate.as_ref().is_none_or(|rate| plain_rate(rate).is_some())
-            && change.delay.as_ref().is_none_or(|delay| plain_delay(delay).is_some())
-            && change.queue.as_ref().is_none_or(|queue| queue.value().is_some())
-            && change.shapers.is_none()
-            && change.faults.is_none()
-    };
-    if !changes.all(plain) || !direction.shapers.is_empty() || !direction.faults.none() {
-        return None;
-    }
-    Some((plain_delay(&direction.delay)?, plain_limit(&direction.queue)?))
 }
 
 /// Each part with the purpose of its random numbers: those of the first are as if it were alone.
@@ -137,7 +100,12 @@ impl Maker<'_> {
         let name = direction.name.as_str();
         let loss = self.loss(&direction.loss, name);
         let stream = |purpose| Stream::named(self.seed, name, purpose);
-        if let Some((delay, queue)) = simple(direction, events.clone())
+        let delay = self.delay(&direction.delay, name, "delay");
+        let queue = self.queue(&direction.queue, name, "queue");
+        if let (&Part::Value(delay), &Part::Value(queue)) = (&delay, &queue)
+            && direction.shapers.is_empty()
+            && direction.faults.none()
+            && events.clone().all(|change| self.is_simple(change))
             && let Some((rate, steps)) = self.known_rates(direction, events, ahead)
         {
             let fifo = Fifo::new(Parameters { rate, delay, queue }, loss, stream("loss"));
@@ -145,14 +113,23 @@ impl Maker<'_> {
         }
         let models = Models {
             rate: self.rate(&direction.rate, name, "rate").into_model(),
-            delay: self.delay(&direction.delay, name, "delay").into_model(),
-            queue: self.queue(&direction.queue, name, "queue").into_model(),
+            delay: delay.into_model(),
+            queue: queue.into_model(),
             loss,
             shapers: direction.shapers.clone(),
             faults: direction.faults,
         };
         let streams = Streams { loss: stream("loss"), faults: stream("faults") };
         (Link::Station(Box::new(Station::new(models, streams))), Vec::new())
+    }
+
+    /// After it, too, all about a packet is known when it is offered.
+    fn is_simple(&self, change: &Change) -> bool {
+        change.rate.as_ref().is_none_or(|rate| plain_rate(rate).is_some())
+            && change.delay.as_ref().is_none_or(|delay| matches!(self.delay(delay, "", ""), Part::Value(_)))
+            && change.queue.as_ref().is_none_or(|queue| matches!(self.queue(queue, "", ""), Part::Value(_)))
+            && change.shapers.is_none()
+            && change.faults.is_none()
     }
 
     /// The first rate and its steps, if a simple link can take them with the same outcome as a model.
@@ -244,17 +221,21 @@ impl Maker<'_> {
     }
 
     fn delay(&self, settings: &[Setting<Nanos>], name: &str, purpose: &str) -> Part<Nanos, dyn DelayModel> {
-        if let Some(delay) = plain_delay(settings) {
-            return Part::Value(delay);
-        }
         let build = |choice: &Choice| self.registries.delays.get(&choice.kind).expect(CHECKED).build;
-        let part = |setting, purpose: &str| self.part(setting, build, name, purpose);
-        match settings {
-            [one] => part(one, purpose),
-            several => {
-                let parts =
-                    parts(several, purpose).map(|(setting, purpose)| part(setting, &purpose).into_model());
-                Part::Model(Box::new(links::delay::Composed::new(parts.collect())))
+        let part = |(setting, purpose): (&_, String)| {
+            self.part(setting, build, name, &purpose).simplified(|delay| delay.constant())
+        };
+        let mut parts: Vec<Part<Nanos, dyn DelayModel>> = parts(settings, purpose).map(part).collect();
+        let sum = |sum, part: &_| match part {
+            Part::Value(delay) => Some(sum + *delay),
+            Part::Model(_) => None,
+        };
+        match (parts.iter().try_fold(Nanos::ZERO, sum), parts.pop()) {
+            (Some(sum), _) => Part::Value(sum),
+            (None, Some(only)) if parts.is_empty() => only,
+            (None, last) => {
+                let all = parts.into_iter().chain(last).map(Part::<Nanos, dyn DelayModel>::into_model);
+                Part::Model(Box::new(links::delay::Composed::new(all.collect())))
             }
         }
     }
@@ -266,7 +247,7 @@ impl Maker<'_> {
         purpose: &str,
     ) -> Part<QueueLimit, dyn links::QueueDiscipline> {
         let build = |choice: &Choice| self.registries.queues.get(&choice.kind).expect(CHECKED).build;
-        self.part(setting, build, name, purpose)
+        self.part(setting, build, name, purpose).simplified(|queue| queue.drop_tail())
     }
 
     fn part<V: Copy, M: ?Sized>(
@@ -283,5 +264,43 @@ impl Maker<'_> {
                 Part::Model(build(choice)(&choice.options, stream))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Is the link simple with these models, found in registries where names mean something else?
+    fn is_simple(delay: &str, queue: &str) -> bool {
+        let mut registries = Registries::builtin();
+        let geo = *registries.delays.get("geo").unwrap();
+        registries.delays.register(links::delay::Algorithm {
+            name: "cable",
+            options: &[],
+            check: units::independent,
+            build: |_, _| Box::new(links::delay::Constant(Nanos::from_millis(7))),
+            ..geo
+        });
+        let uniform = *registries.delays.get("uniform").unwrap();
+        registries.delays.register(links::delay::Algorithm { name: "geo", ..uniform });
+        let pie = *registries.queues.get("pie").unwrap();
+        registries.queues.register(links::queue::Algorithm { name: "droptail", ..pie });
+        let text = format!(
+            "name = \"one\"\nduration = \"1s\"\n[[path]]\nname = \"a\"\n\
+             both = {{ rate = \"1Mbit/s\", delay = {delay}, queue = {queue} }}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = {{ kind = \"tcp\" }}\n"
+        );
+        let document = scenario::Document::parse(&text, "test.toml", &[], &registries);
+        let scenario = document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario;
+        matches!(super::links(&scenario, &registries, 1).0[0], Link::Fifo(_))
+    }
+
+    #[test]
+    fn what_a_model_does_decides_not_what_it_is_called() {
+        assert!(is_simple("\"cable\"", "\"100p\"") && is_simple("[\"cable\", \"1ms\"]", "\"100p\""));
+        let geo = "{ kind = \"geo\", min = \"1ms\", max = \"2ms\", reorder = false }";
+        assert!(!is_simple(geo, "\"100p\"") && !is_simple(&format!("[\"cable\", {geo}]"), "\"100p\""));
+        assert!(!is_simple("\"cable\"", "\"droptail\""));
     }
 }

@@ -33,11 +33,7 @@ pub(super) fn links(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
         .iter()
         .flat_map(|one| {
             let run = one.seed();
-            names().zip(&one.of_seed[0].record.links).map(move |(name, record)| LinkRow {
-                run,
-                name,
-                record,
-            })
+            names().zip(&one.of_seed[0].record.links).map(move |(name, record)| LinkRow { run, name, record })
         })
         .collect();
     let rows = rows.as_slice();

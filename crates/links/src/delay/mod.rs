@@ -12,7 +12,6 @@ mod series;
 
 pub use composed::Composed;
 pub use registry::{Algorithm, Registry};
-pub use satellite::geo;
 
 /// Propagation over one link direction.
 ///
@@ -38,6 +37,11 @@ pub trait DelayModel: fmt::Debug + Send {
     fn reorders(&self) -> bool {
         false
     }
+
+    /// The delay, of a model that has but one.
+    fn constant(&self) -> Option<Nanos> {
+        None
+    }
 }
 
 /// The same delay for all packets.
@@ -47,5 +51,9 @@ pub struct Constant(pub Nanos);
 impl DelayModel for Constant {
     fn delay(&mut self, _depart: SimTime) -> Nanos {
         self.0
+    }
+
+    fn constant(&self) -> Option<Nanos> {
+        Some(self.0)
     }
 }

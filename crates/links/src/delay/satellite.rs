@@ -268,10 +268,7 @@ fn geostationary(options: &Options) -> Result<Nanos, OptionFault> {
 }
 
 /// The delay of `geo`, which never changes.
-///
-/// # Panics
-/// If the options have not been checked.
-pub fn geo(options: &Options) -> Nanos {
+fn geo(options: &Options) -> Nanos {
     let way = geostationary(options).unwrap_or_else(|fault| panic!("checked before: {fault:?}"));
     way + options.duration("extra")
 }

@@ -53,6 +53,10 @@ impl QueueDiscipline for DropTail {
     fn release(&mut self) -> Vec<Waiting> {
         self.buffer.release()
     }
+
+    fn drop_tail(&self) -> Option<QueueLimit> {
+        Some(self.limit)
+    }
 }
 
 #[cfg(test)]

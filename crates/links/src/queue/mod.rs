@@ -70,6 +70,11 @@ pub trait QueueDiscipline: fmt::Debug + Send {
 
     /// The transmission of the packet that was dequeued last took this long.
     fn transmitted(&mut self, _time: Nanos) {}
+
+    /// The limit, of a queue that is first in, first out and drops what does not fit, nothing else.
+    fn drop_tail(&self) -> Option<QueueLimit> {
+        None
+    }
 }
 
 /// Packets in the order of arrival, and their bytes.
