@@ -163,13 +163,14 @@ def constants(reproduction: Reproduction, claim: Claim, source: Source) -> Itera
 
 
 def flips(reproduction: Reproduction, claim: Claim, source: Source, profile: str) -> bool:
-    """Whether other figures make the verdict another one: a single one, or else several."""
+    """Whether other figures make the verdict another one, or certain: a single one, or else several."""
     from ropewalk.reproduce.verdicts import judge
 
     alone = dataclasses.replace(claim, cause="", cause_check=None)
 
-    def verdict(of: Source) -> str:
-        return judge(reproduction, [alone], {profile: of})[0].verdict
+    def verdict(of: Source) -> tuple[str, bool]:
+        row = judge(reproduction, [alone], {profile: of})[0]
+        return row.verdict, row.unclear
 
     before = verdict(source)
     changed = itertools.chain(changes(reproduction, alone, source), constants(reproduction, alone, source))

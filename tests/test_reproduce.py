@@ -18,7 +18,7 @@ from ropewalk.reproduce.verdicts import Verdict, readings_told
 from ropewalk.reproduce.words import number
 from ropewalk.study import StudyError
 
-LEVELS = {"x": [["a", "b"], ["1", "2", "3"]], "y": []}
+LEVELS = {"x": [["a", "b", "c"], ["1", "2", "3"]], "y": []}
 FIGURES = {
     ("x", ("a", "1")): [1.0, 3.0],
     ("x", ("a", "2")): [4.0, 4.0],
@@ -26,6 +26,9 @@ FIGURES = {
     ("x", ("b", "1")): [1.0, 1.0],
     ("x", ("b", "2")): [2.0, 2.0],
     ("x", ("b", "3")): [10.0, 10.0],
+    ("x", ("c", "1")): [2.0, 2.0],
+    ("x", ("c", "2")): [4.0, 4.0],
+    ("x", ("c", "3")): [6.0, 6.0],
     ("y", ()): [2.0, 2.0],
 }
 
@@ -57,21 +60,21 @@ def outcome(text: str) -> Outcome:
         'within(x["a", "1"], published, abs=0.01)',
         'within(-x["a", "1"], -2.1, 0.05)',
         'between(x["a", :], 2, 6)',
-        'at_least(x["a", :], 2)',
-        'at_most(x["a", ["1", "2"]], 4)',
-        'order(x["a", "3"], x["a", "2"], x["a", "1"])',
+        'at_least(x["c", :], 2)',
+        'at_most(x["c", ["1", "2"]], 4)',
+        'order(x["c", "3"], x["c", "2"], x["c", "1"])',
         'order(x["a", "2"], x["b", "2"] * 2, ties=0.01)',
-        'order(x["a", :] + 1, [2, 3, 6.5])',
+        'order(x["c", :] + 1, [2, 3, 6.5])',
         'close(x["a", "1"], x["b", "2"], y, tol=0.001)',
-        'rising(x["a", :])',
-        'falling(-x["a", :])',
+        'rising(x["c", :])',
+        'falling(-x["c", :])',
         'order(x[["a", "b"], ["2", "3"]], [3.9, 5.9, 1.9, 9.9])',
         "rising([1, 2, 1.95, 3], ties=0.03)",
         "flat([10, 10.5, 9.6], tol=0.05)",
         'linear([1, 2, 3], x["a", :], tol=0.001)',
         'not linear([1, 2, 3], x["b", :], tol=0.1)',
         'poolable(x["a", :], gap=10)',
-        'mostly(x["a", :], [0, 5, 5])',
+        'mostly(x["c", :], [0, 5, 5])',
         "follows([10, 20, 5, 10], [12, 18, 6, 11], factor=1.3, curves=2)",
         "follows([10, 19], [20, 20.5], factor=2, ties=0.1)",
         "follows([10, 31, 29], [10, 20, 22], [1, 12, 8], factor=1.1)",
@@ -99,19 +102,19 @@ def test_predicates_that_hold(text: str) -> None:
         'within(x["a", "1"], 2.2, 0.05)',
         'within(x["a", "1"], published + 1, abs=0.5)',
         'between(x["a", :], 2, 5.9)',
-        'at_least(x["a", :], 2.1)',
-        'at_most(x["a", :], 5.9)',
-        'order(x["a", "3"], x["a", "1"], x["a", "2"])',
+        'at_least(x["c", :], 2.1)',
+        'at_most(x["c", :], 5.9)',
+        'order(x["c", "3"], x["c", "1"], x["c", "2"])',
         'order(x["a", "2"], x["b", "2"] * 2)',
         'order(x["a", :], x["b", :])',
         'close(x["a", "2"], y, tol=0.3)',
         "rising([1, 2, 2])",
-        'falling(x["a", :])',
+        'falling(x["c", :])',
         "rising([1, 2, 1.9, 3], ties=0.03)",
         "flat([10, 10.5, 9.3], tol=0.05)",
         'linear([1, 2, 3], x["b", :], tol=0.1)',
         'poolable(x["a", :], gap=0.5)',
-        'mostly(x["a", :], [0, 5, 5], share=0.7)',
+        'mostly(x["c", :], [0, 5, 5], share=0.7)',
         "follows([10, 20, 5, 10], [12, 18, 6, 11], factor=1.15, curves=2)",
         "follows([10, 8], [10, 12], factor=2, ties=0.1)",
         "follows([10, 8], [8, 10], factor=2)",
@@ -186,6 +189,55 @@ def test_what_cannot_be_computed_is_said(text: str, kind: type[Exception]) -> No
         outcome(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'order(x["a", "2"], x["a", "1"])',
+        'order(x["c", "2"], x["a", "1"], ties=0.5)',
+        'at_least(x["a", "1"], 1.9)',
+        'at_most(x["a", "1"], 2.1)',
+        'rising(x["a", :])',
+        "rising([1, x['a', '1'], 1.5, 20])",
+        'mostly(x["a", :], [0, 5, 5])',
+        'order(x["a", "2"], x["a", "1"]) and order(y, 1)',
+        'order(x["a", "2"], x["a", "1"]) or order(y, 3)',
+    ],
+)
+def test_what_the_runs_cannot_tell_neither_holds_nor_is_refuted(text: str) -> None:
+    assert outcome(text).unclear
+    assert not holds(text)
+    assert not holds(f"not ({text})")
+    assert outcome(f"not ({text})").unclear
+    assert "not distinguishable" in outcome(text).words
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('order(x["a", "2"], x["a", "1"]) and order(y, 3)', False),
+        ('order(x["a", "2"], x["a", "1"]) or order(y, 1)', True),
+        # Seeds are paired: what both have in common is no doubt.
+        ('order(x["a", "1"] + 0.5, x["a", "1"])', True),
+        ('order(x["a", "1"], x["a", "1"] + 0.5)', False),
+        ('order(x["a", "1"], x["a", "1"], ties=0.01)', True),
+        ('order(x["a", "1"], x["a", "1"])', False),
+        # A step within its interval is no trend the other way, but neither is the whole without doubt.
+        ("rising([x['a', '1'] / 1000, x['a', '1'] / 1000 + 1, x['a', '1'] / 1000 + 2])", True),
+        ("rising([x['a', '1'], x['a', '1'] + 1, x['a', '1'] - 1, x['a', '1'] + 2])", False),
+    ],
+)
+def test_what_is_beyond_doubt_is_decided(text: str, wanted: bool) -> None:
+    found = outcome(text)
+    assert (found.holds, found.unclear) == (wanted, False)
+
+
+def test_one_run_stands_for_all_where_nothing_is_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FIGURES, ("y", ()), [2.0])
+    assert outcome('order(y, x["a", "1"] - 10)').words.count("±") > 1
+    assert outcome('order(y + 1, x["a", "1"])').unclear
+    assert "difference 0.25 s, above" in outcome("order(y, 1.75)").words
+
+
 def test_what_deviations_excuse_is_counted() -> None:
     words = outcome("follows([10, 31, 29], [10, 20, 22], [1, 12, 8], factor=1.1)").words
     assert "1 of 3 points within a factor 1.1, 2 more within the published deviation" in words
@@ -195,14 +247,14 @@ def test_what_deviations_excuse_is_counted() -> None:
 EXAMPLES = {
     "within": 'within(x["a", "2"], 4, 0.1)',
     "between": 'between(x["a", :], 2, 6)',
-    "at_least": 'at_least(x["a", :], 2)',
-    "at_most": 'at_most(x["a", :], 6)',
+    "at_least": 'at_least(x["c", :], 2)',
+    "at_most": 'at_most(x["c", :], 6)',
     "order": 'order(x["b", "3"], x["a", "2"])',
     "close": 'close(x["b", "2"], y, tol=0.1)',
-    "rising": 'rising(x["a", :])',
-    "falling": 'falling(-x["a", :])',
+    "rising": 'rising(x["c", :])',
+    "falling": 'falling(-x["c", :])',
     "flat": 'flat([x["b", "2"], y], tol=0.1)',
-    "mostly": 'mostly(x["a", :], [0, 5, 5], share=0.5)',
+    "mostly": 'mostly(x["c", :], [0, 5, 5], share=0.5)',
     "follows": 'follows([x["a", :]], [2, 4, 6], factor=2)',
     "linear": 'linear([1, 2, 3], x["a", :], tol=0.01)',
     "poolable": 'poolable(x["a", ["1", "2"]], gap=2)',
@@ -215,7 +267,7 @@ def test_another_figure_flips_every_kind_of_predicate(name: str, monkeypatch: py
     text = EXAMPLES[name]
     assert holds(text)
     flipped = []
-    for place in [("x", (first, second)) for first in "ab" for second in "123"] + [("y", ())]:
+    for place in [("x", (first, second)) for first in "abc" for second in "123"] + [("y", ())]:
         for factor in (-1.0, 0.4, 3.0, 100.0):
             changed = {**FIGURES, place: [value * factor for value in FIGURES[place]]}
             monkeypatch.setattr(f"{__name__}.FIGURES", changed)
@@ -251,6 +303,21 @@ def test_verdicts_come_from_the_runs(ropewalk: Ropewalk, tmp_path: Path) -> None
     again = ropewalk("reproduce", place, "--out", out, "--json")
     assert "0 runs computed, 12 were there" in again.stderr
     assert json.loads(again.stdout) == summary
+
+
+def test_what_differs_without_a_demonstrated_cause_is_told_loudly(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    told = "small: 1 claim differs WITHOUT A DEMONSTRATED CAUSE: number\n"
+    place, out = write_reproduction(tmp_path), tmp_path / "out"
+    ran = ropewalk("reproduce", place, "--out", out)
+    assert (ran.returncode, ran.stderr.endswith(told)) == (0, True)
+    ran = ropewalk("reproduce", place, "--out", out, "--strict", "--json")
+    assert (ran.returncode, ran.stderr.endswith(told)) == (3, True)
+    assert json.loads(ran.stdout)["unexplained"] == ["small.number"]
+    cause = 'cause = "nothing is that fast"'
+    shown = f'{cause}\ncause_check = \'at_most(rate["lia", "0.0"], 500)\''
+    (place / "claims.toml").write_text(CLAIMS.replace(cause, shown), encoding="utf-8")
+    ran = ropewalk("reproduce", place, "--out", out, "--strict")
+    assert (ran.returncode, "WITHOUT" in ran.stderr) == (0, False)
 
 
 def test_quick_runs_few_replications_for_the_quick_claims(ropewalk: Ropewalk, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from conftest import ROOT
 from reproduction_files import flips
 from ropewalk import reproduce as rep
 from ropewalk.reproduce import figures
-from ropewalk.reproduce.verdicts import Verdict, share_agreeing
+from ropewalk.reproduce.verdicts import UNCLEAR, Verdict, share_agreeing
 
 NAMES = rep.names()
 ENOUGH = 0.8
@@ -48,8 +48,10 @@ def test_what_differs_has_a_cause_that_is_shown_or_is_expected(name: str) -> Non
     most_agree = (share_agreeing(rows) or 0.0) >= ENOUGH
     for row in rows:
         if row.verdict is Verdict.DIFFERS:
-            assert row.cause or row.expected or most_agree, row.id
-            assert row.demonstrated == bool(row.cause), f"{row.id}: {row.cause}"
+            # What more replications might settle needs no cause here, where there are few.
+            assert row.cause or row.expected or row.unclear or most_agree, row.id
+            settled = row.demonstrated == bool(row.cause)
+            assert settled or f"NOT borne out by: {UNCLEAR}" in row.cause, f"{row.id}: {row.cause}"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RUN_FAILED = 1
 WRONG_INPUT = 2
+UNEXPLAINED = 3
 
 
 def fail(message: str, code: int) -> NoReturn:

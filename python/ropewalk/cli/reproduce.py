@@ -39,10 +39,14 @@ def reproduce(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 3 if a claim differs without a demonstrated cause.")
+    ] = False,
 ) -> None:
     """Run a published experiment again and say, claim by claim, whether it agrees.
 
-    Exit codes: 0 fine, whatever the verdicts; 1 a run failed, 2 the input is wrong, 130 interrupted.
+    Exit codes: 0 fine, whatever the verdicts; 1 a run failed, 2 the input is wrong, 3 as --strict says,
+    130 interrupted.
     """
     from ropewalk.cli.verdicts import ReproduceOrder, execute, list_all
     from ropewalk.executors import check_name
@@ -63,4 +67,4 @@ def reproduce(
         except OSError as error:
             fail(describe(error), WRONG_INPUT)
         place = out or Path("results") / loaded.name
-        execute(loaded, ReproduceOrder(place, quick, profile, jobs, executor, as_json))
+        execute(loaded, ReproduceOrder(place, quick, profile, jobs, executor, as_json, strict))

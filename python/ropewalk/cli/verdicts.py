@@ -11,13 +11,20 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, fail
+from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
 from ropewalk.cli.study import StudyProgress
 from ropewalk.cli.tables import console
 from ropewalk.executors import ExecutorError
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
-from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, readings_told, share_agreeing
+from ropewalk.reproduce.verdicts import (
+    Verdict,
+    causes_told,
+    counts,
+    readings_told,
+    share_agreeing,
+    unexplained,
+)
 from ropewalk.study.conduct import StoreError
 
 if TYPE_CHECKING:
@@ -40,6 +47,7 @@ class ReproduceOrder:
     jobs: int | None
     executor: str
     as_json: bool
+    strict: bool
 
 
 def list_all() -> None:
@@ -174,3 +182,11 @@ def _say(made: Reproduced, order: ReproduceOrder) -> None:
     (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
     if made.failures:
         fail(f"{len(made.failures)} runs failed", RUN_FAILED)
+    open_ones = unexplained(made.rows)
+    if open_ones:
+        names = ", ".join(_short(row, made.reproduction.name) for row in open_ones)
+        claims = "claim differs" if len(open_ones) == 1 else "claims differ"
+        told = f"{made.reproduction.name}: {len(open_ones)} {claims} WITHOUT A DEMONSTRATED CAUSE: {names}"
+        if order.strict:
+            fail(told, UNEXPLAINED)
+        sys.stderr.write(f"{told}\n")

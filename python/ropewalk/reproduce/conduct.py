@@ -13,7 +13,15 @@ from ropewalk import _core
 from ropewalk.reproduce import figures
 from ropewalk.reproduce.page import page
 from ropewalk.reproduce.sources import StudySource, check_configs
-from ropewalk.reproduce.verdicts import VerdictRow, counts, judge, share_agreeing, to_csv, to_dicts
+from ropewalk.reproduce.verdicts import (
+    VerdictRow,
+    counts,
+    judge,
+    share_agreeing,
+    to_csv,
+    to_dicts,
+    unexplained,
+)
 from ropewalk.study import Study
 from ropewalk.study.disk import write_whole
 from ropewalk.study.plan import plan
@@ -168,6 +176,7 @@ def summary(made: Reproduced) -> dict[str, Any]:
         "studies": list(made.results),
         "counts": counts(made.rows),
         "share_agreeing": share_agreeing(made.rows),
+        "unexplained": [row.id for row in unexplained(made.rows)],
         "claims": to_dicts(made.rows),
         "figures": [
             {"id": drawing.id, "title": drawing.title, "file": f"{FIGURES}/{drawing.id}.png"}

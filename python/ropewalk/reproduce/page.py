@@ -73,6 +73,8 @@ def _row(row: VerdictRow) -> str:
     why = [escape(row.reason)]
     if row.cause:
         why.append(f'<span class="more">Cause: {escape(row.cause)}</span>')
+    if row.verdict is Verdict.DIFFERS and not row.demonstrated:
+        why.append('<span class="more">No cause is demonstrated.</span>')
     if row.expected:
         why.append('<span class="more">The document contradicts itself here: expected to differ.</span>')
     if row.check:

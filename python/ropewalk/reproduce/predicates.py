@@ -1,19 +1,24 @@
-"""What a claim can say about quantities. Predicates judge means over replications and say what they saw."""
+"""What a claim can say about quantities. Predicates say what they saw.
+
+What is above what is judged by the interval of the difference, seed by seed; what is near a value, by means.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ropewalk import statistics
+from ropewalk.reproduce.compare import Standing, all_above, compare, told
 from ropewalk.reproduce.values import Row, Sample, Value, estimate_of, flat, mean_of
 from ropewalk.reproduce.words import number, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ropewalk.reproduce.compare import Step
     from ropewalk.statistics import Estimate
 
 
@@ -41,6 +46,8 @@ class Outcome:
     """What was measured, and what is allowed."""
     found: tuple[str, ...] = ()
     """What was looked at where there are no figures to show: keys of scenarios, counts."""
+    unclear: bool = False
+    """It does not hold, but the runs cannot tell whether it should: intervals reach both ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +93,16 @@ def between(value: Value, low: Value, high: Value) -> Outcome:
     lower, upper = _number(low, "the lower bound"), _number(high, "the upper bound")
     if lower > upper:
         raise WrongUse(f"the bounds {lower:g} and {upper:g} are the wrong way round")
-    holds = all(lower <= mean_of(item) <= upper for item in flat([value]))
+    readings = _readings(value)
+    holds = all(lower <= reading.estimate.mean <= upper for reading in readings)
+    across = any(
+        math.fabs(reading.estimate.mean - bound) < (reading.estimate.ci95 or 0.0)
+        for reading in readings
+        for bound in (lower, upper)
+    )
+    said = ", with a bound inside an interval" if across else ""
     return Outcome(
-        holds, _readings(value), f"measured {_say(value)}, allowed {number(lower)} to {number(upper)}"
+        holds, readings, f"measured {_say(value)}, allowed {number(lower)} to {number(upper)}{said}"
     )
 
 
@@ -113,15 +127,19 @@ def within(
 def at_least(value: Value, bound: Value) -> Outcome:
     """`at_least(x, v)`: x >= v; of a row, each."""
     lower = _number(bound, "the bound")
-    holds = all(mean_of(item) >= lower for item in flat([value]))
-    return Outcome(holds, _readings(value), f"measured {_say(value)}, allowed from {number(lower)}")
+    steps = [compare(item, lower, equal=True, name=label) for item, label in _labelled(value)]
+    return _by_steps(steps, f"measured {_say(value)}, allowed from {number(lower)}", [value])
 
 
 def at_most(value: Value, bound: Value) -> Outcome:
     """`at_most(x, v)`: x <= v; of a row, each."""
     upper = _number(bound, "the bound")
-    holds = all(mean_of(item) <= upper for item in flat([value]))
-    return Outcome(holds, _readings(value), f"measured {_say(value)}, allowed up to {number(upper)}")
+    steps = [compare(upper, item, equal=True, name=label) for item, label in _labelled(value)]
+    return _by_steps(steps, f"measured {_say(value)}, allowed up to {number(upper)}", [value])
+
+
+def _labelled(value: Value) -> list[tuple[Sample | float, str]]:
+    return list(zip(value.items, value.labels, strict=True)) if isinstance(value, Row) else [(value, "")]
 
 
 def order(*values: Value, ties: float = 0.0) -> Outcome:
@@ -130,22 +148,24 @@ def order(*values: Value, ties: float = 0.0) -> Outcome:
     lengths = {len(value.items) for value in values if isinstance(value, Row)}
     if len(lengths) > 1:
         raise WrongUse("rows of different lengths cannot be ordered level by level")
-    places = range(lengths.pop() if lengths else 1)
-    rows = [
-        [mean_of(value.items[place] if isinstance(value, Row) else value) for value in values]
-        for place in places
+    labels = next((value.labels for value in values if isinstance(value, Row)), ("",))
+    steps = [
+        compare(_at(first, place), _at(second, place), ties=ties, name=label)
+        for first, second in itertools.pairwise(values)
+        for place, label in enumerate(labels)
     ]
-    holds = all(_descends(row, ties) for row in rows)
     allowed = "each above the next" + (f" or at most {number(ties * 100)} % below it" if ties else "")
+    return _by_steps(steps, f"measured {' > '.join(map(_say, values))}, wanted {allowed}", values)
+
+
+def _at(value: Value, place: int) -> Sample | float:
+    return value.items[place] if isinstance(value, Row) else value
+
+
+def _by_steps(steps: Sequence[Step], words: str, values: Sequence[Value]) -> Outcome:
+    holds, unclear = all_above(steps)
     readings = tuple(reading for value in values for reading in _readings(value))
-    return Outcome(holds, readings, f"measured {' > '.join(map(_say, values))}, wanted {allowed}")
-
-
-def _descends(means: Sequence[float], ties: float) -> bool:
-    pairs = itertools.pairwise(means)
-    return all(
-        first > second - ties * math.fabs(second) if ties else first > second for first, second in pairs
-    )
+    return Outcome(holds, readings, f"{words}; {told(steps)}", unclear=unclear)
 
 
 def close(*values: Value, tol: float) -> Outcome:
@@ -161,30 +181,51 @@ def close(*values: Value, tol: float) -> Outcome:
     )
 
 
-def _row(value: Value, least: int = 2) -> list[float]:
+def _items(value: Value, least: int = 2) -> tuple[Sample | float, ...]:
     if not isinstance(value, Row) or len(value.items) < least:
         raise WrongUse(f'a row of at least {least} levels is needed, as in time["sack", :]')
     if value.factors > 1:
         raise WrongUse("a row over several factors has no order: keep one `:`")
-    return [mean_of(item) for item in value.items]
+    return value.items
+
+
+def _row(value: Value, least: int = 2) -> list[float]:
+    return [mean_of(item) for item in _items(value, least)]
 
 
 def rising(value: Value, *, ties: float = 0.0) -> Outcome:
     """`rising(x["a", :])`: from level to level more; `ties=0.05`: or up to 5 % less."""
-    means = _row(value)
-    holds = _descends(means[::-1], _fraction(ties, "ties"))
-    return Outcome(holds, _readings(value), f"measured {_say(value)}, wanted rising{_but(ties)}")
+    return _trend(value, ties, up=True)
 
 
 def falling(value: Value, *, ties: float = 0.0) -> Outcome:
     """`falling(x["a", :])`: from level to level less; `ties=0.05`: or up to 5 % more."""
-    means = _row(value)
-    holds = _descends(means, _fraction(ties, "ties"))
-    return Outcome(holds, _readings(value), f"measured {_say(value)}, wanted falling{_but(ties)}")
+    return _trend(value, ties, up=False)
 
 
-def _but(ties: float) -> str:
-    return f", steps of {number(ties * 100)} % the other way allowed" if ties else ""
+def _trend(value: Value, ties: float, *, up: bool) -> Outcome:
+    """No mean goes the other way by more than is allowed, and the change over the whole row is beyond doubt.
+
+    To ask that of every step would be to ask the more of a row the finer its levels are.
+    """
+    _fraction(ties, "ties")
+    _items(value)
+    named = _labelled(value)
+
+    def step(before: tuple[Sample | float, str], after: tuple[Sample | float, str], ties: float) -> Step:
+        first, second = (after[0], before[0]) if up else (before[0], after[0])
+        return compare(first, second, ties=ties, name=f"{before[1]} to {after[1]}")
+
+    whole = step(named[0], named[-1], 0.0)
+    steps = [step(before, after, ties) for before, after in itertools.pairwise(named)]
+    wrong = [each for each in steps if not each.by_means]
+    holds = whole.standing is Standing.ABOVE and not wrong
+    against = any(each.standing is Standing.NOT_ABOVE for each in (whole, *wrong))
+    way = ("rising" if up else "falling") + (
+        f", steps of {number(ties * 100)} % the other way allowed" if ties else ""
+    )
+    words = f"measured {_say(value)}, wanted {way}; {told([whole, *wrong])}"
+    return Outcome(holds, _readings(value), words, unclear=not holds and not against)
 
 
 def flat_row(value: Value, *, tol: float) -> Outcome:
@@ -231,13 +272,20 @@ def poolable(value: Value, *, gap: float) -> Outcome:
 
 def mostly(first: Value, second: Value, *, share: float = 0.5) -> Outcome:
     """`mostly(a, b, share=0.5)`: of two rows a > b in more than this share of the levels."""
-    above, below = _row(first, 1), _row(second, 1)
+    above, below = _items(first, 1), _items(second, 1)
     if len(above) != len(below):
         raise WrongUse("rows of different lengths cannot be compared level by level")
-    count = sum(a > b for a, b in zip(above, below, strict=True))
-    found = f"{count} of {len(above)} levels are above"
-    words = f"{found}, wanted more than {number(share * 100)} %"
-    return Outcome(count > share * len(above), (), words, (found,))
+    standings = [compare(a, b).standing for a, b in zip(above, below, strict=True)]
+    count, unclear = standings.count(Standing.ABOVE), standings.count(Standing.UNCLEAR)
+    found = f"{count} of {len(above)} levels are above, {unclear} not distinguishable"
+    holds = count > share * len(above)
+    return Outcome(
+        holds,
+        (),
+        f"{found}, wanted more than {number(share * 100)} %",
+        (found,),
+        unclear=not holds and count + unclear > share * len(above),
+    )
 
 
 def follows(
@@ -321,23 +369,29 @@ COMPULSORY = {
 
 def both(outcomes: Sequence[Outcome]) -> Outcome:
     """All must hold."""
-    return _joined(outcomes, holds=all(outcome.holds for outcome in outcomes))
+    holds = all(outcome.holds for outcome in outcomes)
+    possible = all(outcome.holds or outcome.unclear for outcome in outcomes)
+    return _joined(outcomes, holds=holds, unclear=possible and not holds)
 
 
 def either(outcomes: Sequence[Outcome]) -> Outcome:
     """One must hold."""
-    return _joined(outcomes, holds=any(outcome.holds for outcome in outcomes))
+    holds = any(outcome.holds for outcome in outcomes)
+    possible = any(outcome.holds or outcome.unclear for outcome in outcomes)
+    return _joined(outcomes, holds=holds, unclear=possible and not holds)
 
 
 def neither(outcome: Outcome) -> Outcome:
-    """It must not hold."""
-    return Outcome(not outcome.holds, outcome.readings, f"not ({outcome.words})", outcome.found)
+    """It must not hold; what is unclear stays so."""
+    return replace(outcome, holds=not outcome.holds and not outcome.unclear, words=f"not ({outcome.words})")
 
 
-def _joined(outcomes: Sequence[Outcome], *, holds: bool) -> Outcome:
+def _joined(outcomes: Sequence[Outcome], *, holds: bool, unclear: bool) -> Outcome:
     """The figures are those of the first: it says what the claim is about, the others add conditions."""
     # What has failed comes first; what repeats another is said once.
-    ranked = list(outcomes) if holds else sorted(outcomes, key=lambda outcome: outcome.holds)
+    ranked = (
+        list(outcomes) if holds else sorted(outcomes, key=lambda outcome: (outcome.holds, outcome.unclear))
+    )
     words = dict.fromkeys(outcome.words for outcome in ranked)
     found = dict.fromkeys(text for outcome in outcomes for text in outcome.found)
-    return Outcome(holds, outcomes[0].readings, "; ".join(words), tuple(found))
+    return Outcome(holds, outcomes[0].readings, "; ".join(words), tuple(found), unclear)

@@ -25,6 +25,10 @@ MAX_READINGS = 4
 """Longer rows of figures are cut in the column of measured values; the reason has all of them."""
 
 
+UNCLEAR = "the runs cannot tell"
+"""In front of the reason of what differs only because intervals are too wide."""
+
+
 class Verdict(enum.StrEnum):
     """What became of a claim."""
 
@@ -66,6 +70,8 @@ class VerdictRow:
     """Under which the verdict was reached, where that makes a difference."""
     agrees_under: str = ""
     """The profiles under which the claim holds, where it was judged under several."""
+    unclear: bool = False
+    """It differs because the runs cannot tell: they show neither what was published nor its contrary."""
 
 
 def judge(
@@ -118,7 +124,7 @@ def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, s
         outcome = evaluator.outcome(check.tree)
     except NoValue as error:
         return None, f"nothing was measured: {error}"
-    return outcome, outcome.words
+    return outcome, f"{UNCLEAR}: {outcome.words}" if outcome.unclear else outcome.words
 
 
 def _cause(evaluator: Evaluator, claim: Claim) -> tuple[bool, str]:
@@ -143,7 +149,9 @@ def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]])
         profile = ""
     verdict = Verdict.AGREES if agreeing else Verdict.DIFFERS
     under = ", ".join(name for name, *_ in agreeing) if len(found) > 1 else ""
-    return replace(_as_row(claim, verdict, reason, outcome, profile), agrees_under=under)
+    unclear = not agreeing and any(entry[1] is not None and entry[1].unclear for entry in found)
+    row = _as_row(claim, verdict, reason, outcome, profile)
+    return replace(row, agrees_under=under, unclear=unclear)
 
 
 def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None, profile: str) -> VerdictRow:
@@ -210,8 +218,14 @@ def causes_told(rows: Sequence[VerdictRow]) -> str:
     differing = [row for row in rows if row.verdict is Verdict.DIFFERS]
     if not differing:
         return ""
-    shown = sum(row.demonstrated for row in differing)
-    return f"the causes of {shown} of {len(differing)} differences are demonstrated"
+    shown, unclear = sum(row.demonstrated for row in differing), sum(row.unclear for row in differing)
+    told = f"the causes of {shown} of {len(differing)} differences are demonstrated"
+    return told + (f"; of {unclear} {UNCLEAR}" if unclear else "")
+
+
+def unexplained(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
+    """What differs without a cause that is demonstrated."""
+    return [row for row in rows if row.verdict is Verdict.DIFFERS and not row.demonstrated]
 
 
 def to_csv(rows: Sequence[VerdictRow]) -> str:
