@@ -1,6 +1,6 @@
 //! Rules about the application of a flow, and about flows that wait for each other.
 
-use units::Nanos;
+use units::{Nanos, Options};
 
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
@@ -43,9 +43,11 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
     {
         let message =
             format!("{kind} needs a transport that loses nothing and paces itself; found kind = \"udp\"");
-        let able: Vec<&str> = registries.apps.iter().map(|row| row.name).collect();
+        let usual = |row: &&apps::Algorithm| row.options.iter().all(|option| option.default.is_some());
+        let able = |row: &&apps::Algorithm| (row.build)(&Options::defaults(row.options)).takes_datagrams();
+        let able: Vec<&str> = registries.apps.iter().filter(usual).filter(able).map(|row| row.name).collect();
         let help = format!(
-            "set kind = \"tcp\" or \"mptcp\", or choose an application that sends at a rate of its own (of {})",
+            "set kind = \"tcp\" or \"mptcp\", or choose an application that sends at a rate of its own, such as {}",
             able.join(", ")
         );
         report.add(node.at, Code::Contradiction, &format!("{path}.transport.kind"), message, help);

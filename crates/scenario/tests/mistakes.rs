@@ -465,6 +465,14 @@ fn deeds() {
     assert_eq!(found, [(17, 16, "E011")]);
 }
 
+#[test]
+fn who_cannot_go_over_datagrams_is_told_who_can() {
+    let found = parse(&BASE.replacen("{ kind = \"mptcp\" }", "{ kind = \"udp\" }", 1), &[]).unwrap_err();
+    let found: Vec<_> = found.iter().map(|d| (d.line, d.column, d.code.as_str(), d.help.as_str())).collect();
+    let [(12, 22, "E012", help)] = found.as_slice() else { panic!("{found:?}") };
+    assert!(help.contains("onoff, video, game") && !help.contains("bulk"), "{help}");
+}
+
 /// One weight for each subflow, where their number is known.
 #[test]
 fn weights_of_subflows() {
