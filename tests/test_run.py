@@ -144,6 +144,14 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     assert files == always
 
 
+def test_files_are_there_though_nobody_reads_what_is_printed(small: Path, tmp_path: Path) -> None:
+    command = [str(COMMAND), "run", str(small), "--no-plots", "--out", str(tmp_path / "r")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+    assert (tmp_path / "r" / "summary.json").exists()
+
+
 def test_summary_on_disk_is_the_json_on_stdout(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     done = ropewalk("run", small, "--json", "--no-plots", "--out", tmp_path / "r")
     assert (tmp_path / "r" / "summary.json").read_text(encoding="utf-8") == done.stdout

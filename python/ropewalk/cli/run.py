@@ -45,10 +45,14 @@ def execute(scenario: Scenario, order: Order) -> None:
             series=order.out is not None,
             trace=order.trace,
         )
+    # First the files: whoever reads what is printed may go away, as `head` does. Plots take longer.
+    if order.out is not None:
+        results.write(order.out)
+        provenance.write(order.out, cpu_s=results.totals.cpu_s)
     _print(results, order)
     sys.stdout.flush()
     if order.out is not None:
-        _write(results, order, order.out)
+        _write_plots(results, order, order.out)
 
 
 def _print(results: Results, order: Order) -> None:
@@ -63,9 +67,7 @@ def _print(results: Results, order: Order) -> None:
     show_results(results)
 
 
-def _write(results: Results, order: Order, out: Path) -> None:
-    results.write(out)
-    provenance.write(out, cpu_s=results.totals.cpu_s)
+def _write_plots(results: Results, order: Order, out: Path) -> None:
     written = f"tables, {store.SUMMARY} and {store.SCENARIO} in {out}/"
     if results.traces:
         written += f", traces in {out / store.TRACES}/"
