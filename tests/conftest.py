@@ -79,6 +79,14 @@ def results() -> rw.Results:
     return rw.Scenario.parse(SMALL, "small.toml").run(trace=True)
 
 
+@pytest.fixture(scope="session")
+def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, written down."""
+    place = tmp_path_factory.mktemp("ran") / "out"
+    results.write(place)
+    return place
+
+
 def scenario_files() -> list[Path]:
     """The scenarios that come with Ropewalk."""
     return sorted((ROOT / "scenarios").glob("*.toml"))

@@ -17,13 +17,6 @@ from ropewalk.results import TABLES
 from study_files import FACTORS_START, STUDY, write_study
 
 
-@pytest.fixture(scope="module")
-def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("ran") / "out"
-    results.write(place)
-    return place
-
-
 def unpacked(path: Path) -> dict[str, Any]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         found: dict[str, Any] = json.load(file)

@@ -46,13 +46,6 @@ def page(studied: Path) -> Path:
     return report.write(studied)
 
 
-@pytest.fixture(scope="session")
-def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("ran") / "out"
-    results.write(place)
-    return place
-
-
 def data_of(text: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found is not None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
 
     from ropewalk.results import Results
+    from ropewalk.study.results import StudyResults
 
 SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
@@ -72,7 +73,7 @@ def _move_in(staging: Path, target: Path) -> list[Path]:
     return written
 
 
-def to_json(results: Results) -> str:
+def to_json(results: Results | StudyResults) -> str:
     """The summary as one line of JSON."""
     return json.dumps(results.summary(), ensure_ascii=False, allow_nan=False) + "\n"
 

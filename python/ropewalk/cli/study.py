@@ -12,8 +12,9 @@ from rich import box
 from rich.table import Table
 
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
-from ropewalk.cli.tables import NONE, console, figure, interval
+from ropewalk.cli.tables import NONE, console, interval
 from ropewalk.executors import ExecutorError
+from ropewalk.numbers import figure
 from ropewalk.study import STORE, Study, stored
 from ropewalk.study.conduct import StoreError
 

@@ -11,6 +11,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ropewalk.numbers import figure
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,14 +40,6 @@ ROOMY = 100
 def console() -> Console:
     """As wide as the terminal; where there is none, wide enough for all columns."""
     return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False)
-
-
-def figure(value: float, digits: int = 3) -> str:
-    """A few significant digits without an exponent."""
-    if value == 0:
-        return "0"
-    text = f"{value:.{digits}g}"
-    return f"{value:.0f}" if "e" in text else text
 
 
 def interval(value: EstimateDict | None, scale: float = 1.0) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ropewalk.numbers import figure
+
 if TYPE_CHECKING:
     from ropewalk.study.metrics import Metric
 
@@ -55,14 +57,6 @@ def axis(of: Metric) -> str:
 def count(number: int, what: str) -> str:
     """As in `1 replication`, `20 replications`."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def figure(value: float, digits: int = 3) -> str:
-    """A few significant digits without an exponent."""
-    if value == 0:
-        return "0"
-    text = f"{value:.{digits}g}"
-    return f"{value:.0f}" if "e" in text and abs(value) >= 1 else text
 
 
 def interval(mean: float, half_width: float | None, unit: str = "") -> str:

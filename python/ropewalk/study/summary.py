@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.store import to_json
 from ropewalk.study import manifest
 from ropewalk.study.disk import write_whole
 
@@ -59,11 +59,6 @@ def summarise(results: StudyResults) -> dict[str, Any]:
         "pooled": None if results.pooled is None else results.pooled.to_dicts(),
         "failures": [asdict(failure) for failure in m.failures],
     }
-
-
-def to_json(results: StudyResults) -> str:
-    """As one line."""
-    return json.dumps(results.summary(), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write(results: StudyResults, directory: Path) -> list[Path]:
