@@ -21,6 +21,11 @@ pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), Optio
     })
 }
 
+/// `repeat` comes after the last line of the series in `file`.
+pub(crate) fn series(options: &Options) -> Result<(), OptionFault> {
+    repeat(options, options.file("file").series().last().map(|(at, _)| *at))
+}
+
 /// A list has as many items as another.
 pub(crate) fn as_many(
     option: &'static str,

@@ -3,7 +3,7 @@
 //! `step`: a value holds from its time until the next one. `linear`: between two times on the line between their values.
 //! Before the first time and after the last one their values hold. With `repeat` the file begins anew after that time.
 
-use units::{FileFormat, Measure, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{FileFormat, Measure, Nanos, OptionKind, OptionSpec, SimTime};
 
 use super::{Algorithm, DelayModel};
 
@@ -37,7 +37,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "true: a falling delay lets packets overtake others; false: they keep their order",
         ),
     ],
-    check,
+    check: crate::check::series,
     build: |options, _| {
         Box::new(Series {
             rows: options.file("file").series().to_vec(),
@@ -47,11 +47,6 @@ pub(super) const ROW: Algorithm = Algorithm {
         })
     },
 };
-
-fn check(options: &Options) -> Result<(), OptionFault> {
-    let file = options.file("file");
-    crate::check::repeat(options, file.series().last().map(|(at, _)| *at))
-}
 
 #[derive(Clone, Debug)]
 struct Series {

@@ -66,17 +66,12 @@ pub(super) const SERIES: Algorithm = Algorithm {
             "the file begins anew after this time, later than its last line",
         ),
     ],
-    check: check_series,
+    check: crate::check::series,
     build: |options| Box::new(Series { file: options.file("file"), period: options.duration("repeat") }),
 };
 
 fn check_list(options: &Options) -> Result<(), OptionFault> {
     crate::check::rising("packets", &options.integers("packets"))
-}
-
-fn check_series(options: &Options) -> Result<(), OptionFault> {
-    let last = options.file("file").series().last().map(|(at, _)| *at);
-    crate::check::repeat(options, last)
 }
 
 #[derive(Clone, Debug)]

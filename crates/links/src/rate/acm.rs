@@ -50,7 +50,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "the series begins anew after this time, later than its last line",
         ),
     ],
-    check: super::series::check,
+    check: crate::check::series,
     build: |options, _| Box::new(Piecewise::new(Listed::of(rates(options), options.duration("repeat")))),
 };
 

@@ -3,7 +3,7 @@
 //! A value holds from its time until the next one; the first one also before its time. With `repeat` the file begins anew
 //! after that time.
 
-use units::{BitsPerSecond, FileFormat, Measure, OptionFault, OptionKind, OptionSpec, Options};
+use units::{BitsPerSecond, FileFormat, Measure, OptionKind, OptionSpec, Options};
 
 use super::Algorithm;
 use super::piecewise::Piecewise;
@@ -27,7 +27,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "the file begins anew after this time, later than its last line",
         ),
     ],
-    check,
+    check: crate::check::series,
     build: |options, _| Box::new(Piecewise::new(listed(options))),
 };
 
@@ -35,9 +35,4 @@ fn listed(options: &Options) -> Listed {
     let file = options.file("file");
     let row = |(at, rate): &(_, f64)| (*at, BitsPerSecond((*rate + 0.5) as u64));
     Listed::of(file.series().iter().map(row).collect(), options.duration("repeat"))
-}
-
-pub(super) fn check(options: &Options) -> Result<(), OptionFault> {
-    let file = options.file("file");
-    crate::check::repeat(options, file.series().last().map(|(at, _)| *at))
 }
