@@ -7,7 +7,6 @@ import pytest
 
 from conftest import ROOT, SMALL
 from ropewalk import Results, Scenario, _core
-from ropewalk.scenario import Value
 from ropewalk.study.metrics import BAD, GOOD, NEITHER, TABLES, numeric_columns
 
 PAGE = (ROOT / "docs" / "reference" / "results.md").read_text(encoding="utf-8")
@@ -59,7 +58,9 @@ def test_the_page_has_every_metric_of_time_series(family: str, name: str) -> Non
     }
     choice = {"kind": name, "rate": "1Mbit/s"} if name == "fixed-rate" else {"kind": name}
     key = "congestion" if family == "congestion" else "scheduler"
-    transport: Value = {"kind": "mptcp", "ecn": True, "initial_ssthresh": "64KiB", key: choice}
-    scenario = Scenario.parse(SMALL).set("flow.upload.transport", transport)
+    scenario = Scenario.parse(SMALL).set(
+        "flow.upload.transport",
+        {"kind": "mptcp", "ecn": True, "initial_ssthresh": "64KiB", key: choice},
+    )
     found = set(scenario.run(seeds=1, jobs=1).series["metric"].unique())
     assert sorted(found - known) == [], "without a row in docs/reference/results.md"
