@@ -1,6 +1,7 @@
 """Plots: that they are there, and show what the tables say."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,9 @@ from matplotlib.image import imread
 import ropewalk as rw
 from conftest import ROOT
 from ropewalk.plots import charts, series
+from ropewalk.plots.apart import apart
+from ropewalk.plots.model import Line, Points
+from ropewalk.plots.palette import PALETTE
 from ropewalk.report.plotly import Budget, plot
 
 NAMES = ["throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf"]
@@ -51,6 +55,39 @@ def test_events_are_marked(results: rw.Results) -> None:
     assert {2.0, 3.0} <= {float(x[0]) for x in lines if len(x) == 1}
     above = [tick.get_text() for child in axes.child_axes for tick in child.get_xticklabels()]
     assert above == ["b down", "b up"]
+
+
+@pytest.mark.parametrize(
+    ("end_s", "round_trips", "width"),
+    [
+        (300.0, [0.5, 0.6, 3.8], 5.0),
+        (12.0, [0.5, 0.55, 3.8], 0.6),
+        (40.0, [3.0, 3.5, 3.8], 1.0),
+        (3.0, [0.6, 0.6], 0.2),
+        (30.0, [np.nan], 0.5),
+    ],
+)
+def test_bins_follow_the_usual_round_trip_and_stay_short(
+    end_s: float, round_trips: list[float], width: float
+) -> None:
+    instants = np.arange(1, round(end_s * 10) + 1) / 10
+    results = SimpleNamespace(
+        study=SimpleNamespace(scenario=SimpleNamespace(duration_s=end_s)),
+        runs=pl.DataFrame({"end_s": [end_s]}),
+        series=pl.DataFrame({"run": [1] * len(instants), "t_s": instants}),
+        subflows=pl.DataFrame({"run": [1] * len(round_trips), "srtt_mean_s": round_trips}),
+    )
+    assert series.Bins.make(results, 1).width == pytest.approx(width)  # type: ignore[arg-type]
+
+
+def test_equal_curves_and_points_stay_visible_below_one_another() -> None:
+    x = np.array([0.0, 1.0, 2.0])
+    curves = [Line(name, x, x + shift) for name, shift in (("a", 0.0), ("b", 0.001), ("c", 1.0), ("d", 0.0))]
+    points = [Points(name, 1.0, 1.0, PALETTE[0], "circle", None, "", "") for name in "ef"]
+    widths = [mark.width for mark in apart([*curves, *points]) if isinstance(mark, Line)]
+    assert widths[0] > widths[1] > widths[2] == widths[3] == curves[0].width
+    sizes = [mark.size for mark in apart(points) if isinstance(mark, Points)]
+    assert sizes[0] > sizes[1] == 1.0
 
 
 def test_stacked_throughput_holds_all_bytes(results: rw.Results) -> None:

@@ -111,6 +111,11 @@ def test_no_scheduler(ropewalk: Ropewalk, tmp_path: Path, monkeypatch: pytest.Mo
         port = closed.getsockname()[1]
     with pytest.raises(ExecutorError, match=f"no Dask scheduler answers at 127.0.0.1:{port}"):
         open_executor(f"dask://127.0.0.1:{port}", None, tmp_path)
+    place = f"dask://127.0.0.1:{port}"
+    nobody = ropewalk("study", write_study(tmp_path), "--executor", place, "--out", tmp_path / "out")
+    assert nobody.returncode == 1
+    assert nobody.stderr.startswith(f"connecting to {place}\n--executor {place}: no Dask scheduler answers")
+    assert "fix: start one (dask scheduler)" in nobody.stderr
     slurm = ropewalk("study", write_study(tmp_path), "--executor", "slurm", "--out", tmp_path / "out")
     assert slurm.returncode == 1
     assert "no SLURM here" in slurm.stderr

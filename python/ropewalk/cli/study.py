@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
 from ropewalk.cli.tables import NONE, console, interval
-from ropewalk.executors import ExecutorError
+from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import figure
 from ropewalk.study import STORE, Study, stored
 from ropewalk.study.conduct import StoreError
@@ -82,6 +82,7 @@ def execute(study: Study, order: StudyOrder) -> None:
     except OSError as error:
         fail(f"--out {order.out}: cannot write there: {describe(error)}", WRONG_INPUT)
     begun = time.monotonic()
+    announce(order.executor)
     try:
         with StudyProgress(study.plan.study.name) as progress:
             ran = study.run(
@@ -106,6 +107,13 @@ def execute(study: Study, order: StudyOrder) -> None:
     else:
         show(ran.results)
     _say(ran, order, time.monotonic() - begun)
+
+
+def announce(executor: str) -> None:
+    """What may take seconds in which nothing is to be seen."""
+    if executor != LOCAL:
+        sys.stderr.write(f"connecting to {executor}\n")
+        sys.stderr.flush()
 
 
 def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:

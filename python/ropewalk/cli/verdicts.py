@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
-from ropewalk.cli.study import StudyProgress
+from ropewalk.cli.study import StudyProgress, announce
 from ropewalk.cli.tables import console
 from ropewalk.executors import ExecutorError
 from ropewalk.reproduce import files
@@ -69,6 +69,7 @@ def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
     if order.profile is not None and order.profile not in reproduction.profiles:
         known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
         fail(f'--profile: there is no "{order.profile}"\n  fix: {known}', WRONG_INPUT)
+    announce(order.executor)
     try:
         with _Progress() as progress:
             made = reproduce(

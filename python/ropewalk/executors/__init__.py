@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from ropewalk.study.work import Order, Outcome
 
-KINDS = ("local", "dask://HOST:PORT", "slurm")
+LOCAL = "local"
+KINDS = (LOCAL, "dask://HOST:PORT", "slurm")
 
 
 class ExecutorError(RuntimeError):
@@ -48,7 +49,7 @@ def check_name(where: str) -> None:
     Raises:
         ValueError: no.
     """
-    if where not in {"local", "slurm"} and not (where.startswith("dask://") and len(where) > len("dask://")):
+    if where not in {LOCAL, "slurm"} and not (where.startswith("dask://") and len(where) > len("dask://")):
         raise ValueError(f"there is no executor {where!r}; known: {', '.join(KINDS)}")
 
 
@@ -69,7 +70,7 @@ def open_executor(where: str, jobs: int | None, folder: Path) -> Executor:
         from ropewalk.executors.slurm import SlurmExecutor
 
         return SlurmExecutor(jobs, folder=folder)
-    if where == "local":
+    if where == LOCAL:
         from ropewalk.executors.local import LocalExecutor
 
         return LocalExecutor(jobs)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ropewalk.study.work import Order, Outcome
 
-PATIENCE_S = 30.0
+PATIENCE_S = 8.0
 """How long to wait for the scheduler, and for a first worker."""
 
 
@@ -37,13 +37,17 @@ class DaskExecutor:
         try:
             self._client = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from None
+            raise ExecutorError(
+                f"no Dask scheduler answers at {address} within {PATIENCE_S:g} s: {error}\n"
+                "  fix: start one (dask scheduler), or give its address as dask://HOST:PORT"
+            ) from None
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE_S)
         except TimeoutError:
             self._client.close()
             raise ExecutorError(
-                f"the Dask scheduler at {address} has no workers: start dask worker {address}"
+                f"the Dask scheduler at {address} has no workers after {PATIENCE_S:g} s\n"
+                f"  fix: start some (dask worker {address}), then give the same command again"
             ) from None
         # Each unit is to be computed, even if an equal one has been before.
         self._pool = self._client.get_executor(pure=False)

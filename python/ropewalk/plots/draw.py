@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.ticker import LogLocator, ScalarFormatter
 
+from ropewalk.plots.apart import apart
 from ropewalk.plots.model import INK, QUIET, Band, Boxes, Cells, Line, Points, Stack
 from ropewalk.plots.palette import STATES
 from ropewalk.plots.scales import OWN_SCALES, own_scales
@@ -56,7 +57,7 @@ def draw(chart: Chart) -> Figure:
     for panel, here in zip(chart.panels, axes, strict=True):
         here.set_title(panel.title)
         here.set_ylabel(chart.y.title)
-        for mark in panel.marks:
+        for mark in apart(panel.marks):
             _draw(mark, here, chart)
         if not panel.marks:
             say_empty(here, panel.empty)
@@ -207,9 +208,8 @@ def _points(mark: Points, here: Axes, chart: Chart) -> None:
     if mark.ellipse is not None:
         here.fill(*mark.ellipse, facecolor=colour, edgecolor=colour, alpha=0.2, linewidth=0.8)
     label = "_" if chart.keys else mark.name
-    here.plot(
-        [mark.x], [mark.y], color=colour, marker=MARKERS[mark.symbol], markersize=4, linestyle="", label=label
-    )
+    style: dict[str, Any] = {"color": colour, "marker": MARKERS[mark.symbol], "markersize": 4 * mark.size}
+    here.plot([mark.x], [mark.y], linestyle="", label=label, **style)
 
 
 @_draw.register(Cells)

@@ -96,6 +96,8 @@ class Points:
     case: str
     text: str
     """For whoever points at it."""
+    size: float = 1.0
+    """Times the usual size."""
 
 
 @dataclass(frozen=True, slots=True)

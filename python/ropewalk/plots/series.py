@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
 
 SUBFLOWS = "subflow: path"
-BINS = 60
-"""Throughput is averaged over at least one sixtieth of the run."""
+BINS, LEAST_BINS = 60, 20
+"""Throughput is averaged over at least one sixtieth of the run, and at most a twentieth."""
+LONGEST_BIN_S = 1.0
+"""Round trips that are longer stand in queues: bins as long would hide what happens."""
 MAX_PANELS = 6
 MAX_STRIPS = 6
 LONG_LABEL = 12
@@ -167,12 +169,14 @@ class Bins:
 
     @classmethod
     def make(cls, results: Results, run: int) -> Bins:
-        """At least a round trip wide: a window sent in a burst each round trip would look like gaps."""
+        """About a round trip wide: a window sent in a burst each round trip would look like gaps."""
         end_s = _end_s(results)
         instants = results.series.filter(pl.col("run") == run)["t_s"].unique().sort().to_numpy()
         interval = float(np.max(np.diff(instants, prepend=0.0)))
         round_trip = results.subflows.filter(pl.col("run") == run)["srtt_mean_s"].to_numpy()
-        wanted = max(end_s / BINS, float(np.nanmax(round_trip, initial=0.0)))
+        known = round_trip[np.isfinite(round_trip)]
+        usual = min(float(np.median(known)), LONGEST_BIN_S) if len(known) else 0.0
+        wanted = max(end_s / BINS, min(usual, end_s / LEAST_BINS))
         width = float(f"{math.ceil(wanted / interval - 0.01) * interval:.6g}")
         edges = np.arange(0.0, end_s, width)
         return cls(width, np.append(edges, end_s), instants)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ropewalk.plots.apart import apart
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Boxes, Cells, Line, Points, Stack
 from ropewalk.plots.palette import STATES
 from ropewalk.plots.scales import extremes, own_scales
@@ -53,7 +54,7 @@ class _Made:
 def plot(chart: Chart, panel: Panel, budget: Budget) -> dict[str, Any]:
     """Data, layout and legend of one panel of a chart."""
     made = _Made(budget)
-    for mark in panel.marks:
+    for mark in apart(panel.marks):
         _add(mark, made, chart)
     rows = _ribbon(chart, panel, made)
     cells = any(isinstance(mark, Cells) for mark in panel.marks)
@@ -230,7 +231,7 @@ def _points(mark: Points, made: _Made, chart: Chart) -> None:
             "marker": {
                 "color": colour,
                 "symbol": mark.symbol,
-                "size": 9,
+                "size": 9 * mark.size,
                 "line": {"color": "@paper", "width": 1},
             },
             "hovertemplate": mark.text + "<extra></extra>",

@@ -1,0 +1,71 @@
+"""What lies on top of one another stays visible: the lower one is drawn wider."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ropewalk.plots.model import Line, Points
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ropewalk.plots.model import Mark, Reals
+
+NEAR = 0.005
+"""Curves that are nowhere further apart than this share of the plot cannot be told apart by the eye."""
+STEP = 1.8
+"""Points by which a curve is wider than the one on it, if that is as wide as curves are."""
+GROWTH = 1.7
+"""Times by which a symbol is larger than the one on it."""
+MOST = 3
+"""No mark is wider by more than so many steps: a pile of twenty would be a blot."""
+
+
+def apart(marks: Sequence[Mark]) -> list[Mark]:
+    """The same marks, with what others lie on drawn so that it can be seen below them."""
+    found = list(marks)
+    reach = _reach(found)
+    for place, mark in enumerate(marks):
+        if isinstance(mark, Line) and len(mark.x):
+            above = sum(_same_line(mark, other, reach) for other in marks[place + 1 :])
+            found[place] = replace(mark, width=mark.width + STEP * min(above, MOST))
+        elif isinstance(mark, Points):
+            above = sum(_same_point(mark, other, reach) for other in marks[place + 1 :])
+            found[place] = replace(mark, size=mark.size * GROWTH ** min(above, MOST))
+    return found
+
+
+def _reach(marks: Sequence[Mark]) -> tuple[float, float]:
+    """Width and height of all that is drawn."""
+    xs = [np.atleast_1d(mark.x) for mark in marks if isinstance(mark, Line | Points)]
+    ys = [np.atleast_1d(mark.y) for mark in marks if isinstance(mark, Line | Points)]
+    return _extent(xs), _extent(ys)
+
+
+def _extent(parts: list[Reals]) -> float:
+    every = np.concatenate(parts) if parts else np.array([])
+    every = every[np.isfinite(every)]
+    return float(np.ptp(every)) if len(every) else 0.0
+
+
+def _same_line(mark: Line, other: Mark, reach: tuple[float, float]) -> bool:
+    return (
+        isinstance(other, Line)
+        and mark.dash == other.dash
+        and len(mark.x) == len(other.x)
+        and _near(mark.x, other.x, reach[0])
+        and _near(mark.y, other.y, reach[1])
+    )
+
+
+def _same_point(mark: Points, other: Mark, reach: tuple[float, float]) -> bool:
+    if not isinstance(other, Points):
+        return False
+    return _near(mark.x, other.x, reach[0]) and _near(mark.y, other.y, reach[1])
+
+
+def _near(one: Reals | float, other: Reals | float, reach: float) -> bool:
+    return bool(np.allclose(one, other, rtol=0.0, atol=NEAR * reach, equal_nan=True))
