@@ -1,4 +1,4 @@
-"""The page on the architecture says of the crates what their manifests say."""
+"""Pages that explain say of the code what it is."""
 
 import re
 import tomllib
@@ -42,3 +42,11 @@ def test_in_the_drawing_whatever_a_crate_knows_stands_below_it() -> None:
 def test_testkit_belongs_to_tests_alone() -> None:
     for path in (ROOT / "crates").glob("*/Cargo.toml"):
         assert "testkit" not in tomllib.loads(path.read_text(encoding="utf-8")).get("dependencies", {}), path
+
+
+def test_the_code_names_every_choice_at_its_place_and_no_other() -> None:
+    page = (ROOT / "docs" / "explanation" / "modelling-choices.md").read_text(encoding="utf-8")
+    named: set[str] = set()
+    for path in (ROOT / "crates").rglob("*.rs"):
+        named |= set(re.findall(r"\bD-\d+\b", path.read_text(encoding="utf-8")))
+    assert sorted(named ^ set(re.findall(r"^\| (D-\d+) ", page, re.MULTILINE))) == []

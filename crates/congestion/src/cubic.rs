@@ -4,7 +4,7 @@
 //! Source: RFC 9438 section 4 (equations 1 to 4, fast convergence, timeout); RFC 9406 for the optional HyStart++.
 //! Units: segments and seconds inside the formulas, as printed; bytes at the surface. All state variables carry the
 //! names of RFC 9438 section 4.1.2.
-//! The growth per ACK is multiplied by the segments that it acknowledges, so that delayed ACKs do not halve it;
+//! The growth per ACK is multiplied by the segments that it acknowledges (D-03), so that delayed ACKs do not halve it;
 //! one ACK counts for at most one window.
 //! A stage of congestion avoidance starts with the first ACK that finds cwnd >= ssthresh and the window full; that
 //! ACK starts the clock of `W_cubic` and the count of `W_est`. It ends with a congestion event or a timeout, and also

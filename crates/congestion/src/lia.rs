@@ -3,7 +3,7 @@
 //! Source: RFC 6356 sections 3 and 4. Units: bytes and seconds, "form B": with w_i in bytes and r_i the SRTT,
 //! `alpha = W_tot * max(w_i / r_i^2) / (sum w_i / r_i)^2` and an ACK of b bytes on path i in avoidance adds
 //! `min(alpha * b * MSS_i / W_tot, b * MSS_i / w_i)`. Slow start, decrease and timeout are those of Reno.
-//! alpha is computed anew at each ACK; a path in recovery enters the sums with its ssthresh.
+//! alpha is computed anew at each ACK (D-06); a path in recovery enters the sums with its ssthresh.
 //! Alone, or while no sibling has a round-trip sample, it is Reno to the last bit.
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS: with the bytes of a delayed ACK the
 //! cap would allow twice the growth of the Reno it must not exceed.

@@ -1,7 +1,7 @@
 //! The Reno window: what happens to cwnd and ssthresh wherever a controller has no rule of its own.
 //!
 //! Source: RFC 5681 sections 3.1, 3.2 and 4.1; RFC 3465 sections 2.1 and 2.2 (byte counting). Units: bytes, kept
-//! as reals and rounded down only when shown to the sender.
+//! as reals and rounded down only when shown to the sender (D-01).
 //! An ACK that crosses ssthresh is a slow-start ACK as a whole (the plain rule of RFC 5681, "cwnd < ssthresh"):
 //! cwnd may pass ssthresh by less than the growth of that ACK.
 //! Deviation: in avoidance an ACK counts for at most one window. It never binds while an ACK covers only what the
