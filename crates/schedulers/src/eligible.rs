@@ -37,8 +37,8 @@ pub(crate) enum Contest<'a> {
 }
 
 /// The subflows of one decision, backup and carried ones sorted out.
-#[derive(Clone, Copy)]
-pub(crate) struct Eligible<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Eligible<'a> {
     subflows: &'a [SubflowView],
     /// Backup subflows count only where no other is usable.
     backups: bool,
@@ -47,6 +47,7 @@ pub(crate) struct Eligible<'a> {
 }
 
 impl<'a> Eligible<'a> {
+    /// Among these, by index as in [`ConnectionView::subflows`](crate::ConnectionView::subflows).
     pub fn new(subflows: &'a [SubflowView]) -> Self {
         let backups = !subflows.iter().any(|s| s.usable && !s.backup);
         let fresh = subflows.iter().any(|s| s.usable && (backups || !s.backup) && !s.carried);
@@ -66,7 +67,7 @@ impl<'a> Eligible<'a> {
 
     /// The fastest against the one that minRTT would take. To wait for a subflow that has nothing to be acknowledged
     /// could be for ever, and without round-trip samples nothing can be estimated: both are settled as minRTT would.
-    pub fn contest(self) -> Contest<'a> {
+    pub(crate) fn contest(self) -> Contest<'a> {
         let (Some(fast), Some(slow)) = (fastest(self.usable()), fastest(self.available())) else {
             return Contest::Full;
         };

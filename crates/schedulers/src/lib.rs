@@ -35,6 +35,7 @@ pub use blest::{Blest, BlestFormula};
 pub use bufferbloat::MinRttBm;
 pub use daps::Daps;
 pub use ecf::Ecf;
+pub use eligible::Eligible;
 pub use espc::Espc;
 pub use kimura::{HighestRate, LargestSpace, LowestTimeSpace};
 pub use minratio::MinRatio;
@@ -245,8 +246,9 @@ pub type Report<'a> = &'a mut dyn FnMut(Option<usize>, &'static str, f64);
 /// Chooses a subflow for each segment.
 ///
 /// It is asked whenever there is a segment to place and a subflow with room for it (or where its [`Needs`] say more),
-/// and again after each answer, until it says `Wait`. The connection has already reduced `available` to non-backup subflows where one is usable, and bypasses the
-/// scheduler while only one subflow is usable, unless it wants copies.
+/// and again after each answer, until it says `Wait`; not while only one subflow is usable, unless it wants copies. It
+/// chooses among the [`Eligible`]: backups count only where no other is usable, and what is sent again goes to a subflow
+/// that has not carried it.
 pub trait Scheduler: fmt::Debug + Send {
     /// Where the next segment goes.
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision;

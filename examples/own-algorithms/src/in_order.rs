@@ -1,7 +1,7 @@
 //! Strict preference: the first path as long as it has room, then the second, and so on. For a metered path that is to
 //! carry only what the others cannot.
 
-use schedulers::{Algorithm, ConnectionView, Decision, Scheduler};
+use schedulers::{Algorithm, ConnectionView, Decision, Eligible, Scheduler};
 
 /// The row of the registry.
 pub const ROW: Algorithm = Algorithm {
@@ -20,8 +20,24 @@ pub struct InOrder;
 
 impl Scheduler for InOrder {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
-        // A reinjection goes to a path that has not carried the data.
-        let room = connection.subflows.iter().position(|s| s.available && !s.carried);
-        room.map_or(Decision::Wait, Decision::Send)
+        // Without backups while another path is usable, nor paths that have carried what is sent again.
+        let mut room = Eligible::new(connection.subflows).available();
+        room.next().map_or(Decision::Wait, |(path, _)| Decision::Send(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schedulers::SubflowView;
+
+    #[test]
+    fn a_backup_comes_last_wherever_it_stands() {
+        let regular = SubflowView { usable: true, available: true, ..SubflowView::default() };
+        let backup = SubflowView { backup: true, ..regular };
+        let pick = |subflows: &[_]| InOrder.pick(&ConnectionView { subflows, ..ConnectionView::default() });
+        assert_eq!(pick(&[backup, regular, regular]), Decision::Send(1));
+        assert_eq!(pick(&[backup, SubflowView { available: false, ..regular }]), Decision::Wait);
+        assert_eq!(pick(&[backup, SubflowView::default()]), Decision::Send(0));
     }
 }
