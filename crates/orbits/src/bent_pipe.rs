@@ -106,15 +106,6 @@ impl BentPipe {
         }
     }
 
-    /// The first instant after `t` at which the way opens, closes, or goes over another satellite; at the latest the end
-    /// of a thousand slots.
-    pub fn next_change(&mut self, t: SimTime) -> SimTime {
-        match self.at(t) {
-            Sight::Up { .. } => self.change_after(self.service.slot_of(t)),
-            Sight::HandOver { until, .. } | Sight::Gap { until } => until,
-        }
-    }
-
     /// End of the slot that holds `t`; whoever serves at `t` serves until then.
     pub fn slot_end(&self, t: SimTime) -> SimTime {
         self.service.begin(self.service.slot_of(t) + 1)
