@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
 from ropewalk.cli.tables import NONE, console, interval
 from ropewalk.executors import LOCAL, ExecutorError
@@ -84,7 +85,7 @@ def execute(study: Study, order: StudyOrder) -> None:
     begun = time.monotonic()
     announce(order.executor)
     try:
-        with StudyProgress(study.plan.study.name) as progress:
+        with Progress(study.plan.study.name) as progress:
             ran = study.run(
                 order.out,
                 store=order.store,
@@ -272,63 +273,3 @@ def _table(title: str, headers: list[str], left: int) -> Table:
             header, justify="left" if index < left else "right", vertical="bottom", overflow="fold"
         )
     return table
-
-
-class StudyProgress:
-    """How far a study is, how fast, and for how long: a bar on a terminal, now and then a line elsewhere."""
-
-    QUIET_S = 5.0
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._begun = self._last = time.monotonic()
-        self._first: int | None = None
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> StudyProgress:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[pace]}"),
-            )
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(self._title, total=None, pace="")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, done: int, total: int) -> None:
-        """`done` of `total` replications are there."""
-        if self._first is None:
-            self._first = done
-        now = time.monotonic()
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total, pace=self._pace(now, done, total))
-        elif now - self._last > self.QUIET_S:
-            self._last = now
-            sys.stderr.write(f"{self._title}: {done} of {total} runs, {self._pace(now, done, total)}\n")
-            sys.stderr.flush()
-
-    def _pace(self, now: float, done: int, total: int) -> str:
-        """What was stored before does not count for the rate."""
-        rate = (done - (self._first or 0)) / max(now - self._begun, 1e-9)
-        if rate <= 0.0:
-            return "no run finished yet"
-        return f"{figure(rate)} runs/s, {_duration((total - done) / rate)} left"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -11,8 +11,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
-from ropewalk.cli.study import StudyProgress, announce
+from ropewalk.cli.study import announce
 from ropewalk.cli.tables import console
 from ropewalk.executors import ExecutorError
 from ropewalk.reproduce import files
@@ -97,7 +98,7 @@ class _Progress:
 
     def __init__(self) -> None:
         self._study = ""
-        self._shown: StudyProgress | None = None
+        self._shown: Progress | None = None
 
     def __enter__(self) -> _Progress:
         return self
@@ -110,7 +111,7 @@ class _Progress:
         """`done` of `total` replications of `study` are there."""
         if study != self._study or self._shown is None:
             self.__exit__()
-            self._study, self._shown = study, StudyProgress(study).__enter__()
+            self._study, self._shown = study, Progress(study).__enter__()
         self._shown.update(done, total)
 
 
