@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -183,7 +184,7 @@ def test_no_room_for_the_tables(ropewalk: Ropewalk, tmp_path: Path) -> None:
         (disk / "film").write_bytes(bytes(1_020_000))
         full = ropewalk("study", path, "--out", disk, "--store", tmp_path / "store")
         assert full.returncode == 1
-        assert "No space left on device" in full.stderr
+        assert re.search(rf"{disk}/\S+: No space left on device", full.stderr)
         assert "fix: make room" in full.stderr
         assert "Traceback" not in full.stderr
         assert count(tmp_path / "store") == 12

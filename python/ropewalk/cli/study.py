@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import time
@@ -101,8 +102,10 @@ def execute(study: Study, order: StudyOrder) -> None:
         sys.stderr.write("the finished runs are stored: the same command goes on from here\n")
         raise
     except OSError as error:
-        cure = "make room, then give the same command again: finished runs are not computed again"
-        fail(f"{describe(error)}\n  fix: {cure}", RUN_FAILED)
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        cure = "make room" if full else "name places that can be written to with --out and --store"
+        again = "then give the same command again: finished runs are not computed again"
+        fail(f"{describe(error)}\n  fix: {cure}, {again}", RUN_FAILED)
     if order.as_json:
         sys.stdout.write(json.dumps(ran.results.summary(), ensure_ascii=False, allow_nan=False) + "\n")
     else:

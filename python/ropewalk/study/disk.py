@@ -63,9 +63,12 @@ def _write_partial(path: Path, content: bytes, *, lasting: bool) -> Path:
             file.flush()
             if lasting:
                 os.fsync(file.fileno())
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink()
+        if isinstance(error, OSError) and error.filename is None:
+            # A full disk does not say which.
+            error.filename = str(path)
         raise
     return partial
 

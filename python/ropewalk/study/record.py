@@ -67,6 +67,16 @@ def pack(results: Results, series: bool) -> bytes:
 
 
 def _stream(table: pl.DataFrame) -> bytes:
+    return _written(table) if table.height else _empty(tuple(table.schema.items()))
+
+
+@functools.cache
+def _empty(schema: tuple[tuple[str, pl.DataType], ...]) -> bytes:
+    """Tables without rows are the same in all records: they are written once."""
+    return _written(pl.DataFrame(schema=dict(schema)))
+
+
+def _written(table: pl.DataFrame) -> bytes:
     stream = io.BytesIO()
     # Of a few rows there is little to save: it would take longer to write and to read, and be hardly smaller.
     table.write_ipc_stream(stream, compression="lz4" if table.height > WORTH_COMPRESSING else "uncompressed")

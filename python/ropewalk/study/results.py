@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from ropewalk import statistics
@@ -111,11 +112,14 @@ class StudyResults:
         if not there:
             return pl.DataFrame()
         rows = pl.concat([part for _, part in there])
-        heights = [(name, part.height) for name, part in there if part.height]
-        frame = pl.DataFrame(heights, schema={"case": pl.String, "rows": pl.UInt32}, orient="row")
-        case = frame.select(pl.col("case").repeat_by("rows").explode())["case"]
-        # Words become plain text: categories depend on what else this process has read.
-        return rows.with_columns(pl.col(pl.Categorical).cast(pl.String)).insert_column(0, case)
+        # Column by column: for tables as small as these an expression takes longer to plan than to compute.
+        for place, column in enumerate(rows.get_columns()):
+            # Words become plain text: categories depend on what else this process has read.
+            if column.dtype == pl.Categorical:
+                rows.replace_column(place, column.cast(pl.String))
+        names = pl.Series("case", [name for name, _ in there], dtype=pl.String)
+        of_row = np.repeat(np.arange(len(there)), [part.height for _, part in there])
+        return rows.insert_column(0, names.gather(of_row))
 
     @property
     def flows(self) -> pl.DataFrame:
