@@ -72,7 +72,7 @@ def test_bins_follow_the_usual_round_trip_and_stay_short(
 ) -> None:
     instants = np.arange(1, round(end_s * 10) + 1) / 10
     results = SimpleNamespace(
-        study=SimpleNamespace(scenario=SimpleNamespace(duration_s=end_s)),
+        origin=SimpleNamespace(scenario=SimpleNamespace(duration_s=end_s)),
         runs=pl.DataFrame({"end_s": [end_s]}),
         series=pl.DataFrame({"run": [1] * len(instants), "t_s": instants}),
         subflows=pl.DataFrame({"run": [1] * len(round_trips), "srtt_mean_s": round_trips}),

@@ -126,7 +126,7 @@ def test_written_results_read_back(results: rw.Results, tmp_path: Path) -> None:
         assert back.tables[name].equals(table), name
     assert back.summary() == results.summary()
     assert back.traces == results.traces
-    assert back.study.scenario.show() == results.study.scenario.show()
+    assert back.origin.scenario.show() == results.origin.scenario.show()
 
 
 def test_unwritable_directory(results: rw.Results, tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
-    """What was run."""
+class Origin:
+    """What results come from."""
 
     scenario: Scenario
     seeds: list[int]
@@ -52,8 +52,8 @@ class Results:
     `upload@beam1` is a baseline: the flow `upload` as plain TCP over the path `beam1` alone.
     """
 
-    def __init__(self, study: Study, tables: dict[str, pl.DataFrame], traces: dict[int, str]) -> None:
-        self.study = study
+    def __init__(self, origin: Origin, tables: dict[str, pl.DataFrame], traces: dict[int, str]) -> None:
+        self.origin = origin
         self.tables = tables
         self.traces = traces
         """Readable traces by seed; empty unless asked for."""
@@ -66,8 +66,8 @@ class Results:
         series = tables["series"]
         for name in ("connection", "subflow"):
             series.replace_column(series.get_column_index(name), series[name].cast(pl.Int64))
-        study = Study(scenario, seeds, _core.MODEL_VERSION, totals)
-        return cls(study, tables, dict(output.traces))
+        origin = Origin(scenario, seeds, _core.MODEL_VERSION, totals)
+        return cls(origin, tables, dict(output.traces))
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -140,7 +140,7 @@ class Results:
     @property
     def totals(self) -> Totals:
         """What the work amounted to."""
-        return self.study.totals
+        return self.origin.totals
 
     @cached_property
     def _summary(self) -> Summary:
@@ -182,6 +182,5 @@ class Results:
 
     def __repr__(self) -> str:
         flows = self.flows["flow"].n_unique()
-        return (
-            f"<Results of {self.study.scenario.name!r}: {len(self.study.seeds)} replications, {flows} flows>"
-        )
+        name, count = self.origin.scenario.name, len(self.origin.seeds)
+        return f"<Results of {name!r}: {count} replications, {flows} flows>"

@@ -45,7 +45,7 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
         staging = Path(name)
         for table, rows in results.tables.items():
             rows.write_parquet(staging / f"{table}.parquet")
-        (staging / SCENARIO).write_text(results.study.scenario.whole(), encoding="utf-8")
+        (staging / SCENARIO).write_text(results.origin.scenario.whole(), encoding="utf-8")
         (staging / TRACES).mkdir()
         for seed, text in results.traces.items():
             (staging / TRACES / f"seed-{seed}.txt").write_text(text, encoding="utf-8")
@@ -80,17 +80,17 @@ def to_json(results: Results | StudyResults) -> str:
 
 def read(directory: str | os.PathLike[str]) -> Results:
     """See `Results.read`."""
-    from ropewalk.results import TABLES, Results, Study, Totals
+    from ropewalk.results import TABLES, Origin, Results, Totals
     from ropewalk.scenario import Scenario
 
     source = Path(directory)
     summary = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
     totals = Totals(summary["events"], summary["packet_hops"], summary["cpu_s"])
     scenario = Scenario.load(source / SCENARIO)
-    study = Study(scenario, summary["seeds"], summary["model_version"], totals)
+    origin = Origin(scenario, summary["seeds"], summary["model_version"], totals)
     tables = {name: pl.read_parquet(source / f"{name}.parquet") for name in TABLES}
     traces = {
         int(file.stem.removeprefix("seed-")): file.read_text(encoding="utf-8")
         for file in (source / TRACES).glob("seed-*.txt")
     }
-    return Results(study, tables, dict(sorted(traces.items())))
+    return Results(origin, tables, dict(sorted(traces.items())))

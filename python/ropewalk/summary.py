@@ -131,15 +131,15 @@ class Summary(TypedDict):
 
 def summarise(results: Results) -> Summary:
     """Aggregates the tables of `results` over replications."""
-    study = results.study
+    origin = results.origin
     return Summary(
-        scenario=study.scenario.name,
-        model_version=study.model_version,
-        seeds=study.seeds,
-        duration_s=study.scenario.duration_s,
-        events=study.totals.events,
-        packet_hops=study.totals.packet_hops,
-        cpu_s=study.totals.cpu_s,
+        scenario=origin.scenario.name,
+        model_version=origin.model_version,
+        seeds=origin.seeds,
+        duration_s=origin.scenario.duration_s,
+        events=origin.totals.events,
+        packet_hops=origin.totals.packet_hops,
+        cpu_s=origin.totals.cpu_s,
         flows=[_flow(group) for group in _groups(results.flows, "flow")],
         measures=[_measure(group) for group in _groups(results.measures, "flow", "what")],
         pages=[_page(group) for group in _groups(results.pages, "flow", "name")],

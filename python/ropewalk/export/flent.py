@@ -76,7 +76,7 @@ def data_file(results: Results, flow: str, seed: int, case: str = "") -> dict[st
     own = rows.filter(pl.col("subflow").is_not_null())
     if own.is_empty():
         return None
-    title = f"{case or results.study.scenario.name}: {flow}, seed {seed}"
+    title = f"{case or results.origin.scenario.name}: {flow}, seed {seed}"
     times = sorted(own["t_s"].unique().to_list())
     streams = own.select("connection", "subflow").unique().sort("connection", "subflow").rows()
     values: dict[str, list[float | None]] = {}
@@ -137,7 +137,7 @@ def _raw(rows: pl.DataFrame, times: list[float], rates: list[float | None]) -> l
 
 def _metadata(results: Results, flow: str, title: str, streams: int, times: list[float]) -> dict[str, Any]:
     row = results.flows.filter(pl.col("flow") == flow).row(0, named=True)
-    duration = results.study.scenario.duration_s
+    duration = results.origin.scenario.duration_s
     what = ", ".join(filter(None, [row["transport"].upper(), row["congestion"], row["scheduler"]]))
     units = {f"TCP upload::{number}": {"UNITS": "Mbits/s"} for number in range(1, streams + 1)}
     units |= {name: {"UNITS": "Mbits/s"} for name in ("TCP upload sum", "TCP upload avg", "Goodput")}

@@ -39,7 +39,7 @@ def _groups(results: Results, flows: list[str]) -> list[_Group]:
 def cdf(results: Results, flow: str | None) -> Chart:
     """See `Plots.delay_cdf`."""
     flows, note = choose_flows(results, flow)
-    count = len(results.study.seeds)
+    count = len(results.origin.seeds)
     runs = "1 run" if count == 1 else f"{count} runs"
     extremes: list[float] = []
     panels = []
@@ -57,7 +57,7 @@ def cdf(results: Results, flow: str | None) -> Chart:
     return Chart(
         key="delay-cdf",
         heading="Delay from write to in-order delivery",
-        title=f"Delay from write to in-order delivery: {results.study.scenario.name}, {runs}{note}",
+        title=f"Delay from write to in-order delivery: {results.origin.scenario.name}, {runs}{note}",
         x=_delays(extremes),
         y=Axis("share of bytes", low=0.0, high=1.02),
         panels=panels,

@@ -64,16 +64,16 @@ class Choice:
         """Checks names; without a name all flows but baselines are shown, those over UDP if asked for."""
         if results.series.is_empty():
             raise ValueError("no time series were recorded: use run(series=True)")
-        if run is not None and run not in results.study.seeds:
-            raise ValueError(f"there is no run {run}; seeds: {results.study.seeds}")
+        if run is not None and run not in results.origin.seeds:
+            raise ValueError(f"there is no run {run}; seeds: {results.origin.seeds}")
         shown, note = choose_flows(results, flow, udp=udp)
-        return cls(shown, results.study.seeds[0] if run is None else run, note)
+        return cls(shown, results.origin.seeds[0] if run is None else run, note)
 
     def title(self, what: str, results: Results, *, spread: bool = False) -> str:
         """What is shown, of which scenario, of which run, and whether the others are there, too."""
-        count = len(results.study.seeds)
+        count = len(results.origin.seeds)
         others = f" and spread of {count} runs" if spread and count > 1 else ""
-        return f"{what}: {results.study.scenario.name}, seed {self.run}{others}{self.note}"
+        return f"{what}: {results.origin.scenario.name}, seed {self.run}{others}{self.note}"
 
 
 def choose_flows(results: Results, flow: str | None, *, udp: bool = True) -> tuple[list[str], str]:
@@ -151,7 +151,7 @@ def _spans(at: Reals, state: Reals) -> list[tuple[float, float, str]]:
 def _end_s(results: Results) -> float:
     """When the last replication ended: after the duration, or when everything was delivered."""
     ends = [end_s for end_s in results.runs["end_s"].to_list() if end_s]
-    return max(ends, default=results.study.scenario.duration_s)
+    return max(ends, default=results.origin.scenario.duration_s)
 
 
 def _over_time(results: Results) -> Axis:
@@ -216,7 +216,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
         x=_over_time(results),
         y=Axis(f"throughput (Mbit/s), {bins.width:g} s means", low=0.0),
         panels=panels,
-        events=results.study.scenario.events(),
+        events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
         caption=f"Payload that reached the receiver, first copies, means over {bins.width:g} s. {RIBBON}",
     )
@@ -251,7 +251,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
         x=_over_time(results),
         y=Axis("congestion window (kB)", low=0.0),
         panels=panels,
-        events=results.study.scenario.events(),
+        events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
         caption=f"Dotted: slow-start threshold, once it is finite. {RIBBON}",
     )
@@ -281,7 +281,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
         x=_over_time(results),
         y=Axis("smoothed RTT (ms)", log=log, low=None if log else 0.0),
         panels=panels,
-        events=results.study.scenario.events(),
+        events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
         caption=f"As the sender measures it, queueing included. {RIBBON}",
     )
@@ -315,7 +315,7 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         x=_over_time(results),
         y=Axis("held back (kB)", low=0.0),
         panels=panels,
-        events=results.study.scenario.events(),
+        events=results.origin.scenario.events(),
         caption=f"What the receiver holds because of gaps, in the subflows and in the connection. {RIBBON}",
     )
 
@@ -351,11 +351,11 @@ def queue(results: Results, run: int | None) -> Chart:
     return Chart(
         key="queue",
         heading="Queues of the links",
-        title=f"Queues of the links: {results.study.scenario.name}, seed {choice.run}",
+        title=f"Queues of the links: {results.origin.scenario.name}, seed {choice.run}",
         x=_over_time(results),
         y=Axis("waiting (packets)", low=0.0),
         panels=[panel],
-        events=results.study.scenario.events(),
+        events=results.origin.scenario.events(),
         legend_title="link",
         caption=f"Packets in front of the transmitter; {left_out}links where none ever waited are left out.",
     )

@@ -13,7 +13,7 @@ from ropewalk import plots, provenance
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
 from ropewalk.report import verdicts
-from ropewalk.results import Results, Study, Totals
+from ropewalk.results import Origin, Results, Totals
 from ropewalk.scenario import Scenario
 from ropewalk.study import manifest
 from ropewalk.study.results import StudyResults
@@ -135,16 +135,16 @@ def results_of(directory: Path) -> Results | StudyResults:
 
 
 def _run(directory: Path, results: Results, run: int | None) -> Source:
-    scenario = results.study.scenario
-    _check_seed(run, results.study.seeds)
-    count = len(results.study.seeds)
+    scenario = results.origin.scenario
+    _check_seed(run, results.origin.seeds)
+    count = len(results.origin.seeds)
     replications = words.count(count, "replication")
     facts = provenance.read(directory)
-    facts.setdefault("model_version", results.study.model_version)
+    facts.setdefault("model_version", results.origin.model_version)
     drawn = plots.charts(results, run)
     over_time = [chart for chart in drawn if chart.events is not None]
     others = [chart for chart in drawn if chart.events is None]
-    seed = results.study.seeds[0] if run is None else run
+    seed = results.origin.seeds[0] if run is None else run
     note = f"Seed {seed} of {count}." if over_time else "No time series were recorded."
     return Source(
         directory,
@@ -258,8 +258,8 @@ def case_results(results: StudyResults, case: str) -> Results:
         tables[name] = table.filter(pl.col("case") == case).drop("case") if table.width else table
     runs = tables["runs"]
     totals = Totals(int(runs["events"].sum()), int(runs["packet_hops"].sum()), 0.0)
-    study = Study(scenario_of(results, case), seeds, m.model_version, totals)
-    return Results(study, tables, {})
+    origin = Origin(scenario_of(results, case), seeds, m.model_version, totals)
+    return Results(origin, tables, {})
 
 
 def _reproduction(directory: Path) -> Source:

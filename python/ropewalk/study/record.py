@@ -58,7 +58,7 @@ def pack(results: Results, series: bool) -> bytes:
     header = {
         "form": FORM,
         "model_version": _core.MODEL_VERSION,
-        "seeds": results.study.seeds,
+        "seeds": results.origin.seeds,
         "cpu_s": results.totals.cpu_s,
         "sizes": {name: len(stream) for name, stream in streams.items()},
         "crc32": zlib.crc32(body),
