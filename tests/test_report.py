@@ -131,7 +131,12 @@ def test_claims_of_a_reproduction(tmp_path: Path) -> None:
         {"id": "X-2", **claim, **rest, "verdict": "differs", "cause": "the initial window"},
     ]
     found = {"form": 1, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "claims": claims}
-    found |= {"counts": {"agrees": 1, "differs": 1}, "version": "0.1.0", "model_version": 1}
+    found |= {
+        "counts": {"agrees": 1, "differs": 1},
+        "version": "0.1.0",
+        "model_version": 1,
+        "unexplained": ["X-2"],
+    }
     found["figures"] = [{"id": "figure-02", "title": "Figure 2: rates", "file": "figures/figure-02.png"}]
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "figure-02.png").write_bytes(b"\x89PNG picture")
@@ -144,7 +149,8 @@ def test_claims_of_a_reproduction(tmp_path: Path) -> None:
     assert '<a href="#figures">Figures</a>' in text
     assert len(text) < 100_000, "the library draws nothing here"
     assert rows[0][2:4] == ["360.6 s", "412 ± 8 s"]
-    assert rows[1][5].endswith("Cause: the initial window")
+    assert rows[1][5].endswith(". Cause: the initial window")
+    assert "Without a demonstrated cause: 1 of those that differ." in text
     (tmp_path / "verdicts.json").write_text('{"form": 0}', encoding="utf-8")
     with pytest.raises(report.ReportError, match="not the verdicts of a reproduction"):
         report.build(tmp_path)

@@ -12,11 +12,15 @@ from ropewalk.plots.model import Line, Points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from ropewalk.plots.model import Mark, Reals
 
 NEAR = 0.005
-"""Curves that are nowhere further apart than this share of the plot cannot be told apart by the eye."""
-STEP = 1.8
+"""What is no further apart than this share of the plot cannot be told apart by the eye."""
+MUCH = 0.4
+"""The share of its points in which a curve must lie on another to hide it."""
+STEP = 1.3
 """Points by which a curve is wider than the one on it, if that is as wide as curves are."""
 GROWTH = 1.7
 """Times by which a symbol is larger than the one on it."""
@@ -52,20 +56,16 @@ def _extent(parts: list[Reals]) -> float:
 
 
 def _same_line(mark: Line, other: Mark, reach: tuple[float, float]) -> bool:
-    return (
-        isinstance(other, Line)
-        and mark.dash == other.dash
-        and len(mark.x) == len(other.x)
-        and _near(mark.x, other.x, reach[0])
-        and _near(mark.y, other.y, reach[1])
-    )
+    if not isinstance(other, Line) or mark.dash != other.dash or len(mark.x) != len(other.x):
+        return False
+    return bool((_near(mark.x, other.x, reach[0]) & _near(mark.y, other.y, reach[1])).mean() >= MUCH)
 
 
 def _same_point(mark: Points, other: Mark, reach: tuple[float, float]) -> bool:
     if not isinstance(other, Points):
         return False
-    return _near(mark.x, other.x, reach[0]) and _near(mark.y, other.y, reach[1])
+    return bool(_near(mark.x, other.x, reach[0]) & _near(mark.y, other.y, reach[1]))
 
 
-def _near(one: Reals | float, other: Reals | float, reach: float) -> bool:
-    return bool(np.allclose(one, other, rtol=0.0, atol=NEAR * reach, equal_nan=True))
+def _near(one: Reals | float, other: Reals | float, reach: float) -> NDArray[np.bool_]:
+    return np.isclose(one, other, rtol=0.0, atol=NEAR * reach)

@@ -289,10 +289,11 @@ def _controls(source: Source) -> str:
 def _what(source: Source) -> str:
     parts = [f"<p>{escape(source.description)}</p>" if source.description else ""]
     if source.parts:
-        listed = "".join(
-            f"<li><code>ropewalk report DIR/studies/{escape(name)}</code></li>" for name in source.parts
+        parts.append(
+            "<p>Each study has a report of its own: <code>ropewalk report DIR/studies/STUDY</code>.</p>"
         )
-        parts.append(f"<p>The studies behind the claims have reports of their own:</p><ul>{listed}</ul>")
+        listed = "".join(f"<li>{escape(name)}</li>" for name in source.parts)
+        parts.append(_details(f"The {len(source.parts)} studies behind the claims", f"<ul>{listed}</ul>"))
     if source.scenario is not None:
         first = next(iter(source.cases), "")
         of = f" As in the case {first}." if len(source.cases) > 1 else ""

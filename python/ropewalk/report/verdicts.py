@@ -266,14 +266,17 @@ def of_reproduction(directory: Path) -> Table:
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
     quick = " The quick part only: few replications, some of the claims." if found.get("quick") else ""
-    note = f"{source}. {counts}.{quick}"
+    left = len(found.get("unexplained", ()))
+    without = f" Without a demonstrated cause: {left} of those that differ." if left else ""
+    note = f"{source}. {counts}.{without}{quick}"
     return Table(f"Claims: {title}", ("claim", "quantity and conditions", "published"), rows, note)
 
 
 def _claim(claim: dict[str, Any]) -> Row:
     unit = f" {claim['unit']}" if claim.get("unit") else ""
-    what = claim["what"] + (f"; {claim['conditions']}" if claim.get("conditions") else "")
-    reason = claim["reason"] + (f" Cause: {claim['cause']}" if claim.get("cause") else "")
+    conditions = claim.get("conditions", "").replace(";", ", ")
+    what = claim["what"] + (f"; {conditions}" if conditions else "")
+    reason = claim["reason"] + (f". Cause: {claim['cause']}" if claim.get("cause") else "")
     if claim.get("expected"):
         reason += " Expected: the document contradicts itself here."
     mood = OF_CLAIMS.get(claim["verdict"], OPEN)
