@@ -35,7 +35,7 @@ codes! {
     UnknownKey "E002" "a key that does not exist here"
     MissingKey "E003" "a compulsory key is missing"
     WrongType "E004" "a value of the wrong type"
-    BadValue "E005" "a value without its unit, or outside its bounds"
+    BadValue "E005" "a value without its unit, outside its bounds, or at odds with another option of its algorithm"
     UnknownWord "E006" "a word, profile or algorithm that does not exist"
     BadName "E007" "a name with characters that names cannot have"
     DuplicateName "E008" "two things with the same name"
