@@ -7,8 +7,8 @@ use congestion::Growth;
 use links::{Faults, Shaper};
 use transport::AbortForm;
 use transport::config::{
-    AckConfig, EndpointFlags, InKernel, LossMeans, MptcpConfig, PathManager, RecoveryKind, ReinjectOn,
-    Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig, UdpConfig,
+    AckConfig, EndpointFlags, InKernel, LossMeans, MptcpConfig, PathManager, Reassembly, RecoveryKind,
+    ReinjectOn, Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig, UdpConfig,
 };
 use units::{BitsPerSecond, Bytes, Nanos, OptionValue, Options, QueueLimit, Ratio, SimTime};
 
@@ -231,6 +231,10 @@ impl Assembler<'_> {
                 "all" => ReinjectOn::All,
                 "scheduler" => ReinjectOn::Scheduler,
                 _ => return None,
+            },
+            reassembly: match keys.text("reassembly")? {
+                "joint" => Reassembly::Joint,
+                _ => Reassembly::Separate,
             },
             checksum: keys.flag("checksum")?,
             wide_sequence: keys.flag("wide_sequence")?,

@@ -104,6 +104,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "path_manager", "flow.upload.transport.path_manager", "ndiffports"),
     ("transport", "reinjection", "flow.upload.transport.reinjection", "death"),
     ("transport", "reinject_on", "flow.upload.transport.reinject_on", "lowest-rtt"),
+    ("transport", "reassembly", "flow.upload.transport.reassembly", "joint"),
     ("transport", "checksum", "flow.upload.transport.checksum", "true"),
     ("transport", "wide_sequence", "flow.upload.transport.wide_sequence", "false"),
     ("transport", "peer_capable", "flow.upload.transport.peer_capable", "false"),

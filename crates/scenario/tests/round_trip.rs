@@ -66,6 +66,7 @@ const MULTIPATH: &[&str] = &[
     "path_manager = { subflows = 2 }",
     "reinjection = \"death\"",
     "reinject_on = \"all\"",
+    "reassembly = \"joint\"",
     "checksum = true",
     "wide_sequence = false",
     "peer_capable = false",

@@ -170,6 +170,8 @@ pub struct MptcpConfig {
     pub reinjection: Reinjection,
     /// Where it goes then.
     pub reinject_on: ReinjectOn,
+    /// When a subflow acknowledges what it holds behind a gap.
+    pub reassembly: Reassembly,
     /// DSS checksum: 2 more bytes per mapping, which the padding of the option absorbs.
     pub checksum: bool,
     /// 64-bit data sequence numbers and Data ACKs on the wire (otherwise 32-bit): bytes of option space, and so
@@ -263,6 +265,16 @@ pub enum ReinjectOn {
     All,
 }
 
+/// When a receiver acknowledges, on a subflow, what that holds behind a gap that has been filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reassembly {
+    /// At once, as a TCP does.
+    Separate,
+    /// Not before the connection's data has come further: subflows share one store, which is looked through only then.
+    /// So does the MPTCP model of Kheirkhah for ns-3.
+    Joint,
+}
+
 impl Default for TcpConfig {
     /// SACK-based recovery, an ACK per segment, buffers that do not bind. Scenarios fill every field from a profile.
     fn default() -> Self {
@@ -318,6 +330,7 @@ impl Default for MptcpConfig {
             path_manager: PathManager::PerPath { subflows: 1 },
             reinjection: Reinjection::Timeout,
             reinject_on: ReinjectOn::Scheduler,
+            reassembly: Reassembly::Separate,
             checksum: false,
             wide_sequence: true,
             peer_capable: true,

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
 use transport::config::{
-    Endpoint, EndpointFlags, InKernel, LossMeans, PathManager, RecoveryKind, ReinjectOn, Reinjection,
-    RtoFloor, TcpConfig,
+    Endpoint, EndpointFlags, InKernel, LossMeans, PathManager, Reassembly, RecoveryKind, ReinjectOn,
+    Reinjection, RtoFloor, TcpConfig,
 };
 use units::{Bytes, Nanos, SimTime};
 
@@ -177,11 +177,16 @@ proptest! {
     }
 }
 
-/// When data is sent again elsewhere, and where.
-fn policy() -> impl Strategy<Value = (Reinjection, ReinjectOn)> {
+/// When data is sent again elsewhere, and where; when what is behind a gap is acknowledged.
+fn policy() -> impl Strategy<Value = (Reinjection, ReinjectOn, Reassembly)> {
     let when = [Reinjection::Timeout, Reinjection::Death, Reinjection::Upstream];
     let on = [ReinjectOn::Scheduler, ReinjectOn::SamePath, ReinjectOn::LowestRtt, ReinjectOn::All];
-    (proptest::sample::select(when.to_vec()), proptest::sample::select(on.to_vec()))
+    let reassembly = [Reassembly::Separate, Reassembly::Joint];
+    (
+        proptest::sample::select(when.to_vec()),
+        proptest::sample::select(on.to_vec()),
+        proptest::sample::select(reassembly.to_vec()),
+    )
 }
 
 fn path_manager() -> impl Strategy<Value = PathManager> {
@@ -212,7 +217,7 @@ proptest! {
     ) {
         let mut mptcp = setups::mptcp();
         mptcp.path_manager = manager;
-        (mptcp.reinjection, mptcp.reinject_on) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         mptcp.wide_sequence = wide;
         mptcp.checksum = checksum;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
@@ -238,7 +243,7 @@ proptest! {
     ) {
         let mut mptcp = setups::mptcp();
         mptcp.path_manager = PathManager::PerPath { subflows };
-        (mptcp.reinjection, mptcp.reinject_on) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         mptcp.wide_sequence = wide;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths);
         let noise = |(wire, per_mille)| Fault::Noise { wire, per_mille };
@@ -265,7 +270,7 @@ proptest! {
         config.recovery = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
         config.sack = kind > 0;
         let mut mptcp = setups::mptcp();
-        (mptcp.reinjection, mptcp.reinject_on) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         mptcp.path_manager = manager;
         let wires: Vec<_> = [40, 150, 280].iter().map(|ms| Wire {
             delay: Nanos::from_millis(*ms), rate: Some(units::BitsPerSecond(2_000_000))
@@ -317,7 +322,7 @@ proptest! {
         let managers =
             [PathManager::PerPath { subflows: 1 }, PathManager::FullMesh { subflows: 1 }, kernel(paths)];
         mptcp.path_manager = managers[manager].clone();
-        (mptcp.reinjection, mptcp.reinject_on) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_acts(acts);
         delivers(duo, download, config.mss.0 - 28, total)?;

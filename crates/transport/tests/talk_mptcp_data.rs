@@ -2,7 +2,7 @@
 //! Subflow 0 has a round-trip time of 100 ms, subflow 1 of 40 ms; a full segment carries 1432 bytes.
 
 use testkit::{Duo, Fault, Talk, Wire, setups};
-use transport::config::{MptcpConfig, ReinjectOn, Reinjection, TcpConfig};
+use transport::config::{MptcpConfig, Reassembly, ReinjectOn, Reinjection, TcpConfig};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 fn client_with(tcp: &TcpConfig, mptcp: &MptcpConfig, window: u64) -> Talk {
@@ -152,6 +152,27 @@ fn mappings_wait_for_their_subflow() {
          210  < [1] . s0..s1 dsn s1
          210  > [1] . ack s2 dack s2 sack
          210  = delivered 2864 unordered 0",
+    );
+}
+
+/// With one store for all subflows what fills a gap is acknowledged alone while the connection's data has a gap before it;
+/// repeating what is stored behind it changes nothing. When that gap is filled nobody is told before he asks.
+#[test]
+fn a_joint_store_holds_back_acknowledgements() {
+    let mptcp = MptcpConfig { reassembly: Reassembly::Joint, ..setups::mptcp() };
+    server_with(&setups::tcp(), &mptcp).play(
+        "200  < [1] . s1..s3 ack 1 dack 1 dsn s2
+         200  > [1] . ack 1 dack 1 sack s1..s3
+         210  < [1] . s0..s1 dsn s1
+         210  > [1] . ack s1 dack 1 sack s1..s3
+         210  = delivered 0 unordered 4296
+         220  < [1] . s1..s2 dsn s2
+         220  > [1] . ack s1 dack 1 sack s1..s2 s1..s3
+         230  < . s0..s1 ack 1 dack 1 dsn 1
+         230  > . ack s1 dack s4 sack
+         230  = delivered 5728 unordered 0
+         240  < [1] . s1..s2 dsn s2
+         240  > [1] . ack s3 dack s4 sack s1..s2",
     );
 }
 

@@ -61,6 +61,12 @@ pub(crate) static TRANSPORT: Section = Section {
             "where it is sent again: the scheduler's choice, no other subflow while its own lives, the fastest, each",
         ),
         mptcp(
+            "reassembly",
+            words(&["separate", "joint"]),
+            Default::Text("separate"),
+            "what a subflow holds behind a gap is acknowledged when the gap is filled, or when the connection's data comes further",
+        ),
+        mptcp(
             "checksum",
             FLAG,
             Default::Text("false"),

@@ -16,7 +16,7 @@ use super::schedule::Head;
 use super::send_side::{DataFin, SendSide};
 use super::signals::{FastClose, Signal};
 use super::subflow::{Join, Subflow};
-use crate::config::{MptcpConfig, PathManager, SendBuffer, TcpConfig};
+use crate::config::{MptcpConfig, PathManager, Reassembly, SendBuffer, TcpConfig};
 use crate::connection::{AddressPair, NewCongestion, Role, Setup, new_congestion};
 use crate::segment::SubflowId;
 use crate::tcp::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
@@ -170,7 +170,10 @@ impl MptcpConnection {
 
     pub(super) fn add_subflow(&mut self, id: SubflowId, pair: AddressPair, join: Join) {
         let congestion = new_congestion(&self.tcp, &self.new_congestion.0, self.mss);
-        let endpoint = Endpoint::new(Arc::clone(&self.tcp), id, self.mss, congestion, true);
+        let mut endpoint = Endpoint::new(Arc::clone(&self.tcp), id, self.mss, congestion, true);
+        if self.config.reassembly == Reassembly::Joint {
+            endpoint.receiver_mut().hold_back();
+        }
         let i = usize::from(id);
         while self.subflows.len() <= i {
             self.subflows.push(None);

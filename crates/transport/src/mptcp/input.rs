@@ -5,11 +5,14 @@ use units::SimTime;
 use super::connection::{Mode, MptcpConnection};
 use super::send_side::DataFin;
 use super::subflow::{Join, Subflow};
-use crate::config::{ReinjectOn, Reinjection};
+use crate::config::{Reassembly, ReinjectOn, Reinjection};
 use crate::segment::{Dss, MptcpOption, ResetReason, Segment};
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Arrival;
 use crate::tcp::sender::Expired;
+
+/// So often in a row what a subflow holds back may be repeated.
+const MAX_REPEATS: u32 = 8;
 
 /// The DSS of a segment, if it has one.
 fn dss_of(segment: &Segment) -> Option<Dss> {
@@ -106,9 +109,10 @@ impl MptcpConnection {
             Mode::Fallback => Some(segment.seq),
             Mode::Negotiating | Mode::Multipath => dss.and_then(|d| d.dsn),
         };
-        let Self { subflows, receive, mode, .. } = self;
+        let Self { subflows, receive, .. } = self;
         let Some(subflow) = subflows[i].as_mut() else { return };
         let payload = Range::new(segment.seq, segment.seq + u64::from(segment.len));
+        let gap = dsn.is_none_or(|dsn| dsn > receive.next);
         match dsn {
             // The usual case: the segment alone is what has come into order.
             Some(dsn) if subflow.mappings.is_empty() && payload.covers(arrival.in_order) => {
@@ -126,8 +130,36 @@ impl MptcpConnection {
             }
             _ => {}
         }
-        if arrival.finished && *mode == Mode::Fallback && !receive.finished() {
-            receive.on_fin(receive.next);
+        if self.config.reassembly == Reassembly::Joint && self.is_time_to_release(i, segment, arrival, gap) {
+            self.release();
+        }
+        if self.mode == Mode::Fallback && !self.receive.finished() && self.has_ended(i) {
+            self.receive.on_fin(self.receive.next);
+        }
+    }
+
+    /// Everything up to the FIN of subflow `i` has arrived.
+    fn has_ended(&self, i: usize) -> bool {
+        self.subflows[i].as_ref().is_some_and(|s| s.endpoint.receiver().finished())
+    }
+
+    /// What subflows hold back is looked through when something arrives in order that has no gap before it; and when stored
+    /// data has been repeated often: what the connection waits for may be queued behind it, after the death of a subflow.
+    fn is_time_to_release(&mut self, i: usize, segment: &Segment, arrival: Arrival, gap: bool) -> bool {
+        let Some(subflow) = self.subflow(i) else { return false };
+        let repeats = arrival.fresh == 0 && segment.len > 0;
+        subflow.repeats = if repeats { subflow.repeats + 1 } else { 0 };
+        !(arrival.in_order.is_empty() || gap) || subflow.repeats >= MAX_REPEATS
+    }
+
+    /// Takes what subflows hold back.
+    fn release(&mut self) {
+        let Self { subflows, receive, held_by_subflows, .. } = self;
+        for subflow in subflows.iter_mut().flatten().filter(|s| !s.buried) {
+            let held = subflow.endpoint.receiver().out_of_order();
+            let next = subflow.endpoint.receiver_mut().release();
+            *held_by_subflows -= held - subflow.endpoint.receiver().out_of_order();
+            subflow.mappings.take_below(next, |data| receive.on_data(data));
         }
     }
 

@@ -48,6 +48,8 @@ pub(super) struct Subflow {
     pub silence: Silence,
     /// Mappings of data that is out of order here.
     pub mappings: Mappings,
+    /// Segments in a row that brought nothing new.
+    pub repeats: u32,
     /// Payload bytes given to it that another subflow was given before.
     pub reinjected_bytes: u64,
     /// B, as this end has told the peer and as the peer has told this end: only for when no other is usable.
@@ -81,6 +83,7 @@ impl Subflow {
             reinjected_since: false,
             silence: Silence::default(),
             mappings: Mappings::default(),
+            repeats: 0,
             reinjected_bytes: 0,
             backup: [false; 2],
             remote_id: None,

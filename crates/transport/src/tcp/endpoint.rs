@@ -458,6 +458,11 @@ impl Endpoint {
         &self.receiver
     }
 
+    /// The receiving half, to be told what its owner wants of it.
+    pub fn receiver_mut(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+
     /// True after the handshake and before death.
     pub fn is_established(&self) -> bool {
         self.state == State::Established

@@ -27,8 +27,6 @@ pub struct Arrival {
     pub in_order: Range,
     /// Payload bytes of the segment that had not arrived before.
     pub fresh: u64,
-    /// The peer's FIN is now in order.
-    pub finished: bool,
 }
 
 /// Segments with payload as a capture at this end would count them. It cannot tell a retransmission whose original was
@@ -62,6 +60,8 @@ pub struct Receiver {
     ts_recent: SimTime,
     last_ack_sent: u64,
     seen: Seen,
+    /// What is stored behind a gap waits for `release` when the gap has been filled.
+    holds_back: bool,
     /// What it reports besides acknowledgements, or in their place.
     reports: Option<Box<Reports>>,
     /// For the rhythm of acknowledgements and reports: the smallest sample, since echoes grow old during losses.
@@ -86,6 +86,7 @@ impl Receiver {
             ts_recent: SimTime::NEVER,
             last_ack_sent: 0,
             seen: Seen::default(),
+            holds_back: false,
             reports: None,
             round_trip: None,
             last_ack_at: SimTime::ZERO,
@@ -95,6 +96,17 @@ impl Receiver {
     /// Reports in this way from now on.
     pub fn report_by(&mut self, reports: Reports) {
         self.reports = Some(Box::new(reports));
+    }
+
+    /// From now on what fills a gap is taken alone, what is stored behind it by the next `release`.
+    pub fn hold_back(&mut self) {
+        self.holds_back = true;
+    }
+
+    /// Takes what is stored up to the next gap; that alone is no reason to acknowledge it. Returns rcv_nxt.
+    pub fn release(&mut self) -> u64 {
+        self.next = self.out_of_order.take_from(self.next);
+        self.next
     }
 
     /// The peer is a plain one: acknowledges as `config` says.
@@ -243,7 +255,7 @@ impl Receiver {
             if segment.seq < self.next {
                 self.owed = Owed::Now;
             }
-            return Arrival { in_order: Range::new(self.next, self.next), fresh: 0, finished: false };
+            return Arrival { in_order: Range::new(self.next, self.next), fresh: 0 };
         }
         let payload = u64::from(segment.len > 0);
         self.seen.segments += payload;
@@ -251,19 +263,16 @@ impl Receiver {
             self.seen.repeated += payload;
             self.duplicate = Some(range);
             self.owed = Owed::Now;
-            return Arrival { in_order: Range::new(self.next, self.next), fresh: 0, finished: false };
+            return Arrival { in_order: Range::new(self.next, self.next), fresh: 0 };
         }
         let before = self.next;
         if range.start < self.out_of_order.end() {
             self.seen.late += payload;
         }
         let fresh = self.place(now, Range::new(range.start.max(before), range.end));
-        let finished = self.finished();
-        let fin_byte = u64::from(finished);
         Arrival {
-            in_order: Range::new(before, self.next - fin_byte),
+            in_order: Range::new(before, self.next - u64::from(self.finished())),
             fresh: fresh - u64::from(segment.flags.fin),
-            finished,
         }
     }
 
@@ -280,7 +289,12 @@ impl Receiver {
             return range.len();
         }
         let fresh = self.out_of_order.insert(range);
-        self.next = self.out_of_order.take_from(range.start);
+        if self.holds_back {
+            self.next = range.end;
+            self.out_of_order.remove_below(range.end);
+        } else {
+            self.next = self.out_of_order.take_from(range.start);
+        }
         // RFC 5681 section 4.2: a segment that fills all or part of a gap is acknowledged at once.
         self.owed = Owed::Now;
         fresh
@@ -423,9 +437,10 @@ mod tests {
         let mut receiver = Receiver::new(CONFIG, true);
         let mut last = data(101, 100);
         last.flags.fin = true;
-        assert!(!receiver.on_segment(SimTime::ZERO, &last).finished);
+        receiver.on_segment(SimTime::ZERO, &last);
+        assert!(!receiver.finished());
         let arrival = receiver.on_segment(SimTime::ZERO, &data(1, 100));
-        assert_eq!((arrival.in_order, arrival.finished), (Range::new(1, 201), true));
+        assert_eq!((arrival.in_order, receiver.finished()), (Range::new(1, 201), true));
         assert_eq!(receiver.next(), 202);
     }
 
