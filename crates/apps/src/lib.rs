@@ -5,7 +5,7 @@
 //! arrived. One object stands for both ends, and each end acts only on what has reached it.
 //! May: look at the time and at the events it is given, draw random numbers at its desk. May not: know transports,
 //! links or packets.
-//! To add one: a new file here, a row in `registry.rs`.
+//! To add one: `docs/howto/add-an-application.md`.
 
 mod bulk;
 mod check;

@@ -2,8 +2,7 @@
 //!
 //! May: read the ACK, the loss and a snapshot of the sibling paths; keep private state. May not: send, read a
 //! clock, know segments, links or files, reach into a connection.
-//! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
-//! `docs/reference/congestion/`.
+//! To add one: `docs/howto/add-a-congestion-control.md`.
 
 mod abe;
 mod adalr;

@@ -5,7 +5,7 @@
 //!
 //! - `fifo.rs`: constant rate and delay between changes, a drop-tail queue: all is known when a packet is offered;
 //! - `station.rs`: everything else, decided when packets leave the queue, the transmitter and the link;
-//! - `queue/`, `rate/`, `delay/`, `loss/`: models, one file each. To add one: a new file and a row in `registry.rs`.
+//! - `queue/`, `rate/`, `delay/`, `loss/`: models, one file each. To add one: `docs/howto/add-a-link-model.md`.
 
 mod check;
 mod counters;

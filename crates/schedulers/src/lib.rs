@@ -1,8 +1,7 @@
 //! Multipath schedulers: which subflow carries the next segment.
 //!
 //! May: read the views, keep private state. May not: send, read a clock, know segments, links or files.
-//! To add one: a new file here, a row in `registry.rs`, its test vectors in the same file, a page under
-//! `docs/reference/schedulers/`.
+//! To add one: `docs/howto/add-a-scheduler.md`.
 
 mod blest;
 mod bufferbloat;

@@ -227,7 +227,6 @@ pub struct Endpoint {
 
 /// What an endpoint is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)]
 pub struct EndpointFlags {
     /// Client: a subflow from it to the peer's initial address.
     pub subflow: bool,

@@ -1,3 +1,5 @@
+//! TCP-ADaLR: numbers worked out by hand from its formulas.
+
 use super::*;
 use crate::testing::{ALONE, ack, close, loss, setup_with};
 use crate::{Growth, NewReno};

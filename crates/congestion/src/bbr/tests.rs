@@ -1,3 +1,5 @@
+//! BBR: numbers worked out by hand, state by state.
+
 // Gains are constants, and samples come out of the filter as they went in.
 #![allow(clippy::float_cmp)]
 

@@ -1,3 +1,5 @@
+//! Simple links: times and drops by hand, changes on the way, conservation under random loads.
+
 use proptest::prelude::*;
 
 use super::Fifo as Link;

@@ -1,3 +1,5 @@
+//! Stations: times by hand for each kind of model, the M/D/1 queue, every discipline under random loads.
+
 use proptest::prelude::*;
 use units::{BitsPerSecond, OptionValue, Options, QueueLimit, Ratio};
 
