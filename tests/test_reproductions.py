@@ -55,9 +55,10 @@ def test_what_differs_has_a_cause_that_is_shown_or_is_expected(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_cause_has_a_check(name: str) -> None:
+def test_every_cause_has_a_check_or_is_said_not_to_be_known(name: str) -> None:
     for claim in rep.load(name).claims:
-        assert (claim.cause_check is None) == (not claim.cause), claim.id
+        unknown = not claim.cause or claim.cause.startswith("cause not found")
+        assert (claim.cause_check is None) == unknown, claim.id
 
 
 @pytest.mark.parametrize("name", NAMES)
