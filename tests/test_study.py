@@ -18,6 +18,7 @@ import pytest
 import ropewalk as rw
 from conftest import COMMAND, ENDLESS, ROOT, Ropewalk
 from ropewalk import RunFailed, statistics
+from ropewalk._core import Output
 from ropewalk.executors.local import LocalExecutor
 from ropewalk.study import StudyError, work
 from ropewalk.study.conduct import Conductor
@@ -191,10 +192,10 @@ def test_a_failed_run_is_reported_and_the_rest_goes_on(
 ) -> None:
     real = work.simulate
 
-    def faulty(part: Part, seeds: tuple[int, ...], stop: threading.Event | None) -> rw.Results:
-        if "olia" in part.text and 2 in seeds:
+    def faulty(part: Part, stop: threading.Event | None) -> Output:
+        if "olia" in part.text and 2 in part.seeds:
             raise RunFailed('scenario "small", seed 2: assertion failed')
-        return real(part, seeds, stop)
+        return real(part, stop)
 
     monkeypatch.setattr(work, "simulate", faulty)
     study = rw.Study.load(write_study(tmp_path), replications=5)

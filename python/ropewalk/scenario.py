@@ -137,8 +137,20 @@ class Scenario:
         jobs = available_processors() if jobs is None else jobs
         if jobs < 1:
             raise ValueError(f"jobs is {jobs}: at least 1 is needed")
-        output = self._document.run(chosen, jobs, series, trace, progress)
+        output = self.output(chosen, jobs, series=series, trace=trace, progress=progress)
         return Results.from_output(self, chosen, output)
+
+    def output(
+        self,
+        seeds: list[int],
+        jobs: int,
+        *,
+        series: bool,
+        trace: bool = False,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> _core.Output:
+        """What the engine hands out, for whoever makes tables of many runs at once; else as `run`."""
+        return self._document.run(seeds, jobs, series, trace, progress)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}, {self.duration_s:g} s, {len(self.seeds)} replications>"

@@ -12,8 +12,6 @@ from ropewalk.scenario import Scenario
 if TYPE_CHECKING:
     import threading
 
-    from ropewalk.results import Results
-
 
 class WrongModel(RuntimeError):
     """A worker has another model version than the study."""
@@ -74,35 +72,54 @@ def carry_out(order: Order, stop: threading.Event | None = None) -> list[Outcome
             f"the study has model version {order.model_version}, this worker has {_core.MODEL_VERSION}: "
             "install the same version of ropewalk on both"
         )
-    return [_carry_out(part, stop) for part in order.parts]
+    # First all runs, then all tables: while the code of one is at hand the processor is quicker at it.
+    return [_outcome(ran) for ran in [_run(part, stop) for part in order.parts]]
 
 
-def _carry_out(part: Part, stop: threading.Event | None) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A part that has been simulated."""
+
+    part: Part
+    outputs: list[tuple[tuple[int, ...], _core.Output]]
+    """Seeds and what the engine says of them."""
+    errors: list[tuple[int, str]]
+
+
+def _run(part: Part, stop: threading.Event | None) -> _Ran:
     try:
-        results = simulate(part, part.seeds, stop)
+        return _Ran(part, [(part.seeds, simulate(part, stop))], [])
     except Stopped:
         raise
     except Exception as error:
         if len(part.seeds) == 1:
-            return Outcome(part, (), ((part.seeds[0], _words(error)),), 0.0)
-        # One of them failed and took the others along: each for itself.
-        alone = [_carry_out(Part(part.case, part.text, (seed,), part.series), stop) for seed in part.seeds]
-        records = tuple(record for outcome in alone for record in outcome.records)
-        errors = tuple(error for outcome in alone for error in outcome.errors)
-        return Outcome(part, records, errors, sum(outcome.cpu_s for outcome in alone))
+            return _Ran(part, [], [(part.seeds[0], _words(error))])
+    # One of them failed and took the others along: each for itself.
+    alone = [_run(Part(part.case, part.text, (seed,), part.series), stop) for seed in part.seeds]
+    outputs = [output for ran in alone for output in ran.outputs]
+    return _Ran(part, outputs, [error for ran in alone for error in ran.errors])
+
+
+def _outcome(ran: _Ran) -> Outcome:
+    from ropewalk.results import Results
     from ropewalk.study.record import pack
 
-    return Outcome(part, ((part.seeds, pack(results, part.series)),), (), results.totals.cpu_s)
+    part = ran.part
+    records = tuple(
+        (seeds, pack(Results.from_output(_scenario(part.text), list(seeds), output), part.series))
+        for seeds, output in ran.outputs
+    )
+    return Outcome(part, records, tuple(ran.errors), sum(output.cpu_s for _, output in ran.outputs))
 
 
-def simulate(part: Part, seeds: tuple[int, ...], stop: threading.Event | None) -> Results:
-    """Runs `seeds` on this thread; the interpreter lock is free meanwhile."""
+def simulate(part: Part, stop: threading.Event | None) -> _core.Output:
+    """On this thread; the interpreter lock is free meanwhile."""
 
     def look(_done: int, _total: int) -> None:
         if stop is not None and stop.is_set():
             raise Stopped
 
-    return _scenario(part.text).run(seeds, jobs=1, series=part.series, progress=look)
+    return _scenario(part.text).output(list(part.seeds), 1, series=part.series, progress=look)
 
 
 @functools.lru_cache(maxsize=64)
