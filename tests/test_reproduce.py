@@ -235,7 +235,7 @@ def test_one_run_stands_for_all_where_nothing_is_random(monkeypatch: pytest.Monk
     monkeypatch.setitem(FIGURES, ("y", ()), [2.0])
     assert outcome('order(y, x["a", "1"] - 10)').words.count("±") > 1
     assert outcome('order(y + 1, x["a", "1"])').unclear
-    assert "difference 0.25 s, above" in outcome("order(y, 1.75)").words
+    assert "difference 0.25 s, as wanted" in outcome("order(y, 1.75)").words
 
 
 def test_what_deviations_excuse_is_counted() -> None:

@@ -23,10 +23,10 @@ MOST_TOLD = 3
 class Standing(enum.Enum):
     """How the first quantity stands to the second."""
 
-    ABOVE = "above"
+    ABOVE = "as wanted"
     UNCLEAR = "not distinguishable"
     """The interval of the difference has both signs in it: the runs cannot tell."""
-    NOT_ABOVE = "not above"
+    NOT_ABOVE = "the other way"
 
 
 @dataclass(frozen=True, slots=True)
