@@ -39,7 +39,7 @@ QUANTITY_KEYS = (
     *("study", "metric", "over", "series", "make", "bin", "from", "until", "scale", "unit", "pool"),
     "profile",
 )
-OVERRIDING = ("metric", "over", "scale")
+OVERRIDING = ("metric", "over", "scale", "pool")
 TABLE_KEYS = ("table", "value", "by")
 FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
 JUDGING = ("check", "cannot", "cause", "cause_check", "expected", "quick")
@@ -240,7 +240,6 @@ class _Quantities(TomlFile):
     def _under(self, name: str, table: dict[str, Any], place: Place) -> dict[str, Quantity]:
         """The quantity as the profiles have it that say otherwise."""
         readings: dict[str, Any] = self.take(table, place, "profile", dict, {})
-        rest = {key: value for key, value in table.items() if key not in {*OVERRIDING, "profile"}}
         found = {}
         for profile, other in readings.items():
             at = (*place, "profile", profile)
@@ -251,6 +250,9 @@ class _Quantities(TomlFile):
                 self.mistakes.add(at, WRONG_VALUE, "not a table", 'write { metric = "...", scale = 1.0 }')
             else:
                 self.known(other, at, OVERRIDING)
+                # Scale and divisor belong to their metric.
+                gone = {"profile", *(OVERRIDING if "metric" in other else ())}
+                rest = {key: value for key, value in table.items() if key not in gone}
                 found[profile] = self._quantity(name, rest | other, at)
         return found
 
@@ -310,7 +312,8 @@ class _Studies:
                     continue
                 if name not in found:
                     found[name] = study_files.load(there[name])
-                _check_pool(quantities, quantity, [factor.name for factor in found[name].factors])
+                here = quantity.under.get(profile, quantity)
+                _check_pool(quantities, here, [factor.name for factor in found[name].factors])
         quantities.mistakes.raise_any()
         return found
 

@@ -105,7 +105,7 @@ class Reproduction:
             name: [
                 [level.label for level in factor.levels]
                 for factor in self.studies[self.study_of(name, profile)].factors
-                if factor.name not in quantity.pool
+                if factor.name not in quantity.under.get(profile, quantity).pool
             ]
             for name, quantity in self.quantities.items()
         }

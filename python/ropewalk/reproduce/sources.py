@@ -95,7 +95,7 @@ class StudySource:
         return rows["t_s"].to_list(), rows["value"].to_list()
 
     def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
-        """Whether `key` is `value` in a scenario, or in all cases (or one) of a study.
+        """Whether `key` is `value` in a scenario, or in the cases of a study that begin with `case`.
 
         Raises:
             StudyError: there is no such key, or it does not take the value.
@@ -153,12 +153,12 @@ def _scenarios(directory: Path, target: str, case: tuple[str, ...]) -> Iterator[
     chosen = [
         entry
         for entry in _study(directory / f"study-{target}.toml").plan.cases
-        if not case or tuple(entry.levels.values()) == case
+        if tuple(entry.levels.values())[: len(case)] == case
     ]
     if not chosen:
         raise StudyError(
             f'config: study-{target}.toml has no case "{SEPARATOR.join(case)}"\n'
-            "  fix: name a level of each factor"
+            "  fix: name levels of its first factors, in their order"
         )
     for entry in chosen:
         yield f"{target}: {entry.name}", entry.text
