@@ -84,9 +84,10 @@ reproduce: build
 	  $(BIN)/ropewalk reproduce $$(basename $$(dirname $$about)); \
 	done
 
-# Prints the table and writes docs/explanation/validation.md; what has been run lies in results/validation.
+# Prints the table and writes docs/explanation/validation.md; what has been run lies in results/validation. Other numbers:
+# make validate ARGS="--only chain/NewReno/1e-3/1/on --set link.up.both.rate=50Mbit/s"
 validate: build
-	@$(BIN)/python validation/validate.py
+	@$(BIN)/python validation/validate.py $(ARGS)
 
 bench: count build
 	cargo bench --package lab --bench packet_hops --locked --quiet

@@ -13,9 +13,13 @@ sys.path.insert(0, str(ROOT / "validation"))
 
 import cases
 import page
+import ropewalk as rw
 import simulators
+import translate
+import validate
 import verdicts
 from ropewalk import statistics
+from ropewalk.scenario import Value
 from ropewalk.statistics import Estimate
 
 
@@ -79,12 +83,81 @@ def test_the_page_has_every_figure_and_no_difference_without_explanation() -> No
 
 def test_both_simulators_start_flows_at_the_same_times() -> None:
     (case,) = (case for case in cases.load() if case.name == "parallel/5")
-    shown = tomllib.loads(case.document(3).show())
     starts = case.starts(3, case.flow_count)
-    assert len(set(starts)) == case.flow_count == len(shown["flow"])
-    for flow, start in zip(shown["flow"], starts, strict=True):
-        assert float(str(flow["start"]).removesuffix("ms").removesuffix("us").removesuffix("s")) > 0
-        assert start < cases.FIRST_SECOND
+    translated = translate.arguments(case.document(3))["flows"].split(",")
+    assert [float(flow.split(":")[2]) for flow in translated] == starts
+    assert len(set(starts)) == case.flow_count
+    assert all(0 < start < cases.FIRST_SECOND for start in starts)
+
+
+def test_every_case_is_translated() -> None:
+    for case in cases.load():
+        assert translate.arguments(case.document(1))["duration"] == str(case.document(1).duration_s)
+
+
+def test_a_scenario_as_arguments_for_ns3() -> None:
+    (case,) = (case for case in cases.load() if case.name == "download/1e-3")
+    found = translate.arguments(case.document(1))
+    assert found["links"] == (
+        "0:1:5ms:100Mbps/100p/none:100Mbps/100p/none,1:2:250ms:2048kbps/100p/packet=0.001:256kbps/100p/none"
+    )
+    assert (found["nodes"], found["flows"], found["bytes"]) == ("3", "0:2:0", "50000000")
+    assert found["ns3::TcpSocket::RcvBufSize"] == found["ns3::TcpSocket::SndBufSize"] == "65535"
+    assert found["ns3::TcpSocketBase::WindowScaling"] == "false"
+    assert found["ns3::TcpSocket::DelAckCount"] == "2"
+    assert found["ns3::TcpL4Protocol::SocketType"] == "ns3::TcpNewReno"
+
+
+def test_meshes_become_links_and_their_ends_pass_nothing_on() -> None:
+    (case,) = (case for case in cases.load() if case.name == "layers/5")
+    found = translate.arguments(case.document(1))
+    assert len(found["links"].split(",")) == 2 * (5 * 3 + 3 * 4 + 4 * 6)
+    assert found["ends"] == "0,1,2,3,4,25,26,27,28,29"
+    assert len(found["flows"].split(",")) == 25
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("link.up.forward.queue", "100kB", "link.up.forward.queue: '100kB'"),
+        ("link.up.forward.delay", "1ms", "link.up.reverse.delay: '275ms'"),
+        ("link.up.forward.loss", {"kind": "bursty", "loss": 0.1, "burst": 2}, "link.up.forward.loss"),
+        ("flow.flow1.transport.pacing", True, "transport.pacing: True .* allowed: False"),
+        ("flow.flow1.transport.congestion", "bbr", "transport.congestion, slow_start"),
+        ("flow.flow1.transport.congestion.alpha", 1, "transport.congestion"),
+        ("flow.flow1.transport.recovery", "rack", "transport.sack, recovery, prr"),
+        ("flow.flow1.stop", "10s", "flow.flow1.stop: '10s' .* allowed: '120s'"),
+        ("flow.flow1.app", "http", "flow.flow1.opened_by: 'receiver'"),
+        ("flow.flow1.app.connections", 2, "app.connections: 2 .* allowed: 1"),
+    ],
+)
+def test_what_ns3_has_not_is_refused(key: str, value: Value, message: str) -> None:
+    scenario = rw.Scenario.load(cases.HERE / "scenarios" / "chain.toml")
+    if key.endswith("alpha"):
+        scenario = scenario.set("flow.flow1.transport.congestion", "vegas")
+    with pytest.raises(translate.Untranslatable, match=message):
+        translate.arguments(scenario.set(key, value))
+
+
+def test_other_numbers_reach_both_simulators() -> None:
+    command = ["--only", "chain/NewReno/1e-3/1/on", "--seeds", "3", "--flows", "2"]
+    options = validate.arguments([*command, "--set", "link.up.both.rate=7Mbit/s"])
+    (case,) = validate.choose(options)
+    assert (case.seeds, case.flow_count) == (3, 2)
+    assert 'rate = "7Mbit/s"' in case.document(1).show()
+    assert "7Mbps/100p/none" in translate.arguments(case.document(1))["links"]
+
+
+def test_numbers_of_the_command_line_come_before_those_that_vary() -> None:
+    options = validate.arguments(["--only", "mended/CUBIC/0/on", "--set", "link.up.both.queue=20p"])
+    (case,) = validate.choose(options)
+    assert {translate.arguments(case.document(seed))["links"].count("20p") for seed in (1, 2)} == {2}
+
+
+def test_a_scenario_of_its_own() -> None:
+    path = cases.HERE / "scenarios" / "download.toml"
+    (case,) = validate.choose(validate.arguments(["--scenario", str(path)]))
+    assert (case.name, case.metrics, case.recorded) == ("download", ("completion",), False)
 
 
 def test_an_unknown_metric_is_named() -> None:

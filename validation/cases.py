@@ -1,7 +1,7 @@
 """What is compared: families of cases, read from cases.toml.
 
-A family names a program of ours for ns-3, a scenario, and axes. Every combination of values on its axes is a
-case; each value says what it means to either simulator: arguments of the program, keys of the scenario.
+A family names a scenario, and axes. Every combination of values on its axes is a case; each value sets keys
+of the scenario, which `translate` makes arguments for ns-3 of.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ class Case:
 
     name: str
     """Family and values, as explanations match it."""
-    program: str
-    scenario: str
+    scenario: Path
     metrics: tuple[str, ...]
     seeds: int
     flows: int
@@ -37,14 +36,15 @@ class Case:
     recorded: bool
     """Its figures of ns-3 are kept for the tests."""
     arguments: dict[str, str] = field(hash=False)
-    """Of the program."""
-    keys: dict[str, Any] = field(hash=False)
-    """Of the scenario."""
+    """Of the program for ns-3, in the place of those translated."""
+    keys: dict[str, str] = field(hash=False)
+    """Of the scenario, with values as they stand in TOML."""
+    vary: dict[str, list[str]] = field(hash=False, default_factory=dict)
+    """Keys that have another value in each run, unless `keys` says otherwise."""
 
     @property
     def _bases(self) -> list[str]:
-        text = (HERE / "scenarios" / self.scenario).read_text(encoding="utf-8")
-        return [flow["name"] for flow in tomllib.loads(text)["flow"]]
+        return [flow["name"] for flow in tomllib.loads(self.scenario.read_text(encoding="utf-8"))["flow"]]
 
     @property
     def flow_count(self) -> int:
@@ -53,15 +53,15 @@ class Case:
 
     def document(self, seed: int) -> rw.Scenario:
         """The scenario of one run."""
-        path = HERE / "scenarios" / self.scenario
-        text = path.read_text(encoding="utf-8")
+        text = self.scenario.read_text(encoding="utf-8")
         bases = self._bases
         names = [*bases, *(f"{base}-{i}" for i in range(2, self.flows + 1) for base in bases)]
         for name in names[len(bases) :]:
             text += f'\n[[flow]]\nname = "{name}"\nlike = "{name.rpartition("-")[0]}"\n'
         starts = zip(names, self.starts(seed, len(names)), strict=True)
-        keys = self.keys | {f"flow.{name}.start": f"{start}s" for name, start in starts}
-        return rw.Scenario(text, str(path), [(key, toml_value(value)) for key, value in keys.items()])
+        varied = {key: values[(seed - 1) % len(values)] for key, values in self.vary.items()}
+        keys = varied | self.keys | {f"flow.{name}.start": f"{start}s" for name, start in starts}
+        return rw.Scenario(text, str(self.scenario), list(keys.items()))
 
     def starts(self, seed: int, count: int) -> list[float]:
         """When each flow starts, in seconds: the same for both simulators."""
@@ -75,29 +75,41 @@ def load(path: Path = HERE / "cases.toml") -> list[Case]:
     """All cases, in order."""
     with path.open("rb") as file:
         document = tomllib.load(file)
-    return [case for family in document["family"] for case in _expand(family, document["recorded"])]
+    return [
+        case
+        for family in document["family"]
+        for case in _expand(family, document["recorded"], path.parent / family["scenario"])
+    ]
 
 
-def _expand(family: dict[str, Any], recorded: list[str]) -> list[Case]:
+def of_scenario(path: Path) -> Case:
+    """A scenario of its own as a case."""
+    flows = tomllib.loads(path.read_text(encoding="utf-8")).get("flow", [])
+    sized = any(isinstance(flow.get("app"), dict) and "size" in flow["app"] for flow in flows)
+    metrics = ("goodput", "jain", *(f"goodput {i + 1}" for i in range(len(flows))))
+    return Case(path.stem, path, ("completion",) if sized else metrics, 8, 1, False, {}, {})
+
+
+def _expand(family: dict[str, Any], recorded: list[str], scenario: Path) -> list[Case]:
     cases = []
     axes = [list(axis["value"]) for axis in family["axis"]]
     for chosen in itertools.product(*axes):
         settings: dict[str, Any] = {"seeds": family["seeds"], "flows": 1}
         arguments = {k: str(v) for k, v in family.get("ns3", {}).items()}
-        keys = dict(family.get("ropewalk", {}))
+        keys: dict[str, str] = {}
         for value in chosen:
             arguments |= {k: str(v) for k, v in value.get("ns3", {}).items()}
-            keys |= value.get("ropewalk", {})
+            keys |= {k: toml_value(v) for k, v in value.get("set", {}).items()}
             settings |= {name: value[name] for name in settings if name in value}
         name = "/".join((family["name"], *(value["name"] for value in chosen)))
         cases.append(
             Case(
                 name=name,
-                program=family["program"],
-                scenario=family["scenario"],
+                scenario=scenario,
                 metrics=tuple(family["metrics"]),
                 arguments=arguments,
                 keys=keys,
+                vary=family.get("vary", {}),
                 recorded=any(fnmatch.fnmatchcase(name, pattern) for pattern in recorded),
                 **settings,
             )

@@ -35,7 +35,7 @@ class Made:
 def line(row: verdicts.Row, why: Iterable[verdicts.Explanation]) -> str:
     """One row on the terminal."""
     ns3, ours = verdicts.figure(row.ns3), verdicts.figure(row.ours)
-    return f"{row.name:<60} {ns3:>18} {ours:>18} {row.ratio:>7.3f}  {row.verdict(why)}"
+    return f"{row.name:<40} {ns3:>18} {ours:>18} {row.ratio:>7.3f}  {row.verdict(why)}"
 
 
 def written(rows: list[verdicts.Row], made: Made) -> str:

@@ -1,4 +1,4 @@
-"""Runs the cases: programs of ours on ns-3, and Ropewalk."""
+"""Runs the cases: a program of ours on ns-3, and Ropewalk."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import translate
 from ropewalk.statistics import jain
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def install_ns3() -> str:
 
 
 class Ns3:
-    """Builds and runs the programs; finished runs are kept, so that an interrupted comparison goes on."""
+    """Builds and runs our program; finished runs are kept, so that an interrupted comparison goes on."""
 
     def __init__(self, folder: Path, version: str) -> None:
         self._folder = folder / "ns3"
@@ -98,43 +100,39 @@ class Ns3:
         self._version = version
         self._runs = self._folder / "runs"
         self._runs.mkdir(exist_ok=True)
-        self._programs: dict[str, tuple[Path, str]] = {}
+        self._build()
 
-    def build(self, name: str) -> None:
-        """Compiles a program unless its sources have not changed."""
-        sources = list(_sources(HERE / "ns3" / f"{name}.cc"))
+    def _build(self) -> None:
+        """Compiles the program unless its sources have not changed."""
+        sources = list(_sources(HERE / "ns3" / "network.cc"))
         digest = hashlib.sha256(self._version.encode())
         for source in sources:
             digest.update(source.read_bytes())
-        key = digest.hexdigest()[:16]
-        program = self._folder / f"{name}-{key}"
-        if not program.exists():
-            libraries = [f"-lns3-{module}" for module in MODULES]
-            part = program.with_suffix(".part")
-            command = ["g++", "-std=c++17", "-O2", "-o", str(part), str(sources[0]), *libraries]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
-            part.rename(program)
-        self._programs[name] = (program, key)
+        self._key = digest.hexdigest()[:16]
+        self._program = self._folder / f"network-{self._key}"
+        if self._program.exists():
+            return
+        print("building the program for ns-3", flush=True)
+        libraries = [f"-lns3-{module}" for module in MODULES]
+        part = self._program.with_suffix(".part")
+        command = ["g++", "-std=c++17", "-O2", "-o", str(part), str(sources[0]), *libraries]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
+        part.rename(self._program)
 
     def run(self, case: Case, seed: int, *, keep: bool = True) -> Outcome:
         """One run of a case, taken from what is kept unless it says otherwise."""
         scenario = case.document(seed)
-        starts = case.starts(seed, case.flow_count)
-        arguments = case.arguments | {
-            "starts": ",".join(str(start) for start in starts),
-            "duration": str(scenario.duration_s),
-            "seed": str(seed),
-        }
-        program, key = self._programs[case.program]
+        arguments = translate.arguments(scenario) | case.arguments | {"RngRun": str(seed)}
         options = [f"--{name}={value}" for name, value in sorted(arguments.items())]
-        digest = hashlib.sha256(" ".join([key, *options]).encode()).hexdigest()[:24]
+        digest = hashlib.sha256(" ".join([self._key, *options]).encode()).hexdigest()[:24]
         kept = self._runs / f"{digest}.json"
         if not keep or not kept.exists():
-            done = subprocess.run([program, *options], capture_output=True, text=True, check=False)
+            command = [str(self._program), *options]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                sys.exit(f"{program.name} {' '.join(options)} failed:\n{done.stderr[-4000:]}")
+                sys.exit(f"{shlex.join(command)} failed ({done.returncode}):\n{done.stderr[-4000:]}")
             part = kept.with_suffix(".part")
             part.write_text(done.stdout, encoding="utf-8")
             part.rename(kept)

@@ -36,7 +36,6 @@ def main() -> None:
     print(f"{'case':<26} {columns} {columns} {'ratio':>8}")
     for name in CASES:
         case = known[name]
-        ns3.build(case.program)
         hops, seconds = ns3_speed(ns3, case)
         ours = simulators.ropewalk(case, SEED)
         theirs = hops / seconds / 1e6

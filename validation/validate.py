@@ -1,12 +1,14 @@
 """Runs the same work on ns-3 and on Ropewalk and compares.
 
 `make validate`. Prints the table, writes it to docs/explanation/validation.md with the written explanations,
-and keeps figures of ns-3 in recorded.toml for the tests. 1 if a difference is not explained.
+and keeps figures of ns-3 in recorded.toml for the tests; with other numbers or a choice of cases it only
+prints. 1 if a difference is not explained.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import fnmatch
 import sys
@@ -16,10 +18,14 @@ from pathlib import Path
 
 import cases
 import page
+import ropewalk as rw
 import simulators
+import translate
 import verdicts
+from ropewalk.scenario import available_processors
 
 ROOT = Path(__file__).resolve().parent.parent
+EXPLAINED = "3.37"
 
 
 def compare(chosen: list[cases.Case], ns3: simulators.Ns3, jobs: int) -> list[verdicts.Row]:
@@ -49,31 +55,75 @@ def compare(chosen: list[cases.Case], ns3: simulators.Ns3, jobs: int) -> list[ve
     return rows
 
 
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", default="*", help="cases to run, as chain/NewReno/*")
+    parser.add_argument("--scenario", type=Path, help="a scenario of its own in the place of the cases")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="overrides",
+        help="other numbers, as link.up.both.rate=50Mbit/s, for both simulators; again for more",
+    )
+    parser.add_argument("--seeds", type=int, help="runs of each case")
+    parser.add_argument("--flows", type=int, help="flows in the place of each flow of the scenario")
+    parser.add_argument("--jobs", type=int, default=available_processors(), help="runs at a time")
+    return parser.parse_args(words)
+
+
+def choose(options: argparse.Namespace) -> list[cases.Case]:
+    """The cases to run, with the numbers of the command line."""
+    known = [cases.of_scenario(options.scenario)] if options.scenario else cases.load()
+    chosen = [case for case in known if fnmatch.fnmatchcase(case.name, options.only)]
+    if not chosen:
+        sys.exit(f"no case is called {options.only}; they are called as {known[0].name}")
+    for text in options.overrides:
+        if "=" not in text:
+            sys.exit(f"--set {text}: KEY=VALUE is needed, as link.up.both.rate=50Mbit/s")
+    overrides = dict(text.split("=", 1) for text in options.overrides)
+    return [
+        dataclasses.replace(
+            case,
+            keys=case.keys | overrides,
+            seeds=case.seeds if options.seeds is None else options.seeds,
+            flows=case.flows if options.flows is None else options.flows,
+        )
+        for case in chosen
+    ]
+
+
 def main() -> int:
     """Compares; see above."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", default="*", help="cases to run, as chain/NewReno/*; nothing is written")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    options = parser.parse_args()
+    options = arguments()
+    chosen = choose(options)
+    for case in chosen:
+        translate.arguments(case.document(1))
     version = simulators.install_ns3()
+    if not version.startswith(EXPLAINED):
+        print(f"the explanations name lines of ns-3 {EXPLAINED}; version {version} may differ elsewhere")
+    print(f"ns-3 {version}, Ropewalk {rw.__version__}; 95 % intervals", flush=True)
     ns3 = simulators.Ns3(ROOT / "results" / "validation", version)
-    chosen = [case for case in cases.load() if fnmatch.fnmatchcase(case.name, options.only)]
-    if not chosen:
-        sys.exit(f"no case is called {options.only}; they are called as {cases.load()[0].name}")
-    for program in sorted({case.program for case in chosen}):
-        ns3.build(program)
     before = time.monotonic()
     rows = compare(chosen, ns3, options.jobs)
     why = verdicts.explanations()
     unexplained = sum(row.verdict(why) == verdicts.UNEXPLAINED for row in rows)
     took = time.monotonic() - before
     print(f"{len(rows)} figures in {took:.0f} s, {unexplained} differ without explanation")
-    if options.only == "*":
+    if chosen == cases.load():
         made = page.Made(datetime.date.today().isoformat(), version)
         (ROOT / page.PAGE).write_text(page.written(rows, made), encoding="utf-8")
         page.record(rows, [case for case in chosen if case.recorded], made)
+        print(f"written: {page.PAGE}, {page.RECORD.relative_to(ROOT)}")
     return int(bool(unexplained))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (OSError, ValueError, rw.ScenarioError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; what has been run is kept, and the next time goes on from there")

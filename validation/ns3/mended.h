@@ -63,6 +63,47 @@ class NewReno : public ns3::TcpNewReno
     double m_part = 0;
 };
 
+// After a timeout an ACK may acknowledge what had arrived before it; tcp-socket-base.cc:2096 counts that, too. RFC 3465,
+// section 2.3, allows one segment for an ACK.
+inline bool
+AfterTimeout(ns3::Ptr<const ns3::TcpSocketState> tcb)
+{
+    return tcb->m_congState == ns3::TcpSocketState::CA_LOSS;
+}
+
+// The ACK that ends a recovery acknowledges a window that the recovery has counted before; tcp-socket-base.cc:2213 lets the
+// window grow by all of it.
+class LinuxReno : public ns3::TcpLinuxReno
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedLinuxReno").SetParent<ns3::TcpLinuxReno>().AddConstructor<LinuxReno>();
+        return id;
+    }
+
+    void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
+    {
+        const bool ended = std::exchange(m_ended, false);
+        ns3::TcpLinuxReno::IncreaseWindow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
+    }
+
+    void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
+    {
+        m_ended = state == ns3::TcpSocketState::CA_OPEN && tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY;
+        ns3::TcpLinuxReno::CongestionStateSet(tcb, state);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<LinuxReno>(this);
+    }
+
+  private:
+    bool m_ended = false;
+};
+
 // tcp-cubic.cc:206 counts the segments of the ACK that ends a recovery, a whole window of them, and its line 217 takes
 // them off again one ACK after the other, each of which lets the window grow by a segment.
 class Cubic : public ns3::TcpCubic
@@ -78,7 +119,7 @@ class Cubic : public ns3::TcpCubic
     void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
     {
         const bool ended = std::exchange(m_ended, false);
-        ns3::TcpCubic::IncreaseWindow(tcb, ended ? 1 : segments);
+        ns3::TcpCubic::IncreaseWindow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
     }
 
     void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
@@ -251,6 +292,7 @@ class PrrRecovery : public ns3::TcpClassicRecovery
 };
 
 NS_OBJECT_ENSURE_REGISTERED(NewReno);
+NS_OBJECT_ENSURE_REGISTERED(LinuxReno);
 NS_OBJECT_ENSURE_REGISTERED(Cubic);
 NS_OBJECT_ENSURE_REGISTERED(Vegas);
 NS_OBJECT_ENSURE_REGISTERED(Westwood);
