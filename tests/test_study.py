@@ -192,7 +192,7 @@ def test_a_failed_run_is_reported_and_the_rest_goes_on(
 ) -> None:
     real = work.simulate
 
-    def faulty(part: Part, stop: threading.Event | None) -> Output:
+    def faulty(part: Part, stop: threading.Event | None) -> tuple[rw.Scenario, Output]:
         if "olia" in part.text and 2 in part.seeds:
             raise RunFailed('scenario "small", seed 2: assertion failed')
         return real(part, stop)

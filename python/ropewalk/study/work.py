@@ -81,14 +81,14 @@ class _Ran:
     """A part that has been simulated."""
 
     part: Part
-    outputs: list[tuple[tuple[int, ...], _core.Output]]
+    outputs: list[tuple[tuple[int, ...], Scenario, _core.Output]]
     """Seeds and what the engine says of them."""
     errors: list[tuple[int, str]]
 
 
 def _run(part: Part, stop: threading.Event | None) -> _Ran:
     try:
-        return _Ran(part, [(part.seeds, simulate(part, stop))], [])
+        return _Ran(part, [(part.seeds, *simulate(part, stop))], [])
     except Stopped:
         raise
     except Exception as error:
@@ -106,20 +106,21 @@ def _outcome(ran: _Ran) -> Outcome:
 
     part = ran.part
     records = tuple(
-        (seeds, pack(Results.from_output(_scenario(part.text), list(seeds), output), part.series))
-        for seeds, output in ran.outputs
+        (seeds, pack(Results.from_output(scenario, list(seeds), output), part.series))
+        for seeds, scenario, output in ran.outputs
     )
-    return Outcome(part, records, tuple(ran.errors), sum(output.cpu_s for _, output in ran.outputs))
+    return Outcome(part, records, tuple(ran.errors), sum(output.cpu_s for *_, output in ran.outputs))
 
 
-def simulate(part: Part, stop: threading.Event | None) -> _core.Output:
+def simulate(part: Part, stop: threading.Event | None) -> tuple[Scenario, _core.Output]:
     """On this thread; the interpreter lock is free meanwhile."""
 
     def look(_done: int, _total: int) -> None:
         if stop is not None and stop.is_set():
             raise Stopped
 
-    return _scenario(part.text).output(list(part.seeds), 1, series=part.series, progress=look)
+    scenario = _scenario(part.text)
+    return scenario, scenario.output(list(part.seeds), 1, series=part.series, progress=look)
 
 
 @functools.lru_cache(maxsize=64)
