@@ -148,6 +148,12 @@ def test_other_numbers_reach_both_simulators() -> None:
     assert "7Mbps/100p/none" in translate.arguments(case.document(1))["links"]
 
 
+@pytest.mark.parametrize("words", [["--seeds", "0"], ["--flows", "-1"], ["--set", "rate"], ["--only", "x"]])
+def test_mistakes_of_the_command_line_are_named(words: list[str]) -> None:
+    with pytest.raises(SystemExit, match=words[1]):
+        validate.choose(validate.arguments(words))
+
+
 def test_numbers_of_the_command_line_come_before_those_that_vary() -> None:
     options = validate.arguments(["--only", "mended/CUBIC/0/on", "--set", "link.up.both.queue=20p"])
     (case,) = validate.choose(options)

@@ -111,7 +111,8 @@ class Keys:
         """Refuses what has not been taken unless it says what is so anyway."""
         for key, value in self._table.items():
             if key not in ignored and (key not in fixed or fixed[key] != value):
-                raise Untranslatable(self.key(key), value, repr(fixed[key]) if key in fixed else "none")
+                found = f"a list of {len(value)}" if isinstance(value, list) else value
+                raise Untranslatable(self.key(key), found, repr(fixed[key]) if key in fixed else "none")
 
 
 def arguments(scenario: rw.Scenario) -> dict[str, str]:

@@ -80,6 +80,10 @@ def choose(options: argparse.Namespace) -> list[cases.Case]:
     chosen = [case for case in known if fnmatch.fnmatchcase(case.name, options.only)]
     if not chosen:
         sys.exit(f"no case is called {options.only}; they are called as {known[0].name}")
+    for name in ("seeds", "flows", "jobs"):
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            sys.exit(f"--{name} {number}: at least 1 is needed")
     for text in options.overrides:
         if "=" not in text:
             sys.exit(f"--set {text}: KEY=VALUE is needed, as link.up.both.rate=50Mbit/s")
