@@ -89,6 +89,8 @@ def outcome(text: str) -> Outcome:
         'within(runs(x["a", :]), 2, 0)',
         'config("f.toml", "duration", "1s")',
         "between(y, 5, 6) or between(y, 1, 3)",
+        'by_chance(order(x["a", "1"], 2.5), runs=10)',
+        'by_chance(order(x["a", "1"], y) and order(y, x["b", "1"]), runs=1)',
     ],
 )
 def test_predicates_that_hold(text: str) -> None:
@@ -122,6 +124,9 @@ def test_predicates_that_hold(text: str) -> None:
         "follows([10, 8], [8, 10], [1, 1], factor=2)",
         'config("f.toml", "duration", "2s")',
         "between(y, 1, 3) and between(y, 5, 6)",
+        'by_chance(order(x["a", "1"], 2.5), runs=60)',
+        'by_chance(order(x["a", "1"], x["a", "2"]), runs=1)',
+        'by_chance(order(x["a", "1"], x["a", "1"]), runs=1)',
     ],
 )
 def test_predicates_that_do_not_hold(text: str) -> None:
@@ -157,6 +162,8 @@ def test_the_mean_is_that_of_the_quotients_seed_by_seed() -> None:
         ("abs(y)", "neither true nor false"),
         ('config("f.toml", y, "1s")', "takes texts and numbers only"),
         ('config("f.toml", "duration")', "called otherwise"),
+        ("by_chance(order(y, 1))", "called otherwise"),
+        ("by_chance(y, runs=10)", "neither true nor false"),
     ],
 )
 def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
@@ -169,6 +176,7 @@ def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
     ("text", "kind"),
     [
         ("within(y, 1)", WrongUse),
+        ("by_chance(order(y, 1), runs=0.5)", WrongUse),
         ("within(y, y, 0.1)", WrongUse),
         ("between(y, 3, 1)", WrongUse),
         ("rising(y)", WrongUse),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ropewalk import statistics
-from ropewalk.reproduce import predicates
+from ropewalk.reproduce import chance, predicates
 from ropewalk.reproduce.predicates import COMPULSORY, PREDICATES, Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Row, Sample, Value, combine, flat, mean_of, spread
 from ropewalk.study.mistakes import did_you_mean
@@ -33,6 +33,7 @@ ConfigArguments: TypeAlias = "tuple[str, str, str | float | bool, tuple[str, ...
 PUBLISHED = "published"
 """Name of the published figure in its own check, where it is a number."""
 CONFIG = "config"
+CHANCE = "by_chance"
 
 
 class Source(Protocol):
@@ -83,7 +84,7 @@ FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN, _RUNS)
 _TOP = "a check is a predicate, or several with and, or, not"
 _ALLOWED = (
     "allowed: quantities[levels], numbers, + - * / **, lists, "
-    f"functions {', '.join(FUNCTIONS)}, predicates {', '.join([*PREDICATES, CONFIG])}"
+    f"functions {', '.join(FUNCTIONS)}, predicates {', '.join([*PREDICATES, CONFIG, CHANCE])}"
 )
 
 
@@ -142,14 +143,26 @@ class _Checker:
                 self.truth(operand)
             case ast.Call(func=ast.Name(id=name)) if name == CONFIG:
                 self._config(node)
+            case ast.Call(func=ast.Name(id=name)) if name == CHANCE:
+                self._chance(node)
             case ast.Call(func=ast.Name(id=name)) if name in PREDICATES:
                 self._predicate(name, node)
             case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
                 raise ExpressionError(
-                    f"`{name}` is not a predicate", did_you_mean(name, [*PREDICATES, CONFIG])
+                    f"`{name}` is not a predicate", did_you_mean(name, [*PREDICATES, CONFIG, CHANCE])
                 )
             case _:
                 raise ExpressionError(f"`{ast.unparse(node)}` is neither true nor false", _TOP)
+
+    def _chance(self, node: ast.Call) -> None:
+        match node:
+            case ast.Call(args=[check], keywords=[ast.keyword(arg="runs", value=runs)]):
+                self.truth(check)
+                self.value(runs)
+            case _:
+                raise ExpressionError(
+                    f"`{CHANCE}` is called otherwise", f"write {CHANCE}(order(a, b), runs=10)"
+                )
 
     def _config(self, node: ast.Call) -> None:
         self.configs.append(config_arguments(node))
@@ -290,11 +303,14 @@ class Evaluator:
         factors: Mapping[str, Sequence[Sequence[str]]],
         published: float | None = None,
         tables: Mapping[str, Published] | None = None,
+        *,
+        by_means: bool = False,
     ) -> None:
         self._source = source
         self._factors = factors
         self._published = published
         self._tables = tables or {}
+        self._by_means = by_means
 
     def outcome(self, node: ast.expr) -> Outcome:
         """Whether a check holds.
@@ -305,16 +321,29 @@ class Evaluator:
         """
         match node:
             case ast.BoolOp(op=op, values=values):
-                found = [self.outcome(value) for value in values]
-                return predicates.both(found) if isinstance(op, ast.And) else predicates.either(found)
+                outcomes = [self.outcome(value) for value in values]
+                return predicates.both(outcomes) if isinstance(op, ast.And) else predicates.either(outcomes)
             case ast.UnaryOp(operand=operand):
                 return predicates.neither(self.outcome(operand))
             case ast.Call(func=ast.Name(id=name)) if name == CONFIG:
                 return self._source.config(*config_arguments(node))
+            case ast.Call(func=ast.Name(id=name), args=[check]) if name == CHANCE:
+                return chance.by_chance(
+                    lambda source: self._of(source).outcome(check),
+                    self._source,
+                    self._plain(node.keywords[0].value),
+                )
             case ast.Call(func=ast.Name(id=name)):
                 options = {str(k.arg): self._plain(k.value) for k in node.keywords}
-                return PREDICATES[name].judge(*map(self.value, node.args), **options)
+                found = [self.value(argument) for argument in node.args]
+                return PREDICATES[name].judge(
+                    *(map(chance.by_means, found) if self._by_means else found), **options
+                )
         raise AssertionError(ast.dump(node))
+
+    def _of(self, source: Source) -> Evaluator:
+        """The same, by means, of another source."""
+        return Evaluator(source, self._factors, self._published, self._tables, by_means=True)
 
     def _plain(self, node: ast.expr) -> float:
         value = self.value(node)

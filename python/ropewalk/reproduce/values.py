@@ -41,7 +41,9 @@ class Sample:
     @property
     def mean(self) -> float:
         """Mean over replications."""
-        return self.estimate.mean
+        if not self.values:
+            raise NoValue("no run has a value")
+        return math.fsum(self.values.values()) / len(self.values)
 
 
 @dataclass(frozen=True, slots=True)
