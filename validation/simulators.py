@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shlex
 import shutil
@@ -16,6 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import translate
 from ropewalk.statistics import jain
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))
+
+import debian
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,17 +80,12 @@ def install_ns3() -> str:
     """Installs ns-3 if it is missing and returns its version."""
     if (version := ns3_version()) is not None and shutil.which("g++"):
         return version
-    cure = f"install it as root: apt-get install g++ {PACKAGE}"
-    if shutil.which("apt-get") is None:
-        sys.exit("ns-3 or g++ is missing and this is no Debian: a container with Debian 12 will do")
-    if os.geteuid() != 0:
-        sys.exit(f"ns-3 or g++ is missing; {cure}")
-    install = ["apt-get", "install", "--yes", "--no-install-recommends", "g++", PACKAGE]
-    for command in (["apt-get", "update"], install):
-        if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
-            sys.exit(f"{' '.join(command)} failed; {cure}")
+    cure = f"fix: on Debian 12, or in a container with it, as root: apt-get install g++ {PACKAGE}"
+    print("installing ns-3", file=sys.stderr)
+    if reason := debian.install("g++", PACKAGE):
+        sys.exit(f"ns-3 and g++ are needed and cannot be installed: {reason}\n  {cure}")
     if (version := ns3_version()) is None:
-        sys.exit(f"{PACKAGE} is still missing; {cure}")
+        sys.exit(f"{PACKAGE} is still missing\n  {cure}")
     return version
 
 
