@@ -160,6 +160,27 @@ def test_numbers_of_the_command_line_come_before_those_that_vary() -> None:
     assert {translate.arguments(case.document(seed))["links"].count("20p") for seed in (1, 2)} == {2}
 
 
+def test_mended_lines_of_ns3_explain_nothing_any_more() -> None:
+    (case,) = validate.choose(validate.arguments(["--only", "chain/Vegas/1e-3/1/on", "--mended"]))
+    assert case.mended
+    assert not any(one.covers(f"{case.name} goodput") for one in verdicts.explanations())
+    plain = translate.arguments(case.document(1))
+    found = translate.mended(plain)
+    assert {key: value for key, value in found.items() if plain.get(key) != value} == {
+        "sockets": "ns3::TcpMendedSocketFactory",
+        "ns3::TcpL4Protocol::SocketType": "ns3::TcpMendedVegas",
+        "ns3::TcpL4Protocol::RecoveryType": "ns3::TcpMendedPrrRecovery",
+        "ns3::RttMeanDeviation::Alpha": "1",
+    }
+
+
+def test_runs_that_do_not_complete_are_not_left_out() -> None:
+    with pytest.raises(ValueError, match="1 of 2 runs of ns-3 end without completion"):
+        verdicts.row("download/0", "completion", [400.0, None], [400.0, 410.0])
+    assert simulators.Outcome([1, 1], [10.0, None], 1.0).metric("completion") is None
+    assert simulators.Outcome([1, 1], [10.0, 20.0], 1.0).metric("completion") == 15
+
+
 def test_a_scenario_of_its_own() -> None:
     path = cases.HERE / "scenarios" / "download.toml"
     (case,) = validate.choose(validate.arguments(["--scenario", str(path)]))

@@ -35,8 +35,8 @@ class Case:
     """Flows in the place of each flow of the scenario."""
     recorded: bool
     """Its figures of ns-3 are kept for the tests."""
-    arguments: dict[str, str] = field(hash=False)
-    """Of the program for ns-3, in the place of those translated."""
+    mended: bool
+    """With the lines of ns-3 changed that explain differences."""
     keys: dict[str, str] = field(hash=False)
     """Of the scenario, with values as they stand in TOML."""
     vary: dict[str, list[str]] = field(hash=False, default_factory=dict)
@@ -87,7 +87,7 @@ def of_scenario(path: Path) -> Case:
     flows = tomllib.loads(path.read_text(encoding="utf-8")).get("flow", [])
     sized = any(isinstance(flow.get("app"), dict) and "size" in flow["app"] for flow in flows)
     metrics = ("goodput", "jain", *(f"goodput {i + 1}" for i in range(len(flows))))
-    return Case(path.stem, path, ("completion",) if sized else metrics, 8, 1, False, {}, {})
+    return Case(path.stem, path, ("completion",) if sized else metrics, 8, 1, False, False, {})
 
 
 def _expand(family: dict[str, Any], recorded: list[str], scenario: Path) -> list[Case]:
@@ -95,10 +95,8 @@ def _expand(family: dict[str, Any], recorded: list[str], scenario: Path) -> list
     axes = [list(axis["value"]) for axis in family["axis"]]
     for chosen in itertools.product(*axes):
         settings: dict[str, Any] = {"seeds": family["seeds"], "flows": 1}
-        arguments = {k: str(v) for k, v in family.get("ns3", {}).items()}
         keys: dict[str, str] = {}
         for value in chosen:
-            arguments |= {k: str(v) for k, v in value.get("ns3", {}).items()}
             keys |= {k: toml_value(v) for k, v in value.get("set", {}).items()}
             settings |= {name: value[name] for name in settings if name in value}
         name = "/".join((family["name"], *(value["name"] for value in chosen)))
@@ -107,7 +105,7 @@ def _expand(family: dict[str, Any], recorded: list[str], scenario: Path) -> list
                 name=name,
                 scenario=scenario,
                 metrics=tuple(family["metrics"]),
-                arguments=arguments,
+                mended=family.get("mended", False),
                 keys=keys,
                 vary=family.get("vary", {}),
                 recorded=any(fnmatch.fnmatchcase(name, pattern) for pattern in recorded),

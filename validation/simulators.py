@@ -52,7 +52,7 @@ class Outcome:
     """Of ns-3 only if it was asked to count."""
 
     def metric(self, name: str) -> float | None:
-        """One figure; None if the run does not have it."""
+        """One figure, of all flows; None if a flow is not complete at the end."""
         rates = [8 * n / self.duration_s / 1e6 for n in self.delivered_bytes]
         match name.split():
             case ["goodput"]:
@@ -62,7 +62,8 @@ class Outcome:
             case ["jain"]:
                 return jain(rates)
             case ["completion"]:
-                return self.completion_s[0]
+                done = [seconds for seconds in self.completion_s if seconds is not None]
+                return sum(done) / len(done) if len(done) == len(self.completion_s) else None
         raise ValueError(f"there is no metric {name}; metrics: goodput, goodput N, jain, completion")
 
 
@@ -119,10 +120,13 @@ class Ns3:
             sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
         part.rename(self._program)
 
-    def run(self, case: Case, seed: int, *, keep: bool = True) -> Outcome:
-        """One run of a case, taken from what is kept unless it says otherwise."""
+    def run(self, case: Case, seed: int, *, keep: bool = True, hops: bool = False) -> Outcome:
+        """One run of a case, taken from what is kept unless it says otherwise; counting hops costs time."""
         scenario = case.document(seed)
-        arguments = translate.arguments(scenario) | case.arguments | {"RngRun": str(seed)}
+        arguments = translate.arguments(scenario)
+        if case.mended:
+            arguments = translate.mended(arguments)
+        arguments |= {"RngRun": str(seed)} | ({"hops": "1"} if hops else {})
         options = [f"--{name}={value}" for name, value in sorted(arguments.items())]
         digest = hashlib.sha256(" ".join([self._key, *options]).encode()).hexdigest()[:24]
         kept = self._runs / f"{digest}.json"

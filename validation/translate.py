@@ -56,6 +56,8 @@ CONTROLLER_OPTIONS: dict[str, dict[str, Any]] = {
     "westwood": {"reset_rtt_min": True},
 }
 CONTROLLER_ATTRIBUTES = {"TcpWestwood::ProtocolType": "WestwoodPlus", "TcpCubic::HyStart": "false"}
+# These look at the round-trip time: mended, they get the samples and not what is smoothed.
+SAMPLED = ("ns3::TcpVegas", "ns3::TcpWestwood")
 # Proportional rate reduction is for SACK.
 RECOVERY_KEYS = ("sack", "recovery", "prr")
 RECOVERIES = {
@@ -147,6 +149,17 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
         "write": str(min(WRITE, max(send // 40, int(attributes["TcpSocket::SegmentSize"])))),
         **{f"ns3::{key}": value for key, value in attributes.items()},
     }
+
+
+def mended(arguments: dict[str, str]) -> dict[str, str]:
+    """The same with our socket, controller and recovery (mended.h, mended_socket.h)."""
+    controller, recovery = (f"ns3::TcpL4Protocol::{kind}Type" for kind in ("Socket", "Recovery"))
+    found = arguments | {"sockets": "ns3::TcpMendedSocketFactory"}
+    found[controller] = found[controller].replace("::Tcp", "::TcpMended")
+    found[recovery] = found[recovery].replace("::TcpPrr", "::TcpMendedPrr")
+    if arguments[controller] in SAMPLED:
+        found["ns3::RttMeanDeviation::Alpha"] = "1"
+    return found
 
 
 def _names(node: dict[str, Any]) -> list[str]:

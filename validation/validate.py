@@ -68,6 +68,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         dest="overrides",
         help="other numbers, as link.up.both.rate=50Mbit/s, for both simulators; again for more",
     )
+    parser.add_argument(
+        "--mended", action="store_true", help="with the lines of ns-3 mended that explain differences"
+    )
     parser.add_argument("--seeds", type=int, help="runs of each case")
     parser.add_argument("--flows", type=int, help="flows in the place of each flow of the scenario")
     parser.add_argument("--jobs", type=int, default=available_processors(), help="runs at a time")
@@ -91,9 +94,12 @@ def choose(options: argparse.Namespace) -> list[cases.Case]:
     return [
         dataclasses.replace(
             case,
+            # What explains differences has been mended, and explains none.
+            name=f"mended-{case.name}" if options.mended and not case.mended else case.name,
             keys=case.keys | overrides,
             seeds=case.seeds if options.seeds is None else options.seeds,
             flows=case.flows if options.flows is None else options.flows,
+            mended=case.mended or options.mended,
         )
         for case in chosen
     ]
