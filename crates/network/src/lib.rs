@@ -6,9 +6,10 @@
 //! - `topology.rs`, `routing.rs`, `ecmp.rs`: who is connected with whom, and over which cable a packet leaves;
 //! - `fabric.rs`, `lane.rs`, `packets.rs`: links, packets on their way, and the event queue;
 //! - `end.rs`, `channel.rs`: the two ends of a connection, and what is to be sent over it in each direction;
+//! - `deeds.rs`, `middlebox.rs`: what happens to addresses and connections meanwhile, and to options on their way;
 //! - `flow.rs`, `desk.rs`, `factory.rs`: an application, what it asks for, and the connections made for it;
 //! - `build.rs`, `links.rs`, `ahead.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
-//! - `recorder.rs`, `writes.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs.
+//! - `recorder.rs`, `writes.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs; `record.rs`: what is left.
 
 mod ahead;
 mod build;

@@ -35,7 +35,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options: &Options| Box::new(Ecf::new(options.flag("linux_delta"))),
 };
 
-/// r = 1/beta: hysteresis of a quarter. Not beta itself (erratum E-12).
+/// r = 1/beta: hysteresis of a quarter. Not beta itself, which would turn 25 % into a factor of 5.
 const R: u128 = 4;
 /// Half of the floor of the kernel's variance term.
 const LINUX_FLOOR: Nanos = Nanos::from_millis(100);

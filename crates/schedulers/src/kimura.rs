@@ -3,7 +3,7 @@
 //! Source: Kimura et al., "Alternative Scheduling Decisions for Multipath TCP", IEEE Communications Letters 2017.
 //! Units: bytes of window, seconds. Over the available subflows with free window, `space = cwnd - inflight > 0`:
 //! ```text
-//! lws: argmax space      (not the largest cwnd: erratum E-13)
+//! lws: argmax space      (not the largest cwnd, as some describe it)
 //! lts: argmin srtt/space
 //! hsr: argmax cwnd/srtt
 //! ```

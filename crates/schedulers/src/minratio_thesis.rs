@@ -3,7 +3,7 @@
 //! Source: Lantto and Svensson, "Exploring Performance Balancing in a Meshed Satellite MultiWAN Using MPTCP",
 //! Chalmers 2025, section 2.2.1: minimum occupied to total window. Units: bytes. Over the available subflows
 //! `argmin inflight/cwnd`; ties go to the lowest index. Has no state.
-//! Deviation: this is not what the kernel's default scheduler computes (queued bytes over pacing rate, erratum E-11).
+//! Deviation: this is not what the kernel's default scheduler computes (queued bytes over pacing rate).
 
 use units::Bytes;
 
