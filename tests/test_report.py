@@ -333,6 +333,18 @@ def test_a_browser_opens_it_without_complaint(chromium: webdriver.Chrome, page: 
             assert wide <= width, "the page scrolls sideways"
 
 
+def test_every_level_is_named_on_a_phone(chromium: webdriver.Chrome, tmp_path: Path) -> None:
+    """Of numbers some do, of names all are needed."""
+    levels = [f"{delay}ms" for delay in range(20, 80, 10)]
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
+    factor = f'[[vary]]\nname = "wait"\nkey = "path.a.both.delay"\nvalues = {levels}\n'
+    rw.Study.load(write_study(tmp_path, head + factor)).run(tmp_path / "out")
+    show(chromium, report.write(tmp_path / "out"), 390, 844)
+    draw_all(chromium)
+    box = visible(chromium, '.canvas[aria-label^="Spread over replications"]')[0]
+    assert [tick.text for tick in box.find_elements(By.CSS_SELECTOR, ".xtick")] == levels
+
+
 def test_hovering_tells_values(chromium: webdriver.Chrome, page: Path) -> None:
     show(chromium, page, 1366, 768)
     draw_all(chromium)

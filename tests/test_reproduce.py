@@ -537,6 +537,18 @@ def test_a_matched_configuration_is_shown(tmp_path: Path) -> None:
     assert row.measured == "path.a.both.delay = 0.04s"
 
 
+def test_figures_of_an_earlier_call_do_not_stay(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    figure = (
+        '[[figure]]\nid = "old"\ntitle = "F"\nx = { label = "x" }\ny = { label = "y" }\nticks = [0.0, 0.3]\n'
+    )
+    figure += "[[figure.curve]]\nvalue = 'rate[\"lia\", :]'\n"
+    for name in ("old", "new"):
+        (place / "figures.toml").write_text(figure.replace("old", name), encoding="utf-8")
+        rep.reproduce(rep.load(place), tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == [f"{name}.png"]
+
+
 def test_a_figure_may_be_drawn_for_each_profile(tmp_path: Path) -> None:
     place = write_reproduction(tmp_path)
     about = 'title = "small"\nsource = "nobody"\nprofiles = ["one", "two"]\n'

@@ -22,7 +22,7 @@ MUCH = 0.4
 """The share of its points in which a curve must lie on another to hide it."""
 STEP = 1.3
 """Points by which a curve is wider than the one on it, if that is as wide as curves are."""
-GROWTH = 1.7
+GROWTH = 1.35
 """Times by which a symbol is larger than the one on it."""
 MOST = 3
 """No mark is wider by more than so many steps: a pile of twenty would be a blot."""

@@ -23,7 +23,10 @@
   const axis = (given, narrow) => ({
     gridcolor: colour("grid"), linecolor: colour("quiet"), automargin: true, ...given,
     title: given.title ? { ...given.title, standoff: 6, font: { size: 12 } } : undefined,
-    nticks: narrow ? 5 : undefined,
+    // Of numbers some will do; each level has its name.
+    nticks: narrow && given.type !== "category" ? 5 : undefined,
+    tickmode: given.type === "category" ? "linear" : undefined,
+    dtick: given.type === "category" ? 1 : undefined,
   });
 
   const traces = (index) => {
