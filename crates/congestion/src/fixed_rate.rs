@@ -28,7 +28,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     name: "fixed-rate",
     summary: "an open-loop token bucket, whatever the network says",
     source: "CCSDS 714.0-B-2 (SCPS-TP)",
-    notes: "Fills any queue slower than its rate and takes no notice of losses.",
+    notes: "fills any queue slower than its rate and takes no notice of losses",
     options: OPTIONS,
     check,
     build: |setup: &Setup, options: &Options| {
