@@ -116,6 +116,20 @@ def test_meshes_become_links_and_their_ends_pass_nothing_on() -> None:
     assert len(found["flows"].split(",")) == 25
 
 
+def test_a_path_is_a_link() -> None:
+    chain = (cases.HERE / "scenarios" / "chain.toml").read_text(encoding="utf-8")
+    tcp = chain[chain.index("[flow.transport]") :]
+    ways = 'up = { rate = "4Mbit/s" }\ndown = { rate = "1Mbit/s" }\n'
+    path = f'[[path]]\nname = "a"\nboth = {{ delay = "20ms" }}\n{ways}'
+    flow = '[[flow]]\nname = "f"\nfrom = "server"\nto = "terminal"\napp = "bulk"\n'
+    found = translate.arguments(rw.Scenario.parse(f'name = "x"\nduration = "9s"\n{path}{flow}{tcp}'))
+    assert found["links"] == "0:1:20ms:4Mbps/100p/none:1Mbps/100p/none"
+    assert found["flows"] == "1:0:0"
+    two = path + path.replace('"a"', '"b"')
+    with pytest.raises(translate.Untranslatable, match=r"path: 'a list of 2' .* allowed: one"):
+        translate.arguments(rw.Scenario.parse(f'name = "x"\nduration = "9s"\n{two}{flow}{tcp}'))
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [

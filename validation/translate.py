@@ -65,6 +65,9 @@ RECOVERIES = {
     (False, "newreno", False): "TcpClassicRecovery",
 }
 
+# How tables call the two directions of a link.
+DIRECTIONS = {"link": ("forward", "reverse"), "mesh": ("forward", "reverse"), "path": ("up", "down")}
+
 # What ns-3 does, or our program.
 TOP = {"routing": {"ecmp": "flow"}}
 FLOW = {"count": 1, "spread": "0ns", "spacing": "0ns", "opened_by": "sender"}
@@ -96,7 +99,7 @@ class Keys:
 
     def take(self, key: str) -> Any:  # noqa: ANN401
         """The value of a key; tables that a scenario may have several of may be missing."""
-        return self._table.pop(key) if key not in ("link", "mesh") else self._table.pop(key, [])
+        return self._table.pop(key) if key not in DIRECTIONS else self._table.pop(key, [])
 
     def key(self, key: str) -> str:
         """How messages call a key."""
@@ -127,7 +130,7 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
     nodes, duration, flows = top.take("node"), top.take("duration"), top.take("flow")
     names = [name for node in nodes for name in _names(node)]
     silent = [name for node in nodes if not node["forward"] for name in _names(node)]
-    links = [*_links(top, "link", nodes), *_links(top, "mesh", nodes)]
+    links = [link for kind in DIRECTIONS for link in _links(top, kind, nodes)]
     top.rest(TOP, ("name", "description", "seeds", "record"))
     pairs = [_flow(flow, names, duration) for flow in flows]
     app, transport = flows[0]["app"], flows[0]["transport"]
@@ -171,19 +174,30 @@ def _names(node: dict[str, Any]) -> list[str]:
 def _links(top: Keys, kind: str, nodes: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     """Ends, delay and both directions of each link."""
     groups = {node["name"]: _names(node) for node in nodes}
-    for link in top.take(kind):
+    tables = top.take(kind)
+    if kind == "path" and len(tables) > 1:
+        raise Untranslatable(
+            kind, f"a list of {len(tables)}", "one; several are links with nodes between them"
+        )
+    for link in tables:
         where = f"{kind}.{link['name']}."
         keys = Keys(where, link)
         keys.take("name")
-        ends = keys.take("ends") if kind == "link" else [keys.take("left"), keys.take("right")]
-        forward, reverse = (Keys(f"{where}{way}.", keys.take(way)) for way in ("forward", "reverse"))
+        match kind:
+            case "link":
+                ends = keys.take("ends")
+            case "mesh":
+                ends = [keys.take("left"), keys.take("right")]
+            case _:
+                ends = [keys.take("from"), keys.take("to")]
+        forward, reverse = (Keys(f"{where}{way}.", keys.take(way)) for way in DIRECTIONS[kind])
         keys.rest({})
         delay, back = forward.take("delay"), reverse.take("delay")
         if delay != back:
-            raise Untranslatable(f"{where}reverse.delay", back, f"that of the other direction, {delay}")
+            raise Untranslatable(reverse.key("delay"), back, f"that of the other direction, {delay}")
         ways = (_time(f"{where}both.delay", delay), _direction(forward), _direction(reverse))
         left, right = (
-            [end] if kind == "link" else [n for name in end for n in groups.get(name, [name])] for end in ends
+            [end] if kind != "mesh" else [n for name in end for n in groups.get(name, [name])] for end in ends
         )
         yield from ((a, b, *ways) for a in left for b in right)
 
@@ -211,7 +225,7 @@ def _flow(flow: dict[str, Any], names: list[str], duration: str) -> str:
     keys = Keys(f"flow.{flow['name']}.", flow)
     ends = (names.index(keys.take("from")), names.index(keys.take("to")))
     start = _seconds(keys.key("start"), keys.take("start"))
-    keys.rest(FLOW | {"stop": duration}, ("name", "app", "transport", "compare_paths"))
+    keys.rest(FLOW | {"stop": duration}, ("name", "app", "transport", "compare_paths", "via"))
     return f"{ends[0]}:{ends[1]}:{start:.9g}"
 
 

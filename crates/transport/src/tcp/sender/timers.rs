@@ -30,7 +30,7 @@ pub(super) struct Probe {
     pub retransmission: bool,
 }
 
-/// Deadlines; `NEVER` while not set. Retransmission and persist exclude each other and share one deadline.
+/// Deadlines; `NEVER` while not set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
     retransmit: SimTime,
