@@ -122,6 +122,8 @@ def main() -> int:
     unexplained = sum(row.verdict(why) == verdicts.UNEXPLAINED for row in rows)
     took = time.monotonic() - before
     print(f"{len(rows)} figures in {took:.0f} s, {unexplained} differ without explanation")
+    if unexplained and not options.mended:
+        print("whether the known lines of ns-3 are why: the same with --mended")
     if chosen == cases.load():
         made = page.Made(datetime.date.today().isoformat(), version)
         (ROOT / page.PAGE).write_text(page.written(rows, made), encoding="utf-8")
