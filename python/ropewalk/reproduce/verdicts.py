@@ -8,7 +8,7 @@ import io
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.reproduce.expressions import Evaluator
+from ropewalk.reproduce.expressions import CHANCE, Evaluator
 from ropewalk.reproduce.predicates import WrongUse
 from ropewalk.reproduce.values import NoValue
 from ropewalk.reproduce.words import shown
@@ -72,6 +72,8 @@ class VerdictRow:
     """The profiles under which the claim holds, where it was judged under several."""
     unclear: bool = False
     """It differs because the runs cannot tell: they show neither what was published nor its contrary."""
+    chance: bool = False
+    """The cause that is demonstrated is that it may be chance."""
 
 
 def judge(
@@ -116,7 +118,8 @@ def _row(
         return row
     # What one reading bears out is shown.
     demonstrated, cause = next((entry for entry in causes if entry[0]), causes[0])
-    return replace(row, cause=cause, demonstrated=demonstrated)
+    chance = demonstrated and claim.cause_check is not None and CHANCE in claim.cause_check.text
+    return replace(row, cause=cause, demonstrated=demonstrated, chance=chance)
 
 
 def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, str]:
@@ -219,8 +222,11 @@ def causes_told(rows: Sequence[VerdictRow]) -> str:
     if not differing:
         return ""
     shown, unclear = sum(row.demonstrated for row in differing), sum(row.unclear for row in differing)
+    chance = sum(row.chance for row in differing)
     told = f"the causes of {shown} of {len(differing)} differences are demonstrated"
-    return told + (f"; of {unclear} {UNCLEAR}" if unclear else "")
+    return (
+        told + (f", {chance} as chance" if chance else "") + (f"; of {unclear} {UNCLEAR}" if unclear else "")
+    )
 
 
 def unexplained(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
