@@ -21,7 +21,11 @@ FIGURES = "figures"
 def _judged(directory: Path) -> Iterator[None]:
     """A directory that is no results, or lacks a file, is wrong input; what cannot be written is not."""
     if not directory.is_dir():
-        fail(f"{directory}: no such directory", WRONG_INPUT)
+        fail(
+            f"{directory}: no such directory\n"
+            "  fix: name the one that `ropewalk run`, `study` or `reproduce` has written with --out",
+            WRONG_INPUT,
+        )
     try:
         yield
     except ReportError as error:

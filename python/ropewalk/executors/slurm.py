@@ -39,7 +39,10 @@ class SlurmExecutor:
         try:
             self._cluster = submitit.AutoExecutor(folder=folder, cluster=cluster)
         except RuntimeError as error:
-            raise ExecutorError(f"no SLURM here (`srun` and `sbatch` are needed): {error}") from None
+            raise ExecutorError(
+                f"no SLURM here (`srun` and `sbatch` are needed): {error}\n"
+                "  fix: start it on a login node of the cluster, or leave --executor out"
+            ) from None
         self._cluster.update_parameters(name="ropewalk", timeout_min=MINUTES, cpus_per_task=1)
         self._poll_s = POLL_S if cluster == "slurm" else 0.05
         self._waiting: list[tuple[Any, Future[list[Outcome]]]] = []

@@ -42,35 +42,24 @@ class StudySource:
         Raises:
             NoValue: no replication has it.
         """
-        found = self._quantity(self._reproduction.quantities[quantity])
+        found = self._quantity(quantity)
         values = found.get(levels, {})
         if not values:
             raise NoValue(f"no run of {SEPARATOR.join(levels) or 'the study'} has a value of {quantity}")
         return Sample(values, self._reproduction.quantities[quantity].unit)
 
-    def _quantity(self, quantity: Quantity) -> dict[tuple[str, ...], dict[int, float]]:
+    def _quantity(self, name: str) -> dict[tuple[str, ...], dict[int, float]]:
         """By the levels of the case, by seed."""
-        quantity = quantity.under.get(self._profile, quantity)
-        if quantity.name not in self._known:
-            results = self._results[self._reproduction.study_of(quantity.name, self._profile)]
-            levels = {
-                entry.case: tuple(level for name, level in entry.levels.items() if name not in quantity.pool)
-                for entry in results.manifest.cases
-            }
-            found: dict[tuple[str, ...], dict[int, list[float]]] = {}
-            for case, run, value in _values(quantity, results):
-                found.setdefault(levels[case], {}).setdefault(run, []).append(value * quantity.scale)
-            # A seed that one of the pooled cases lacks would compare unlike means.
-            pooled = Counter(levels.values())
-            self._known[quantity.name] = {
-                case: {
-                    run: math.fsum(values) / len(values)
-                    for run, values in runs.items()
-                    if len(values) == pooled[case]
-                }
-                for case, runs in found.items()
-            }
-        return self._known[quantity.name]
+        if name not in self._known:
+            study = self._reproduction.study_of(name, self._profile)
+            # All that the study has, and its tables go: those of all studies together are gigabytes.
+            for other, quantity in self._reproduction.quantities.items():
+                if self._reproduction.study_of(other, self._profile) == study:
+                    self._known[other] = _by_levels(
+                        quantity.under.get(self._profile, quantity), self._results[study]
+                    )
+            self._results[study].forget()
+        return self._known[name]
 
     def series(
         self, metric: SeriesMetric, study: str, levels: tuple[str, ...], run: int
@@ -122,6 +111,27 @@ def check_configs(reproduction: Reproduction, claims: Sequence[Claim], profiles:
             for check in filter(None, (claim.check, claim.cause_check)):
                 for arguments in check.configs:
                     source.config(*arguments)
+
+
+def _by_levels(quantity: Quantity, results: StudyResults) -> dict[tuple[str, ...], dict[int, float]]:
+    """A quantity by the levels of the case, by seed."""
+    levels = {
+        entry.case: tuple(level for name, level in entry.levels.items() if name not in quantity.pool)
+        for entry in results.manifest.cases
+    }
+    found: dict[tuple[str, ...], dict[int, list[float]]] = {}
+    for case, run, value in _values(quantity, results):
+        found.setdefault(levels[case], {}).setdefault(run, []).append(value * quantity.scale)
+    # A seed that one of the pooled cases lacks would compare unlike means.
+    pooled = Counter(levels.values())
+    return {
+        case: {
+            run: math.fsum(values) / len(values)
+            for run, values in runs.items()
+            if len(values) == pooled[case]
+        }
+        for case, runs in found.items()
+    }
 
 
 def _values(quantity: Quantity, results: StudyResults) -> Iterator[tuple[str, int, float]]:

@@ -84,6 +84,10 @@ class StudyResults:
             self._tables |= self._load(set(wanted))
         return self._tables[name]
 
+    def forget(self) -> None:
+        """Frees the tables that have been read; they are read again when they are asked for."""
+        self._tables.clear()
+
     def _load(self, names: set[str]) -> dict[str, pl.DataFrame]:
         store = Store(self.manifest.store, read_only=True)
         collected: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
