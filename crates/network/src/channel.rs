@@ -167,7 +167,7 @@ impl Channel {
         if lane.written < lane.asked {
             let bytes = connection.send_space().0.min(lane.asked - lane.written);
             if bytes > 0 {
-                connection.write(now, Bytes(bytes));
+                connection.write(Bytes(bytes));
                 lane.written += bytes;
                 if side == Side::Sender && !self.datagrams {
                     self.recorder.wrote(now, lane.written);
@@ -182,7 +182,7 @@ impl Channel {
         }
         if lane.close && !lane.closed {
             lane.closed = true;
-            connection.close(now);
+            connection.close();
         }
         std::mem::take(&mut lane.notify)
     }

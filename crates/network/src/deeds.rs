@@ -112,8 +112,8 @@ impl World {
         let (connection, address) = (&mut self.ends[end].connection, deed.address);
         match deed.what {
             DeedKind::Leave(_) => connection.remove_address(now, address),
-            DeedKind::Join(_) => connection.add_address(now, address),
-            DeedKind::Backup(_, backup) => connection.set_backup(now, address, backup),
+            DeedKind::Join(_) => connection.add_address(address),
+            DeedKind::Backup(_, backup) => connection.set_backup(address, backup),
             DeedKind::Abort(form) => connection.abort(now, form),
         }
         self.note_held(now, end);

@@ -70,7 +70,7 @@ impl apps::Desk for Desk<'_> {
         self.channels.push(Channel::new(self.index, number, read_rate, mss, talks_both_ways, datagrams));
         self.flow.channels.push(index);
         let client = usize::from(!ends[0].client);
-        ends[client].connection.open(self.now);
+        ends[client].connection.open();
         self.ends.extend(ends);
         self.touch(2 * index + client);
         self.touch(2 * index + 1 - client);

@@ -393,7 +393,7 @@ impl World {
     fn arm(&mut self, now: SimTime, index: usize) {
         let end = &mut self.ends[index];
         // A deadline that lies in the past is due now.
-        if let Some(at) = end.timer.set(end.connection.next_deadline().max(now)) {
+        if let Some(at) = end.timer.set(end.connection.wake_at().max(now)) {
             self.fabric.queue.push(at, Event::Timer(index as EndId));
         }
     }

@@ -203,7 +203,7 @@ impl Duo {
     /// Runs until everything is delivered and both ends are closed, until `end`, or until nothing can happen any
     /// more. Returns true if everything was delivered.
     pub fn run(&mut self, end: SimTime) -> bool {
-        self.client.open(self.now());
+        self.client.open();
         if let Reading::Slowly(_, every) = self.reading {
             self.queue.push(SimTime::ZERO + every, Event::Read);
         }
@@ -262,8 +262,8 @@ impl Duo {
                 let end = if way == Way::Up { &mut self.client } else { &mut self.server };
                 match act {
                     Act::Leave(address) => end.remove_address(now, address),
-                    Act::Join(address) => end.add_address(now, address),
-                    Act::Backup(address, backup) => end.set_backup(now, address, backup),
+                    Act::Join(address) => end.add_address(address),
+                    Act::Backup(address, backup) => end.set_backup(address, backup),
                 }
             }
             Event::Read => {
@@ -298,7 +298,7 @@ impl Duo {
         for round in 0.. {
             assert!(round < 100_000, "live-lock at {now}: {:?}", self.client.gauges(0));
             let mut quiet = true;
-            quiet &= !self.write(now);
+            quiet &= !self.write();
             if self.reading == Reading::AtOnce && self.receiver().readable() > Bytes::ZERO {
                 let (_, reader) = self.ends();
                 reader.read(now, reader.readable());
@@ -320,16 +320,16 @@ impl Duo {
     }
 
     /// The sending application writes what it may. True if it wrote.
-    fn write(&mut self, now: SimTime) -> bool {
+    fn write(&mut self) -> bool {
         let (total, page, written) = (self.total, self.page, self.written);
         let (writer, _) = self.ends();
         let wanted = if writer.acked() >= page { total } else { page };
         let write = writer.send_space().min(Bytes(wanted.0 - written.0));
         if write > Bytes::ZERO {
-            writer.write(now, write);
+            writer.write(write);
         }
         if written + write == total {
-            writer.close(now);
+            writer.close();
         }
         self.written = written + write;
         write > Bytes::ZERO

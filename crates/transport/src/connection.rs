@@ -259,17 +259,17 @@ impl Connection {
     }
 
     /// Client: the first SYN becomes ready.
-    pub fn open(&mut self, _now: SimTime) {
+    pub fn open(&mut self) {
         each!(mut self, c => c.open());
     }
 
     /// The application appends `bytes` to the stream, or sends them as a message of their own in datagrams.
-    pub fn write(&mut self, _now: SimTime, bytes: Bytes) {
+    pub fn write(&mut self, bytes: Bytes) {
         each!(mut self, c => c.write(bytes.0));
     }
 
     /// No more data after what has been written.
-    pub fn close(&mut self, _now: SimTime) {
+    pub fn close(&mut self) {
         each!(mut self, c => c.close());
     }
 
@@ -293,14 +293,14 @@ impl Connection {
     }
 
     /// An address of this end comes, or comes back: the path manager does with it what it does (MPTCP).
-    pub fn add_address(&mut self, _now: SimTime, address: u8) {
+    pub fn add_address(&mut self, address: u8) {
         if let Kind::Mptcp(c) = &mut self.0 {
             c.add_address(address);
         }
     }
 
     /// The subflows that use an address of this end become backups, or are so no longer (MPTCP).
-    pub fn set_backup(&mut self, _now: SimTime, address: u8, backup: bool) {
+    pub fn set_backup(&mut self, address: u8, backup: bool) {
         if let Kind::Mptcp(c) = &mut self.0 {
             c.set_backup(address, backup);
         }
@@ -359,6 +359,14 @@ impl Connection {
             Kind::Tcp(c, _) => c.endpoint().next_deadline(),
             Kind::Mptcp(c) => c.next_deadline(),
             Kind::Udp(..) => SimTime::NEVER,
+        }
+    }
+
+    /// No deadline is earlier than this, which is mostly cheaper to tell than `next_deadline`; after that it is the same.
+    pub fn wake_at(&mut self) -> SimTime {
+        match &mut self.0 {
+            Kind::Mptcp(c) => c.wake_at(),
+            Kind::Tcp(..) | Kind::Udp(..) => self.next_deadline(),
         }
     }
 

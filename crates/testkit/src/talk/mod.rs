@@ -104,16 +104,16 @@ impl Talk {
 
     fn act(&mut self, at: SimTime, what: &str, n: u64, place: &str) {
         match what {
-            "open" => self.end.open(at),
-            "write" => self.end.write(at, Bytes(n)),
+            "open" => self.end.open(),
+            "write" => self.end.write(Bytes(n)),
             "read" => self.end.read(at, Bytes(n)),
-            "close" => self.end.close(at),
+            "close" => self.end.close(),
             "abort" => self.end.abort(at, AbortForm::Ack),
             "abort-reset" => self.end.abort(at, AbortForm::Reset),
             "leave" => self.end.remove_address(at, n as u8),
-            "join" => self.end.add_address(at, n as u8),
-            "backup" => self.end.set_backup(at, n as u8, true),
-            "regular" => self.end.set_backup(at, n as u8, false),
+            "join" => self.end.add_address(n as u8),
+            "backup" => self.end.set_backup(n as u8, true),
+            "regular" => self.end.set_backup(n as u8, false),
             _ => panic!("{place}: unknown action"),
         }
     }

@@ -179,7 +179,6 @@ impl MptcpConnection {
             self.subflows.push(None);
             self.views.push(SubflowView::default());
             self.paths.push(PathView::default());
-            self.deadlines.add();
         }
         self.subflows[i] = Some(Subflow::new(pair, endpoint, join));
         self.touch(i);
@@ -349,6 +348,19 @@ impl MptcpConnection {
 
     /// The next deadline.
     pub fn next_deadline(&mut self) -> SimTime {
+        let subflows = self.deadlines.first(&self.subflows);
+        self.earliest(subflows)
+    }
+
+    /// No deadline is earlier; exact after `next_deadline`.
+    pub fn wake_at(&mut self) -> SimTime {
+        let subflows = self.deadlines.bound(&self.subflows);
+        self.earliest(subflows)
+    }
+
+    /// The next deadline, if that of the subflows is this.
+    #[inline]
+    fn earliest(&self, subflows: SimTime) -> SimTime {
         if self.failure.is_some() {
             return self.fast_close.map_or(SimTime::NEVER, |close| close.resend_at);
         }
@@ -362,7 +374,7 @@ impl MptcpConnection {
         for announcement in &self.announcements {
             next = next.min(announcement.resend_at);
         }
-        next.min(self.deadlines.next(&self.subflows))
+        next.min(subflows)
     }
 
     /// When the connection without subflows is given up.

@@ -1,64 +1,54 @@
-//! When the subflows of a connection want to be called: each has a deadline, one of them is the next.
+//! When the subflows of a connection want to be called.
+//!
+//! Deadlines mostly move back, and a timer that fires early asks again. So at most calls nobody needs to know the first of
+//! them: that none is earlier than what is known will do.
 
 use units::SimTime;
 
 use super::connection::take_bits;
 use super::subflow::Subflow;
 
-/// Deadlines by subflow index, `NEVER` where there is none. Brought up to date when somebody asks.
+/// A lower bound of the deadlines of all subflows.
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    of: Vec<SimTime>,
     /// Bit i: that of subflow i may have moved.
     stale: u64,
-    next: SimTime,
+    bound: SimTime,
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self { of: Vec::new(), stale: 0, next: SimTime::NEVER }
+        Self { stale: 0, bound: SimTime::NEVER }
     }
 }
 
 impl Deadlines {
-    /// One subflow more.
-    pub(super) fn add(&mut self) {
-        self.of.push(SimTime::NEVER);
-    }
-
     /// That of subflow `i` may have moved.
     #[inline]
     pub(super) fn touch(&mut self, i: usize) {
         self.stale |= 1 << i;
     }
 
-    /// The first of all.
+    /// What was due is over: all of them may have moved, and what was known of them is forgotten.
+    pub(super) fn forget(&mut self, subflows: usize) {
+        (self.stale, self.bound) = ((0..subflows).fold(0, |all, i| all | 1 << i), SimTime::NEVER);
+    }
+
+    /// None is earlier.
     #[inline]
-    pub(super) fn next(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
-        if self.stale != 0 {
-            self.freshen(subflows);
-        }
-        self.next
-    }
-
-    /// That of subflow `i`.
-    pub(super) fn of(&mut self, i: usize, subflows: &[Option<Subflow>]) -> SimTime {
-        self.freshen(subflows);
-        self.of[i]
-    }
-
-    fn freshen(&mut self, subflows: &[Option<Subflow>]) {
-        let mut first_moved = false;
+    pub(super) fn bound(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
         for i in take_bits(&mut self.stale) {
             if let Some(subflow) = &subflows[i] {
-                first_moved |= self.of[i] == self.next;
-                self.of[i] = subflow.next_deadline();
-                self.next = self.next.min(self.of[i]);
+                self.bound = self.bound.min(subflow.next_deadline());
             }
         }
-        // Deadlines mostly move back, and rarely it is the first one that does.
-        if first_moved {
-            self.next = self.of.iter().copied().min().unwrap_or(SimTime::NEVER);
-        }
+        self.bound
+    }
+
+    /// The first of all.
+    pub(super) fn first(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
+        self.stale = 0;
+        self.bound = subflows.iter().flatten().map(Subflow::next_deadline).min().unwrap_or(SimTime::NEVER);
+        self.bound
     }
 }

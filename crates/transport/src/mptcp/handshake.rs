@@ -180,7 +180,7 @@ impl MptcpConnection {
     }
 
     /// The next answer to a SYN that nobody was there for.
-    pub(super) fn reply(&mut self, _now: SimTime, segment: &mut Segment) -> Option<()> {
+    pub(super) fn reply(&mut self, segment: &mut Segment) -> Option<()> {
         let Reply { subflow, refusal } = self.replies.pop()?;
         let flags = Flags { syn: refusal.is_none(), rst: refusal.is_some(), ack: true, ..Flags::default() };
         let mptcp = refusal.map_or(MptcpOption::None, MptcpOption::Reset);

@@ -200,7 +200,7 @@ impl MptcpConnection {
         }
         self.freshen_paths();
         for i in 0..self.subflows.len() {
-            if self.deadlines.of(i, &self.subflows) <= now {
+            if self.subflows[i].as_ref().is_some_and(|s| s.next_deadline() <= now) {
                 self.subflow_timeout(now, i);
             }
         }
@@ -220,6 +220,7 @@ impl MptcpConnection {
         if self.given_up(now) {
             self.failure = Some("no subflow left for too long");
         }
+        self.deadlines.forget(self.subflows.len());
     }
 
     fn subflow_timeout(&mut self, now: SimTime, i: usize) {

@@ -48,7 +48,7 @@ impl MptcpConnection {
             return None;
         }
         if !self.replies.is_empty() {
-            return self.reply(now, segment);
+            return self.reply(segment);
         }
         if self.failure.is_some() {
             return self.fast_close_segment(now, segment);
