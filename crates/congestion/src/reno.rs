@@ -156,6 +156,7 @@ impl Window {
 pub(crate) fn may_grow(ack: &Ack) -> bool {
     ack.cwnd_limited && ack.acked > Bytes::ZERO
 }
+
 /// The methods of a controller that it leaves to its field `window`, inside its `impl CongestionControl`.
 macro_rules! window_methods {
     () => {
@@ -163,6 +164,14 @@ macro_rules! window_methods {
             self.window.restart(restart_window);
         }
 
+        crate::reno::window_values!();
+    };
+}
+pub(crate) use window_methods;
+
+/// Those of them that say what the window is.
+macro_rules! window_values {
+    () => {
         fn set_cwnd(&mut self, cwnd: Bytes) {
             self.window.set(cwnd);
         }
@@ -180,4 +189,4 @@ macro_rules! window_methods {
         }
     };
 }
-pub(crate) use window_methods;
+pub(crate) use window_values;

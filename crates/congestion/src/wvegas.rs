@@ -219,21 +219,7 @@ impl CongestionControl for WVegas {
         self.window.restart(restart_window);
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set(cwnd);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: Bytes) {
-        self.window.set_ssthresh(ssthresh);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh_bytes()
-    }
+    crate::reno::window_values!();
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         if let Some(base) = self.rounds.base() {
