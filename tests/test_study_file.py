@@ -57,7 +57,7 @@ rain = { "path.b.both.loss.probability" = 0.1, "path.b.both.queue" = "20p" }
 def test_the_key_of_a_case_ignores_titles_and_heeds_everything_else(tmp_path: Path) -> None:
     path = write_study(tmp_path)
     keys = [case.key for case in rw.Study.load(path).plan.cases]
-    cosmetic = [("name", "other"), ("description", "words"), ("seeds", "9")]
+    cosmetic = [("name", '"a\\n[b]\\nseeds = 3"'), ("description", "words"), ("seeds", "9")]
     assert [case.key for case in rw.Study.load(path, cosmetic).plan.cases] == keys
     longer = [case.key for case in rw.Study.load(path, [("duration", "5s")]).plan.cases]
     assert not set(longer) & set(keys)
@@ -176,7 +176,7 @@ def test_mistakes_of_the_scenario_are_its_own(ropewalk: Ropewalk, tmp_path: Path
         (["missing.toml"], "missing.toml: No such file"),
         (["{study}", "--executor", "cloud"], "known: local, dask://HOST:PORT, slurm"),
         (["{study}", "--executor", "dask://"], "known: local"),
-        (["{study}", "--seeds", "0"], "greater than or equal to 1"),
+        (["{study}", "--seeds", "0"], "0 is not in the range 1<=x"),
         (["{study}", "--set", "duration"], "no `=`"),
         (["{study}", "--set", "duration=never"], "--set"),
         (["{study}", "--out", ""], "empty"),

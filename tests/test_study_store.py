@@ -1,7 +1,6 @@
 """The store: what happens when processes are killed, share it, or find no room."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -12,12 +11,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import ropewalk as rw
 from conftest import COMMAND, ENDLESS, Ropewalk
 from ropewalk.study.disk import PARTIAL
-from ropewalk.study.store import Claims, Record, Store
+from ropewalk.study.plan import Case
+from ropewalk.study.record import Record
+from ropewalk.study.store import Claims, Disappeared, Store
+from ropewalk.study.work import Order, Part, carry_out
 from study_files import STUDY, write_study
 from test_study import all_files, done, same_results
 
@@ -66,7 +69,7 @@ def test_killed_again_and_again(ropewalk: Ropewalk, tmp_path: Path, undisturbed:
         process.communicate(timeout=20)
     there = count(store)
     # As if it had been killed in the middle of a write.
-    left = next(store.glob("*/*")) / f"{PARTIAL}{os.uname().nodename}-{process.pid}-1-1"
+    left = store / f"{PARTIAL}{os.uname().nodename}-{process.pid}-1-1"
     left.write_bytes(b"half a fi")
     last = ropewalk("study", path, *LONG, "--out", out)
     assert last.returncode == 0, last.stderr
@@ -216,25 +219,74 @@ def test_no_room_for_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (ran.conducted.computed, ran.conducted.found) == (32 - there, there)
 
 
-def test_seeds_with_gaps_are_found(tmp_path: Path) -> None:
-    study = rw.Study.load(write_study(tmp_path))
-    study.run(tmp_path / "out")
-    case = study.plan.cases[0]
-    store = Store(tmp_path / "out" / "store")
-    for file in store.files(case.key):
-        file.path.unlink()
-    from ropewalk.study.work import Order, Part, carry_out
+def compute(case: Case, seeds: tuple[int, ...], *, series: bool = False) -> Record:
+    (record,) = carry_out(Order((Part(case.key, case.text, seeds, series),))).records
+    return record
 
-    for seeds in ((1, 3), (2,)):
-        (outcome,) = carry_out(Order((Part(0, case.text, seeds, series=False),)))
-        for found, content in outcome.records:
-            store.put([Record(case.key, case.plain, found, content, series=False)])
-    assert store.seeds(case.key)[0] == {1, 2, 3}
-    pieces, cpu_s = store.load(case.key, [1, 2, 3], {"runs"})
-    assert sorted(run for piece in pieces["runs"] for run in piece["run"]) == [1, 2, 3]
-    assert cpu_s > 0
+
+def test_seeds_with_gaps_and_in_several_files(tmp_path: Path) -> None:
+    study = rw.Study.load(write_study(tmp_path))
+    results = study.run(tmp_path / "out").results
+    one, other = study.plan.cases[:2]
+    store = Store(tmp_path / "store")
+    parts = tuple(Part(case.key, case.text, (4, 2), series=False) for case in (other, one))
+    (both,) = carry_out(Order(parts)).records
+    assert store.put([compute(one, (1, 3)), both, compute(other, (1,))]) == (3, None)
+    store.refresh()
+    assert store.seeds(one.key) == ({1, 2, 3, 4}, set())
+    assert store.seeds(other.key) == ({1, 2, 4}, set())
+    rows = store.load([(one.key, [1, 2, 3]), (other.key, [2, 1])], {"flows", "delays"})
+    for name in ("flows", "delays"):
+        found = rows[name].with_columns(pl.col(pl.Categorical).cast(pl.String))
+        expected = results.table(name)
+        whole = expected.filter(pl.col("case") == one.name)
+        half = expected.filter((pl.col("case") == other.name) & (pl.col("run") <= 2))
+        assert found.drop("case").equals(pl.concat([whole, half]).drop("case"))
+        assert found["case"].to_list() == [0] * whole.height + [1] * half.height
+    with pytest.raises(Disappeared, match=f"1 of 3 replications of {other.key} are not there"):
+        store.load([(other.key, [1, 2, 3])], {"flows"})
     store.close()
-    assert (
-        json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))["cases"][0]["key"]
-        == case.key
-    )
+
+
+def test_a_unit_of_work_is_one_file(tmp_path: Path) -> None:
+    study = rw.Study.load(write_study(tmp_path))
+    study.run(tmp_path / "out", jobs=1)
+    # Two at once without knowing how long runs take, then the rest.
+    files = list((tmp_path / "out" / "store").glob("*.runs"))
+    assert len(files) == 3
+    assert sum(len(file.seeds) for file in all_files(tmp_path / "out" / "store")) == 12
+
+
+def test_those_with_time_series_are_taken_from_where_they_are(tmp_path: Path) -> None:
+    case = rw.Study.load(write_study(tmp_path)).plan.cases[0]
+    store = Store(tmp_path / "store")
+    store.put([compute(case, (1, 2)), compute(case, (2,), series=True)])
+    rows = store.load([(case.key, [1, 2])], {"flows", "series"})
+    store.close()
+    assert rows["flows"]["run"].to_list() == [1, 2]
+    assert rows["series"]["run"].unique().to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"), [(30, "the first line is not what was written"), (-100, "wrong checksum")]
+)
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_damaged_record_is_set_aside_and_computed_again(
+    tmp_path: Path, place: int, reason: str, cut: bool
+) -> None:
+    study = rw.Study.load(write_study(tmp_path))
+    before = study.run(tmp_path / "out").results.summary()
+    victim = max((tmp_path / "out" / "store").glob("*.runs"), key=lambda path: path.stat().st_size)
+    content = bytearray(victim.read_bytes())
+    content[place] ^= 1
+    # Its own header has been read by this process already, as by one that shares the store.
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "out" / "store", copy)
+    (copy / victim.name).write_bytes(content[:place] if cut else content)
+    lost = sum(len(file.seeds) for file in all_files(victim.parent) if file.path == victim)
+    ran = study.run(tmp_path / "out", store=copy)
+    assert ran.damaged == [f"{copy / victim.name}: damaged: {reason}"]
+    assert ran.conducted.computed == lost
+    assert ran.results.summary() == before
+    assert len(list(copy.glob("*.damaged"))) == 1
+    assert study.run(tmp_path / "out", store=copy).damaged == []

@@ -4,6 +4,10 @@ Ratios of figures of one run of this script depend little on how fast the machin
 """
 
 import multiprocessing
+import re
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STUDY = """\
 name = "a thousand small runs"
 scenario = "scenario.toml"
-replications = 50
+replications = {runs}
 
 [[vary]]
 key = "path.a.up.delay"
@@ -52,23 +56,52 @@ transport = {{ kind = "tcp", profile = "linux" }}
 
 
 def studies() -> None:
-    """A thousand small runs on one and on two workers."""
+    """A thousand small runs: few cases and many, the first time in a process and later, as a command."""
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
-        (there / "scenario.toml").write_text(SCENARIO)
-        file = there / "study.toml"
-        file.write_text(STUDY.format(delays=", ".join(f'"{delay}ms"' for delay in range(20, 40))))
-        study = rw.Study.load(file)
-        head = f"{'study of 1,000 runs':<20} {'wall s':>8}"
-        print(head, f"{'runs: CPU s':>12} {'machinery: CPU s':>17} {'share':>7}")
+        files = {cases: study_of(there, cases) for cases in (20, 100)}
+        print(f"{'1,000 runs':<38} {'wall s':>8} {'runs: CPU s':>12} {'beside: CPU s':>15} {'share':>7}")
         # The first study of a process imports what all of them need.
-        for name, jobs in (("1 worker, at first", 1), ("1 worker", 1), ("2 workers", 2)):
+        for name, cases, jobs in (
+            ("20 cases, the first of a process", 20, 1),
+            ("20 cases", 20, 1),
+            ("100 cases", 100, 1),
+            ("100 cases, 2 workers", 100, 2),
+        ):
             wall, cpu = time.monotonic(), time.process_time()
-            ran = study.run(there / name, jobs=jobs)
-            wall, cpu = time.monotonic() - wall, time.process_time() - cpu
-            runs = ran.conducted.cpu_s
-            share = f"{(cpu - runs) / runs:.0%}"
-            print(f"{name:<20} {wall:>8.2f} {runs:>12.2f} {cpu - runs:>17.2f} {share:>7}")
+            ran = rw.Study.load(files[cases]).run(there / name, jobs=jobs)
+            tell(name, time.monotonic() - wall, ran.conducted.cpu_s, time.process_time() - cpu)
+        for cases, file in files.items():
+            out = there / f"command {cases}"
+            command = [sys.executable, "-m", "ropewalk", "study", str(file), "--out", str(out), "-j", "1"]
+            wall, cpu, text = process(command)
+            found = re.search(r"([\d.]+) CPU s in the engine", text)
+            tell(f"{cases} cases, the whole command", wall, float(found[1]) if found else 0.0, cpu)
+    for name, program in (("Python itself", "pass"), ("Python and polars", "import polars")):
+        _, cpu, _ = min(process([sys.executable, "-c", program]) for _ in range(5))
+        print(f"{name}: {cpu:.2f} CPU s")
+
+
+def study_of(there: Path, cases: int) -> Path:
+    """A study file of a thousand runs, and its scenario."""
+    (there / "scenario.toml").write_text(SCENARIO)
+    file = there / f"{cases}.toml"
+    delays = ", ".join(f'"{20 + 20 * case / cases:g}ms"' for case in range(cases))
+    file.write_text(STUDY.format(runs=1000 // cases, delays=delays))
+    return file
+
+
+def process(command: list[str]) -> tuple[float, float, str]:
+    """Wall and CPU seconds of a command, and what it says."""
+    wall, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    wall, after = time.monotonic() - wall, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, text
+
+
+def tell(name: str, wall: float, runs: float, cpu: float) -> None:
+    """One line of the table."""
+    print(f"{name:<38} {wall:>8.2f} {runs:>12.2f} {cpu - runs:>15.2f} {(cpu - runs) / runs:>7.0%}")
 
 
 def recording() -> None:

@@ -14,6 +14,9 @@ class RunFailed(RuntimeError):
 class Columns:
     """One table. Anything that reads Arrow streams takes it."""
 
+    @staticmethod
+    def joined(tables: list[Columns]) -> Columns: ...
+    def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 class Output:

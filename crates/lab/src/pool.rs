@@ -27,7 +27,9 @@ pub(crate) fn run_all<T: Send>(
     let mut results: Vec<Option<T>> = Vec::new();
     results.resize_with(count, || None);
     thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers.get().min(count)).map(|_| scope.spawn(work)).collect();
+        // This thread is one of the workers: most calls of a study have no other.
+        let handles: Vec<_> = (1..workers.get().min(count)).map(|_| scope.spawn(work)).collect();
+        work().into_iter().for_each(|(index, result)| results[index] = Some(result));
         for handle in handles {
             match handle.join() {
                 Ok(finished) => {

@@ -6,8 +6,9 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::UInt32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray, UInt32Array,
+    StringArray, UInt32Array, make_array,
 };
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::ArrowError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,6 +23,32 @@ pub struct Columns {
 
 #[pymethods]
 impl Columns {
+    /// The rows of all `tables`, which have the same columns, with a column `part` in front: from which of them.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn joined(tables: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        let first = tables.first().ok_or_else(|| PyValueError::new_err("no tables to join"))?;
+        let rows: Vec<_> = tables.iter().map(|table| table.batch.num_rows()).collect();
+        let parts = (0_u32..).zip(&rows).flat_map(|(part, &rows)| std::iter::repeat_n(part, rows));
+        let parts: ArrayRef = Arc::new(UInt32Array::from_iter_values(parts));
+        let mut columns = vec![("part".to_owned(), parts, true)];
+        for (index, field) in first.batch.schema_ref().fields().iter().enumerate() {
+            let pieces: Vec<_> = tables.iter().map(|table| table.batch.column(index).to_data()).collect();
+            let mut whole = MutableArrayData::new(pieces.iter().collect(), false, rows.iter().sum());
+            for (piece, &rows) in rows.iter().enumerate() {
+                whole.try_extend(piece, 0, rows).map_err(to_value_error)?;
+            }
+            columns.push((field.name().clone(), make_array(whole.freeze()), true));
+        }
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(to_value_error)?;
+        Ok(Self { batch })
+    }
+
+    /// Number of rows.
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
     /// The Arrow C stream; the columns are shared, not copied. A wish for another schema is not granted, as the
     /// interface allows.
     #[pyo3(signature = (requested_schema = None))]

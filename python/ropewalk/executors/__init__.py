@@ -36,7 +36,7 @@ class Executor(Protocol):
     def slots(self) -> int:
         """Units of work that can be done at the same time; may change."""
 
-    def submit(self, order: Order) -> Future[list[Outcome]]:
+    def submit(self, order: Order) -> Future[Outcome]:
         """Hands over a unit of work."""
 
     def close(self, *, cancel: bool) -> None:

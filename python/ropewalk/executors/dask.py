@@ -61,10 +61,10 @@ class DaskExecutor:
             raise self._gone(error) from error
         return max(1, threads if self._jobs is None else min(threads, self._jobs))
 
-    def submit(self, order: Order) -> Future[list[Outcome]]:
+    def submit(self, order: Order) -> Future[Outcome]:
         """Hands over a unit of work. If its worker dies, Dask gives it to another one."""
         try:
-            future: Future[list[Outcome]] = self._pool.submit(carry_out, order)
+            future: Future[Outcome] = self._pool.submit(carry_out, order)
         except Exception as error:
             raise self._gone(error) from error
         return future

@@ -25,7 +25,7 @@ class LocalExecutor:
         self._pool = ThreadPoolExecutor(self.slots, thread_name_prefix="study")
         self._stop = threading.Event()
 
-    def submit(self, order: Order) -> Future[list[Outcome]]:
+    def submit(self, order: Order) -> Future[Outcome]:
         """Hands over a unit of work."""
         return self._pool.submit(carry_out, order, self._stop)
 

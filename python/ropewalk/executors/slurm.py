@@ -45,19 +45,19 @@ class SlurmExecutor:
             ) from None
         self._cluster.update_parameters(name="ropewalk", timeout_min=MINUTES, cpus_per_task=1)
         self._poll_s = POLL_S if cluster == "slurm" else 0.05
-        self._waiting: list[tuple[Any, Future[list[Outcome]]]] = []
+        self._waiting: list[tuple[Any, Future[Outcome]]] = []
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._watch = threading.Thread(target=self._watch_jobs, name="slurm", daemon=True)
         self._watch.start()
 
-    def submit(self, order: Order) -> Future[list[Outcome]]:
+    def submit(self, order: Order) -> Future[Outcome]:
         """Hands over a unit of work as a job."""
         try:
             job = self._cluster.submit(carry_out, order)
         except Exception as error:
             raise ExecutorError(f"the job was not accepted: {error}") from error
-        future: Future[list[Outcome]] = Future()
+        future: Future[Outcome] = Future()
         with self._lock:
             self._waiting.append((job, future))
         return future
@@ -86,7 +86,7 @@ class SlurmExecutor:
                 self._waiting = [entry for entry in self._waiting if entry not in finished]
 
 
-def _settle(job: Any, future: Future[list[Outcome]]) -> None:  # noqa: ANN401
+def _settle(job: Any, future: Future[Outcome]) -> None:  # noqa: ANN401
     if not future.set_running_or_notify_cancel():
         return
     try:

@@ -235,9 +235,7 @@ def scenario_of(results: StudyResults, case: str) -> Scenario:
     Raises:
         OSError: the store has gone.
     """
-    entry = next(entry for entry in results.manifest.cases if entry.case == case)
-    path = results.manifest.store / entry.key[:2] / entry.key / "scenario.toml"
-    return Scenario.parse(path.read_text(encoding="utf-8"), str(path)).set("name", case)
+    return Scenario.parse(results.scenario(case), case).set("name", case)
 
 
 def case_results(results: StudyResults, case: str) -> Results:
@@ -254,8 +252,8 @@ def case_results(results: StudyResults, case: str) -> Results:
     seeds = [seed for seed in range(1, entry.replications + 1) if seed not in failed]
     tables = {}
     for name in TABLES:
-        table = results.table(name)
-        tables[name] = table.filter(pl.col("case") == case).drop("case") if table.width else table
+        table = results.rows(name, case)
+        tables[name] = table.drop("case") if table.width else table
     runs = tables["runs"]
     totals = Totals(int(runs["events"].sum()), int(runs["packet_hops"].sum()), 0.0)
     origin = Origin(scenario_of(results, case), seeds, m.model_version, totals)

@@ -104,6 +104,7 @@ def reproduce(
     }
     figures.load(reproduction)
     check_configs(reproduction, claims, profiles)
+    sources = {name: StudySource(reproduction, name, results) for name in profiles}
     for name, study in studies.items():
         ran = study.run(
             directory / STUDIES / name,
@@ -113,6 +114,10 @@ def reproduce(
             progress=None if progress is None else partial(progress, name),
         )
         results[name] = ran.results
+        # Its figures stay, its tables go: those of all studies together are gigabytes.
+        for source in sources.values():
+            source.read(name)
+        ran.results.forget()
         computed += ran.conducted.computed
         found += ran.conducted.found
         cpu_s += ran.conducted.cpu_s
@@ -120,12 +125,9 @@ def reproduce(
             f"{name}: {f.case}, seed {f.seed}: {f.message}\n    repeat: {f.command}"
             for f in ran.results.manifest.failures
         ]
-    sources = {name: StudySource(reproduction, name, results) for name in profiles}
     rows = judge(reproduction, claims, _as_sources(sources))
-    elapsed_s = time.monotonic() - begun
-    made = Reproduced(
-        reproduction, quick, rows, results, sources, computed, found, cpu_s, elapsed_s, failures
-    )
+    spent = cpu_s, time.monotonic() - begun
+    made = Reproduced(reproduction, quick, rows, results, sources, computed, found, *spent, failures)
     write(made, directory)
     return made
 

@@ -70,17 +70,22 @@ class SeriesMetric:
         """What to show it in, and what to divide it by for that."""
         return next((unit for end, unit in UNITS.items() if self.column.endswith(end)), ("", 1.0))
 
-    def samples(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
-        """Columns `by`, `t_s` (start of the bin), `value`: the series itself."""
+    @property
+    def wanted(self) -> pl.Expr:
+        """The rows of `series` that it is made of."""
         import polars as pl
 
         label = pl.col(self.kind).cast(pl.String)
-        rows = table.filter((label == self.name) & (pl.col("metric").cast(pl.String) == self.column))
+        chosen = (label == self.name) & (pl.col("metric").cast(pl.String) == self.column)
         # A sample belongs to the time before it.
-        rows = rows.filter(pl.col("t_s") > self.from_s)
-        if self.until_s is not None:
-            rows = rows.filter(pl.col("t_s") <= self.until_s)
-        summed = rows.group_by(*by, "t_s", maintain_order=True).agg(pl.col("value").sum())
+        chosen &= pl.col("t_s") > self.from_s
+        return chosen if self.until_s is None else chosen & (pl.col("t_s") <= self.until_s)
+
+    def samples(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
+        """Columns `by`, `t_s` (start of the bin), `value` out of the rows wanted: the series itself."""
+        import polars as pl
+
+        summed = table.group_by(*by, "t_s", maintain_order=True).agg(pl.col("value").sum())
         if self.bin_s > 0.0:
             start = ((pl.col("t_s") - self.from_s) / self.bin_s - 1e-9).floor() * self.bin_s + self.from_s
             binned = summed.with_columns(start.alias("t_s"))
@@ -88,7 +93,7 @@ class SeriesMetric:
         return summed
 
     def values(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
-        """Columns `by` and `value`: one row for each replication that has the series."""
+        """Columns `by` and `value` out of the rows wanted: one row for each replication that has any."""
         import polars as pl
 
         if table.is_empty():

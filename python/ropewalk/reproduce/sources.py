@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ropewalk.errors import ScenarioError
 from ropewalk.reproduce.model import PROFILE
 from ropewalk.reproduce.predicates import Outcome
+from ropewalk.reproduce.series import SeriesMetric
 from ropewalk.reproduce.values import NoValue, Sample
 from ropewalk.scenario import Scenario, toml_value
 from ropewalk.study import Study
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ropewalk.reproduce.model import Claim, Quantity, Reproduction
-    from ropewalk.reproduce.series import SeriesMetric
     from ropewalk.study.metrics import Metric
     from ropewalk.study.results import StudyResults
 
@@ -51,15 +51,16 @@ class StudySource:
     def _quantity(self, name: str) -> dict[tuple[str, ...], dict[int, float]]:
         """By the levels of the case, by seed."""
         if name not in self._known:
-            study = self._reproduction.study_of(name, self._profile)
-            # All that the study has, and its tables go: those of all studies together are gigabytes.
-            for other, quantity in self._reproduction.quantities.items():
-                if self._reproduction.study_of(other, self._profile) == study:
-                    self._known[other] = _by_levels(
-                        quantity.under.get(self._profile, quantity), self._results[study]
-                    )
-            self._results[study].forget()
+            self.read(self._reproduction.study_of(name, self._profile))
         return self._known[name]
+
+    def read(self, study: str) -> None:
+        """Computes all quantities of a study that has been run."""
+        for name, quantity in self._reproduction.quantities.items():
+            if self._reproduction.study_of(name, self._profile) == study:
+                self._known[name] = _by_levels(
+                    quantity.under.get(self._profile, quantity), self._results[study]
+                )
 
     def series(
         self, metric: SeriesMetric, study: str, levels: tuple[str, ...], run: int
@@ -73,14 +74,10 @@ class StudySource:
 
         results = self._results[study.replace(PROFILE, self._profile)]
         case = next(e.case for e in results.manifest.cases if tuple(e.levels.values()) == levels)
-        table = results.table("series")
-        rows = (
-            metric.samples(table.filter((pl.col("case") == case) & (pl.col("run") == run)))
-            if table.width
-            else table
-        )
-        if rows.is_empty():
+        table = results.rows("series", case, metric.wanted & (pl.col("run") == run))
+        if table.is_empty():
             raise NoValue(f"seed {run} of {case} has no series {metric.text}")
+        rows = metric.samples(table)
         return rows["t_s"].to_list(), rows["value"].to_list()
 
     def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
@@ -138,8 +135,11 @@ def _values(quantity: Quantity, results: StudyResults) -> Iterator[tuple[str, in
     """Case, seed and value; a seed whose divisor is 0 or missing has none."""
 
     def of(metric: Metric | SeriesMetric) -> Iterator[tuple[str, int, float]]:
-        rows = metric.values(results.table(metric.table), ("case", "run"))
-        yield from rows.select("case", "run", "value").iter_rows()
+        if isinstance(metric, SeriesMetric):
+            table = results.rows(metric.table, keep=metric.wanted)
+        else:
+            table = results.table(metric.table)
+        yield from metric.values(table, ("case", "run")).select("case", "run", "value").iter_rows()
 
     if quantity.over is None:
         yield from of(quantity.metric)

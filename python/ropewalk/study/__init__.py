@@ -110,10 +110,10 @@ class Study:
         place = directory / STORE if store is None else Path(store)
         kept = Store(place)
         begun = time.monotonic()
-        damaged: list[str] = []
+        attempts = 0
         try:
             kept.sweep()
-            sweep(directory, "")
+            sweep(directory)
             while True:
                 try:
                     worker = open_executor(executor, jobs, directory / SLURM)
@@ -127,14 +127,14 @@ class Study:
                     conducted = conductor.run()
                     results = StudyResults(manifest(self.plan, conducted, place))
                     write(results, directory)
-                    _note(directory, conducted, executor, time.monotonic() - begun, damaged)
+                    _note(directory, conducted, executor, time.monotonic() - begun, kept.damaged)
                 except Damaged as error:
-                    damaged.append(str(error))
-                    if len(damaged) > ROUNDS:
+                    attempts += 1
+                    if attempts > ROUNDS:
                         raise
-                    kept.set_aside(error.path)
+                    kept.set_aside(error)
                 else:
-                    return Ran(results, conducted, damaged)
+                    return Ran(results, conducted, kept.damaged)
         finally:
             kept.close()
 
@@ -145,9 +145,9 @@ class Study:
         study = self.plan.study
         mistakes = Mistakes(str(study.path), study.text)
         mistakes.parse()
-        pieces, _ = store.load(case.key, [min(seeds)], {"flows", "links"})
-        flows = pl.concat(pieces["flows"])["flow"].unique(maintain_order=True).cast(pl.String).to_list()
-        links = pl.concat(pieces["links"])["link"].unique(maintain_order=True).cast(pl.String).to_list()
+        there = store.load([(case.key, [min(seeds)])], {"flows", "links"})
+        flows = there["flows"]["flow"].unique(maintain_order=True).cast(pl.String).to_list()
+        links = there["links"]["link"].unique(maintain_order=True).cast(pl.String).to_list()
         asked: dict[Place, Metric] = {
             ("metrics", index): metric for index, metric in enumerate(study.metrics)
         }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ropewalk.executors import ExecutorError
 from ropewalk.statistics import estimate
-from ropewalk.study.store import Record
+from ropewalk.study.store import CASE
 from ropewalk.study.work import Order, Outcome, Part, Stopped, WrongModel, carry_out
 
 if TYPE_CHECKING:
@@ -102,18 +103,19 @@ class Conductor:
         self._progress = progress or (lambda _done, _total: None)
         self._check = check
         self._report = Conducted()
-        self._flying: dict[Future[list[Outcome]], _Flight] = {}
+        self._flying: dict[Future[Outcome], _Flight] = {}
         self._again: deque[_Flight] = deque()
         self._cost: float | None = None
         self._wanting: deque[_State] = deque()
         """Cases with pending runs."""
-        self._away: dict[int, _State] = {}
+        self._away: dict[str, _State] = {}
         """Cases of which other processes compute some."""
-        self._touched: dict[int, _State] = {}
+        self._touched: dict[str, _State] = {}
         """Cases with news."""
         self._done = self._left = self._total = 0
-        self._states = [_State(case) for case in plan.cases]
-        for state in self._states:
+        store.refresh()
+        self._states = {case.key: _State(case) for case in plan.cases}
+        for state in self._states.values():
             self._want(state, plan.stopping.minimum)
 
     def run(self) -> Conducted:
@@ -136,7 +138,7 @@ class Conductor:
             raise
         self._executor.close(cancel=False)
         self._tell()
-        for state in self._states:
+        for state in self._states.values():
             self._report.replications[state.case.index] = state.target
             for seed, message in sorted(state.failed.items()):
                 self._report.failures.append(Failure(state.case, seed, message))
@@ -163,7 +165,7 @@ class Conductor:
         before = len(state.done)
         state.done.update(seeds)
         self._done += len(state.done) - before
-        self._touched[state.case.index] = state
+        self._touched[state.case.key] = state
 
     def _stored(self, case: Case) -> set[int]:
         """Seeds that need no computing: some must have time series."""
@@ -175,13 +177,14 @@ class Conductor:
 
     def _news(self) -> None:
         """Looks at the cases in which something has happened."""
-        touched, self._touched = self._touched, {}
-        for state in touched.values():
-            if self._check is not None and state.done:
+        while self._touched:
+            touched, self._touched = list(self._touched.values()), {}
+            first = next((state for state in touched if state.done), None)
+            if self._check is not None and first is not None:
                 # The first runs there are.
                 check, self._check = self._check, None
-                check(state.case, state.done)
-            self._look_at_rule(state)
+                check(first.case, first.done)
+            self._look_at_rule([state for state in touched if state.settled])
 
     def _probe(self) -> None:
         """Computes one replication here, to know how long they take."""
@@ -230,19 +233,27 @@ class Conductor:
     def _next_order(self, size: int) -> Order | None:
         parts: list[Part] = []
         slack = size // SLACK
-        while self._wanting and size > 0:
-            state = self._wanting[0]
-            # A case that nearly fits is taken whole: what is split is stored and read in more pieces.
-            left = len(state.pending)
-            mine = self._claim(state, left if left <= size + slack else size)
-            size -= len(mine)
-            parts += self._parts(state, mine)
-            if not state.pending:
-                self._wanting.popleft()
+        while self._wanting and not parts:
+            claimed: list[tuple[_State, list[int]]] = []
+            while self._wanting and size > 0:
+                state = self._wanting[0]
+                # A case that nearly fits is taken whole: what is split is stored and read in more pieces.
+                left = len(state.pending)
+                mine = self._claim(state, left if left <= size + slack else size)
+                size -= len(mine)
+                claimed.append((state, mine))
+                if not state.pending:
+                    self._wanting.popleft()
+            # Looked at after claiming: others may have computed some meanwhile.
+            self._store.refresh()
+            for state, mine in claimed:
+                free = self._not_stored(state, mine)
+                size += len(mine) - len(free)
+                parts += self._parts(state, free)
         return Order(tuple(parts)) if parts else None
 
     def _claim(self, state: _State, size: int) -> list[int]:
-        """Takes up to `size` pending seeds that nobody else is computing or has computed meanwhile."""
+        """Takes up to `size` pending seeds that nobody else is computing."""
         mine: list[int] = []
         while state.pending and len(mine) < size:
             seed = state.pending.popleft()
@@ -251,7 +262,11 @@ class Conductor:
                 mine.append(seed)
             else:
                 state.elsewhere.add(seed)
-                self._away[state.case.index] = state
+                self._away[state.case.key] = state
+        return mine
+
+    def _not_stored(self, state: _State, mine: list[int]) -> list[int]:
+        """Those of the claimed seeds that are still to be computed."""
         stored = self._stored(state.case)
         for seed in mine:
             if seed in stored:
@@ -273,12 +288,12 @@ class Conductor:
         for series in (True, False):
             chosen = tuple(seed for seed in seeds if (seed <= self._plan.series) == series)
             if chosen:
-                yield Part(state.case.index, state.case.text, chosen, series)
+                yield Part(state.case.key, state.case.text, chosen, series)
 
-    def _settle(self, future: Future[list[Outcome]]) -> None:
+    def _settle(self, future: Future[Outcome]) -> None:
         flight = self._flying.pop(future)
         try:
-            outcomes = future.result()
+            outcome = future.result()
         except (WrongModel, ImportError) as error:
             raise ExecutorError(str(error)) from error
         except (Stopped, CancelledError) as error:
@@ -288,7 +303,7 @@ class Conductor:
         except Exception as error:  # the worker has died, or cannot work
             self._lost(flight, error)
             return
-        self._keep(outcomes)
+        self._keep(outcome)
 
     def _lost(self, flight: _Flight, error: Exception) -> None:
         """Does it again, at last one run at a time: one that kills its worker is found out so."""
@@ -298,40 +313,33 @@ class Conductor:
         elif flight.order.runs > 1:
             for part in flight.order.parts:
                 for seed in part.seeds:
-                    alone = Part(part.case, part.text, (seed,), part.series)
-                    self._again.append(_Flight(Order((alone,)), ATTEMPTS))
+                    alone = Order((replace(part, seeds=(seed,)),))
+                    self._again.append(_Flight(alone, ATTEMPTS))
         else:
             part = flight.order.parts[0]
             message = f"its worker was lost: {type(error).__name__}: {error}"
-            self._fail(self._states[part.case], part.seeds[0], message)
+            self._fail(self._states[part.key], part.seeds[0], message)
 
     def _fail(self, state: _State, seed: int, message: str) -> None:
         self._store.claims.release(state.case.key, seed)
         state.failed[seed] = message
         self._done += 1
-        self._touched[state.case.index] = state
+        self._touched[state.case.key] = state
 
-    def _keep(self, outcomes: list[Outcome]) -> None:
-        whole = [(outcome, seeds, content) for outcome in outcomes for seeds, content in outcome.records]
-        cases = [self._states[outcome.part.case].case for outcome, _, _ in whole]
-        records = [
-            Record(case.key, case.plain, seeds, content, outcome.part.series)
-            for case, (outcome, seeds, content) in zip(cases, whole, strict=True)
-        ]
-        kept, error = self._store.put(records)
-        for outcome, seeds, _ in whole[:kept]:
-            state = self._states[outcome.part.case]
-            self._finish(state, seeds)
-            self._report.computed += len(seeds)
-            for seed in seeds:
-                self._store.claims.release(state.case.key, seed)
-            self._learn(outcome.cpu_s / max(1, len(outcome.part.seeds)))
+    def _keep(self, outcome: Outcome) -> None:
+        kept, error = self._store.put(outcome.records)
+        for piece in itertools.chain.from_iterable(record.pieces for record in outcome.records[:kept]):
+            state = self._states[piece.key]
+            self._finish(state, piece.seeds)
+            self._report.computed += len(piece.seeds)
+            for seed in piece.seeds:
+                self._store.claims.release(piece.key, seed)
+        self._report.cpu_s += outcome.cpu_s
         if error is not None:
             raise self._store_error(error) from error
-        for outcome in outcomes:
-            for seed, message in outcome.errors:
-                self._fail(self._states[outcome.part.case], seed, message)
-            self._report.cpu_s += outcome.cpu_s
+        for key, seed, message in outcome.errors:
+            self._fail(self._states[key], seed, message)
+        self._learn(outcome)
 
     def _store_error(self, error: OSError) -> StoreError:
         finished = self._report.computed + self._report.found
@@ -342,16 +350,24 @@ class Conductor:
             "  fix: make room, then give the same command again: it goes on from here"
         )
 
-    def _learn(self, cost: float) -> None:
+    def _learn(self, outcome: Outcome) -> None:
         """A mean in which older runs fade."""
-        cost = max(cost, 1e-6)
-        self._cost = cost if self._cost is None else 0.7 * self._cost + 0.3 * cost
+        runs = sum(len(piece.seeds) for record in outcome.records for piece in record.pieces)
+        if runs:
+            cost = max(outcome.cpu_s / runs, 1e-6)
+            self._cost = cost if self._cost is None else 0.7 * self._cost + 0.3 * cost
 
     def _look_elsewhere(self) -> None:
         """What others have finished is done; what they have given up is ours."""
-        for state in list(self._away.values()):
-            free = [seed for seed in sorted(state.elsewhere) if self._claimed(state, seed)]
+        claimed = {
+            key: [seed for seed in sorted(state.elsewhere) if self._claimed(state, seed)]
+            for key, state in self._away.items()
+        }
+        if claimed:
             # Looked at after claiming: what was free before may have been finished in between.
+            self._store.refresh()
+        for key, free in claimed.items():
+            state = self._away[key]
             there = state.elsewhere & self._stored(state.case)
             for seed in free:
                 self._store.claims.release(state.case.key, seed)
@@ -360,27 +376,32 @@ class Conductor:
             self._queue(state, [seed for seed in free if seed not in there])
             state.elsewhere -= there.union(free)
             if not state.elsewhere:
-                del self._away[state.case.index]
+                del self._away[key]
 
-    def _look_at_rule(self, state: _State) -> None:
-        """Asks for more replications where the interval is still too wide."""
+    def _look_at_rule(self, settled: list[_State]) -> None:
+        """Asks for more replications where the interval is still too wide.
+
+        Looked at only when all seeds up to the target are settled: the executor must not matter.
+        """
         rule = self._plan.stopping
-        while state.settled and state.target < rule.maximum and not self._narrow(state):
-            self._want(state, rule.after(state.target))
-
-    def _narrow(self, state: _State) -> bool:
-        """Looked at only when all seeds up to the target are settled: the executor must not matter."""
-        rule = self._plan.stopping
-        if rule.metric is None or not state.done:
-            return rule.metric is None
-        import polars as pl
-
-        pieces, _ = self._store.load(state.case.key, state.done, {rule.metric.table})
-        values = rule.metric.values(pl.concat(pieces[rule.metric.table]))["value"]
-        found = estimate(values.to_list())
-        if found is None or found.ci95 is None:
-            return False
-        return found.ci95 <= rule.half_width * abs(found.mean)
+        going = [state for state in settled if state.target < rule.maximum]
+        if not going or rule.metric is None:
+            return
+        wanted = [(state.case.key, state.done) for state in going]
+        rows = self._store.load(wanted, {rule.metric.table})[rule.metric.table]
+        values: dict[int, list[float]] = {}
+        if rows.height:
+            for case, _, value in rule.metric.values(rows, (CASE, "run")).iter_rows():
+                values.setdefault(case, []).append(value)
+        for index, state in enumerate(going):
+            found = estimate(values.get(index, []))
+            narrow = (
+                found is not None
+                and found.ci95 is not None
+                and found.ci95 <= rule.half_width * abs(found.mean)
+            )
+            if not narrow:
+                self._want(state, rule.after(state.target))
 
     def _abandon(self) -> None:
         """Keeps what is finished, gives up the rest."""

@@ -82,10 +82,10 @@ def _make_lasting(folder: Path) -> None:
         os.close(directory)
 
 
-def sweep(directory: Path, pattern: str) -> None:
-    """Removes temporary files of killed processes; `pattern` stands for their directories, as in `*/*/`."""
+def sweep(directory: Path) -> None:
+    """Removes temporary files of killed processes."""
     here = f"{PARTIAL}{socket.gethostname()}-"
-    for path in directory.glob(f"{pattern}{PARTIAL}*"):
+    for path in directory.glob(f"{PARTIAL}*"):
         with contextlib.suppress(OSError, ValueError):
             if path.name.startswith(here):
                 left = not _alive(int(path.name.removeprefix(here).split("-")[0]))

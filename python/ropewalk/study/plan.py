@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 import shlex
 import tomllib
 from dataclasses import dataclass, field
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 SEPARATOR = " / "
 """Between the levels in the name of a case."""
 FEW_FLOWS = 3
-_NAMELESS = [("seeds", "1"), ("name", '""'), ("description", '""')]
-"""What changes no figure and must not change the key of a case."""
+_WORDS = re.compile(r"^(name|description) = .*$", re.MULTILINE)
+_SEEDS = re.compile(r"^seeds = .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,8 @@ class Case:
     """What to put after `--set` to get the scenario."""
     text: str = field(repr=False)
     """The scenario with every default filled in."""
-    plain: str = field(repr=False)
-    """The same without title and number of seeds: what the key stands for."""
     key: str
-    """Hash of `plain` and the model version."""
+    """Hash of it, without title and number of seeds, and of the model version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +147,25 @@ def _case(
     pairs = [(override.key, override.value) for override in overrides]
     try:
         scenario = Scenario.load(study.scenario, pairs)
-        plain = Scenario.load(study.scenario, [*pairs, *_NAMELESS]).whole()
     except ScenarioError as error:
         _blame(error, overrides, mistakes)
         return None
     names = [factor.name for factor in study.factors]
     name = SEPARATOR.join(level.label for level in levels) or scenario.name
     labels = {factor: level.label for factor, level in zip(names, levels, strict=True)}
-    return Case(index, name, labels, tuple(pairs), scenario.whole(), plain, key_of(plain))
+    text = scenario.whole()
+    return Case(index, name, labels, tuple(pairs), text, key_of(text))
 
 
-def key_of(plain: str) -> str:
+def plain(text: str) -> str:
+    """An expanded scenario without what changes no figure: title, description, number of seeds."""
+    head, table, rest = text.partition("\n[")
+    return _SEEDS.sub("seeds = 1", _WORDS.sub(r'\1 = ""', head)) + table + rest
+
+
+def key_of(text: str) -> str:
     """The address of a scenario's runs: nothing else decides about their results but the seed."""
-    return hashlib.sha256(f"model {_core.MODEL_VERSION}\n{plain}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"model {_core.MODEL_VERSION}\n{plain(text)}".encode()).hexdigest()[:32]
 
 
 def _blame(error: ScenarioError, overrides: list[Override], mistakes: Mistakes) -> None:

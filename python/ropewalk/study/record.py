@@ -1,29 +1,33 @@
-"""The form in which the store keeps replications: a line of JSON, then Arrow streams, one after the other."""
+"""The form in which the store keeps replications: a line of JSON, then Arrow streams, one after the other.
+
+A record holds what one unit of work has computed, mostly of several cases: tables of all of them are written
+and read much faster than those of each.
+"""
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ropewalk import _core
+from ropewalk.results import as_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from ropewalk.results import Results
-
-FORM = 1
 SERIES = "series"
+SCENARIOS, TEXT = "scenarios", "text"
+"""A table of its own: the scenarios of the pieces."""
+PART = "part"
+"""Column of all tables: index of the piece that a row belongs to."""
 WORTH_COMPRESSING = 500
 """Rows."""
-SMALL = 4096
-"""Bytes up to which a table may well be that of other records."""
 
 
 class Damaged(Exception):
@@ -35,96 +39,96 @@ class Damaged(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Replications of one scenario."""
+
+    key: str
+    """Hash of the scenario and the model version."""
+    seeds: tuple[int, ...]
+    series: bool
+    """With time series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Replications to keep."""
+
+    pieces: tuple[Piece, ...]
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
     """What a record says about itself."""
 
-    seeds: list[int]
-    cpu_s: float
+    pieces: tuple[Piece, ...]
     sizes: dict[str, int]
     """Bytes of each table."""
     checksum: int
-    start: int
-    """Where the tables begin."""
+    """Of the tables."""
 
 
-def pack(results: Results, series: bool) -> bytes:
-    """The tables of `results` as bytes."""
-    streams: dict[str, bytes] = {}
-    for name, table in results.tables.items():
-        if name == SERIES and not series:
-            continue
-        streams[name] = _stream(table)
+def pack(ran: Sequence[tuple[Piece, str, _core.Output]]) -> Record:
+    """The scenarios and tables of all pieces as bytes."""
+    pieces = tuple(piece for piece, _, _ in ran)
+    with_series = any(piece.series for piece in pieces)
+    texts = pl.DataFrame({PART: range(len(ran)), TEXT: [text for _, text, _ in ran]})
+    streams = {SCENARIOS: _stream(texts.cast({PART: pl.UInt32}), compress=True)}
+    for columns in zip(*(output.tables for *_, output in ran), strict=True):
+        name = columns[0][0]
+        if name != SERIES or with_series:
+            table = as_frame(name, _core.Columns.joined([table for _, table in columns]))
+            # Of a few rows there is little to save: it would take longer to write and to read.
+            streams[name] = _stream(table, compress=table.height > WORTH_COMPRESSING)
     body = b"".join(streams.values())
     header = {
-        "form": FORM,
         "model_version": _core.MODEL_VERSION,
-        "seeds": results.origin.seeds,
-        "cpu_s": results.totals.cpu_s,
+        "pieces": [[piece.key, piece.seeds, piece.series] for piece in pieces],
         "sizes": {name: len(stream) for name, stream in streams.items()},
         "crc32": zlib.crc32(body),
     }
-    return json.dumps(header).encode() + b"\n" + body
+    line = json.dumps(header, separators=(",", ":")).encode()
+    return Record(pieces, b"%08x %b\n%b" % (zlib.crc32(line), line, body))
 
 
-def _stream(table: pl.DataFrame) -> bytes:
-    return _written(table) if table.height else _empty(tuple(table.schema.items()))
-
-
-@functools.cache
-def _empty(schema: tuple[tuple[str, pl.DataType], ...]) -> bytes:
-    """Tables without rows are the same in all records: they are written once."""
-    return _written(pl.DataFrame(schema=dict(schema)))
-
-
-def _written(table: pl.DataFrame) -> bytes:
+def _stream(table: pl.DataFrame, *, compress: bool) -> bytes:
     stream = io.BytesIO()
-    # Of a few rows there is little to save: it would take longer to write and to read, and be hardly smaller.
-    table.write_ipc_stream(stream, compression="lz4" if table.height > WORTH_COMPRESSING else "uncompressed")
+    table.write_ipc_stream(stream, compression="lz4" if compress else "uncompressed")
     return stream.getvalue()
 
 
-@functools.lru_cache(maxsize=64)
-def _small(stream: bytes) -> pl.DataFrame:
-    return pl.read_ipc_stream(io.BytesIO(stream))
-
-
-def _table(stream: memoryview) -> pl.DataFrame:
-    """Tables without rows are the same in all records: they are read once."""
-    if len(stream) > SMALL:
-        return pl.read_ipc_stream(io.BytesIO(stream))
-    return _small(bytes(stream)).clone()
-
-
-def header(content: bytes, path: Path) -> Header:
-    """Reads the first line.
+def header(line: bytes, path: Path) -> Header:
+    """Reads the first line, the end of it included.
 
     Raises:
         Damaged: it is none of ours.
     """
-    line, newline, _ = content.partition(b"\n")
-    try:
-        found = json.loads(line)
-        if not newline or found["form"] != FORM:
-            raise Damaged(path, "unknown form")
-        return Header(found["seeds"], found["cpu_s"], found["sizes"], found["crc32"], len(line) + 1)
-    except (ValueError, KeyError, TypeError) as error:
-        raise Damaged(path, "unreadable first line") from error
+    checksum, _, text = line.removesuffix(b"\n").partition(b" ")
+    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
+        raise Damaged(path, "the first line is not what was written")
+    found = json.loads(text)
+    pieces = tuple(Piece(key, tuple(seeds), series) for key, seeds, series in found["pieces"])
+    return Header(pieces, found["sizes"], found["crc32"])
 
 
-def unpack(content: bytes, path: Path, tables: set[str]) -> tuple[Header, dict[str, pl.DataFrame]]:
+def unpack(path: Path, tables: Iterable[str]) -> tuple[Header, dict[str, pl.DataFrame]]:
     """Those of `tables` that the record has.
 
     Raises:
         Damaged: some bytes are not those that were written.
+        OSError: it cannot be read.
     """
-    head = header(content, path)
-    body = memoryview(content)[head.start :]
+    content = path.read_bytes()
+    start = content.find(b"\n") + 1
+    head = header(content[:start], path)
+    body = memoryview(content)[start:]
     if zlib.crc32(body) != head.checksum:
         raise Damaged(path, "wrong checksum")
     found = {}
+    wanted = set(tables)
     at = 0
     for name, size in head.sizes.items():
-        if name in tables:
-            found[name] = _table(body[at : at + size])
+        if name in wanted:
+            found[name] = pl.read_ipc_stream(io.BytesIO(body[at : at + size]))
         at += size
     return head, found

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from ropewalk import statistics
 from ropewalk.study.manifest import Manifest
-from ropewalk.study.store import Store
+from ropewalk.study.store import CASE, Store
 
 if TYPE_CHECKING:
     import os
@@ -88,42 +86,54 @@ class StudyResults:
         """Frees the tables that have been read; they are read again when they are asked for."""
         self._tables.clear()
 
-    def _load(self, names: set[str]) -> dict[str, pl.DataFrame]:
-        store = Store(self.manifest.store, read_only=True)
-        collected: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
-        failed = {(failure.case, failure.seed) for failure in self.manifest.failures}
-        try:
-            for entry in self.manifest.cases:
-                seeds = [
-                    seed for seed in range(1, entry.replications + 1) if (entry.case, seed) not in failed
-                ]
-                pieces, _ = store.load(entry.key, seeds, names)
-                for name, parts in pieces.items():
-                    collected[name].append(_in_order(parts))
-        finally:
-            store.close()
-        tables = {name: self._of_all_cases(parts) for name, parts in collected.items()}
-        if "series" in tables and tables["series"].height:
-            # The store may have time series of more replications, for another study.
-            tables["series"] = tables["series"].filter(pl.col("run") <= self.manifest.series)
-        return tables
+    def rows(self, name: str, case: str | None = None, keep: pl.Expr | None = None) -> pl.DataFrame:
+        """Some rows of the table `name`: of one case, and of these those for which `keep` is true.
 
-    def _of_all_cases(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
-        """One table out of those of the cases, in their order."""
-        there = [
-            (entry.case, part) for entry, part in zip(self.manifest.cases, parts, strict=True) if part.width
+        They are read anew each time, and no more than these are kept in memory: `series` may be large.
+
+        Raises:
+            Damaged: a file of the store is not what was written.
+            OSError: a file of the store cannot be read.
+        """
+        return self._load({name}, case, keep)[name]
+
+    def scenario(self, case: str) -> str:
+        """The scenario of a case with every default filled in.
+
+        Raises:
+            Damaged: a file of the store is not what was written.
+            OSError: a file of the store cannot be read.
+        """
+        key = next(entry.key for entry in self.manifest.cases if entry.case == case)
+        return Store(self.manifest.store, read_only=True).scenario(key)
+
+    def _load(
+        self, names: set[str], case: str | None = None, keep: pl.Expr | None = None
+    ) -> dict[str, pl.DataFrame]:
+        store = Store(self.manifest.store, read_only=True)
+        failed = {(failure.case, failure.seed) for failure in self.manifest.failures}
+        wanted = [
+            (entry.key, [s for s in range(1, entry.replications + 1) if (entry.case, s) not in failed])
+            for entry in self.manifest.cases
+            if case in {None, entry.case}
         ]
-        if not there:
-            return pl.DataFrame()
-        rows = pl.concat([part for _, part in there])
+        names_of = [entry.case for entry in self.manifest.cases if case in {None, entry.case}]
+        found = store.load(wanted, names, keep)
+        return {name: self._named(name, rows, names_of) for name, rows in found.items()}
+
+    def _named(self, name: str, rows: pl.DataFrame, cases: list[str]) -> pl.DataFrame:
+        """Cases by their names, and words as plain text."""
+        if not rows.width:
+            return rows
+        if name == "series":
+            # The store may have time series of more replications, for another study.
+            rows = rows.filter(pl.col("run") <= self.manifest.series)
         # Column by column: for tables as small as these an expression takes longer to plan than to compute.
         for place, column in enumerate(rows.get_columns()):
-            # Words become plain text: categories depend on what else this process has read.
+            # Categories depend on what else this process has read.
             if column.dtype == pl.Categorical:
                 rows.replace_column(place, column.cast(pl.String))
-        names = pl.Series("case", [name for name, _ in there], dtype=pl.String)
-        of_row = np.repeat(np.arange(len(there)), [part.height for _, part in there])
-        return rows.insert_column(0, names.gather(of_row))
+        return rows.replace_column(0, pl.Series(CASE, cases, dtype=pl.String).gather(rows[CASE]))
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -318,19 +328,6 @@ class StudyResults:
         return (
             f"<StudyResults of {self.manifest.name!r}: {len(self.manifest.cases)} cases, {runs} replications>"
         )
-
-
-def _in_order(parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """The replications of a case in the order of their seeds."""
-    if not parts:
-        return pl.DataFrame()
-    filled = sorted((part for part in parts if part.height), key=lambda part: part["run"][0])
-    if len(filled) < 2:  # noqa: PLR2004
-        return (filled or parts)[0]
-    rows = pl.concat(filled)
-    # Files mostly hold seeds in a row; sorting all tables of all cases takes longer than looking.
-    apart = all(one["run"][-1] < other["run"][0] for one, other in pairwise(filled))
-    return rows if apart else rows.sort("run", maintain_order=True)
 
 
 def _fields(found: statistics.Description) -> dict[str, Any]:

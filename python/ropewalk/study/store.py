@@ -1,35 +1,36 @@
 """Finished replications on disk, addressed by what decides about their results.
 
-`STORE/ab/abcdef.../` belongs to one scenario and model version (the key); its files hold replications, some
-seeds each. A file appears whole or not at all. Nothing in it is ever changed.
+The files of the directory are records: what one unit of work has computed. The first line of each says which
+replications it holds, each by the hash of its scenario and model version (the key) and by its seed. A file
+appears whole or not at all. Nothing in it is ever changed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import functools
 import hashlib
 import os
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk.study.disk import sweep, write_lasting, write_whole
-from ropewalk.study.record import Damaged, header, unpack
+from ropewalk.study.disk import sweep, write_lasting
+from ropewalk.study.record import PART, SCENARIOS, TEXT, Damaged, header, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import polars as pl
 
+    from ropewalk.study.record import Header, Record
+
 SUFFIX = ".runs"
-WITH_SERIES = ".series.runs"
-SCENARIO = "scenario.toml"
+"""Another form of the files would need another one: those that end otherwise are passed over."""
 CLAIMS = "claims"
-_NAME = re.compile(r"^(\d+)-(\d+)-(\d+)-[0-9a-f]{8}(\.series)?\.runs$")
-"""First and last seed, number of seeds, hash of all of them."""
+CASE = "case"
 
 
 class Disappeared(OSError):
@@ -37,22 +38,12 @@ class Disappeared(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """Replications to keep."""
-
-    key: str
-    plain: str
-    """The scenario that the key stands for."""
-    seeds: tuple[int, ...]
-    content: bytes = field(repr=False)
-    series: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Stored:
-    """One file."""
+    """Replications of one scenario in one file."""
 
     path: Path
+    part: int
+    """Their index in the file."""
     seeds: frozenset[int]
     series: bool
 
@@ -66,11 +57,17 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path = Path(path)
-        self._headers: dict[Path, frozenset[int]] = {}
+        self.damaged: list[str] = []
+        """What was found damaged and set aside."""
+        self._files: set[str] = set()
+        """Names of the files that have been looked at."""
+        self._index: dict[str, list[Stored]] = {}
+        """Key to what there is of it."""
         self._claims: Claims | None = None
         if not read_only:
             self.path.mkdir(parents=True, exist_ok=True)
             self._claims = Claims(self.path / CLAIMS)
+        self.refresh()
 
     @property
     def claims(self) -> Claims:
@@ -83,25 +80,36 @@ class Store:
         if self._claims is not None:
             self._claims.close()
 
-    def folder(self, key: str) -> Path:
-        """Where the replications of a scenario are."""
-        return self.path / key[:2] / key
+    def refresh(self) -> None:
+        """Looks at the files that have come since the last look."""
+        try:
+            names = {entry.name for entry in os.scandir(self.path) if entry.name.endswith(SUFFIX)}
+        except FileNotFoundError:
+            names = set()
+        if self._files - names:
+            # Set aside, by this process or another one.
+            self._files.clear()
+            self._index.clear()
+        for name in sorted(names - self._files):
+            try:
+                self._add(name, _first_line(self.path / name))
+            except FileNotFoundError:
+                continue
+            except Damaged as error:
+                self.set_aside(error)
+
+    def _add(self, name: str, head: Header) -> None:
+        self._files.add(name)
+        for part, piece in enumerate(head.pieces):
+            stored = Stored(self.path / name, part, frozenset(piece.seeds), piece.series)
+            self._index.setdefault(piece.key, []).append(stored)
 
     def files(self, key: str) -> list[Stored]:
-        """What there is of a scenario, in the order of the names."""
-        try:
-            names = sorted(entry.name for entry in os.scandir(self.folder(key)))
-        except FileNotFoundError:
-            return []
-        folder = self.folder(key)
-        matches = filter(None, map(_NAME.match, names))
-        return [
-            Stored(folder / found[0], self._seeds(folder / found[0], found), found[4] is not None)
-            for found in matches
-        ]
+        """What there was of a scenario at the last look."""
+        return self._index.get(key, [])
 
     def seeds(self, key: str) -> tuple[set[int], set[int]]:
-        """Seeds that are stored, and of these those with time series."""
+        """Seeds that were stored at the last look, and of these those with time series."""
         found: set[int] = set()
         series: set[int] = set()
         for file in self.files(key):
@@ -110,45 +118,23 @@ class Store:
                 series |= file.seeds
         return found, series
 
-    def _seeds(self, path: Path, name: re.Match[str]) -> frozenset[int]:
-        """The name says it all if no seed is left out between first and last; otherwise the file does."""
-        first, last, count = map(int, name.groups()[:3])
-        if last - first + 1 == count:
-            return frozenset(range(first, last + 1))
-        if path not in self._headers:
-            with path.open("rb") as file:
-                try:
-                    self._headers[path] = frozenset(header(file.readline(), path).seeds)
-                except Damaged:
-                    self.set_aside(path)
-                    return frozenset()
-        return self._headers[path]
-
     def put(self, records: Sequence[Record]) -> tuple[int, OSError | None]:
         """Keeps records. They have survived even a crash of the machine when this returns.
 
         Returns:
             how many are kept, the first ones; and why not all are.
         """
-        return write_lasting((self._place(record), record.content) for record in records)
-
-    def _place(self, record: Record) -> Path:
-        folder = self.folder(record.key)
-        if not (folder / SCENARIO).exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            # For people: nothing depends on it.
-            write_whole(folder / SCENARIO, record.plain.encode(), lasting=False)
-        seeds = record.seeds
-        digest = hashlib.sha256(repr(seeds).encode()).hexdigest()[:8]
-        end = WITH_SERIES if record.series else SUFFIX
-        return folder / f"{min(seeds)}-{max(seeds)}-{len(seeds)}-{digest}{end}"
+        return write_lasting((self.path / _name(record), record.content) for record in records)
 
     def load(
-        self, key: str, seeds: Iterable[int], tables: set[str]
-    ) -> tuple[dict[str, list[pl.DataFrame]], float]:
-        """The rows of `seeds`, table by table in pieces, and the CPU seconds that they took.
+        self,
+        wanted: Sequence[tuple[str, Iterable[int]]],
+        tables: Collection[str],
+        keep: pl.Expr | None = None,
+    ) -> dict[str, pl.DataFrame]:
+        """The rows of scenarios and their seeds, in this order, with the index in `wanted` as first column.
 
-        Time series are those of the seeds that have them.
+        Time series are those of the seeds that have them. With `keep` only some rows are kept, file by file.
 
         Raises:
             Damaged: a file is not what was written.
@@ -156,34 +142,103 @@ class Store:
         """
         import polars as pl
 
-        missing = set(seeds)
-        wanted = set(missing)
+        self.refresh()
         pieces: dict[str, list[pl.DataFrame]] = {name: [] for name in tables}
-        cpu_s = 0.0
-        # Those with time series first: a replication may also be there without.
-        for file in sorted(self.files(key), key=lambda file: not file.series):
-            useful = file.seeds & missing
-            if not useful:
-                continue
-            head, found = unpack(file.path.read_bytes(), file.path, tables)
-            cpu_s += head.cpu_s * len(useful) / len(file.seeds)
+        for path, uses in self._choose(wanted).items():
+            head, found = unpack(path, tables)
             for name, table in found.items():
-                rows = table if useful == file.seeds else table.filter(pl.col("run").is_in(sorted(useful)))
-                pieces[name].append(rows)
-            missing -= useful
-        if missing:
-            lack = f"{len(missing)} of {len(wanted)} replications are not there"
-            raise Disappeared(f"{self.folder(key)}: {lack}: run the study again")
-        return pieces, cpu_s
+                rows = _chosen(table, head, uses)
+                pieces[name].append(rows if keep is None else rows.filter(keep))
+        return {name: _in_order(parts) if parts else pl.DataFrame() for name, parts in pieces.items()}
 
-    def set_aside(self, path: Path) -> None:
+    def scenario(self, key: str) -> str:
+        """The scenario that a key stands for, with every default filled in.
+
+        Raises:
+            Damaged: a file is not what was written.
+            OSError: a file cannot be read, or `Disappeared`.
+        """
+        self.refresh()
+        for file in self.files(key):
+            _, found = unpack(file.path, {SCENARIOS})
+            return str(found[SCENARIOS][TEXT][file.part])
+        raise Disappeared(f"{self.path}: {key} is not there: run the study again")
+
+    def _choose(self, wanted: Sequence[tuple[str, Iterable[int]]]) -> dict[Path, list[Use]]:
+        """The files that have it all, and what of them."""
+        chosen: dict[Path, list[Use]] = {}
+        for case, (key, seeds) in enumerate(wanted):
+            missing = set(seeds)
+            count = len(missing)
+            # Those with time series first: a replication may also be there without.
+            for file in sorted(self.files(key), key=lambda file: not file.series):
+                useful = file.seeds & missing
+                if useful:
+                    chosen.setdefault(file.path, []).append(Use(case, file.part, useful))
+                    missing -= useful
+            if missing:
+                lack = f"{len(missing)} of {count} replications of {key} are not there"
+                raise Disappeared(f"{self.path}: {lack}: run the study again")
+        return chosen
+
+    def set_aside(self, error: Damaged) -> None:
         """Renames a damaged file, so that its replications count as not done."""
-        if path.is_file():
-            path.rename(path.with_name(f"{path.name}.damaged"))
+        # Where nothing can be written, it is passed over every time.
+        with contextlib.suppress(OSError):
+            error.path.rename(error.path.with_name(f"{error.path.name}.damaged"))
+        self._files.add(error.path.name)
+        self.damaged.append(str(error))
 
     def sweep(self) -> None:
         """Removes temporary files of processes that were killed."""
-        sweep(self.path, "*/*/")
+        sweep(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What is wanted of a file."""
+
+    case: int
+    part: int
+    seeds: frozenset[int]
+
+
+@functools.cache
+def _first_line(path: Path) -> Header:
+    """Files do not change: each is looked at once."""
+    with path.open("rb") as file:
+        return header(file.readline(), path)
+
+
+def _name(record: Record) -> str:
+    return f"{hashlib.sha256(repr(record.pieces).encode()).hexdigest()[:24]}{SUFFIX}"
+
+
+def _chosen(table: pl.DataFrame, head: Header, uses: list[Use]) -> pl.DataFrame:
+    """What is wanted of a table, with its case in place of its part."""
+    import polars as pl
+
+    cases: list[int | None] = [None] * len(head.pieces)
+    for use in uses:
+        cases[use.part] = use.case
+    case = pl.Series(CASE, cases, dtype=pl.UInt32).gather(table[PART])
+    table = table.drop(PART).insert_column(0, case)
+    if all(len(use.seeds) == len(head.pieces[use.part].seeds) for use in uses):
+        return table if len(uses) == len(head.pieces) else table.filter(case.is_not_null())
+    rows = [(use.case, seed) for use in uses for seed in use.seeds]
+    wanted = pl.DataFrame(rows, schema={CASE: pl.UInt32, "run": pl.Int64}, orient="row")
+    return table.join(wanted, on=[CASE, "run"], how="semi", maintain_order="left")
+
+
+def _in_order(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """The cases in their order, and of each the replications in the order of their seeds."""
+    import polars as pl
+
+    parts = sorted((part for part in parts if part.height), key=lambda part: part.row(0)[:2]) or parts[:1]
+    rows = pl.concat(parts)
+    # Files mostly hold seeds in a row, and sorting takes longer than looking.
+    places = rows[CASE].cast(pl.Int64) * (rows["run"].max() or 0) + rows["run"]
+    return rows if places.is_sorted() else rows.sort(CASE, "run", maintain_order=True)
 
 
 class Claims:

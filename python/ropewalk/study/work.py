@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ropewalk import _core
@@ -11,6 +10,12 @@ from ropewalk.scenario import Scenario
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Iterator
+
+    from ropewalk.study.record import Record
+
+LARGE = 2_000_000
+"""Rows of all tables after which a record is closed."""
 
 
 class WrongModel(RuntimeError):
@@ -25,8 +30,8 @@ class Stopped(Exception):
 class Part:
     """Replications of one case."""
 
-    case: int
-    """Index of the case."""
+    key: str
+    """Address of the case in the store."""
     text: str = field(repr=False)
     """Its scenario."""
     seeds: tuple[int, ...]
@@ -49,83 +54,86 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a part."""
+    """What became of an order."""
 
-    part: Part
-    records: tuple[tuple[tuple[int, ...], bytes], ...] = field(repr=False)
-    """Seeds and what the store keeps of them."""
-    errors: tuple[tuple[int, str], ...]
-    """Seeds that failed, and why."""
+    records: tuple[Record, ...]
+    """What the store keeps."""
+    errors: tuple[tuple[str, int, str], ...]
+    """Keys and seeds that failed, and why."""
     cpu_s: float
     """CPU seconds inside the engine."""
 
 
-def carry_out(order: Order, stop: threading.Event | None = None) -> list[Outcome]:
+def carry_out(order: Order, stop: threading.Event | None = None) -> Outcome:
     """Simulates. A replication that fails does not disturb the others.
 
     Raises:
         WrongModel: the results would not belong to the study.
         Stopped: `stop` was set.
     """
+    from ropewalk.study.record import Piece, pack
+
     if order.model_version != _core.MODEL_VERSION:
         raise WrongModel(
             f"the study has model version {order.model_version}, this worker has {_core.MODEL_VERSION}: "
             "install the same version of ropewalk on both"
         )
     # First all runs, then all tables: while the code of one is at hand the processor is quicker at it.
-    return [_outcome(ran) for ran in [_run(part, stop) for part in order.parts]]
+    ran: list[tuple[Part, _core.Output]] = []
+    errors: list[tuple[str, int, str]] = []
+    for part in order.parts:
+        _run(part, stop, ran, errors)
+    return Outcome(
+        tuple(
+            pack([(Piece(part.key, part.seeds, part.series), part.text, output) for part, output in some])
+            for some in _portions(ran)
+        ),
+        tuple(errors),
+        sum(output.cpu_s for _, output in ran),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ran:
-    """A part that has been simulated."""
-
-    part: Part
-    outputs: list[tuple[tuple[int, ...], Scenario, _core.Output]]
-    """Seeds and what the engine says of them."""
-    errors: list[tuple[int, str]]
-
-
-def _run(part: Part, stop: threading.Event | None) -> _Ran:
+def _run(
+    part: Part,
+    stop: threading.Event | None,
+    ran: list[tuple[Part, _core.Output]],
+    errors: list[tuple[str, int, str]],
+) -> None:
     try:
-        return _Ran(part, [(part.seeds, *simulate(part, stop))], [])
+        ran.append((part, simulate(part, stop)))
     except Stopped:
         raise
     except Exception as error:
         if len(part.seeds) == 1:
-            return _Ran(part, [], [(part.seeds[0], _words(error))])
-    # One of them failed and took the others along: each for itself.
-    alone = [_run(Part(part.case, part.text, (seed,), part.series), stop) for seed in part.seeds]
-    outputs = [output for ran in alone for output in ran.outputs]
-    return _Ran(part, outputs, [error for ran in alone for error in ran.errors])
+            errors.append((part.key, part.seeds[0], _words(error)))
+            return
+        # One of them failed and took the others along: each for itself.
+        for seed in part.seeds:
+            _run(replace(part, seeds=(seed,)), stop, ran, errors)
 
 
-def _outcome(ran: _Ran) -> Outcome:
-    from ropewalk.results import Results
-    from ropewalk.study.record import pack
+def _portions(ran: list[tuple[Part, _core.Output]]) -> Iterator[list[tuple[Part, _core.Output]]]:
+    """What goes into one record: all of it, unless that would be large."""
+    some: list[tuple[Part, _core.Output]] = []
+    rows = 0
+    for part, output in ran:
+        some.append((part, output))
+        rows += sum(len(table) for _, table in output.tables)
+        if rows > LARGE:
+            yield some
+            some, rows = [], 0
+    if some:
+        yield some
 
-    part = ran.part
-    records = tuple(
-        (seeds, pack(Results.from_output(scenario, list(seeds), output), part.series))
-        for seeds, scenario, output in ran.outputs
-    )
-    return Outcome(part, records, tuple(ran.errors), sum(output.cpu_s for *_, output in ran.outputs))
 
-
-def simulate(part: Part, stop: threading.Event | None) -> tuple[Scenario, _core.Output]:
+def simulate(part: Part, stop: threading.Event | None) -> _core.Output:
     """On this thread; the interpreter lock is free meanwhile."""
 
     def look(_done: int, _total: int) -> None:
         if stop is not None and stop.is_set():
             raise Stopped
 
-    scenario = _scenario(part.text)
-    return scenario, scenario.output(list(part.seeds), 1, series=part.series, progress=look)
-
-
-@functools.lru_cache(maxsize=64)
-def _scenario(text: str) -> Scenario:
-    return Scenario.parse(text, "case")
+    return Scenario.parse(part.text, "case").output(list(part.seeds), 1, series=part.series, progress=look)
 
 
 def _words(error: Exception) -> str:
