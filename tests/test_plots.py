@@ -12,8 +12,8 @@ import ropewalk as rw
 from conftest import ROOT
 from ropewalk.plots import charts, series
 from ropewalk.plots.apart import apart
-from ropewalk.plots.model import Line, Points
-from ropewalk.plots.palette import PALETTE
+from ropewalk.plots.model import Line, Points, Stack
+from ropewalk.plots.palette import PALETTE, looks
 from ropewalk.report.plotly import Budget, plot
 
 NAMES = ["throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf"]
@@ -186,3 +186,27 @@ def test_a_slow_flow_is_not_drawn_as_nothing(slow: str) -> None:
     chart = series.throughput(results, None, None)
     layouts = [plot(chart, panel, Budget(1000))["layout"] for panel in chart.panels]
     assert (layouts[0]["yaxis"]["range"] != layouts[1]["yaxis"]["range"]) == own
+
+
+def test_fifteen_subflows_look_different_and_have_a_row_each() -> None:
+    path = '[[path]]\nname = "p{}"\nboth = {{ rate = "1Mbit/s", delay = "20ms", queue = "9p" }}\n'
+    flow = (
+        '[[flow]]\nname = "f"\nfrom = "terminal"\nto = "server"\napp = "bulk"\ncompare_paths = false\n'
+        'transport = { kind = "mptcp" }\n'
+    )
+    for count in (15, 18):
+        text = 'name = "many"\nduration = "3s"\n' + "".join(map(path.format, range(count))) + flow
+        results = rw.Scenario.parse(text).run(1)
+        (panel,) = charts(results, 1)[0].panels
+        (stack,) = panel.marks
+        assert isinstance(stack, Stack)
+        assert len(set(zip(stack.colours, stack.patterns, strict=True))) == count
+        names = [f"{index}: p{index}" for index in range(count)]
+        left_out = [] if count <= series.MAX_STRIPS else [f"{count - series.MAX_STRIPS} more left out"]
+        assert [strip.name for strip in panel.strips] == names[: series.MAX_STRIPS] + left_out
+        drawn = plot(charts(results, 1)[0], panel, Budget(500))
+        filled = [trace for trace in drawn["data"] if trace.get("stackgroup")]
+        assert ["fillpattern" in trace for trace in filled] == [index >= 7 for index in range(count)]
+    # Lines, too, by colour and dash; dots are thresholds.
+    assert len({look[:2] for look in looks(28)}) == 28
+    assert "dot" not in {dash for _, dash, _ in looks(28)}

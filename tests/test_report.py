@@ -1,6 +1,7 @@
 """The report: what it says, that it needs no network, is always the same, and pleases a browser."""
 
 import base64
+import itertools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ from conftest import ROOT, SMALL, Ropewalk
 from ropewalk import plots, report
 from ropewalk.plots.study import ellipse
 from ropewalk.report.thin import thin
+from ropewalk.reproduce import page as claims
+from ropewalk.reproduce.verdicts import Verdict, VerdictRow
 from study_files import FACTORS_START, STUDY, write_study
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -343,6 +347,63 @@ def test_every_level_is_named_on_a_phone(chromium: webdriver.Chrome, tmp_path: P
     draw_all(chromium)
     box = visible(chromium, '.canvas[aria-label^="Spread over replications"]')[0]
     assert [tick.text for tick in box.find_elements(By.CSS_SELECTOR, ".xtick")] == levels
+
+
+def claims_page(place: Path) -> Path:
+    """A page of 40 claims of 20 figures."""
+    rows = [
+        VerdictRow(
+            f"doc.F{number // 2}_1.c{number}",
+            "delay",
+            "3",
+            "s",
+            "4 ± 1 s",
+            verdict,
+            f"reason {number}; " * 60,
+        )
+        for number, verdict in zip(range(40), itertools.cycle(Verdict), strict=False)
+    ]
+    made = SimpleNamespace(
+        reproduction=SimpleNamespace(name="doc", title="A document", source="Authors"),
+        rows=rows,
+        quick=False,
+        sources={},
+    )
+    path = place / "verdicts.html"
+    path.write_text(claims.page(made, [], []), encoding="utf-8")  # type: ignore[arg-type]
+    return path
+
+
+def test_claims_are_collapsed_and_found_again(chromium: webdriver.Chrome, tmp_path: Path) -> None:
+    page = claims_page(tmp_path)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    chromium.get_log("browser")
+    chromium.get(page.as_uri())
+
+    def claims_seen() -> int:
+        return len(visible(chromium, "td.id"))
+
+    shown = chromium.find_element(By.ID, "shown")
+    assert (claims_seen(), shown.text) == (0, "40 claims")
+    assert chromium.execute_script("return document.documentElement.scrollWidth") <= 390
+    first = chromium.find_element(By.CSS_SELECTOR, "tr.part button")
+    assert first.text.split() == ["Figure", "0.1", "✓", "1", "✗", "1"]
+    first.send_keys(Keys.ENTER)
+    assert (claims_seen(), first.get_attribute("aria-expanded")) == (2, "true")
+    first.send_keys(Keys.ENTER)
+    assert claims_seen() == 0
+    for verdict in ("agrees", "cannot"):
+        click(chromium, f'input[data-verdict="{verdict}"]')
+    assert (claims_seen(), shown.text) == (13, "13 of 40 claims")
+    chromium.find_element(By.ID, "find").send_keys("figure 2.1")
+    assert (claims_seen(), shown.text) == (1, "1 of 40 claims")
+    for verdict in ("agrees", "cannot"):
+        click(chromium, f'input[data-verdict="{verdict}"]')
+    chromium.find_element(By.ID, "find").clear()
+    click(chromium, '[data-open="true"]')
+    assert claims_seen() == 40
+    assert quiet(chromium)
 
 
 def test_hovering_tells_values(chromium: webdriver.Chrome, page: Path) -> None:

@@ -47,8 +47,8 @@ DARK = 0.62
 @styled
 def draw(chart: Chart) -> Figure:
     """The chart on paper."""
-    ribbons = sum(1 for panel in chart.panels if _has_ribbon(chart, panel))
-    height = 0.7 + sum(_height(chart, panel) for panel in chart.panels) + 0.35 * ribbons
+    rows = sum(len(panel.strips) for panel in chart.panels if _has_ribbon(chart, panel))
+    height = 0.7 + sum(_height(chart, panel) for panel in chart.panels) + STRIP_HEIGHT * rows
     figure = Figure(figsize=(WIDTH, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     own = own_scales(chart)
@@ -130,7 +130,7 @@ def _ribbon(here: Axes, panel: Panel) -> Axes:
     handles = [
         here.plot([], [], color=colour, linewidth=4, label=state)[0] for state, colour in STATES.items()
     ]
-    here.legend(handles=handles, loc="lower left", bbox_to_anchor=(1.005, -0.1), fontsize=6, handlelength=0.8)
+    here.legend(handles=handles, loc="lower left", bbox_to_anchor=(1.005, 0.0), fontsize=6, handlelength=0.8)
     return here
 
 
@@ -167,7 +167,12 @@ def _band(mark: Band, here: Axes, chart: Chart) -> None:
 @_draw.register(Stack)
 def _stack(mark: Stack, here: Axes, chart: Chart) -> None:
     del chart
-    here.stackplot(mark.edges, mark.layers, step="post", labels=mark.names, colors=mark.colours, linewidth=0)
+    areas = here.stackplot(
+        mark.edges, mark.layers, step="post", labels=mark.names, colors=mark.colours, linewidth=0
+    )
+    for area, pattern in zip(areas, mark.patterns, strict=True):
+        area.set_hatch(pattern * 3)
+        area.set_edgecolor("white")
 
 
 @_draw.register(Boxes)

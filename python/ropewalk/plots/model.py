@@ -66,6 +66,8 @@ class Stack:
 
     names: list[str]
     colours: list[str]
+    patterns: list[str]
+    """Nothing, or `/`, `x`, `.` on the colour."""
     edges: Reals
     layers: list[Reals]
 

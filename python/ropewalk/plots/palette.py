@@ -12,6 +12,9 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
+ROUNDS = (("solid", ""), ("dash", "/"), ("dashdot", "x"), ("longdash", "."))
+"""Dashes of lines and patterns of areas for what has its colour in common with something before it."""
+
 STATES = {
     "slow start": "#9FB8C8",
     "recovery": "#7B5EA7",
@@ -20,8 +23,14 @@ STATES = {
 """What a sender does, in the ribbon under a plot."""
 
 
+def looks(count: int) -> list[tuple[str, str, str]]:
+    """Colour, dash and pattern of as many things without an order; no two look the same up to 28."""
+    rounds = [ROUNDS[index // len(PALETTE) % len(ROUNDS)] for index in range(count)]
+    return [(PALETTE[index % len(PALETTE)], *rounds[index]) for index in range(count)]
+
+
 def colours(count: int) -> Sequence[str]:
-    """As many colours as there are things to tell apart."""
+    """As many colours as there are things to tell apart; many are shades from low to high."""
     if count <= len(PALETTE):
         return PALETTE[:count]
     from matplotlib import colormaps

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Chart, Line, Panel, Stack, Strip
-from ropewalk.plots.palette import PALETTE, colours
+from ropewalk.plots.palette import PALETTE, colours, looks
 from ropewalk.plots.scales import LOG_FROM
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ BINS, LEAST_BINS = 60, 20
 LONGEST_BIN_S = 1.0
 """Round trips that are longer stand in queues: bins as long would hide what happens."""
 MAX_PANELS = 6
-MAX_STRIPS = 6
+MAX_STRIPS = 16
 LONG_LABEL = 12
 STATES = {1: "slow start", 3: "recovery", 4: "timeout"}
 """Values of `sender_state` that the ribbon shows; congestion avoidance is the blank between them."""
@@ -128,10 +128,10 @@ def _strips(results: Results, flow: str, run: int) -> list[Strip]:
     samples = _samples(results, flow, "sender_state", run)
     if samples.is_empty():
         return []
-    return [
-        Strip(subflow.short, _spans(*_lines(samples, subflow)))
-        for subflow in _subflows(results, flow, run)[:MAX_STRIPS]
-    ]
+    subflows = _subflows(results, flow, run)
+    found = [Strip(subflow.short, _spans(*_lines(samples, subflow))) for subflow in subflows[:MAX_STRIPS]]
+    left = len(subflows) - len(found)
+    return [*found, Strip(f"{left} more left out", [])] if left else found
 
 
 def _spans(at: Reals, state: Reals) -> list[tuple[float, float, str]]:
@@ -206,7 +206,8 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
             lines = [_all(samples)] if udp else [_lines(samples, subflow) for subflow in subflows]
             layers = [bins.means(*line) / 1e6 for line in lines]
             labels = ["datagrams"] if udp else [subflow.label for subflow in subflows]
-            panel.marks.append(Stack(labels, list(colours(len(labels))), bins.edges, layers))
+            tones, _, patterns = zip(*looks(len(labels)), strict=True)
+            panel.marks.append(Stack(labels, list(tones), list(patterns), bins.edges, layers))
         panel.strips.extend(_strips(results, name, choice.run))
         panels.append(panel)
     return Chart(
@@ -231,10 +232,10 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
         windows = _samples(results, name, "cwnd_bytes", choice.run)
         thresholds = _samples(results, name, "ssthresh_bytes", choice.run)
         subflows = _subflows(results, name, choice.run)
-        for subflow, colour in zip(subflows, colours(len(subflows)), strict=True):
+        for subflow, (colour, dash, _) in zip(subflows, looks(len(subflows)), strict=True):
             at, value = _lines(windows, subflow)
             if len(at):
-                panel.marks.append(Line(subflow.label, at, value / 1e3, colour))
+                panel.marks.append(Line(subflow.label, at, value / 1e3, colour, dash))
             at, value = _lines(thresholds, subflow)
             if len(at):
                 label = f"{subflow.label}, ssthresh"
@@ -266,10 +267,10 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
         panel = Panel(describe(results, name), empty="no round trip was measured")
         samples = _samples(results, name, "srtt_s", choice.run)
         subflows = _subflows(results, name, choice.run)
-        for subflow, colour in zip(subflows, colours(len(subflows)), strict=True):
+        for subflow, (colour, dash, _) in zip(subflows, looks(len(subflows)), strict=True):
             at, value = _lines(samples, subflow)
             if len(at):
-                panel.marks.append(Line(subflow.label, at, value * 1e3, colour))
+                panel.marks.append(Line(subflow.label, at, value * 1e3, colour, dash))
                 low, high = min(low, float(np.min(value))), max(high, float(np.max(value)))
         panel.strips.extend(_strips(results, name, choice.run))
         panels.append(panel)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 DIGITS = 5
 COLOURS = {INK: "@ink", QUIET: "@quiet"}
 """The page puts in what its theme has."""
-RIBBON = 0.05
-"""Height of one row of the ribbon, as part of the plot."""
-HEIGHT = 300
+HEIGHT, MARGIN = 300, 60
+ROW = 16
+"""Height of one row of the ribbon."""
 CELL_HEIGHT = 46
 MANY_DECADES = 4
 SMALL_SHARE = 0.5
@@ -158,7 +158,9 @@ def _band(mark: Band, made: _Made, chart: Chart) -> None:
 @_add.register(Stack)
 def _stack(mark: Stack, made: _Made, chart: Chart) -> None:
     del chart
-    for name, colour, layer in zip(mark.names, mark.colours, mark.layers, strict=True):
+    looks = zip(mark.colours, mark.patterns, strict=True)
+    for name, (colour, pattern), layer in zip(mark.names, looks, mark.layers, strict=True):
+        area = {"shape": pattern, "size": 7, "solidity": 0.25, "fgcolor": "#ffffff", "bgcolor": colour}
         made.traces.append(
             {
                 "type": "scatter",
@@ -169,10 +171,11 @@ def _stack(mark: Stack, made: _Made, chart: Chart) -> None:
                 "stackgroup": "one",
                 "line": {"width": 0, "shape": "hv", "color": colour},
                 "fillcolor": colour,
+                **({"fillpattern": area} if pattern else {}),
                 "meta": {"case": ""},
             }
         )
-        _entry(made, name, colour, "area", [len(made.traces) - 1])
+        _entry(made, name, colour, f"area{pattern}", [len(made.traces) - 1])
 
 
 @_add.register(Boxes)
@@ -333,7 +336,7 @@ def _ribbon(chart: Chart, panel: Panel, made: _Made) -> list[str]:
 
 def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict[str, Any]:
     x, y = _axis(chart.x), _axis(chart.y)
-    height = HEIGHT + 16 * len(rows)
+    height = HEIGHT + ROW * len(rows)
     if cells:
         x |= {"showgrid": False, "side": "bottom"}
         y |= {"autorange": "reversed", "showgrid": False}
@@ -353,7 +356,7 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
             if layout[axis].get("type") == "log":
                 layout[axis] |= {"tickvals": _ticks(*found), "tickformat": ",~g"}
     if rows:
-        share = RIBBON * len(rows)
+        share = ROW * len(rows) / (height - MARGIN)
         layout["yaxis"]["domain"] = [share + 0.04, 1.0]
         layout["xaxis"]["anchor"] = "y2"
         layout["yaxis2"] = {

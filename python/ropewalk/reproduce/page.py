@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections import Counter
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -21,6 +23,18 @@ COLUMNS = ("claim", "what", "published", "measured", "verdict", "why")
 SIGNS = {Verdict.AGREES: "✓", Verdict.DIFFERS: "✗", Verdict.CANNOT: "?"}
 NAMES = {Verdict.AGREES: "agrees", Verdict.DIFFERS: "differs", Verdict.CANNOT: "cannot"}
 """For classes and filters."""
+LONG = 320
+"""Characters of a reason above which it is read in two parts."""
+PARTS = {"F": "Figure", "T": "Table", "S": "Section"}
+_PART = re.compile(r"^([FTS])(\d\w*)$")
+CONTROLS = (
+    '<div class="controls"><fieldset><legend>Show</legend>{boxes}</fieldset>'
+    '<label>Find <input type="search" id="find"></label>'
+    '<button type="button" data-open="true">Open all</button>'
+    '<button type="button" data-open="false">Close all</button>'
+    '<span id="shown" role="status" class="soft"></span></div>'
+)
+FIGURES = '<details open id="figures"><summary><h2>Figures ({count})</h2></summary>{shown}</details>'
 
 
 def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path]) -> str:
@@ -41,6 +55,10 @@ def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path])
         for verdict, count in zip(Verdict, counts(made.rows).values(), strict=True)
     )
     shown = "".join(_figure(drawing, path) for drawing, path in zip(drawings, figures, strict=True))
+    parts: dict[str, list[VerdictRow]] = {}
+    for row in made.rows:
+        parts.setdefault(_part(row), []).append(row)
+    groups = "".join(_group(part, rows) for part, rows in parts.items())
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     quick = " Only the claims of the quick part, with few replications." if made.quick else ""
     share = share_agreeing(made.rows)
@@ -56,11 +74,31 @@ def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path])
         f"<style>{_asset('page.css')}</style></head>\n<body><main>"
         f'<h1>{escape(title)}</h1><p class="soft">{escape(reproduction.source)}</p>'
         f"<p>Measured: means over replications ± the half width of the 95 % interval.{quick}{summary}</p>"
-        f"<h2>Claims</h2><fieldset><legend>Show</legend>{boxes}</fieldset>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(map(_row, made.rows))}</tbody></table>"
-        f"{'<h2>Figures</h2>' if shown else ''}{shown}</main>"
+        f"<h2>Claims</h2>{CONTROLS.format(boxes=boxes)}"
+        f"<table><thead><tr>{head}</tr></thead>{groups}</table>"
+        f"{FIGURES.format(count=len(figures), shown=shown) if shown else ''}</main>"
         f"<script>{_asset('page.js')}</script></body></html>\n"
     )
+
+
+def _part(row: VerdictRow) -> str:
+    """Figure, table or section of the document: `NAME.F5_1.c2` is of figure 5.1."""
+    part = row.id.split(".")[1] if row.id.count(".") > 1 else row.id
+    found = _PART.match(part)
+    return f"{PARTS[found[1]]} {found[2].replace('_', '.')}" if found else part
+
+
+def _group(part: str, rows: Sequence[VerdictRow]) -> str:
+    """The claims of a part under a button that opens them; without scripts they are open."""
+    numbers = Counter(row.verdict for row in rows)
+    tally = " ".join(
+        f'<span class="{NAMES[verdict]}" title="{verdict}">{SIGNS[verdict]}&nbsp;{numbers[verdict]}</span>'
+        for verdict in Verdict
+        if numbers[verdict]
+    )
+    button = f'<button type="button" aria-expanded="true">{escape(part)} {tally}</button>'
+    head = f'<tr class="part"><th colspan="{len(COLUMNS)}">{button}</th></tr>'
+    return f"<tbody>{head}{''.join(map(_row, rows))}</tbody>"
 
 
 def _asset(name: str) -> str:
@@ -70,15 +108,17 @@ def _asset(name: str) -> str:
 def _row(row: VerdictRow) -> str:
     more = "; ".join(filter(None, (*row.conditions.split(";"), row.locator)))
     unit = f" {row.unit}" if row.unit not in {"", "1", "-"} else ""
-    why = [escape(row.reason)]
+    start, rest = _split(row.reason)
+    why = [escape(start)]
     if row.cause:
         why.append(f'<span class="more">Cause: {escape(row.cause)}</span>')
     if row.verdict is Verdict.DIFFERS and not row.demonstrated:
         why.append('<span class="more">No cause is demonstrated.</span>')
     if row.expected:
         why.append('<span class="more">The document contradicts itself here: expected to differ.</span>')
-    if row.check:
-        why.append(f'<span class="more">Checked: <code>{escape(row.check)}</code></span>')
+    check = f'<span class="more">Checked: <code>{escape(row.check)}</code></span>' if row.check else ""
+    if rest or check:
+        why.append(f"<details><summary>more</summary>{escape(rest)}{check}</details>")
     cells = (
         f'<td class="id">{escape(row.id.partition(".")[2] or row.id)}</td>'
         f'<td data-of="what">{escape(row.what)}<span class="more">{escape(more)}</span></td>'
@@ -88,6 +128,14 @@ def _row(row: VerdictRow) -> str:
         f'<td data-of="why">{"".join(why)}</td>'
     )
     return f'<tr class="{NAMES[row.verdict]}">{cells}</tr>'
+
+
+def _split(reason: str) -> tuple[str, str]:
+    """What is read at once, and the rest of a long reason."""
+    if len(reason) <= LONG:
+        return reason, ""
+    cut = reason.rfind("; ", 0, LONG) + 1 or reason.rfind(" ", 0, LONG)
+    return f"{reason[:cut]} …", f"… {reason[cut:].strip()}"
 
 
 def _figure(drawing: Drawing, path: Path) -> str:

@@ -98,6 +98,12 @@
   }, { rootMargin: "300px" });
 
   const DASHES = { solid: "", dash: "6 4", dot: "2 3", dashdot: "6 3 2 3", longdash: "9 4" };
+  // As plotly draws them on areas.
+  const PATTERNS = {
+    "/": "M4 9l6-8M10 9l6-8M16 9l6-8",
+    x: "M5 1l7 8M14 1l7 8M12 1l-7 8M21 1l-7 8",
+    ".": "M7 3h.01M13 3h.01M19 3h.01M10 7h.01M16 7h.01",
+  };
   const SYMBOLS = { circle: "●", square: "■", diamond: "◆", "triangle-up": "▲", cross: "✚", x: "✖" };
 
   const svg = (name, attributes) => {
@@ -116,11 +122,13 @@
       return made;
     }
     const made = svg("svg", { width: 26, height: 10, "aria-hidden": "true" });
-    made.append(
-      shape === "area"
-        ? svg("rect", { x: 3, width: 20, height: 10, style: `fill:${tint}` })
-        : svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-width": 2.5, "stroke-dasharray": DASHES[shape] || "", style: `stroke:${tint}` }),
-    );
+    if (shape.startsWith("area")) {
+      made.append(svg("rect", { x: 3, width: 20, height: 10, style: `fill:${tint}` }));
+      const pattern = PATTERNS[shape.slice("area".length)];
+      if (pattern) made.append(svg("path", { d: pattern, stroke: "#fff", "stroke-width": 1.6, "stroke-linecap": "round" }));
+    } else {
+      made.append(svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-width": 2.5, "stroke-dasharray": DASHES[shape] || "", style: `stroke:${tint}` }));
+    }
     return made;
   };
 
