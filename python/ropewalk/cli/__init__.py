@@ -11,9 +11,17 @@ INTERRUPTED = 130
 def main() -> None:
     """Runs the command line and exits: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted."""
     try:
+        import click
+
         from ropewalk.cli.app import app
 
-        app(prog_name="ropewalk")
+        try:
+            sys.exit(app(prog_name="ropewalk", standalone_mode=False))
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.Abort:
+            raise KeyboardInterrupt from None
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         sys.exit(INTERRUPTED)

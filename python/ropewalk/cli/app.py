@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from ropewalk import _core
 from ropewalk.cli.rain import rain
@@ -17,46 +16,41 @@ from ropewalk.cli.reproduce import reproduce
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import MAX_REPLICATIONS, Scenario, choose_seeds
 
-app = typer.Typer(
-    help="A packet-level laboratory for multipath transport over satellite links.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FILE = click.Path(path_type=Path)
+CATALOGUE = (
+    "congestion",
+    "schedulers",
+    "path-managers",
+    "rates",
+    "delays",
+    "queues",
+    "loss",
+    "apps",
+    "profiles",
+)
+"""What `list` can list."""
+
+scenario_file = click.argument("file", type=FILE)
+study_file = click.argument("file", type=FILE)
+overrides = click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
+)
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout."
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
-        show_default=False,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 
-
-class Kind(enum.StrEnum):
-    """What `list` can list."""
-
-    CONGESTION = "congestion"
-    SCHEDULERS = "schedulers"
-    PATH_MANAGERS = "path-managers"
-    RATES = "rates"
-    DELAYS = "delays"
-    QUEUES = "queues"
-    LOSS = "loss"
-    APPS = "apps"
-    PROFILES = "profiles"
-
-
-def pairs_of(overrides: list[str] | None) -> list[tuple[str, str]]:
+def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:
     """What stands after `--set`, as keys and values."""
     pairs = []
-    for text in overrides or []:
+    for text in overrides:
         key, equals, value = text.partition("=")
         if not equals:
             raise ScenarioError(f"--set {text}: no `=`\n  fix: write KEY=VALUE, as in --set duration=10s")
@@ -64,7 +58,7 @@ def pairs_of(overrides: list[str] | None) -> list[tuple[str, str]]:
     return pairs
 
 
-def load(file: Path, overrides: list[str] | None) -> Scenario:
+def load(file: Path, overrides: Sequence[str]) -> Scenario:
     """Reads a scenario; every mistake ends the command with exit code 2."""
     try:
         return Scenario.load(file, pairs_of(overrides))
@@ -72,67 +66,63 @@ def load(file: Path, overrides: list[str] | None) -> Scenario:
         fail(describe(error), WRONG_INPUT)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        sys.stdout.write(f"ropewalk {_core.VERSION}, model version {_core.MODEL_VERSION}\n")
-        raise typer.Exit
+def _directory(_context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
+    """Refuses the empty name, which would be the current directory."""
+    if text is not None and not text.strip():
+        raise click.BadParameter("an empty name is not a directory", param=parameter)
+    return None if text is None else Path(text)
 
 
-@app.callback()
-def _main(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    pass
+class InOrder(click.Group):
+    """Lists its commands as they stand here."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.commands)
 
 
-def _directory(text: str) -> Path:
-    if not text.strip():
-        raise typer.BadParameter("an empty name is not a directory")
-    return Path(text)
+@click.group(
+    cls=InOrder,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(
+    f"{_core.VERSION}, model version {_core.MODEL_VERSION}", "--version", message="ropewalk %(version)s"
+)
+def app() -> None:
+    """A packet-level laboratory for multipath transport over satellite links."""
 
 
 @app.command()
+@scenario_file
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, MAX_REPLICATIONS),
+    metavar="N",
+    help="Replications; without it as many as the scenario says.",
+)
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="First seed; alone: just this replication.")
+@overrides
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
+)
+@click.option("--out", callback=_directory, metavar="DIR", help="Write tables (Parquet), summary, plots.")
+@as_json
+@click.option(
+    "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
+)
+@click.option("--no-plots", is_flag=True, help="Write no plots.")
 def run(
-    file: File,
     *,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=MAX_REPLICATIONS,
-            help="Replications; without it as many as the scenario says.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="First seed; alone: just this replication.", show_default=False),
-    ] = None,
-    overrides: Overrides = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "-j", "--jobs", min=1, help="Threads; one per processor by default.", show_default=False
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write tables (Parquet), summary, plots.",
-            show_default=False,
-            parser=_directory,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    trace: Annotated[
-        bool,
-        typer.Option("--trace", help="Readable event traces, in DIR/trace/ or on stdout without --out."),
-    ] = False,
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Write no plots.")] = False,
+    file: Path,
+    seeds: int | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    jobs: int | None,
+    out: Path | None,
+    as_json: bool,
+    trace: bool,
+    no_plots: bool,
 ) -> None:
     """Simulate a scenario and print what happened.
 
@@ -158,52 +148,44 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
         fail(f"--seed {start}: {error}", WRONG_INPUT)
 
 
-StudyToml = Annotated[Path, typer.Argument(metavar="FILE", help="Study file (TOML).", show_default=False)]
-
-
 @app.command()
+@study_file
+@overrides
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, MAX_REPLICATIONS),
+    metavar="N",
+    help="Replications of each case; without it as the study says.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Units of work at a time; by default one per processor, Dask thread, or 100 SLURM jobs.",
+)
+@click.option(
+    "--executor",
+    metavar="WHERE",
+    default="local",
+    show_default=True,
+    help="local, dask://HOST:PORT or slurm.",
+)
+@click.option("--out", callback=_directory, metavar="DIR", help="Results; results/STUDY by default.")
+@click.option("--store", callback=_directory, metavar="DIR", help="Finished runs; DIR/store by default.")
+@click.option("--dry-run", is_flag=True, help="Say what would be run and what is stored already.")
+@as_json
 def study(
-    file: StudyToml,
     *,
-    overrides: Overrides = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=MAX_REPLICATIONS,
-            help="Replications of each case; without it as the study says.",
-            show_default=False,
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "-j",
-            "--jobs",
-            min=1,
-            help="Units of work at a time; by default one per processor, Dask thread, or 100 SLURM jobs.",
-            show_default=False,
-        ),
-    ] = None,
-    executor: Annotated[
-        str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT or slurm.")
-    ] = "local",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Results; results/STUDY by default.", show_default=False, parser=_directory
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Finished runs; DIR/store by default.", show_default=False, parser=_directory
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run and what is stored already.")
-    ] = False,
-    as_json: AsJson = False,
+    file: Path,
+    overrides: tuple[str, ...],
+    seeds: int | None,
+    jobs: int | None,
+    executor: str,
+    out: Path | None,
+    store: Path | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Vary a scenario, repeat each case, compare. Finished runs are stored and never computed again.
 
@@ -227,31 +209,22 @@ def study(
         (say if dry_run else execute)(loaded, order)
 
 
-Results = Annotated[
-    Path,
-    typer.Argument(metavar="DIR", help="What study, run --out or reproduce has written.", show_default=False),
-]
-ShownSeed = Annotated[
-    int | None,
-    typer.Option(min=0, help="Replication to show over time; the first by default.", show_default=False),
-]
-ShownCase = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Of a study, the case to show over time.", show_default=False),
-]
+results = click.argument("directory", metavar="DIR", type=FILE)
+shown_seed = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Replication to show over time; the first by default.",
+)
+shown_case = click.option("--case", metavar="NAME", help="Of a study, the case to show over time.")
 
 
 @app.command()
-def report(
-    directory: Results,
-    *,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The HTML file; DIR/report.html by default.", show_default=False),
-    ] = None,
-    seed: ShownSeed = None,
-    case: ShownCase = None,
-) -> None:
+@results
+@click.option("--out", type=FILE, metavar="FILE", help="The HTML file; DIR/report.html by default.")
+@shown_seed
+@shown_case
+def report(*, directory: Path, out: Path | None, seed: int | None, case: str | None) -> None:
     """Write a report that any browser opens: one HTML file, no server, no network.
 
     Exit codes: 0 fine, 1 it could not be written, 2 the input is wrong.
@@ -263,19 +236,19 @@ def report(
 
 
 @app.command()
-def figures(
-    directory: Results,
-    *,
-    formats: Annotated[
-        str, typer.Option("--format", metavar="LIST", help="Of png, svg and pdf, with commas.")
-    ] = "pdf",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to; DIR/figures by default.", show_default=False),
-    ] = None,
-    seed: ShownSeed = None,
-    case: ShownCase = None,
-) -> None:
+@results
+@click.option(
+    "--format",
+    "formats",
+    metavar="LIST",
+    default="pdf",
+    show_default=True,
+    help="Of png, svg and pdf, with commas.",
+)
+@click.option("--out", type=FILE, metavar="DIR", help="Where to; DIR/figures by default.")
+@shown_seed
+@shown_case
+def figures(*, directory: Path, formats: str, out: Path | None, seed: int | None, case: str | None) -> None:
     """Draw the figures of the report for a paper.
 
     Exit codes: 0 fine, 1 they could not be written, 2 the input is wrong.
@@ -286,27 +259,17 @@ def figures(
         write_figures(directory, formats, out, seed, case)
 
 
-class Form(enum.StrEnum):
-    """What `export` can write."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    FLENT = "flent"
-
-
 @app.command()
-def export(
-    directory: Results,
-    *,
-    form: Annotated[
-        Form,
-        typer.Option("--format", help="Tables, or a .flent.gz per flow and replication.", show_default=False),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where to; DIR/export/FORMAT by default.", show_default=False),
-    ] = None,
-) -> None:
+@results
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet", "flent"]),
+    required=True,
+    help="Tables, or a .flent.gz per flow and replication.",
+)
+@click.option("--out", type=FILE, metavar="DIR", help="Where to; DIR/export/FORMAT by default.")
+def export(*, directory: Path, form: str, out: Path | None) -> None:
     """Write all tables as CSV or Parquet, or time series as data files of flent.
 
     Exit codes: 0 fine, 1 they could not be written, 2 the input is wrong.
@@ -314,11 +277,13 @@ def export(
     from ropewalk.cli.report import write_export
 
     with reported():
-        write_export(directory, form.value, out)
+        write_export(directory, form, out)
 
 
 @app.command()
-def show(file: File, *, overrides: Overrides = None) -> None:
+@scenario_file
+@overrides
+def show(*, file: Path, overrides: tuple[str, ...]) -> None:
     """Print a scenario with every default filled in.
 
     The output is itself a scenario and gives the same results.
@@ -328,20 +293,22 @@ def show(file: File, *, overrides: Overrides = None) -> None:
 
 
 @app.command()
-def opportunities(
-    file: File,
-    link: Annotated[
-        str, typer.Argument(metavar="LINK", help="Link direction, as in beam1.down.", show_default=False)
-    ],
-    *,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Replication whose rate it is.")] = 1,
-    overrides: Overrides = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Where it goes; stdout by default.", show_default=False),
-    ] = None,
-) -> None:
+@scenario_file
+@click.argument("link")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Replication whose rate it is.",
+)
+@overrides
+@click.option("--out", type=FILE, metavar="FILE", help="Where it goes; stdout by default.")
+def opportunities(*, file: Path, link: str, seed: int, overrides: tuple[str, ...], out: Path | None) -> None:
     """Write when a link could deliver 1500 bytes, as a mahimahi trace.
+
+    LINK is a link direction, as in beam1.down.
 
     Rates of kind "opportunities" read it, and so do the tools of mahimahi.
     """
@@ -365,10 +332,15 @@ def schema() -> None:
 
 
 @app.command(name="list")
-def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], *, as_json: AsJson = False) -> None:
-    """List what a scenario can name, with options."""
+@click.argument("kind", metavar="KIND", type=click.Choice(CATALOGUE))
+@as_json
+def list_(*, kind: str, as_json: bool) -> None:
+    """List what a scenario can name, with options.
+
+    KIND is one of congestion, schedulers, path-managers, rates, delays, queues, loss, apps, profiles.
+    """
     with reported():
-        entries = json.loads(_core.catalogue())[kind.value]
+        entries = json.loads(_core.catalogue())[kind]
         if as_json:
             sys.stdout.write(json.dumps(entries, ensure_ascii=False) + "\n")
         else:
@@ -386,5 +358,5 @@ def doctor() -> None:
         examine()
 
 
-app.command()(reproduce)
-app.command()(rain)
+app.add_command(reproduce)
+app.add_command(rain)

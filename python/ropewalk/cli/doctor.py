@@ -16,7 +16,7 @@ from ropewalk.scenario import Scenario, available_processors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "typer", "rich")
+LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "click", "rich")
 
 SCENARIO = """
 name = "doctor"

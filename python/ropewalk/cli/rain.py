@@ -5,83 +5,81 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, TypeVar
 
-import typer
+import click
 
 from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ropewalk import rain as models
 
-
-def _number(unit: str, text: str, *, shown: bool = False) -> Any:  # noqa: ANN401 - as typer.Option
-    return typer.Option(metavar=unit, help=text, show_default=shown)
+Command = TypeVar("Command", bound="Callable[..., object]")
 
 
-def _shape(text: str) -> Any:  # noqa: ANN401
-    return _number("S", text, shown=True)
+def _number(name: str, unit: str, text: str, default: float | None = None) -> Callable[[Command], Command]:
+    return click.option(
+        name, type=float, metavar=unit, help=text, default=default, show_default=default is not None
+    )
 
 
-Out = Annotated[
-    Path, typer.Option("--out", metavar="FILE", help="Where the lines `time,value` go.", show_default=False)
-]
-Peak = Annotated[float | None, _number("DB", "Attenuation at its deepest.")]
-RainRate = Annotated[float | None, _number("MM/H", "While it rains this much: ITU-R P.838 and P.618.")]
-Availability = Annotated[
-    float | None, _number("PERCENT", "Not exceeded for this part of an average year: ITU-R P.618.")
-]
-Synthesise = Annotated[
-    float | None, _number("DAYS", "The deepest fade of that many random days: ITU-R P.1853.")
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of the random days.")]
-Latitude = Annotated[float | None, _number("DEG", "North is positive.")]
-Longitude = Annotated[float | None, _number("DEG", "East is positive.")]
-Elevation = Annotated[float | None, _number("DEG", "Of the satellite above the horizon.")]
-Frequency = Annotated[float | None, _number("GHZ", "Of the carrier.")]
-Altitude = Annotated[float | None, _number("KM", "Above the sea; without it by the map of ITU-R P.1511.")]
-Tilt = Annotated[float, _number("DEG", "Polarisation: 0 horizontal, 90 vertical, 45 (default) circular.")]
-Duration = Annotated[float, _shape("Length of the series.")]
-Step = Annotated[float, _shape("Time between samples; random days have one per second.")]
-Start = Annotated[float, _shape("When the rain begins.")]
-Ramp = Annotated[float, _shape("How long the attenuation rises.")]
-Hold = Annotated[float, _shape("How long it stays.")]
-Recovery = Annotated[float, _shape("How long it falls.")]
-ClearSky = Annotated[
-    float | None, _number("DB", "Es/N0 or C/N0 without rain; makes levels of the attenuation.")
-]
-NoiseTemperature = Annotated[
-    float | None, _number("K", "Of the receiving system: adds the noise of the rain.")
-]
-Threshold = Annotated[
-    float | None, _number("DB", "Write losses: everything while the level is below, else nothing.")
-]
-
-
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="Where the lines `time,value` go.",
+)
+@_number("--peak", "DB", "Attenuation at its deepest.")
+@_number("--rain-rate", "MM/H", "While it rains this much: ITU-R P.838 and P.618.")
+@_number("--availability", "PERCENT", "Not exceeded for this part of an average year: ITU-R P.618.")
+@_number("--synthesise", "DAYS", "The deepest fade of that many random days: ITU-R P.1853.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", default=1, show_default=True, help="Of the random days."
+)
+@_number("--lat", "DEG", "North is positive.")
+@_number("--lon", "DEG", "East is positive.")
+@_number("--elevation", "DEG", "Of the satellite above the horizon.")
+@_number("--frequency", "GHZ", "Of the carrier.")
+@_number("--altitude", "KM", "Above the sea; without it by the map of ITU-R P.1511.")
+@_number("--tilt", "DEG", "Polarisation: 0 horizontal, 90 vertical, 45 circular.", 45.0)
+@_number("--duration", "S", "Length of the series.", 600.0)
+@_number("--step", "S", "Time between samples; random days have one per second.", 1.0)
+@_number("--start", "S", "When the rain begins.", 60.0)
+@_number("--ramp", "S", "How long the attenuation rises.", 60.0)
+@_number("--hold", "S", "How long it stays.", 120.0)
+@_number("--recovery", "S", "How long it falls.", 120.0)
+@_number("--clear-sky", "DB", "Es/N0 or C/N0 without rain; makes levels of the attenuation.")
+@_number("--noise-temperature", "K", "Of the receiving system: adds the noise of the rain.")
+@_number("--threshold", "DB", "Write losses: everything while the level is below, else nothing.")
+@click.pass_context
 def rain(
-    context: typer.Context,
+    context: click.Context,
     *,
-    out: Out,
-    peak: Peak = None,
-    rain_rate: RainRate = None,
-    availability: Availability = None,
-    synthesise: Synthesise = None,
-    seed: Seed = 1,
-    lat: Latitude = None,
-    lon: Longitude = None,
-    elevation: Elevation = None,
-    frequency: Frequency = None,
-    altitude: Altitude = None,
-    tilt: Tilt = 45.0,
-    duration: Duration = 600.0,
-    step: Step = 1.0,
-    start: Start = 60.0,
-    ramp: Ramp = 60.0,
-    hold: Hold = 120.0,
-    recovery: Recovery = 120.0,
-    clear_sky: ClearSky = None,
-    noise_temperature: NoiseTemperature = None,
-    threshold: Threshold = None,
+    out: Path,
+    peak: float | None,
+    rain_rate: float | None,
+    availability: float | None,
+    synthesise: float | None,
+    seed: int,
+    lat: float | None,
+    lon: float | None,
+    elevation: float | None,
+    frequency: float | None,
+    altitude: float | None,
+    tilt: float,
+    duration: float,
+    step: float,
+    start: float,
+    ramp: float,
+    hold: float,
+    recovery: float,
+    clear_sky: float | None,
+    noise_temperature: float | None,
+    threshold: float | None,
 ) -> None:
     """Write rain on the way to a satellite as a file for link models.
 
@@ -124,7 +122,7 @@ def _depth(depth: dict[str, float | None]) -> str:
     return given[0]
 
 
-def _refuse_unused(context: typer.Context, order: str, *, levels: bool) -> None:
+def _refuse_unused(context: click.Context, order: str, *, levels: bool) -> None:
     shape = ("step", "start", "ramp", "hold", "recovery")
     place = ("lat", "lon", "elevation", "frequency", "altitude", "tilt")
     unused = {

@@ -6,8 +6,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 from ropewalk._core import RunFailed
 from ropewalk.cli import INTERRUPTED
 from ropewalk.errors import ScenarioError
@@ -24,7 +22,7 @@ UNEXPLAINED = 3
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message on stderr."""
     sys.stderr.write(f"{message}\n")
-    raise typer.Exit(code)
+    sys.exit(code)
 
 
 @contextmanager

@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 
 
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Only some claims, of few runs each, in about a minute; more runs in the store change nothing.",
+)
+@click.option("--profile", metavar="NAME", help="Only this reading of the document; all by default.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Units of work at a time, as of a study."
+)
+@click.option(
+    "--executor",
+    metavar="WHERE",
+    default="local",
+    show_default=True,
+    help="local, dask://HOST:PORT or slurm.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Results; results/NAME by default."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("--strict", is_flag=True, help="Exit code 3 if a claim differs without a demonstrated cause.")
 def reproduce(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", help="Name or directory; without it the names are listed.", show_default=False
-        ),
-    ] = None,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Only some claims, in less than a minute.")] = False,
-    profile: Annotated[
-        str | None,
-        typer.Option(help="Only this reading of the document; all by default.", show_default=False),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "-j", "--jobs", min=1, help="Units of work at a time, as of a study.", show_default=False
-        ),
-    ] = None,
-    executor: Annotated[
-        str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT or slurm.")
-    ] = "local",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Results; results/NAME by default.", show_default=False),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 3 if a claim differs without a demonstrated cause.")
-    ] = False,
+    name: str | None,
+    quick: bool,
+    profile: str | None,
+    jobs: int | None,
+    executor: str,
+    out: Path | None,
+    as_json: bool,
+    strict: bool,
 ) -> None:
     """Run a published experiment again and say, claim by claim, whether it agrees.
+
+    NAME is a name or a directory; without it the names are listed.
 
     Exit codes: 0 fine, whatever the verdicts; 1 a run failed, 2 the input is wrong, 3 as --strict says,
     130 interrupted.

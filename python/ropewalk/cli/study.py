@@ -150,7 +150,6 @@ def show(results: StudyResults) -> None:
     out.print(
         f"{m.name}: {len(m.cases)} cases, mean ± 95 % interval over replications\n",
         style="bold",
-        markup=False,
     )
     _show_cases(results, out)
     if results.comparisons is not None and results.comparisons.height:
@@ -203,7 +202,7 @@ def _show_comparisons(results: StudyResults, out: Console) -> None:
         )
     out.print(table)
     correction = " after Holm's correction" if m.treatment.correction == "holm" else ""
-    out.print(f"* differs: p < {m.treatment.alpha:g}{correction}\n", markup=False)
+    out.print(f"* differs: p < {m.treatment.alpha:g}{correction}\n")
 
 
 def _show_pooled(results: StudyResults, out: Console) -> None:
@@ -242,10 +241,10 @@ def _show_missing(results: StudyResults, out: Console) -> None:
             text = (
                 f"{metric}: {wanted - there} of {wanted} runs have no value, and the mean leaves them out\n"
             )
-            out.print(text, style="bold red", markup=False)
+            out.print(text, style="bold red")
     dropped = int(results.estimates["outliers"].sum()) if results.estimates.height else 0
     if dropped:
-        out.print(f"{dropped} outliers were dropped (|z| > {results.manifest.treatment.z:g})\n", markup=False)
+        out.print(f"{dropped} outliers were dropped (|z| > {results.manifest.treatment.z:g})\n")
 
 
 def _header(metric: Metric) -> str:

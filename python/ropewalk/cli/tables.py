@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ropewalk.numbers import figure
+from ropewalk.numbers import LEAST, figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,9 @@ ROOMY = 100
 
 def console() -> Console:
     """As wide as the terminal; where there is none, wide enough for all columns."""
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, soft_wrap=False)
+    return Console(
+        width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False, emoji=False
+    )
 
 
 def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
@@ -47,7 +49,7 @@ def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
     if value is None:
         return NONE
     mean, half_width = value["mean"] / scale, (value["ci95"] or 0.0) / scale
-    if value["ci95"] is None:
+    if value["ci95"] is None or 0 < max(abs(mean), half_width) < LEAST:
         return figure(mean)
     if half_width == 0.0:
         return f"{figure(mean)}±0"
@@ -158,12 +160,12 @@ def show_results(results: Results) -> None:
     summary = results.summary()
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
-    out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold", markup=False)
+    out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold")
     flows = summary["flows"]
     some = flows if len(flows) <= MAX_ROWS else flows[:SHOWN_ROWS]
     out.print(_table(out, _title("Flows", "first", len(some), len(flows)), FLOWS, some))
     for line in problems(results):
-        out.print(f"{line}\n", style="bold red", markup=False)
+        out.print(f"{line}\n", style="bold red")
     # A single transfer has its time of completion in the table of flows.
     if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:
         shown = measures if len(measures) <= MAX_ROWS else measures[:SHOWN_ROWS]
@@ -218,11 +220,11 @@ def show_catalogue(entries: list[dict[str, Any]]) -> None:
         table.add_row(entry["name"] + mark, *(entry.get(column, "") for column in columns[1:]))
     out.print(table)
     if not all(entry.get("fidelity", True) for entry in entries):
-        out.print("~ fidelity to the source is not claimed\n", markup=False)
+        out.print("~ fidelity to the source is not claimed\n")
     for entry in entries:
         for option in entry.get("options", []):
             default = "compulsory" if option["default"] is None else f"default {option['default']}"
             text = f"{entry['name']}.{option['name']}: {option['doc']} ({option['values']}; {default})"
-            out.print(text, markup=False)
+            out.print(text)
         for key, value in entry.get("values", {}).items():
-            out.print(f"{entry['name']}.{key} = {value}", markup=False)
+            out.print(f"{entry['name']}.{key} = {value}")

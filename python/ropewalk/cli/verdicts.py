@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
@@ -120,33 +120,33 @@ def show(made: Reproduced) -> None:
     out = console()
     reproduction = made.reproduction
     kind = ", the quick claims" if made.quick else ""
-    out.print(f"{reproduction.name}: {reproduction.title}{kind}\n", style="bold", markup=False)
+    out.print(f"{reproduction.name}: {reproduction.title}{kind}\n", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in ("claim", "what", "published", "measured", "verdict"):
         table.add_column(header, overflow="fold", vertical="top")
     for row in made.rows:
         style = STYLES[row.verdict]
         table.add_row(
-            *map(escape, (_short(row, reproduction.name), _what(row), _published(row), row.measured or "-")),
-            f"[{style}]{row.verdict}[/]",
+            *(_short(row, reproduction.name), _what(row), _published(row), row.measured or "-"),
+            Text(row.verdict, style),
         )
     out.print(table)
     for verdict in (Verdict.DIFFERS, Verdict.CANNOT):
         rows = [row for row in made.rows if row.verdict is verdict]
         if rows:
-            out.print(f"{verdict.value.capitalize()}\n", style="bold", markup=False)
+            out.print(f"{verdict.value.capitalize()}\n", style="bold")
         for row in rows:
-            out.print(f"  {_short(row, reproduction.name)}: {_why(row)}", markup=False)
+            out.print(f"  {_short(row, reproduction.name)}: {_why(row)}")
         if rows:
             out.print()
     share = share_agreeing(made.rows)
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts(made.rows).items())
     agreeing = f"{share:.0%} of those that can be checked agree" if share is not None else ""
-    out.print("; ".join(filter(None, (told, agreeing))), markup=False)
+    out.print("; ".join(filter(None, (told, agreeing))))
     if readings := readings_told(made.rows, list(made.sources)):
-        out.print(readings, markup=False)
+        out.print(readings)
     if causes := causes_told(made.rows):
-        out.print(causes, markup=False)
+        out.print(causes)
 
 
 def _short(row: VerdictRow, name: str) -> str:

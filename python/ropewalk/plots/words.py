@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ropewalk.numbers import figure
+from ropewalk.numbers import LEAST, figure
 
 if TYPE_CHECKING:
     from ropewalk.study.metrics import Metric
@@ -62,11 +62,9 @@ def count(number: int, what: str) -> str:
 def interval(mean: float, half_width: float | None, unit: str = "") -> str:
     """Mean ± half width of the interval with two significant digits, and the unit."""
     end = f" {unit}" if unit else ""
-    if half_width is None:
+    if half_width is None or 0 < max(abs(mean), half_width) < LEAST:
         return f"{figure(mean)}{end}"
-    if half_width == 0.0:
-        return f"{figure(mean)} ± 0{end}"
-    places = max(1 - math.floor(math.log10(abs(half_width))), 0)
-    if places > 6:  # noqa: PLR2004
-        return f"{mean:.3g} ± {half_width:.1g}{end}"
+    if half_width < LEAST:
+        return f"{figure(mean)} ± {figure(half_width)}{end}"
+    places = max(1 - math.floor(math.log10(half_width)), 0)
     return f"{mean:.{places}f} ± {half_width:.{places}f}{end}"
