@@ -240,7 +240,11 @@ def test_a_damaged_table_is_an_error(ran: Path, ropewalk: Ropewalk, tmp_path: Pa
     (tmp_path / "flows.parquet").write_bytes(b"nonsense")
     done = ropewalk("report", tmp_path)
     assert done.returncode == 2
-    assert "cannot be read as results" in done.stderr
+    assert f"cannot be read as results: {tmp_path / 'flows.parquet'}: " in done.stderr
+    (tmp_path / "summary.json").write_text('{"study": "other"}', encoding="utf-8")
+    done = ropewalk("report", tmp_path)
+    assert done.returncode == 2
+    assert f"{tmp_path / 'summary.json'}: not that of a run: no 'events'" in done.stderr
 
 
 def test_figures_for_papers(studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:

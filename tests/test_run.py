@@ -106,6 +106,18 @@ def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Pa
     assert [link["link"] for link in summary["links"]] == ["a.up", "a.down", "b.up", "b.down"]
 
 
+def test_the_scenario_itself_is_not_replaced(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "scenario.toml"
+    mine.write_text(small.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
+    done = ropewalk("run", mine, "--seeds", "1", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "scenario.toml there is the scenario itself" in done.stderr
+    assert "fix: name another directory" in done.stderr
+    assert mine.read_text(encoding="utf-8").endswith("# mine\n")
+    again = ropewalk("run", mine, "--seeds", "1", "--out", tmp_path / "out", "--no-plots")
+    assert again.returncode == 0, again.stderr
+
+
 def test_one_replication_has_no_interval(ropewalk: Ropewalk, small: Path) -> None:
     summary = json.loads(ropewalk("run", small, "--json", "--seeds", "1").stdout)
     goodput = summary["flows"][0]["goodput_bit_s"]

@@ -257,6 +257,28 @@ def test_a_unit_of_work_is_one_file(tmp_path: Path) -> None:
     assert sum(len(file.seeds) for file in all_files(tmp_path / "out" / "store")) == 12
 
 
+def test_many_damaged_records_are_named_wherever_they_are_met(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    path, out = write_study(tmp_path), tmp_path / "out"
+    for seeds in range(1, 8):
+        rw.Study.load(path, replications=seeds).run(out)
+    victims = list((out / "store").glob("*.runs"))
+    assert len(victims) > 6
+    for victim in victims:
+        content = bytearray(victim.read_bytes())
+        content[-100] ^= 1
+        victim.write_bytes(content)
+    for command in (["report", out], ["figures", out], ["export", out, "--format", "csv"]):
+        told = ropewalk(*command)
+        assert told.returncode == 1
+        assert re.search(r"store/\w+\.runs: damaged: wrong checksum\n  fix: run the study again", told.stderr)
+        assert "Traceback" not in told.stderr
+    again = ropewalk("study", path, "--seeds", "7", "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert done(again.stdout) == (28, 0)
+    assert again.stdout.count("damaged and computed again: ") == len(victims)
+    assert ropewalk("report", out).returncode == 0
+
+
 def test_those_with_time_series_are_taken_from_where_they_are(tmp_path: Path) -> None:
     case = rw.Study.load(write_study(tmp_path)).plan.cases[0]
     store = Store(tmp_path / "store")

@@ -6,6 +6,11 @@ LEAST = 0.001
 """What is nearer to nothing is of no use in the units of tables and plots."""
 
 
+def count(number: int, what: str) -> str:
+    """As in `1 replication`, `20 replications`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def figure(value: float, digits: int = 3) -> str:
     """A few significant digits; a bound for what is next to nothing."""
     if value == 0:

@@ -78,17 +78,28 @@ def to_json(results: Results | StudyResults) -> str:
     return json.dumps(results.summary(), ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def _table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
 def read(directory: str | os.PathLike[str]) -> Results:
     """See `Results.read`."""
     from ropewalk.results import TABLES, Origin, Results, Totals
     from ropewalk.scenario import Scenario
 
     source = Path(directory)
-    summary = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
-    totals = Totals(summary["events"], summary["packet_hops"], summary["cpu_s"])
-    scenario = Scenario.load(source / SCENARIO)
-    origin = Origin(scenario, summary["seeds"], summary["model_version"], totals)
-    tables = {name: pl.read_parquet(source / f"{name}.parquet") for name in TABLES}
+    try:
+        summary = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
+        totals = Totals(summary["events"], summary["packet_hops"], summary["cpu_s"])
+        seeds, model_version = summary["seeds"], summary["model_version"]
+    except (ValueError, KeyError, TypeError) as error:
+        why = f"no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{source / SUMMARY}: not that of a run: {why}") from None
+    origin = Origin(Scenario.load(source / SCENARIO), seeds, model_version, totals)
+    tables = {name: _table(source / f"{name}.parquet") for name in TABLES}
     traces = {
         int(file.stem.removeprefix("seed-")): file.read_text(encoding="utf-8")
         for file in (source / TRACES).glob("seed-*.txt")

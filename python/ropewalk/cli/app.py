@@ -134,7 +134,7 @@ def run(
         if trace and as_json and out is None:
             fail("--trace and --json both want stdout: add --out DIR", WRONG_INPUT)
         scenario = load(file, overrides)
-        order = Order(_seeds(scenario, seeds, seed), jobs, out, as_json, trace, plots=not no_plots)
+        order = Order(file, _seeds(scenario, seeds, seed), jobs, out, as_json, trace, plots=not no_plots)
         execute(scenario, order)
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Order:
     """What the user asked for."""
 
+    file: Path
+    """The scenario."""
     seeds: list[int]
     jobs: int | None
     out: Path | None
@@ -36,6 +38,12 @@ def execute(scenario: Scenario, order: Order) -> None:
             store.check_writable(order.out)
         except OSError as error:
             fail(f"--out {order.out}: cannot write there: {describe(error)}", WRONG_INPUT)
+        if order.file.exists() and order.file.resolve() == (order.out / store.SCENARIO).resolve():
+            fail(
+                f"--out {order.out}: {store.SCENARIO} there is the scenario itself, which would be replaced\n"
+                "  fix: name another directory",
+                WRONG_INPUT,
+            )
     with Progress(scenario.name) as progress:
         results = scenario.run(
             order.seeds,

@@ -16,7 +16,7 @@ from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
 from ropewalk.cli.tables import NONE, console, interval
 from ropewalk.executors import LOCAL, ExecutorError
-from ropewalk.numbers import figure
+from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
 from ropewalk.study.conduct import StoreError
 
@@ -73,7 +73,8 @@ def dry_run(study: Study, order: StudyOrder) -> None:
     out.print(table)
     runs = f"{least}" if least == most else f"{least} to {most}"
     out.print(
-        f"{len(plan.cases)} cases, {sum(have)} runs stored in {order.place}/, {runs} to compute", markup=False
+        f"{count(len(plan.cases), 'case')}, {count(sum(have), 'run')} stored in {order.place}/, "
+        f"{runs} to compute"
     )
 
 
@@ -148,7 +149,7 @@ def show(results: StudyResults) -> None:
     out = console()
     m = results.manifest
     out.print(
-        f"{m.name}: {len(m.cases)} cases, mean ± 95 % interval over replications\n",
+        f"{m.name}: {count(len(m.cases), 'case')}, mean ± 95 % interval over replications\n",
         style="bold",
     )
     _show_cases(results, out)

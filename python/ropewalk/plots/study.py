@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from ropewalk import statistics
+from ropewalk import numbers, statistics
 from ropewalk.plots import words
 from ropewalk.plots.model import INK, Axis, Boxes, Cells, Chart, Line, Panel, Points
 from ropewalk.plots.palette import DASHES, PALETTE, SYMBOLS, colours
@@ -324,7 +324,7 @@ def tradeoff(results: StudyResults, flow: str) -> Chart:
 def _point(layout: Layout, case: CaseEntry, values: Reals) -> Points:
     """`values`: goodput and delay of each replication."""
     delay, goodput = values[:, 1], values[:, 0]
-    runs = words.count(len(values), "replication")
+    runs = numbers.count(len(values), "replication")
     text = f"{case.case}: {goodput.mean():.3g} Mbit/s, {delay.mean():.3g} s, {runs}"
     return Points(
         case.case,

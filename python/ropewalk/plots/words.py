@@ -54,11 +54,6 @@ def axis(of: Metric) -> str:
     return f"{metric(of)} ({unit})" if unit else metric(of)
 
 
-def count(number: int, what: str) -> str:
-    """As in `1 replication`, `20 replications`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def interval(mean: float, half_width: float | None, unit: str = "") -> str:
     """Mean ± half width of the interval with two significant digits, and the unit."""
     end = f" {unit}" if unit else ""

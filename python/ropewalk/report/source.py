@@ -7,9 +7,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from ropewalk import plots, provenance
+from ropewalk import numbers, plots, provenance
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
 from ropewalk.report import verdicts
@@ -125,7 +123,7 @@ def results_of(directory: Path) -> Results | StudyResults:
             return StudyResults.read(directory)
         if (directory / "runs.parquet").exists():
             return Results.read(directory)
-    except (ValueError, KeyError, pl.exceptions.PolarsError) as error:
+    except ValueError as error:
         raise ReportError(f"{directory}: cannot be read as results: {error}", "run it again") from error
     raise ReportError(
         f"{directory}: found no results there",
@@ -138,7 +136,7 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
     scenario = results.origin.scenario
     _check_seed(run, results.origin.seeds)
     count = len(results.origin.seeds)
-    replications = words.count(count, "replication")
+    replications = numbers.count(count, "replication")
     facts = provenance.read(directory)
     facts.setdefault("model_version", results.origin.model_version)
     drawn = plots.charts(results, run)
@@ -194,7 +192,7 @@ def _study(directory: Path, results: StudyResults, run: int | None, case: str | 
         directory,
         "study",
         m.name,
-        f"{words.count(len(m.cases), 'case')}, {words.count(runs, 'replication')}",
+        f"{numbers.count(len(m.cases), 'case')}, {numbers.count(runs, 'replication')}",
         verdicts.of_study(results),
         description=str(document.get("description", "")),
         scenario=scenario_of(results, m.cases[0].case),
@@ -278,7 +276,7 @@ def _reproduction(directory: Path) -> Source:
         directory,
         "reproduction",
         f"Reproduction of {found['reproduction']}",
-        words.count(len(table.rows), "claim"),
+        numbers.count(len(table.rows), "claim"),
         table,
         description=str(found["title"]),
         facts=facts,

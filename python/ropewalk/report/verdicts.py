@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ropewalk import numbers
 from ropewalk.plots import words
 from ropewalk.plots.study import best
 from ropewalk.statistics import estimate
@@ -153,17 +154,17 @@ def _ranked(results: StudyResults, metric: Metric, index: int) -> list[Row]:
     rows = []
     for case, found in of_case.items():
         if not ahead:
-            verdict, mood, reason = "measured", OPEN, words.count(found.n, "replication")
+            verdict, mood, reason = "measured", OPEN, numbers.count(found.n, "replication")
         elif case == ahead[0]:
-            verdict, mood, reason = "best", GOOD, words.count(found.n, "replication")
+            verdict, mood, reason = "best", GOOD, numbers.count(found.n, "replication")
         elif case in ahead:
             verdict, mood, reason = (
                 "no difference",
                 EVEN,
-                f"from {ahead[0]}; {words.count(found.n, 'replication')}",
+                f"from {ahead[0]}; {numbers.count(found.n, 'replication')}",
             )
         else:
-            verdict, mood, reason = "worse", BAD, f"than {ahead[0]}; {words.count(found.n, 'replication')}"
+            verdict, mood, reason = "worse", BAD, f"than {ahead[0]}; {numbers.count(found.n, 'replication')}"
         reference = _shown(of_case[ahead[0]], metric) if ahead else "none"
         rows.append(
             Row(
@@ -216,7 +217,7 @@ def of_run(results: Results) -> Table:
             reason = f"{failures[0]} ({len(failures)} of {group.height} replications)"
             rows.append(Row(name, "goodput", "none", measured, "failed", reason, BAD))
         elif benefit is None or total is None:
-            reason = f"{words.count(group.height, 'replication')}; no baseline was asked for"
+            reason = f"{numbers.count(group.height, 'replication')}; no baseline was asked for"
             rows.append(Row(name, "goodput", "none", measured, "measured", reason, OPEN))
         else:
             rows.append(_benefit(results, name, measured, benefit, total))

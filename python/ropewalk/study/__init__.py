@@ -128,11 +128,12 @@ class Study:
                     results = StudyResults(manifest(self.plan, conducted, place))
                     write(results, directory)
                     _note(directory, conducted, executor, time.monotonic() - begun, kept.damaged)
-                except Damaged as error:
+                except Damaged:
                     attempts += 1
                     if attempts > ROUNDS:
                         raise
-                    kept.set_aside(error)
+                    # Rarely one alone.
+                    kept.check()
                 else:
                     return Ran(results, conducted, kept.damaged)
         finally:

@@ -89,7 +89,10 @@ class Manifest:
             ValueError: it is of another form.
         """
         path = directory / FILE
-        found = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
         if not isinstance(found, dict) or found.pop("form", None) != FORM:
             raise ValueError(f"{path}: not the list of a study, or of another version of Ropewalk")
         try:

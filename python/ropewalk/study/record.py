@@ -30,11 +30,12 @@ WORTH_COMPRESSING = 500
 """Rows."""
 
 
-class Damaged(Exception):
+class Damaged(OSError):
     """A file of the store is not what was written."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: damaged: {reason}")
+        self.what = f"{path}: damaged: {reason}"
+        super().__init__(f"{self.what}\n  fix: run the study again: what the file held is computed again")
         self.path = path
 
 

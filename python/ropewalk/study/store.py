@@ -187,7 +187,18 @@ class Store:
         with contextlib.suppress(OSError):
             error.path.rename(error.path.with_name(f"{error.path.name}.damaged"))
         self._files.add(error.path.name)
-        self.damaged.append(str(error))
+        self.damaged.append(error.what)
+
+    def check(self) -> None:
+        """Reads all files and sets aside those that are damaged."""
+        self.refresh()
+        for name in sorted(self._files):
+            try:
+                unpack(self.path / name, ())
+            except FileNotFoundError:
+                continue
+            except Damaged as error:
+                self.set_aside(error)
 
     def sweep(self) -> None:
         """Removes temporary files of processes that were killed."""
