@@ -148,8 +148,9 @@ mod tests {
     use super::*;
     use crate::testing::{Asked, Script};
 
-    /// Gaps and sizes over 20 000 s are those of the recordings, each for itself: means 181.4, 74.1, 167.7 ms and 142.7, 113,
-    /// 101.7 B, which make 6293, 12200, 4852 bit/s; gaps exponential, sizes log-normal where they are not clipped.
+    /// Gaps and sizes over 20 000 s are those of the recordings, each for itself: means 181.4, 74.1, 167.7 ms and
+    /// 142.7, 113, 101.7 B, which make 6293, 12200, 4852 bit/s; gaps exponential, sizes log-normal where they are not
+    /// clipped.
     #[test]
     fn statistics_are_those_of_the_sessions() {
         let sessions =

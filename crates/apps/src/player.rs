@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
 
@@ -51,15 +51,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 fn check(options: &Options) -> Result<(), OptionFault> {
     check::message("request", options)?;
     check::clock("segment", Nanos::from_millis(1), options)?;
-    let (low, high) = (options.rate("low"), options.rate("high"));
-    if low <= high {
-        return Ok(());
-    }
-    Err(OptionFault {
-        option: "low",
-        message: format!("low = \"{low}\" is above high = \"{high}\""),
-        help: "exchange them".into(),
-    })
+    at_least(("low", "high"), Options::rate, options)
 }
 
 const REQUEST: u64 = 0;

@@ -137,7 +137,8 @@ impl<A: App> Script<A> {
         self.app.on_event(Event::Accepted { connection, from }, &mut self.desk);
     }
 
-    /// The message that was sent first (after `skip` others), and has not arrived yet, arrives `at` this end (it must be meant for it).
+    /// The message that was sent first (after `skip` others), and has not arrived yet, arrives `at` this end (it must
+    /// be meant for it).
     pub(crate) fn arrive(&mut self, now: SimTime, skip: usize, at: Side) {
         let (connection, from, message, sent) = self.desk.sent.remove(skip).expect("a message under way");
         assert_eq!(from.other(), at);

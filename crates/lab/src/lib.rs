@@ -49,7 +49,8 @@ pub struct RunOptions {
 /// What a set of replications leaves behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// `runs`, `flows`, `subflows`, `links`, `messages`, `measures`, `pages`, `delays`, `series`, in this order; each sorted by seed.
+    /// `runs`, `flows`, `subflows`, `links`, `messages`, `measures`, `pages`, `delays`, `series`, in this order; each
+    /// sorted by seed.
     pub tables: Vec<Table>,
     /// Sums over all replications, baselines included.
     pub totals: Totals,

@@ -40,8 +40,8 @@ impl fmt::Display for NoOpportunities {
 
 impl std::error::Error for NoOpportunities {}
 
-/// One line in whole milliseconds for each 1500 bytes that the link direction `name`, such as `beam1.down`, could carry from the
-/// start of the run to its end under this seed.
+/// One line in whole milliseconds for each 1500 bytes that the link direction `name`, such as `beam1.down`, could carry
+/// from the start of the run to its end under this seed.
 ///
 /// # Errors
 /// There is no such link, or it never carries anything.

@@ -1,6 +1,7 @@
 //! Faults of a link: packets that are held back, copied or damaged, each with its own probability.
 //!
-//! Drawn when the last bit of a packet leaves the transmitter, for packets that the loss models let through: corruption, duplication, reordering, in this order and always all three.
+//! Drawn when the last bit of a packet leaves the transmitter, for packets that the loss models let through:
+//! corruption, duplication, reordering, in this order and always all three.
 
 use engine::Stream;
 use units::{Nanos, Ratio};

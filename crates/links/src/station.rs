@@ -1,4 +1,5 @@
-//! The general link direction: a queue discipline, token buckets, a transmitter whose rate may vary, a delay that may vary, loss and faults.
+//! The general link direction: a queue discipline, token buckets, a transmitter whose rate may vary, a delay that may
+//! vary, loss and faults.
 //!
 //! May: hold packets, and say what becomes of each and when. May not: schedule events (the owner asks for
 //! [`Station::next_event`] after each call) or know what a packet means.

@@ -43,7 +43,7 @@ const LOST_AFTER: Nanos = Nanos::from_secs(600);
 
 /// One direction.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lane {
+pub(crate) struct Outgoing {
     /// Bytes that the application wants to send, and those that the send buffer has taken.
     asked: u64,
     written: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Lane {
     marks: VecDeque<Mark>,
 }
 
-impl Lane {
+impl Outgoing {
     /// Adds a message, whose row in the table of messages is known.
     pub(crate) fn ask(&mut self, now: SimTime, message: Message, row: Option<u32>) {
         debug_assert!(!self.close, "sent after close");
@@ -126,7 +126,7 @@ pub(crate) struct Channel {
     pub(crate) flow: usize,
     pub(crate) number: ConnectionId,
     /// By sending side.
-    pub(crate) lanes: [Lane; 2],
+    pub(crate) outgoing: [Outgoing; 2],
     pub(crate) recorder: Recorder,
     reader: Option<PacedReader>,
     /// Closing is the business of this side, not of the transport.
@@ -153,7 +153,7 @@ impl Channel {
         Self {
             flow,
             number,
-            lanes: <[Lane; 2]>::default(),
+            outgoing: <[Outgoing; 2]>::default(),
             recorder: Recorder::default(),
             reader,
             held_open,
@@ -163,28 +163,28 @@ impl Channel {
 
     /// Lets one side write as much as the connection takes. True if the application is to be told that all is written.
     pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> bool {
-        let lane = &mut self.lanes[side.index()];
-        if lane.written < lane.asked {
-            let bytes = connection.send_space().0.min(lane.asked - lane.written);
+        let outgoing = &mut self.outgoing[side.index()];
+        if outgoing.written < outgoing.asked {
+            let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);
             if bytes > 0 {
                 connection.write(Bytes(bytes));
-                lane.written += bytes;
+                outgoing.written += bytes;
                 if side == Side::Sender && !self.datagrams {
-                    self.recorder.wrote(now, lane.written);
+                    self.recorder.wrote(now, outgoing.written);
                 }
             }
         }
-        if lane.written < lane.asked {
+        if outgoing.written < outgoing.asked {
             return false;
         }
         if self.held_open && connection.peer_finished() {
-            lane.close = true;
+            outgoing.close = true;
         }
-        if lane.close && !lane.closed {
-            lane.closed = true;
+        if outgoing.close && !outgoing.closed {
+            outgoing.closed = true;
             connection.close();
         }
-        std::mem::take(&mut lane.notify)
+        std::mem::take(&mut outgoing.notify)
     }
 
     /// Lets one side read. Returns the instant to push for its next turn, if one is needed.
@@ -207,7 +207,7 @@ impl Channel {
 
     /// Nothing more is written in either direction. False if all that was asked for is written already.
     pub(crate) fn cut(&mut self) -> bool {
-        let [there, back] = &mut self.lanes;
+        let [there, back] = &mut self.outgoing;
         there.close();
         if self.held_open {
             back.close();
@@ -223,9 +223,10 @@ impl Channel {
 
     /// All that was asked for in both directions is delivered. `ends` are sender and receiver.
     pub(crate) fn is_idle(&self, ends: &[End]) -> bool {
-        let arrived = |lane: &Lane, at: &End| {
-            lane.backlog() == 0 && (lane.written == 0 || at.connection.delivered().0 >= lane.written)
+        let arrived = |outgoing: &Outgoing, at: &End| {
+            outgoing.backlog() == 0
+                && (outgoing.written == 0 || at.connection.delivered().0 >= outgoing.written)
         };
-        arrived(&self.lanes[0], &ends[1]) && arrived(&self.lanes[1], &ends[0])
+        arrived(&self.outgoing[0], &ends[1]) && arrived(&self.outgoing[1], &ends[0])
     }
 }

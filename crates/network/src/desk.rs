@@ -88,7 +88,7 @@ impl apps::Desk for Desk<'_> {
         });
         let end = self.end(connection, from);
         let channel = &mut self.channels[end / 2];
-        channel.lanes[from.index()].ask(self.now, message, row);
+        channel.outgoing[from.index()].ask(self.now, message, row);
         if channel.datagrams {
             // Each message is a datagram, or several, of its own.
             channel.write(self.now, from, &mut self.ends[end].connection);
@@ -98,19 +98,19 @@ impl apps::Desk for Desk<'_> {
 
     fn close(&mut self, connection: ConnectionId, from: Side) {
         let end = self.end(connection, from);
-        self.channels[end / 2].lanes[from.index()].close();
+        self.channels[end / 2].outgoing[from.index()].close();
         self.touch(end);
     }
 
     fn notify(&mut self, connection: ConnectionId, from: Side) {
         let end = self.end(connection, from);
-        self.channels[end / 2].lanes[from.index()].notify();
+        self.channels[end / 2].outgoing[from.index()].notify();
         self.touch(end);
     }
 
     fn space(&self, connection: ConnectionId, from: Side) -> Bytes {
         let end = self.end(connection, from);
-        let backlog = self.channels[end / 2].lanes[from.index()].backlog();
+        let backlog = self.channels[end / 2].outgoing[from.index()].backlog();
         self.ends[end].connection.send_space().saturating_sub(Bytes(backlog))
     }
 

@@ -273,7 +273,7 @@ impl World {
         if let Some(at) = channel.read(now, side, &mut end.connection) {
             self.fabric.queue.push(at, Event::Read(index as u32 / 2));
         }
-        if channel.lanes[1 - side.index()].has_marks() && !channel.datagrams {
+        if channel.outgoing[1 - side.index()].has_marks() && !channel.datagrams {
             self.hand_over(now, index, side);
         }
         let channel = &mut self.channels[index / 2];
@@ -287,7 +287,7 @@ impl World {
         self.transmit(now, index);
         self.arm(now, index);
         let channel = &self.channels[index / 2];
-        if channel.lanes[0].backlog() == 0 {
+        if channel.outgoing[0].backlog() == 0 {
             self.note_progress(now, channel.flow);
         }
     }
@@ -295,7 +295,7 @@ impl World {
     /// Messages of a stream whose last byte has arrived at this end.
     fn hand_over(&mut self, now: SimTime, index: usize, at: Side) {
         let delivered = self.ends[index].connection.delivered();
-        while let Some(mark) = self.channels[index / 2].lanes[1 - at.index()].take_delivered(delivered) {
+        while let Some(mark) = self.channels[index / 2].outgoing[1 - at.index()].take_delivered(delivered) {
             self.arrived(now, index, mark);
         }
     }
@@ -304,7 +304,7 @@ impl World {
     fn take_datagrams(&mut self, now: SimTime, index: usize) {
         while let Some(range) = self.ends[index].connection.next_datagram() {
             let channel = &mut self.channels[index / 2];
-            let Some(mark) = channel.lanes[1 - index % 2].take_datagram(now, range) else { continue };
+            let Some(mark) = channel.outgoing[1 - index % 2].take_datagram(now, range) else { continue };
             if !index.is_multiple_of(2) {
                 self.flows[channel.flow].recorder.datagram(now, mark.sent, range.len());
             }

@@ -1,5 +1,6 @@
 //! Orbital element sets of real satellites: two-line elements (TLE) and Orbit Mean-Elements Messages (OMM, CCSDS 502.0-B) in
-//! JSON or as lines `KEYWORD = value` (KVN), propagated by SGP4 (Vallado et al., "Revisiting Spacetrack Report #3", AIAA 2006-6753).
+//! JSON or as lines `KEYWORD = value` (KVN), propagated by SGP4 (Vallado et al., "Revisiting Spacetrack Report #3",
+//! AIAA 2006-6753).
 //!
 //! Positions come out in the frame of SGP4 (true equator, mean equinox) and are turned by the mean sidereal time; UTC
 //! stands for UT1, and the motion of the pole is left out: together less than half a kilometre on the ground.

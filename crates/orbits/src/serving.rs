@@ -1,5 +1,6 @@
 //! Which satellite serves a pair of stations: the choice is made anew at every slot of a fixed length, as constellations
-//! with a central scheduler do (Starlink: every 15 s; Tanveer et al., "Making Sense of Constellations", CoNEXT Companion 2023; D-66).
+//! with a central scheduler do (Starlink: every 15 s; Tanveer et al., "Making Sense of Constellations", CoNEXT
+//! Companion 2023; D-66).
 //!
 //! A satellite may serve a slot if both stations see it above the minimum elevation at its beginning and at its end; an
 //! elevation has a single maximum during a pass, so it is above all the time.

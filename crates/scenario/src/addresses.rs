@@ -4,6 +4,7 @@ use units::Nanos;
 
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::DEEDS;
+use crate::path_managers::{self, IN_KERNEL};
 use crate::topology::Topology;
 use crate::tree::{Node, Origin, Table};
 
@@ -59,9 +60,9 @@ pub(crate) fn endpoints(flow: &Table, topology: &Topology, path: &str, report: &
     let Some(transport) = flow.table("transport") else { return };
     let Some(list) = transport.get("endpoints") else { return };
     let manager = transport.table("path_manager").and_then(|t| t.text("kind"));
-    if let Some(other) = manager.filter(|kind| *kind != "in-kernel") {
-        let message = format!("endpoints are for the path manager \"in-kernel\"; found \"{other}\"");
-        let help = "set path_manager = \"in-kernel\", or remove `endpoints`".into();
+    if let Some(other) = manager.filter(|kind| *kind != IN_KERNEL) {
+        let message = format!("endpoints are for the path manager \"{IN_KERNEL}\"; found \"{other}\"");
+        let help = format!("set path_manager = \"{IN_KERNEL}\", or remove `endpoints`");
         report.add(list.at, Code::Contradiction, &format!("{path}.transport.endpoints"), message, help);
         return;
     }
@@ -230,7 +231,7 @@ fn applies(flow: &Table, deed: &Table, key: &'static str, path: &str, report: &m
         return false;
     }
     let manager = transport.table("path_manager").and_then(|table| table.text("kind"));
-    if matches!(manager, Some("default" | "ndiffports")) && !flow.has("via") {
+    if manager.and_then(path_managers::find).is_some_and(|row| !row.bound) && !flow.has("via") {
         let message = format!("routing decides how \"{name}\" goes: its subflows are bound to no address");
         let help = "give the flow a `via`, or another path manager".into();
         report.add(at, Code::Contradiction, &format!("{path}.{key}"), message, help);

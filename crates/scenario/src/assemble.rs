@@ -7,10 +7,10 @@ use congestion::Growth;
 use links::{Faults, Shaper};
 use transport::AbortForm;
 use transport::config::{
-    AckConfig, EndpointFlags, InKernel, LossMeans, MptcpConfig, PathManager, Reassembly, RecoveryKind,
-    ReinjectOn, Reinjection, RtoConfig, RtoFloor, SendBuffer, TcpConfig, UdpConfig,
+    AckConfig, EndpointFlags, LossMeans, MptcpConfig, Reassembly, RecoveryKind, ReinjectOn, Reinjection,
+    RtoConfig, RtoFloor, SendBuffer, TcpConfig, UdpConfig,
 };
-use units::{BitsPerSecond, Bytes, Nanos, OptionValue, Options, QueueLimit, Ratio, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, Ratio, SimTime};
 
 use crate::choices::Choices;
 use crate::keys::{AUTO, EXPAND, UNLIMITED};
@@ -18,6 +18,7 @@ use crate::model::{
     Cable, Change, Choice, Deed, DeedKind, Direction, Ecmp, Endpoint, Flow, Multipath, Node as Host,
     Scenario, Setting, Strip, Transport,
 };
+use crate::path_managers;
 use crate::queue_size::QueueSize;
 use crate::registries::{Catalogue, NO_LOSS};
 use crate::rules::directions;
@@ -202,23 +203,8 @@ impl Assembler<'_> {
 
     fn multipath(&self, keys: &Table) -> Option<MptcpConfig> {
         let manager = self.choice(Catalogue::PathManager, keys.table("path_manager")?)?;
-        let number = |name: &str| match manager.options.get(name) {
-            Some(OptionValue::Integer(n)) => u32::try_from(*n).ok(),
-            _ => None,
-        };
         Some(MptcpConfig {
-            path_manager: match manager.kind.as_str() {
-                "default" => PathManager::Passive,
-                "per-path" => PathManager::PerPath { subflows: number("subflows")? },
-                "fullmesh" => PathManager::FullMesh { subflows: number("subflows")? },
-                "ndiffports" => PathManager::NdiffPorts { subflows: number("subflows")? },
-                "in-kernel" => PathManager::InKernel(InKernel {
-                    subflows: number("subflows")?,
-                    add_addr_accepted: number("add_addr_accepted")?,
-                    endpoints: Vec::new(),
-                }),
-                _ => return None,
-            },
+            path_manager: (path_managers::find(&manager.kind)?.build)(&manager.options),
             reinjection: match keys.text("reinjection")? {
                 "death" => Reinjection::Death,
                 "upstream" => Reinjection::Upstream,

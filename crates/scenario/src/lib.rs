@@ -21,6 +21,7 @@ mod keys;
 mod link_rules;
 pub mod model;
 mod overrides;
+mod path_managers;
 mod print;
 mod profiles;
 mod queue_size;

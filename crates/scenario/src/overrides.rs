@@ -1,7 +1,7 @@
 //! Overrides: `KEY=VALUE` written into the tree before anything is checked or inherited, as if it stood in the file.
 //!
-//! Tables of an array are addressed by name, events and parts of a list by position from 0. Whether the last key exists and takes the
-//! value is left to the checks: they report with the place of the override.
+//! Tables of an array are addressed by name, events and parts of a list by position from 0. Whether the last key exists
+//! and takes the value is left to the checks: they report with the place of the override.
 
 use toml::de::DeValue;
 

@@ -1,8 +1,9 @@
 //! The algorithms that a scenario may name. Parsing takes them as an argument, so that another crate can add its own.
 
-use units::{Entry, OptionKind, OptionSpec, independent};
+use units::{Entry, independent};
 
 use crate::model::Choice;
+use crate::path_managers;
 
 /// Everything that a scenario chooses by name.
 #[derive(Clone, Debug)]
@@ -47,67 +48,6 @@ const NONE: Entry = Entry {
     options: &[],
     check: independent,
 };
-
-const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec::new("subflows", OptionKind::Integer { min: 1, max: 64 }, default, doc)
-}
-
-/// The path managers are part of the protocol machine and not a registry.
-const PATH_MANAGERS: &[Entry] = &[
-    Entry {
-        name: "default",
-        summary: "opens nothing and announces nothing, accepts what the peer opens",
-        source: "Linux out-of-tree MPTCP, `default`",
-        notes: "",
-        options: &[],
-        check: independent,
-    },
-    Entry {
-        name: "per-path",
-        summary: "each local address to one remote address that it reaches, known beforehand",
-        source: "RFC 8684 section 3.2",
-        notes: "",
-        options: &[subflows("1", "subflows on each path")],
-        check: independent,
-    },
-    Entry {
-        name: "fullmesh",
-        summary: "each local address to every remote address that the peer has announced",
-        source: "RFC 8684 section 3.2",
-        notes: "",
-        options: &[subflows("1", "subflows on each pair of addresses")],
-        check: independent,
-    },
-    Entry {
-        name: "ndiffports",
-        summary: "several subflows with different ports between the first pair of addresses",
-        source: "RFC 8684 section 3.2",
-        notes: "",
-        options: &[subflows("2", "subflows in all, the first one included")],
-        check: independent,
-    },
-    Entry {
-        name: "in-kernel",
-        summary: "endpoints with flags (key `endpoints`) within limits, as `ip mptcp` sets them",
-        source: "Linux since 5.7, `ip-mptcp(8)`",
-        notes: "",
-        options: &[
-            OptionSpec::new(
-                "subflows",
-                OptionKind::Integer { min: 0, max: 8 },
-                "2",
-                "further subflows beside the first one, at most",
-            ),
-            OptionSpec::new(
-                "add_addr_accepted",
-                OptionKind::Integer { min: 0, max: 8 },
-                "0",
-                "announced addresses that are used, at most",
-            ),
-        ],
-        check: independent,
-    },
-];
 
 impl Catalogue {
     /// What one entry is called.
@@ -154,8 +94,8 @@ impl Registries {
     }
 
     /// The path managers; they are the same with any registries.
-    pub fn path_managers(&self) -> &'static [Entry] {
-        PATH_MANAGERS
+    pub fn path_managers(&self) -> Vec<Entry> {
+        path_managers::ROWS.iter().map(|row| row.entry).collect()
     }
 
     /// All entries of one catalogue, in the order of entry.
@@ -167,7 +107,7 @@ impl Registries {
             Catalogue::Delay => self.delays.iter().map(|a| a.entry()).collect(),
             Catalogue::Queue => self.queues.iter().map(|a| a.entry()).collect(),
             Catalogue::App => self.apps.iter().map(|a| a.entry()).collect(),
-            Catalogue::PathManager => PATH_MANAGERS.to_vec(),
+            Catalogue::PathManager => self.path_managers(),
             Catalogue::Loss => std::iter::once(NONE).chain(self.loss.iter().map(|a| a.entry())).collect(),
         }
     }

@@ -10,6 +10,7 @@ use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::{AUTO, EXPAND};
 use crate::model::Choice;
+use crate::path_managers::{self, Subflows};
 use crate::registries::Catalogue;
 use crate::topology::{Topology, duplicate};
 use crate::tree::{Node, Origin, Table, Value};
@@ -252,11 +253,11 @@ impl Rules<'_, '_, '_> {
         let each = table.integer("subflows").and_then(|n| usize::try_from(n).ok());
         let (Some(from), Some(to), Some(each)) = (node("from"), node("to"), each) else { return };
         let (pairs, interfaces) = topology.pairs(from, to);
-        let kind = table.text("kind");
-        let wanted = match kind {
-            Some("per-path") => interfaces.max(topology.pairs(to, from).1) * each,
-            Some("fullmesh") => pairs * each,
-            _ => each,
+        let Some(row) = table.text("kind").and_then(path_managers::find) else { return };
+        let wanted = match row.subflows {
+            Subflows::OnPath => interfaces.max(topology.pairs(to, from).1) * each,
+            Subflows::OnPair => pairs * each,
+            Subflows::InAll | Subflows::AtMost => each,
         };
         if wanted > MAX_SUBFLOWS {
             let message = format!("the path manager would open {wanted} subflows");
@@ -264,8 +265,7 @@ impl Rules<'_, '_, '_> {
                 format!("a connection has at most {MAX_SUBFLOWS}: fewer subflows on each, or fewer links");
             self.add(manager.at, Code::TooMany, "transport.path_manager", message, help);
         }
-        // With the others it depends on what the peer announces.
-        let known = matches!(kind, Some("per-path" | "fullmesh" | "ndiffports")).then_some(wanted);
+        let known = (row.subflows != Subflows::AtMost).then_some(wanted);
         if let Some(node) = transport.and_then(|t| t.table("scheduler")).and_then(|s| s.get("weights")) {
             self.weights(node, known);
         }

@@ -95,14 +95,15 @@ pub struct SubflowView {
     pub lag: Bytes,
 }
 
+/// Send buffer for a congestion window: twice the window and 16 KiB, 87,040 bytes at least (decision D-32).
+pub fn send_buffer(cwnd: Bytes) -> Bytes {
+    Bytes(cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
+}
+
 impl SubflowView {
-    /// Size of its send buffer: twice the window and 16 KiB, 87,040 bytes at least (decision D-32), or what it has been
-    /// expanded to.
+    /// Size of its send buffer, or what it has been expanded to.
     pub fn send_buffer(&self) -> Bytes {
-        if let Some(size) = self.expanded {
-            return size;
-        }
-        Bytes(self.cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
+        self.expanded.unwrap_or_else(|| send_buffer(self.cwnd))
     }
 
     /// Its send buffer takes another segment, whatever its congestion window says.

@@ -484,8 +484,8 @@ fn limited_transmit_on_a_subflow() {
     }
 }
 
-/// Linux since 5.15: a timeout of a subflow repeats there only. The timer of the connection, which was set to what was left of
-/// that of the subflow, gives the fragment at the Data ACK to a subflow without anything unacknowledged.
+/// Linux since 5.15: a timeout of a subflow repeats there only. The timer of the connection, which was set to what was
+/// left of that of the subflow, gives the fragment at the Data ACK to a subflow without anything unacknowledged.
 #[test]
 fn reinjection_by_the_timer_of_the_connection() {
     let mptcp = MptcpConfig { reinjection: Reinjection::Upstream, ..setups::mptcp() };
@@ -502,8 +502,8 @@ fn reinjection_by_the_timer_of_the_connection() {
         );
 }
 
-/// A subflow that stays silent for more than four ends of the timer is stale: its data goes elsewhere, and nothing new comes to it
-/// until it is heard of. The scheduler would use both in turn.
+/// A subflow that stays silent for more than four ends of the timer is stale: its data goes elsewhere, and nothing new
+/// comes to it until it is heard of. The scheduler would use both in turn.
 #[test]
 fn a_stale_subflow_gets_nothing_until_it_is_heard_of() {
     let wire = |ms| Wire { delay: Nanos::from_millis(ms), rate: Some(BitsPerSecond(2_000_000)) };

@@ -21,6 +21,26 @@ pub fn independent(_options: &Options) -> Result<(), OptionFault> {
     Ok(())
 }
 
+/// Checks that of two options of one kind, which `get` reads, `high` is not below `low`.
+///
+/// # Errors
+/// It is.
+pub fn at_least<T: PartialOrd + fmt::Display>(
+    (low, high): (&'static str, &'static str),
+    get: fn(&Options, &str) -> T,
+    options: &Options,
+) -> Result<(), OptionFault> {
+    let (least, found) = (get(options, low), get(options, high));
+    if found >= least {
+        return Ok(());
+    }
+    Err(OptionFault {
+        option: high,
+        message: format!("found \"{found}\", which is below {low} = \"{least}\""),
+        help: format!("at least \"{least}\""),
+    })
+}
+
 /// Stands in the notes of an algorithm whose source leaves so much open that results need not agree with it.
 pub const FIDELITY_NOT_CLAIMED: &str = "fidelity is not claimed";
 

@@ -7,13 +7,13 @@
 //! P(delay > x) = (min / x)^a  for x >= min,   mean = a min / (a - 1)  for a > 1
 //! ```
 //!
-//! drawn again until it does not exceed `max`. Without reordering a packet arrives no earlier than the one in front of it, which makes
-//! the delays seen longer than those drawn where packets follow each other closely.
+//! drawn again until it does not exceed `max`. Without reordering a packet arrives no earlier than the one in front of
+//! it, which makes the delays seen longer than those drawn where packets follow each other closely.
 
 use std::f64::consts::PI;
 
 use engine::Stream;
-use units::{Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
 
 use super::{Algorithm, DelayModel};
 
@@ -35,7 +35,7 @@ pub(super) const UNIFORM: Algorithm = Algorithm {
         OptionSpec::compulsory("max", OptionKind::Duration, "longest delay"),
         REORDER,
     ],
-    check: check_order,
+    check: |options| at_least(("min", "max"), Options::duration, options),
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Uniform { min, max }, options, stream)
@@ -58,7 +58,7 @@ pub(super) const NORMAL: Algorithm = Algorithm {
         ),
         REORDER,
     ],
-    check: check_normal,
+    check: |options| at_least(("min", "mean"), Options::duration, options),
     build: |options, stream| {
         let [mean, deviation, min] =
             ["mean", "deviation", "min"].map(|key| options.duration(key).as_secs_f64());
@@ -82,38 +82,12 @@ pub(super) const PARETO: Algorithm = Algorithm {
         OptionSpec::new("max", OptionKind::Duration, "10s", "what is above is drawn again"),
         REORDER,
     ],
-    check: check_order,
+    check: |options| at_least(("min", "max"), Options::duration, options),
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Pareto { min, shape: options.number("shape"), max }, options, stream)
     },
 };
-
-/// The least delay of `normal` is not above its mean.
-fn check_normal(options: &Options) -> Result<(), OptionFault> {
-    let (min, mean) = (options.duration("min"), options.duration("mean"));
-    if min <= mean {
-        return Ok(());
-    }
-    Err(OptionFault {
-        option: "min",
-        message: format!("found \"{min}\", which is above mean = \"{mean}\""),
-        help: format!("at most \"{mean}\""),
-    })
-}
-
-/// The largest delay of `uniform` and `pareto` is not below the least.
-fn check_order(options: &Options) -> Result<(), OptionFault> {
-    let (min, max) = (options.duration("min"), options.duration("max"));
-    if min <= max {
-        return Ok(());
-    }
-    Err(OptionFault {
-        option: "max",
-        message: format!("found \"{max}\", which is below min = \"{min}\""),
-        help: format!("at least \"{min}\""),
-    })
-}
 
 /// Seconds.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! P(lost) = 1 - (1 - P1)(1 - P2)...
 //! ```
 //!
-//! Each is asked about each packet, whatever the others say, and draws from a stream of its own: adding a model does not change
-//! what the others lose.
+//! Each is asked about each packet, whatever the others say, and draws from a stream of its own: adding a model does
+//! not change what the others lose.
 
 use engine::Stream;
 use units::{Bytes, SimTime};

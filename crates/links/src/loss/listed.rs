@@ -1,5 +1,5 @@
-//! Losses that are written down: numbers of packets to drop, a file with the fate of each packet, a file with a probability over
-//! time.
+//! Losses that are written down: numbers of packets to drop, a file with the fate of each packet, a file with a
+//! probability over time.
 //!
 //! Packets are numbered from 1 in the order of transmission on their link direction, whatever they carry: with one
 //! connection number 1 is its SYN.

@@ -2,9 +2,9 @@
 //! frame into which channels fit that are published as states, dwell times and transitions, such as the two states with
 //! log-normal durations of ITU-R P.681.
 //!
-//! Durations in seconds. State i lasts for a random time and is then followed by state j with a probability in the proportion of
-//! the weights `jump[i * N + j]`. Share of time in state i: v_i m_i / sum(v_k m_k), where m are the mean durations and v the shares of
-//! visits.
+//! Durations in seconds. State i lasts for a random time and is then followed by state j with a probability in the
+//! proportion of the weights `jump[i * N + j]`. Share of time in state i: v_i m_i / sum(v_k m_k), where m are the mean
+//! durations and v the shares of visits.
 //!
 //! Deviation: one kind of distribution for all states, each with its own mean and deviation.
 

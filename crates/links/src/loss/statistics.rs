@@ -1,4 +1,5 @@
-//! What a loss model does to 10^6 packets against what theory says: rate, bursts, lag-1 autocorrelation. For tests of all rows.
+//! What a loss model does to 10^6 packets against what theory says: rate, bursts, lag-1 autocorrelation. For tests of
+//! all rows.
 //!
 //! All three follow from `L_k`, the probability that k packets in a row are lost:
 //!

@@ -1,9 +1,11 @@
 //! CoDel: packets are dropped when they leave, if the queue has stood for an interval (RFC 8289 section 5).
 //!
-//! Times in nanoseconds. Dropping starts when every packet of an interval has waited for the target or longer; the n-th drop in a row
-//! follows the one before after interval / sqrt(n). A queue of at most one full packet is not standing; a full packet is the largest seen.
+//! Times in nanoseconds. Dropping starts when every packet of an interval has waited for the target or longer; the n-th
+//! drop in a row follows the one before after interval / sqrt(n). A queue of at most one full packet is not standing; a
+//! full packet is the largest seen.
 //!
-//! With `ecn` a packet that carries ECN is marked where another would be dropped, and leaves (RFC 8289 section 5.8 allows it).
+//! With `ecn` a packet that carries ECN is marked where another would be dropped, and leaves (RFC 8289 section 5.8
+//! allows it).
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
 

@@ -1,5 +1,5 @@
-//! FQ-CoDel: flows by hash, served in turn by bytes, each with a CoDel of its own; flows that have just become active come first
-//! (RFC 8290).
+//! FQ-CoDel: flows by hash, served in turn by bytes, each with a CoDel of its own; flows that have just become active
+//! come first (RFC 8290).
 //!
 //! Deviation: the RFC gives a limit in packets, here it may also be one in bytes. When it is exceeded packets are
 //! dropped from the head of the flow with the most bytes: up to half of its bytes and 64 packets (section 4.1.3).
@@ -203,7 +203,8 @@ mod tests {
         Packet { flow, size, ..packet(id) }
     }
 
-    /// A flow at four times the rate and one at a quarter of it: the small one gets all it asks for, without a wait to speak of.
+    /// A flow at four times the rate and one at a quarter of it: the small one gets all it asks for, without a wait to
+    /// speak of.
     #[test]
     fn a_sparse_flow_does_not_wait_behind_a_greedy_one() {
         let mut queue = build(&ROW, &[]);
@@ -218,8 +219,8 @@ mod tests {
         assert!(log.drops.iter().all(|(_, id)| id % 16 != 0));
     }
 
-    /// Two greedy flows, one with twice the packets of the other: each meets the control law of its own queue, the first drop an
-    /// interval after its own wait has passed the target. A flow within its part loses nothing.
+    /// Two greedy flows, one with twice the packets of the other: each meets the control law of its own queue, the
+    /// first drop an interval after its own wait has passed the target. A flow within its part loses nothing.
     #[test]
     fn each_flow_has_a_codel_of_its_own() {
         let mut queue = build(&ROW, &[("limit", "100000p"), ("quantum", "1000B")]);

@@ -9,8 +9,8 @@
 //!
 //! with a = 0.125, b = 1.25, both divided by up to 2048 while p is small (section 4.2).
 //!
-//! Deviation: the delay is the wait of the packet that left last, zero if the queue is empty, not an estimate from departure rates
-//! (section 5.2 allows time stamps). With drops spread evenly (section 5.4); PIE is never inactive.
+//! Deviation: the delay is the wait of the packet that left last, zero if the queue is empty, not an estimate from
+//! departure rates (section 5.2 allows time stamps). With drops spread evenly (section 5.4); PIE is never inactive.
 
 use engine::Stream;
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime};

@@ -1,7 +1,9 @@
 //! Two bands with strict priority: ordinary packets go first, packets of low priority are pushed out when the queue is full
-//! (I. F. Akyildiz, G. Morabito, S. Palazzo, "TCP-Peach", IEEE/ACM Transactions on Networking 9(3), 2001, needs such routers).
+//! (I. F. Akyildiz, G. Morabito, S. Palazzo, "TCP-Peach", IEEE/ACM Transactions on Networking 9(3), 2001, needs such
+//! routers).
 //!
-//! A full queue drops the youngest packet of low priority to make room for an ordinary one; only if there is none it drops the ordinary one.
+//! A full queue drops the youngest packet of low priority to make room for an ordinary one; only if there is none it
+//! drops the ordinary one.
 
 use units::{Bytes, QueueLimit};
 

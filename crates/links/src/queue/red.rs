@@ -1,6 +1,6 @@
-//! RED: packets are dropped on arrival with a probability that grows with the average length of the queue (S. Floyd, V. Jacobson,
-//! "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993; `gentle`:
-//! S. Floyd 2000; ECN: RFC 3168).
+//! RED: packets are dropped on arrival with a probability that grows with the average length of the queue (S. Floyd, V.
+//! Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4),
+//! 1993; `gentle`: S. Floyd 2000; ECN: RFC 3168).
 //!
 //! Lengths in packets or bytes, as the limit. On each arrival
 //!
@@ -15,7 +15,7 @@
 //! that carry ECN are marked below the upper threshold; above it too unless `hard_drop` (RFC 3168 section 7).
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, at_least};
 
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
 use crate::Packet;
@@ -51,21 +51,9 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
         ECN,
     ],
-    check,
+    check: |options| at_least(("min_threshold", "max_threshold"), Options::probability, options),
     build: |options, stream| Box::new(Red::new(options, stream)),
 };
-
-fn check(options: &Options) -> Result<(), OptionFault> {
-    let [min, max] = ["min_threshold", "max_threshold"].map(|key| options.probability(key).get());
-    if min <= max {
-        return Ok(());
-    }
-    Err(OptionFault {
-        option: "max_threshold",
-        message: format!("found {max}, which is below min_threshold = {min}"),
-        help: format!("at least {min}"),
-    })
-}
 
 #[derive(Clone, Debug)]
 struct Red {

@@ -8,8 +8,9 @@
 //! rate  = symbol rate * efficiency
 //! ```
 //!
-//! The most efficient row whose threshold lies at least `margin` below Es/N0 is taken; the present row is kept as long as it satisfies this, unless a more
-//! efficient one does so with `hysteresis` to spare. Below all rows nothing is sent.
+//! The most efficient row whose threshold lies at least `margin` below Es/N0 is taken; the present row is kept as long
+//! as it satisfies this, unless a more efficient one does so with `hysteresis` to spare. Below all rows nothing is
+//! sent.
 
 use units::{BitsPerSecond, FileFormat, Measure, Nanos, OptionKind, OptionSpec, Options};
 

@@ -1,8 +1,9 @@
 //! A Markov chain on N states, each with a rate.
 //!
 //! In state i the rate is `rates[i]` for an exponential time with mean `dwell[i]`; the next state is j with a probability
-//! in the proportion of the weights `jump[i * N + j]`. Shares of time in the long run: pi_i * dwell_i over their sum, where pi are the shares of
-//! visits. With exponential times this is a Markov chain in continuous time. The phases do not depend on what is sent.
+//! in the proportion of the weights `jump[i * N + j]`. Shares of time in the long run: pi_i * dwell_i over their sum,
+//! where pi are the shares of visits. With exponential times this is a Markov chain in continuous time. The phases do
+//! not depend on what is sent.
 
 use engine::Stream;
 use units::{BitsPerSecond, Items, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};

@@ -2,11 +2,11 @@
 //! Record-and-Replay for HTTP", USENIX ATC 2015, and its tool mm-link).
 //!
 //! Each line is a time in ms at which 1500 bytes may leave. Several packets share an opportunity, a packet that does not
-//! fit goes on in the next. What nobody uses is lost. After the last line the trace begins anew, shifted by the time of that line.
-//! A packet ends at the instant of the opportunity that carries its last byte.
+//! fit goes on in the next. What nobody uses is lost. After the last line the trace begins anew, shifted by the time of
+//! that line. A packet ends at the instant of the opportunity that carries its last byte.
 //!
-//! Deviation: the tool takes a packet out of its queue as soon as one is there and nothing is in transit; here the packet stays in the
-//! queue until the next opportunity, so that queue disciplines judge it by its whole wait.
+//! Deviation: the tool takes a packet out of its queue as soon as one is there and nothing is in transit; here the
+//! packet stays in the queue until the next opportunity, so that queue disciplines judge it by its whole wait.
 
 use std::fmt::Write;
 use std::sync::Arc;

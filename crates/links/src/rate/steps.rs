@@ -1,7 +1,7 @@
 //! Rates that change at given instants of the run.
 //!
-//! `times[i]` is when `rates[i]` begins to hold. Before the first of the times its rate holds too. With `repeat` the list begins
-//! anew after that time.
+//! `times[i]` is when `rates[i]` begins to hold. Before the first of the times its rate holds too. With `repeat` the
+//! list begins anew after that time.
 
 use units::{BitsPerSecond, Items, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
 

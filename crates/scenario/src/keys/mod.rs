@@ -1,8 +1,8 @@
 //! The keys of a scenario, declared once as data: parser, schema, expanded scenarios and reference page all read
 //! these tables.
 //!
-//! To add a key: a row in `tables.rs` or `transport.rs`, a field in the model and a line in `assemble.rs`; a transport key also needs a
-//! value in every profile.
+//! To add a key: a row in `tables.rs` or `transport.rs`, a field in the model and a line in `assemble.rs`; a transport
+//! key also needs a value in every profile.
 
 mod tables;
 mod transport;

@@ -1,4 +1,5 @@
-//! The tables themselves, but for that of transports. Order here is the order in expanded scenarios and on the reference page.
+//! The tables themselves, but for that of transports. Order here is the order in expanded scenarios and on the
+//! reference page.
 
 use units::{BitsPerSecond, Bytes, Nanos, OptionKind};
 

@@ -4,6 +4,7 @@ use units::{Bytes, Nanos};
 
 use super::tables::{END, FLAG, GIB, integer, key, words};
 use super::{Default, Key, Kind, Section};
+use crate::path_managers;
 use crate::registries::Catalogue;
 
 const HOUR: Nanos = Nanos::from_secs(3600);
@@ -39,7 +40,7 @@ pub(crate) static TRANSPORT: Section = Section {
         mptcp(
             "path_manager",
             Kind::Choice(Catalogue::PathManager),
-            Default::Text("per-path"),
+            Default::Text(path_managers::DEFAULT),
             "which subflows are opened after the first",
         ),
         mptcp(

@@ -13,8 +13,9 @@
 //! belongs to the wire.
 //!
 //! Deviations: a server accepts mapped data before it has seen the client's key (the keys come with the third ACK
-//! or with the first data, whichever survives; until then it confirms nothing); DATA_FIN travels in a segment of its own; no joins from the server's side; a signal
-//! that RFC 8684 lets go unconfirmed leaves once (REMOVE_ADDR: once on each subflow).
+//! or with the first data, whichever survives; until then it confirms nothing); DATA_FIN travels in a segment of its
+//! own; no joins from the server's side; a signal that RFC 8684 lets go unconfirmed leaves once (REMOVE_ADDR: once on
+//! each subflow).
 
 mod connection;
 mod deadlines;

@@ -1,6 +1,6 @@
 //! Receive-buffer autotuning (dynamic right-sizing as in Linux) and the size of the send buffer.
 
-use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::config::{SendBuffer, TcpConfig};
 
@@ -105,21 +105,11 @@ impl AdvertisedWindow {
     }
 }
 
-/// Receive buffer with which an MPTCP connection over these paths (rate and round-trip time of each) is never short of
-/// window (RFC 8684 section 3.3.1): what all paths deliver in twice the longest round-trip time, so that a segment on the
-/// slowest path may be lost and repaired while all others go on.
-pub fn recommended_receive_buffer(paths: &[(BitsPerSecond, Nanos)]) -> Bytes {
-    let rate: u128 = paths.iter().map(|(rate, _)| u128::from(rate.0)).sum();
-    let longest = paths.iter().map(|(_, round_trip)| round_trip.0).max().unwrap_or(0);
-    let bytes = (2 * rate * u128::from(longest)).div_ceil(8 * 1_000_000_000);
-    Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
-}
-
 /// The send buffer for congestion windows of together `cwnd` bytes (decision D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.send_buffer {
         SendBuffer::Fixed(size) => size,
-        SendBuffer::Auto { max } => Bytes((2 * cwnd() + 16 * 1024).max(87_040).min(max.0)),
+        SendBuffer::Auto { max } => schedulers::send_buffer(Bytes(cwnd())).min(max),
         SendBuffer::Expand { max } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
     }
 }
@@ -173,17 +163,6 @@ mod tests {
     fn at_1() {
         assert_eq!(2 * 300_000 + 16 * 1460, 623_360);
         assert_eq!(tuned(300_000, 200_000, 1460), 1_246_720);
-    }
-
-    /// Test vector FC-1.
-    #[test]
-    fn fc_1() {
-        let paths = [
-            (BitsPerSecond(30_000_000), Nanos::from_millis(50)),
-            (BitsPerSecond(5_000_000), Nanos::from_millis(600)),
-        ];
-        assert_eq!(recommended_receive_buffer(&paths), Bytes(5_250_000));
-        assert_eq!(recommended_receive_buffer(&[]), Bytes::ZERO);
     }
 
     /// 87,040 bytes at first, as every Linux shows; 8704 bytes for each further segment of the window, for ever.

@@ -1,0 +1,136 @@
+//! The path managers. They are part of the protocol machine and not a registry: a new one is a row here and a variant of
+//! `transport::config::PathManager`.
+
+use transport::config::{InKernel, PathManager};
+use units::{Entry, OptionKind, OptionSpec, Options, independent};
+
+/// The one of flows that name none.
+pub(crate) const DEFAULT: &str = "per-path";
+/// The one that has endpoints.
+pub(crate) const IN_KERNEL: &str = "in-kernel";
+
+/// One path manager.
+pub(crate) struct Row {
+    /// What lists and docs say.
+    pub entry: Entry,
+    /// Makes it.
+    pub build: fn(&Options) -> PathManager,
+    /// How many subflows it opens.
+    pub subflows: Subflows,
+    /// Its subflows are bound to addresses; routing decides how others go.
+    pub bound: bool,
+}
+
+/// What the option `subflows` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subflows {
+    /// Those on each path.
+    OnPath,
+    /// Those on each pair of addresses.
+    OnPair,
+    /// All.
+    InAll,
+    /// It is a limit, or there is no such option: what the peer announces decides.
+    AtMost,
+}
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    options: &'static [OptionSpec],
+) -> Entry {
+    Entry { name, summary, source, notes: "", options, check: independent }
+}
+
+const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec::new("subflows", OptionKind::Integer { min: 1, max: 64 }, default, doc)
+}
+
+fn number(options: &Options, name: &str) -> u32 {
+    u32::try_from(options.integer(name)).unwrap_or(u32::MAX)
+}
+
+const RFC_8684: &str = "RFC 8684 section 3.2";
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        entry: entry(
+            "default",
+            "opens nothing and announces nothing, accepts what the peer opens",
+            "Linux out-of-tree MPTCP, `default`",
+            &[],
+        ),
+        build: |_| PathManager::Passive,
+        subflows: Subflows::AtMost,
+        bound: false,
+    },
+    Row {
+        entry: entry(
+            DEFAULT,
+            "each local address to one remote address that it reaches, known beforehand",
+            RFC_8684,
+            &[subflows("1", "subflows on each path")],
+        ),
+        build: |options| PathManager::PerPath { subflows: number(options, "subflows") },
+        subflows: Subflows::OnPath,
+        bound: true,
+    },
+    Row {
+        entry: entry(
+            "fullmesh",
+            "each local address to every remote address that the peer has announced",
+            RFC_8684,
+            &[subflows("1", "subflows on each pair of addresses")],
+        ),
+        build: |options| PathManager::FullMesh { subflows: number(options, "subflows") },
+        subflows: Subflows::OnPair,
+        bound: true,
+    },
+    Row {
+        entry: entry(
+            "ndiffports",
+            "several subflows with different ports between the first pair of addresses",
+            RFC_8684,
+            &[subflows("2", "subflows in all, the first one included")],
+        ),
+        build: |options| PathManager::NdiffPorts { subflows: number(options, "subflows") },
+        subflows: Subflows::InAll,
+        bound: false,
+    },
+    Row {
+        entry: entry(
+            IN_KERNEL,
+            "endpoints with flags (key `endpoints`) within limits, as `ip mptcp` sets them",
+            "Linux since 5.7, `ip-mptcp(8)`",
+            &[
+                OptionSpec::new(
+                    "subflows",
+                    OptionKind::Integer { min: 0, max: 8 },
+                    "2",
+                    "further subflows beside the first one, at most",
+                ),
+                OptionSpec::new(
+                    "add_addr_accepted",
+                    OptionKind::Integer { min: 0, max: 8 },
+                    "0",
+                    "announced addresses that are used, at most",
+                ),
+            ],
+        ),
+        build: |options| {
+            PathManager::InKernel(InKernel {
+                subflows: number(options, "subflows"),
+                add_addr_accepted: number(options, "add_addr_accepted"),
+                endpoints: Vec::new(),
+            })
+        },
+        subflows: Subflows::AtMost,
+        bound: true,
+    },
+];
+
+/// The row of a path manager.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.entry.name == name)
+}
