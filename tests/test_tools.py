@@ -26,12 +26,14 @@ def test_long_files_and_functions_are_named(tmp_path: Path, monkeypatch: pytest.
     (folder / "long.rs").write_text("// line\n" * 601, encoding="utf-8")
     cpp = "int\nmain(int)\n{\n    if (x)\n    {\n    }\n" + "    x;\n" * 66 + "}\n"
     (folder / "long.cc").write_text(f"namespace\n{{\n{cpp}}}\n", encoding="utf-8")
+    (folder / "long.js").write_text("const f = () => {\n" + "  x;\n" * 69 + "};\n", encoding="utf-8")
     monkeypatch.setattr(lengths, "ROOT", tmp_path)
     found = list(lengths.complaints())
     assert "python/long.py:601: the file has 658 lines, at most 600 are allowed" in found
     assert "python/long.py:4: function much has 71 lines, at most 70 are allowed" in found
     assert "python/long.rs:601: the file has 601 lines, at most 600 are allowed" in found
     assert "python/long.cc:4: function main has 72 lines, at most 70 are allowed" in found
+    assert "python/long.js:1: function f has 71 lines, at most 70 are allowed" in found
     assert len([line for line in found if "long.cc" in line]) == 1
     assert not any("short" in line for line in found)
 
