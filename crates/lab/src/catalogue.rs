@@ -34,6 +34,9 @@ fn entry(entry: &Entry) -> Value {
 }
 
 fn options(specs: &[OptionSpec]) -> Vec<Value> {
-    let option = |spec: &OptionSpec| json!({ "name": spec.name, "values": scenario::allowed(spec.kind), "default": spec.default, "doc": spec.doc });
+    let option = |spec: &OptionSpec| {
+        let values = scenario::allowed(spec.kind);
+        json!({ "name": spec.name, "values": values, "default": spec.default, "doc": spec.doc })
+    };
     specs.iter().map(option).collect()
 }

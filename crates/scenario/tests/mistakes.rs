@@ -108,7 +108,7 @@ fn least_values() {
                 "delay = { kind = \"normal\", mean = \"30ms\", deviation = \"5ms\", min = \"40ms\", reorder = false }",
             ),
             "E005",
-            "at most \"30ms\"",
+            "at least \"40ms\"",
         ),
         (
             (
