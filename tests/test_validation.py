@@ -1,6 +1,5 @@
 """The comparison with ns-3: its parts, and figures of ns-3 that are on record."""
 
-import fnmatch
 import re
 import sys
 import tomllib
@@ -27,6 +26,11 @@ def estimate(mean: float, ci95: float | None = None) -> Estimate:
     return Estimate(mean, ci95, mean, mean, 8)
 
 
+def one(name: str) -> cases.Case:
+    (case,) = (case for case in cases.load() if case.name == name)
+    return case
+
+
 def recorded() -> list[dict[str, object]]:
     figures = tomllib.loads(page.RECORD.read_text(encoding="utf-8"))["figure"]
     assert isinstance(figures, list)
@@ -35,8 +39,8 @@ def recorded() -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("name", sorted({str(figure["case"]) for figure in recorded()}))
 def test_figures_agree_with_those_of_ns3_on_record(name: str) -> None:
-    (case,) = (case for case in cases.load() if case.name == name)
-    runs = [simulators.ropewalk(case, seed) for seed in range(1, case.seeds + 1)]
+    case = one(name)
+    runs = [simulators.ropewalk(case, seed) for seed in range(1, case.runs + 1)]
     for figure in recorded():
         if figure["case"] != name:
             continue
@@ -44,8 +48,9 @@ def test_figures_agree_with_those_of_ns3_on_record(name: str) -> None:
         ours = statistics.estimate(run.metric(metric) for run in runs)
         assert ours is not None
         theirs = estimate(mean, None if ci95 is None else float(str(ci95)))
-        row = verdicts.Row(name, metric, theirs, ours)
-        assert row.agreement, page.line(row, [])
+        assert verdicts.agreement(theirs, ours), (
+            f"{metric}: {verdicts.written(theirs)}, {verdicts.written(ours)}"
+        )
 
 
 def test_everything_that_is_to_be_recorded_is_on_record() -> None:
@@ -53,36 +58,57 @@ def test_everything_that_is_to_be_recorded_is_on_record() -> None:
     assert wanted == {(figure["case"], figure["metric"]) for figure in recorded()}
 
 
-def test_verdicts() -> None:
-    why = [verdicts.Explanation("wraps", ["chain/CUBIC/* goodput"], "")]
-    for ns3, ours, case, verdict in (
-        (estimate(1.0), estimate(1.04), "chain/Vegas/0", "within 5 %"),
-        (estimate(1.0), estimate(1.06), "chain/Vegas/0", verdicts.UNEXPLAINED),
-        (estimate(1.0), estimate(1.06), "chain/CUBIC/0", "differs: wraps"),
-        (estimate(1.0, 0.2), estimate(1.29, 0.1), "chain/CUBIC/0", "intervals overlap"),
-        (estimate(1.0, 0.2), estimate(1.31, 0.1), "chain/CUBIC/0", "differs: wraps"),
-        (estimate(0.0), estimate(1.0), "chain/Vegas/0", verdicts.UNEXPLAINED),
-    ):
-        assert verdicts.Row(case, "goodput", ns3, ours).verdict(why) == verdict
+@pytest.mark.parametrize(
+    ("ns3", "ours", "mended", "verdict"),
+    [
+        (estimate(1.0), estimate(1.04), estimate(9.0), "within 5 %"),
+        (estimate(1.0, 0.2), estimate(1.29, 0.1), estimate(9.0), "intervals overlap"),
+        (estimate(1.0), estimate(1.06), estimate(1.02), "explained: ns-3's CUBIC and its recovery"),
+        (
+            estimate(1.0, 0.2),
+            estimate(1.31, 0.1),
+            estimate(1.1, 0.2),
+            "explained: ns-3's CUBIC and its recovery",
+        ),
+        (estimate(1.0), estimate(1.06), estimate(1.0), verdicts.UNEXPLAINED),
+        (estimate(0.0), estimate(1.0), estimate(0.0), verdicts.UNEXPLAINED),
+    ],
+)
+def test_a_difference_is_explained_if_ns3_mended_agrees(
+    ns3: Estimate, ours: Estimate, mended: Estimate, verdict: str
+) -> None:
+    row = verdicts.Row(one("chain/CUBIC/1e-3/1/on"), "goodput", ns3, ours)
+    assert verdicts.explain(row, lambda _: mended).verdict == verdict
+
+
+def test_a_cause_is_the_first_with_whose_mends_figures_agree() -> None:
+    row = verdicts.Row(one("chain/CUBIC/1e-3/1/on"), "goodput", estimate(1.0), estimate(2.0))
+    asked: list[list[str]] = []
+
+    def mended(mends: list[str]) -> Estimate:
+        asked.append(mends)
+        return estimate(2.0 if mends == ["socket"] else 1.0)
+
+    assert verdicts.explain(row, mended).verdict == "explained: ns-3's timer in a recovery"
+    assert asked == [["controller", "recovery"], ["socket"]]
 
 
 def test_explanations_explain_something() -> None:
-    rows = [f"{case.name} {metric}" for case in cases.load() for metric in case.metrics]
-    for one in verdicts.explanations():
-        for pattern in one.cases:
-            assert any(fnmatch.fnmatchcase(row, pattern) for row in rows), f"{one.name}: {pattern}"
+    for why in verdicts.explanations():
+        assert any(why.applies(case) for case in cases.load()), why.name
+        assert set(why.mends) <= set(translate.MENDS)
 
 
 def test_the_page_has_every_figure_and_no_difference_without_explanation() -> None:
     text = (ROOT / page.PAGE).read_text(encoding="utf-8")
     assert verdicts.UNEXPLAINED not in text
     figures = sum(len(case.metrics) for case in cases.load())
-    said = r"^\|.* \| [\d.]+ \| (?:within 5 %|intervals overlap|differs: )"
+    said = r"^\|.* \| [\d.]+(?: ± [\d.]+)? \| .* \| (?:within 5 %|intervals overlap|explained: .*) \|$"
     assert len(re.findall(said, text, re.MULTILINE)) == figures
 
 
 def test_both_simulators_start_flows_at_the_same_times() -> None:
-    (case,) = (case for case in cases.load() if case.name == "parallel/5")
+    case = one("parallel/5")
     starts = case.starts(3, case.flow_count)
     translated = translate.arguments(case.document(3))["flows"].split(",")
     assert [float(flow.split(":")[2]) for flow in translated] == starts
@@ -96,12 +122,12 @@ def test_every_case_is_translated() -> None:
 
 
 def test_a_scenario_as_arguments_for_ns3() -> None:
-    (case,) = (case for case in cases.load() if case.name == "download/1e-3")
+    case = one("download/1e-3")
     found = translate.arguments(case.document(1))
     assert found["links"] == (
         "0:1:5ms:100Mbps/100p/none:100Mbps/100p/none,1:2:250ms:2048kbps/100p/packet=0.001:256kbps/100p/none"
     )
-    assert (found["nodes"], found["flows"], found["bytes"]) == ("3", "0:2:0", "50000000")
+    assert (found["nodes"], found["flows"], found["bytes"]) == ("3", "0:2:0:0:1", "50000000")
     assert found["ns3::TcpSocket::RcvBufSize"] == found["ns3::TcpSocket::SndBufSize"] == "65535"
     assert found["ns3::TcpSocketBase::WindowScaling"] == "false"
     assert found["ns3::TcpSocket::DelAckCount"] == "2"
@@ -109,7 +135,7 @@ def test_a_scenario_as_arguments_for_ns3() -> None:
 
 
 def test_meshes_become_links_and_their_ends_pass_nothing_on() -> None:
-    (case,) = (case for case in cases.load() if case.name == "layers/5")
+    case = one("layers/5")
     found = translate.arguments(case.document(1))
     assert len(found["links"].split(",")) == 2 * (5 * 3 + 3 * 4 + 4 * 6)
     assert found["ends"] == "0,1,2,3,4,25,26,27,28,29"
@@ -124,7 +150,7 @@ def test_a_path_is_a_link() -> None:
     flow = '[[flow]]\nname = "f"\nfrom = "server"\nto = "terminal"\napp = "bulk"\n'
     found = translate.arguments(rw.Scenario.parse(f'name = "x"\nduration = "9s"\n{path}{flow}{tcp}'))
     assert found["links"] == "0:1:20ms:4Mbps/100p/none:1Mbps/100p/none"
-    assert found["flows"] == "1:0:0"
+    assert found["flows"] == "1:0:0:0:1"
     two = path + path.replace('"a"', '"b"')
     with pytest.raises(translate.Untranslatable, match=r"path: 'a list of 2' .* allowed: one"):
         translate.arguments(rw.Scenario.parse(f'name = "x"\nduration = "9s"\n{two}{flow}{tcp}'))
@@ -169,28 +195,33 @@ def test_mistakes_of_the_command_line_are_named(words: list[str]) -> None:
 
 
 def test_numbers_of_the_command_line_come_before_those_that_vary() -> None:
-    options = validate.arguments(["--only", "mended/CUBIC/0/on", "--set", "link.up.both.queue=20p"])
+    options = validate.arguments(["--only", "chain/CUBIC/0/1/on", "--set", "link.up.both.queue=20p"])
     (case,) = validate.choose(options)
     assert {translate.arguments(case.document(seed))["links"].count("20p") for seed in (1, 2)} == {2}
 
 
-def test_mended_lines_of_ns3_explain_nothing_any_more() -> None:
-    (case,) = validate.choose(validate.arguments(["--only", "chain/Vegas/1e-3/1/on", "--mended"]))
-    assert case.mended
-    assert not any(one.covers(f"{case.name} goodput") for one in verdicts.explanations())
-    plain = translate.arguments(case.document(1))
-    found = translate.mended(plain)
+def test_what_is_mended_is_what_an_explanation_names() -> None:
+    plain = translate.arguments(one("chain/Vegas/1e-3/1/on").document(1))
+    found = translate.mended(plain, ["socket", "controller", "recovery", "samples"])
     assert {key: value for key, value in found.items() if plain.get(key) != value} == {
         "sockets": "ns3::TcpMendedSocketFactory",
         "ns3::TcpL4Protocol::SocketType": "ns3::TcpMendedVegas",
         "ns3::TcpL4Protocol::RecoveryType": "ns3::TcpMendedPrrRecovery",
         "ns3::RttMeanDeviation::Alpha": "1",
     }
+    assert translate.mended(plain, []) == translate.mended(plain, ["mtu"]) == plain
+
+
+def test_what_ns3_does_by_itself_is_in_its_arguments_and_can_be_mended() -> None:
+    case = one("traps/MSS of 1460 bytes")
+    plain = translate.arguments(case.document(1))
+    assert (plain | case.ns3)["ns3::PointToPointNetDevice::Mtu"] == "1500"
+    assert translate.mended(plain | case.ns3, ["mtu"]) == plain
 
 
 def test_runs_that_do_not_complete_are_not_left_out() -> None:
     with pytest.raises(ValueError, match="1 of 2 runs of ns-3 end without completion"):
-        verdicts.row("download/0", "completion", [400.0, None], [400.0, 410.0])
+        verdicts.figure(one("download/0"), "completion", "ns-3", [400.0, None])
     assert simulators.Outcome([1, 1], [10.0, None], 1.0).metric("completion") is None
     assert simulators.Outcome([1, 1], [10.0, 20.0], 1.0).metric("completion") == 15
 

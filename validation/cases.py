@@ -31,40 +31,55 @@ class Case:
     scenario: Path
     metrics: tuple[str, ...]
     seeds: int
+    """Runs of ns-3."""
+    times: int
+    """So many times as many of Ropewalk, which is quicker."""
     flows: int
     """Flows in the place of each flow of the scenario."""
     recorded: bool
     """Its figures of ns-3 are kept for the tests."""
-    mended: bool
-    """With the lines of ns-3 changed that explain differences."""
+    ns3: dict[str, str] = field(hash=False)
+    """Arguments of ns-3 beside those that the scenario means: what ns-3 does unless it is told otherwise."""
     keys: dict[str, str] = field(hash=False)
     """Of the scenario, with values as they stand in TOML."""
     vary: dict[str, list[str]] = field(hash=False, default_factory=dict)
     """Keys that have another value in each run, unless `keys` says otherwise."""
 
     @property
-    def _bases(self) -> list[str]:
-        return [flow["name"] for flow in tomllib.loads(self.scenario.read_text(encoding="utf-8"))["flow"]]
+    def runs(self) -> int:
+        """Runs of Ropewalk."""
+        return self.seeds * self.times
+
+    @property
+    def _flows(self) -> list[dict[str, Any]]:
+        flows: list[dict[str, Any]] = tomllib.loads(self.scenario.read_text(encoding="utf-8"))["flow"]
+        return flows
 
     @property
     def flow_count(self) -> int:
         """Flows in all."""
-        return self.flows * len(self._bases)
+        return self.flows * len(self._flows)
 
     def document(self, seed: int) -> rw.Scenario:
         """The scenario of one run."""
         text = self.scenario.read_text(encoding="utf-8")
-        bases = self._bases
+        bases = [flow["name"] for flow in self._flows]
         names = [*bases, *(f"{base}-{i}" for i in range(2, self.flows + 1) for base in bases)]
         for name in names[len(bases) :]:
             text += f'\n[[flow]]\nname = "{name}"\nlike = "{name.rpartition("-")[0]}"\n'
-        starts = zip(names, self.starts(seed, len(names)), strict=True)
+        timed = {flow["name"] for flow in self._flows if {"start", "spread", "spacing"} & set(flow)}
+        starts = dict(zip(names, self.starts(seed, len(names)), strict=True))
+        own = {name for name in names if name in timed or name.rpartition("-")[0] in timed}
         varied = {key: values[(seed - 1) % len(values)] for key, values in self.vary.items()}
-        keys = varied | self.keys | {f"flow.{name}.start": f"{start}s" for name, start in starts}
+        keys = (
+            varied
+            | self.keys
+            | {f"flow.{name}.start": f"{starts[name]}s" for name in names if name not in own}
+        )
         return rw.Scenario(text, str(self.scenario), list(keys.items()))
 
     def starts(self, seed: int, count: int) -> list[float]:
-        """When each flow starts, in seconds: the same for both simulators."""
+        """When flows start that do not say it, in seconds: the same for both simulators."""
         if count == 1:
             return [0.0]
         draw = random.Random(f"{seed}")  # noqa: S311
@@ -76,9 +91,7 @@ def load(path: Path = HERE / "cases.toml") -> list[Case]:
     with path.open("rb") as file:
         document = tomllib.load(file)
     return [
-        case
-        for family in document["family"]
-        for case in _expand(family, document["recorded"], path.parent / family["scenario"])
+        case for family in document["family"] for case in _expand(family, document["recorded"], path.parent)
     ]
 
 
@@ -87,14 +100,25 @@ def of_scenario(path: Path) -> Case:
     flows = tomllib.loads(path.read_text(encoding="utf-8")).get("flow", [])
     sized = any(isinstance(flow.get("app"), dict) and "size" in flow["app"] for flow in flows)
     metrics = ("goodput", "jain", *(f"goodput {i + 1}" for i in range(len(flows))))
-    return Case(path.stem, path, ("completion",) if sized else metrics, 8, 1, False, False, {})
+    return Case(
+        name=path.stem,
+        scenario=path,
+        metrics=("completion",) if sized else metrics,
+        seeds=8,
+        times=1,
+        flows=1,
+        recorded=False,
+        ns3={},
+        keys={},
+    )
 
 
-def _expand(family: dict[str, Any], recorded: list[str], scenario: Path) -> list[Case]:
+def _expand(family: dict[str, Any], recorded: list[str], folder: Path) -> list[Case]:
     cases = []
     axes = [list(axis["value"]) for axis in family["axis"]]
     for chosen in itertools.product(*axes):
-        settings: dict[str, Any] = {"seeds": family["seeds"], "flows": 1}
+        settings: dict[str, Any] = {"seeds": family["seeds"], "times": family.get("times", 1), "flows": 1}
+        settings |= {"metrics": family["metrics"], "ns3": {}, "vary": {}, "scenario": family["scenario"]}
         keys: dict[str, str] = {}
         for value in chosen:
             keys |= {k: toml_value(v) for k, v in value.get("set", {}).items()}
@@ -103,13 +127,10 @@ def _expand(family: dict[str, Any], recorded: list[str], scenario: Path) -> list
         cases.append(
             Case(
                 name=name,
-                scenario=scenario,
-                metrics=tuple(family["metrics"]),
-                mended=family.get("mended", False),
                 keys=keys,
-                vary=family.get("vary", {}),
                 recorded=any(fnmatch.fnmatchcase(name, pattern) for pattern in recorded),
-                **settings,
+                **settings
+                | {"metrics": tuple(settings["metrics"]), "scenario": folder / settings["scenario"]},
             )
         )
     return cases

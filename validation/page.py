@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,16 @@ import ropewalk as rw
 import verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cases import Case
+    from ropewalk.statistics import Estimate
 
 HERE = Path(__file__).resolve().parent
 PAGE = Path("docs/explanation/validation.md")
 RECORD = HERE / "recorded.toml"
+COLUMNS = ("Metric", "Runs", "ns-3", "Ratio", "Ropewalk", "ns-3 mended", "Ratio", "Verdict")
 RECORD_HEAD = """\
-# Figures of ns-3 that the tests compare with: mean and half width of the 95 % interval. Written by
-# `make validate`.
+# Figures of ns-3 that the tests compare with, mended where only that agrees: mean and half width of the 95 %
+# interval. Written by `make validate`.
 """
 
 
@@ -32,10 +33,12 @@ class Made:
     ns3: str
 
 
-def line(row: verdicts.Row, why: Iterable[verdicts.Explanation]) -> str:
+def line(row: verdicts.Row, verdict: str) -> str:
     """One row on the terminal."""
-    ns3, ours = verdicts.figure(row.ns3), verdicts.figure(row.ours)
-    return f"{row.name:<40} {ns3:>18} {ours:>18} {row.ratio:>7.3f}  {row.verdict(why)}"
+    name = f"{row.case.name} {row.metric}"
+    ns3, ours = row.cause.ns3 if row.cause else row.ns3, row.ours
+    figures = f"{verdicts.written(ns3):>18} {verdicts.written(ours):>18} {verdicts.ratio(ns3, ours):>7.3f}"
+    return f"{name:<40} {figures}  {verdict}"
 
 
 def written(rows: list[verdicts.Row], made: Made) -> str:
@@ -50,37 +53,50 @@ def written(rows: list[verdicts.Row], made: Made) -> str:
         head.strip(),
         f"Made on {made.date}: ns-3 {made.ns3}, Ropewalk {rw.__version__}.",
     ]
-    text.append(_summary(rows, why))
+    text.append(_summary(rows))
     text.append("## Why figures differ")
-    text += [f"### {one.name}\n\n{one.text.strip()}" for one in why]
+    text += [_why(one, rows) for one in why]
     for family in families:
-        mine = [row for row in rows if row.case.partition("/")[0] == family["name"]]
+        mine = [row for row in rows if row.case.name.partition("/")[0] == family["name"]]
         text.append(f"## {family['title']}\n\n{family['text'].strip()}")
-        text.append(_table(family, mine, why))
+        text.append(_table(family, mine))
     return "\n\n".join(text) + "\n"
 
 
-def _summary(rows: list[verdicts.Row], why: list[verdicts.Explanation]) -> str:
+def _why(one: verdicts.Explanation, rows: list[verdicts.Row]) -> str:
+    """An explanation, and how much it explains."""
+    figures = sum(row.cause is not None and row.cause.name == one.name for row in rows)
+    explained = f"Mended: {', '.join(one.mends)}. Figures explained: {figures}."
+    return f"### {one.name}\n\n{one.text.strip()}\n\n{explained}"
+
+
+def _summary(rows: list[verdicts.Row]) -> str:
     """How many figures have which verdict."""
     counts: dict[str, int] = {}
     for row in rows:
-        said = row.verdict(why)
-        counts[said] = counts.get(said, 0) + 1
-    order = sorted(counts, key=lambda said: (said.startswith("differs"), said))
+        counts[row.verdict] = counts.get(row.verdict, 0) + 1
+    order = sorted(counts, key=lambda said: (said.startswith("explained"), said))
     table = ["| Verdict | Figures |", "|---|---|", *(f"| {said} | {counts[said]} |" for said in order)]
     return "\n".join(table)
 
 
-def _table(family: dict[str, object], rows: list[verdicts.Row], why: list[verdicts.Explanation]) -> str:
+def _table(family: dict[str, object], rows: list[verdicts.Row]) -> str:
     axes = family["axis"]
     assert isinstance(axes, list)  # noqa: S101
     heads = [axis["title"] for axis in axes]
-    table = ["| " + " | ".join([*heads, "Metric", "ns-3", "Ropewalk", "Ratio", "Verdict"]) + " |"]
-    table.append("|---" * (len(heads) + 5) + "|")
+    lines = [[*heads, *COLUMNS], ["---"] * (len(heads) + len(COLUMNS))]
     for row in rows:
-        cells = [*row.case.split("/")[1:], row.metric, verdicts.figure(row.ns3), verdicts.figure(row.ours)]
-        table.append("| " + " | ".join([*cells, f"{row.ratio:.3f}", row.verdict(why)]) + " |")
-    return "\n".join(table)
+        runs = f"{row.case.seeds}" if row.case.times == 1 else f"{row.case.seeds}, {row.case.runs}"
+        cells = [*row.case.name.split("/")[1:], row.metric, runs]
+        cells += [*_beside(row.ns3, row.ours), verdicts.written(row.ours)]
+        cells += _beside(row.cause.ns3, row.ours) if row.cause else ["", ""]
+        lines.append([*cells, row.verdict])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _beside(ns3: Estimate, ours: Estimate) -> list[str]:
+    """A figure of ns-3 and what ours is to it."""
+    return [verdicts.written(ns3), f"{verdicts.ratio(ns3, ours):.3f}"]
 
 
 def record(rows: list[verdicts.Row], kept: list[Case], made: Made) -> None:
@@ -88,9 +104,10 @@ def record(rows: list[verdicts.Row], kept: list[Case], made: Made) -> None:
     names = {case.name for case in kept}
     text = RECORD_HEAD + f'date = "{made.date}"\nns3  = "{made.ns3}"\n'
     for row in rows:
-        if row.case in names:
-            text += (
-                f'\n[[figure]]\ncase   = "{row.case}"\nmetric = "{row.metric}"\nmean   = {row.ns3.mean:.6g}\n'
-            )
-            text += f"ci95   = {row.ns3.ci95:.6g}\n" if row.ns3.ci95 is not None else ""
+        if row.case.name in names:
+            found = row.cause.ns3 if row.cause else row.ns3
+            text += f'\n[[figure]]\ncase   = "{row.case.name}"\nmetric = "{row.metric}"\n'
+            text += f"mends  = {json.dumps(row.cause.mends)}\n" if row.cause else ""
+            text += f"mean   = {found.mean:.6g}\n"
+            text += f"ci95   = {found.ci95:.6g}\n" if found.ci95 is not None else ""
     RECORD.write_text(text, encoding="utf-8")

@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))
 import debian
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cases import Case
 
@@ -59,12 +59,16 @@ class Outcome:
                 return sum(rates)
             case ["goodput", flow]:
                 return rates[int(flow) - 1]
+            case ["delivered"]:
+                return sum(self.delivered_bytes) / 1e6
             case ["jain"]:
                 return jain(rates)
             case ["completion"]:
                 done = [seconds for seconds in self.completion_s if seconds is not None]
                 return sum(done) / len(done) if len(done) == len(self.completion_s) else None
-        raise ValueError(f"there is no metric {name}; metrics: goodput, goodput N, jain, completion")
+        raise ValueError(
+            f"there is no metric {name}; metrics: goodput, goodput N, delivered, jain, completion"
+        )
 
 
 def ns3_version() -> str | None:
@@ -120,12 +124,12 @@ class Ns3:
             sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-4000:]}")
         part.rename(self._program)
 
-    def run(self, case: Case, seed: int, *, keep: bool = True, hops: bool = False) -> Outcome:
+    def run(
+        self, case: Case, seed: int, mends: Iterable[str] = (), *, keep: bool = True, hops: bool = False
+    ) -> Outcome:
         """One run of a case, taken from what is kept unless it says otherwise; counting hops costs time."""
         scenario = case.document(seed)
-        arguments = translate.arguments(scenario)
-        if case.mended:
-            arguments = translate.mended(arguments)
+        arguments = translate.mended(translate.arguments(scenario) | case.ns3, mends)
         arguments |= {"RngRun": str(seed)} | ({"hops": "1"} if hops else {})
         options = [f"--{name}={value}" for name, value in sorted(arguments.items())]
         digest = hashlib.sha256(" ".join([self._key, *options]).encode()).hexdigest()[:24]

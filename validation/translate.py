@@ -11,7 +11,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import ropewalk as rw
 
@@ -48,16 +48,18 @@ CONTROLLERS = {
     ("cubic", "unlimited", False): "TcpCubic",
     ("vegas", 1, False): "TcpVegas",
     ("westwood", 1, False): "TcpWestwood",
+    ("hybla", 1, False): "TcpHybla",
 }
 CONTROLLER_OPTIONS: dict[str, dict[str, Any]] = {
     "newreno": {},
     "cubic": {"c": 0.4, "beta": 0.7, "fast_convergence": True, "hystart": False, "ssthresh_from": "auto"},
     "vegas": {"alpha": 2.0, "beta": 4.0, "gamma": 1.0, "min_samples": 3},
     "westwood": {"reset_rtt_min": True},
+    "hybla": {"initial_window": "setup", "scale_ssthresh": False},
 }
-CONTROLLER_ATTRIBUTES = {"TcpWestwood::ProtocolType": "WestwoodPlus", "TcpCubic::HyStart": "false"}
-# These look at the round-trip time: mended, they get the samples and not what is smoothed.
-SAMPLED = ("ns3::TcpVegas", "ns3::TcpWestwood")
+# Options that ns-3 has, too.
+CONTROLLER_ATTRIBUTES = {"hybla": {"rtt0": "TcpHybla::RRTT"}}
+ALWAYS = {"TcpWestwood::ProtocolType": "WestwoodPlus", "TcpCubic::HyStart": "false"}
 # Proportional rate reduction is for SACK.
 RECOVERY_KEYS = ("sack", "recovery", "prr")
 RECOVERIES = {
@@ -70,7 +72,7 @@ DIRECTIONS = {"link": ("forward", "reverse"), "mesh": ("forward", "reverse"), "p
 
 # What ns-3 does, or our program.
 TOP = {"routing": {"ecmp": "flow"}}
-FLOW = {"count": 1, "spread": "0ns", "spacing": "0ns", "opened_by": "sender"}
+FLOW = {"spacing": "0ns", "opened_by": "sender"}
 APP = {
     "kind": "bulk", "duration": "unlimited", "read_rate": "unlimited", "repeat": 1, "think": "0ns",
     "connections": 1,
@@ -128,6 +130,11 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
     """
     top = Keys("", tomllib.loads(scenario.show()))
     nodes, duration, flows = top.take("node"), top.take("duration"), top.take("flow")
+    for flow in flows:
+        if flow["transport"]["kind"] != TCP["kind"]:
+            raise Untranslatable(
+                f"flow.{flow['name']}.transport.kind", flow["transport"]["kind"], repr(TCP["kind"])
+            )
     names = [name for node in nodes for name in _names(node)]
     silent = [name for node in nodes if not node["forward"] for name in _names(node)]
     links = [link for kind in DIRECTIONS for link in _links(top, kind, nodes)]
@@ -154,15 +161,38 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
     }
 
 
-def mended(arguments: dict[str, str]) -> dict[str, str]:
-    """The same with our socket, controller and recovery (mended.h, mended_socket.h)."""
-    controller, recovery = (f"ns3::TcpL4Protocol::{kind}Type" for kind in ("Socket", "Recovery"))
-    found = arguments | {"sockets": "ns3::TcpMendedSocketFactory"}
-    found[controller] = found[controller].replace("::Tcp", "::TcpMended")
-    found[recovery] = found[recovery].replace("::TcpPrr", "::TcpMendedPrr")
-    if arguments[controller] in SAMPLED:
-        found["ns3::RttMeanDeviation::Alpha"] = "1"
+def mended(arguments: dict[str, str], mends: Iterable[str]) -> dict[str, str]:
+    """The same with some of MENDS."""
+    found = dict(arguments)
+    for mend in mends:
+        found |= MENDS[mend](arguments)
     return found
+
+
+def _renamed(kind: str, old: str, new: str) -> Callable[[dict[str, str]], dict[str, str]]:
+    """A class of ns-3 in whose place ours stands."""
+    key = f"ns3::TcpL4Protocol::{kind}Type"
+    return lambda arguments: {key: arguments[key].replace(old, new)}
+
+
+# Ways to mend ns-3 (mended.h, mended_socket.h), each with the arguments that it sets.
+MENDS: dict[str, Callable[[dict[str, str]], dict[str, str]]] = {
+    "socket": lambda _: {"sockets": "ns3::TcpMendedSocketFactory"},
+    "controller": _renamed("Socket", "::Tcp", "::TcpMended"),
+    "recovery": _renamed("Recovery", "::TcpPrr", "::TcpMendedPrr"),
+    # Controllers get samples of the round-trip time and not what is smoothed.
+    "samples": lambda _: {"ns3::RttMeanDeviation::Alpha": "1"},
+    "granularity": lambda _: {"ns3::TcpSocketBase::ClockGranularity": "200ms"},
+    "mtu": lambda arguments: {
+        "ns3::PointToPointNetDevice::Mtu": _mtu(int(arguments["ns3::TcpSocket::SegmentSize"]))
+    },
+    "queues": lambda _: {"codel": "0"},
+}
+
+
+def _mtu(mss: int) -> str:
+    """ns-3 sends a segment that the devices find too long in two packets, each of which can be lost."""
+    return str(mss + HEADERS)
 
 
 def _names(node: dict[str, Any]) -> list[str]:
@@ -222,11 +252,13 @@ def _direction(keys: Keys) -> str:
 
 
 def _flow(flow: dict[str, Any], names: list[str], duration: str) -> str:
+    """Ends, start, spread of the starts, and count."""
     keys = Keys(f"flow.{flow['name']}.", flow)
     ends = (names.index(keys.take("from")), names.index(keys.take("to")))
-    start = _seconds(keys.key("start"), keys.take("start"))
+    start, spread = (_seconds(keys.key(name), keys.take(name)) for name in ("start", "spread"))
+    count = keys.take("count")
     keys.rest(FLOW | {"stop": duration}, ("name", "app", "transport", "compare_paths", "via"))
-    return f"{ends[0]}:{ends[1]}:{start:.9g}"
+    return f"{ends[0]}:{ends[1]}:{start:.9g}:{spread:.9g}:{count}"
 
 
 def _size_of_flow(app: dict[str, Any]) -> int:
@@ -243,19 +275,21 @@ def _attributes(transport: dict[str, Any]) -> dict[str, str]:
     kind, options = congestion, {}
     if isinstance(congestion, dict):
         kind, options = congestion["kind"], {k: v for k, v in congestion.items() if k != "kind"}
+    named = {key: options.pop(key) for key in CONTROLLER_ATTRIBUTES.get(kind, {}) if key in options}
     if options != CONTROLLER_OPTIONS.get(kind, options):
         raise Untranslatable(f"transport.congestion of kind {kind}", options, CONTROLLER_OPTIONS[kind])
     keys = Keys("transport.", transport | {"congestion": kind})
-    found = CONTROLLER_ATTRIBUTES | {
+    found = ALWAYS | {
         "TcpL4Protocol::SocketType": "ns3::" + keys.choose(CONTROLLER_KEYS, CONTROLLERS),
         "TcpL4Protocol::RecoveryType": "ns3::" + keys.choose(RECOVERY_KEYS, RECOVERIES),
         "TcpSocketBase::Sack": _value("transport.sack", transport["sack"]),
     }
+    for name, attribute in CONTROLLER_ATTRIBUTES.get(kind, {}).items():
+        found[attribute] = _value(f"transport.congestion.{name}", named[name])
     # A sender of ns-3 that fills the window to the last byte and then loses a segment ends the process.
     send, receive = (_bytes(keys.key(name), keys.take(name)) for name in ("send_buffer", "receive_buffer"))
     found["TcpSocket::SndBufSize"], found["TcpSocket::RcvBufSize"] = str(min(send, receive)), str(receive)
-    # ns-3 would send a segment that the devices find too long in two packets, each of which can be lost.
-    found["PointToPointNetDevice::Mtu"] = str(_bytes(keys.key("mss"), transport["mss"]) + HEADERS)
+    found["PointToPointNetDevice::Mtu"] = _mtu(_bytes(keys.key("mss"), transport["mss"]))
     for name, attribute in TRANSPORT.items():
         found[attribute] = _value(keys.key(name), keys.take(name))
     keys.rest(TCP | {"receive_buffer_max": transport["receive_buffer"]}, ("profile", "scps_peer"))

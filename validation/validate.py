@@ -13,8 +13,10 @@ import datetime
 import fnmatch
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cases
 import page
@@ -24,6 +26,11 @@ import translate
 import verdicts
 from ropewalk.scenario import available_processors
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ropewalk.statistics import Estimate
+
 ROOT = Path(__file__).resolve().parent.parent
 EXPLAINED = "3.37"
 
@@ -31,28 +38,49 @@ EXPLAINED = "3.37"
 def compare(chosen: list[cases.Case], ns3: simulators.Ns3, jobs: int) -> list[verdicts.Row]:
     """All rows, each case printed as soon as it is done."""
     rows = []
-    why = verdicts.explanations()
     with ThreadPoolExecutor(jobs) as pool:
-        pending = [
-            (
-                case,
-                [pool.submit(ns3.run, case, seed) for seed in range(1, case.seeds + 1)],
-                [pool.submit(simulators.ropewalk, case, seed) for seed in range(1, case.seeds + 1)],
-            )
-            for case in chosen
-        ]
+        pending = [(case, _runs(pool, ns3, case), _our_runs(pool, case)) for case in chosen]
         try:
             for case, theirs, ours in pending:
                 for metric in case.metrics:
-                    one = [run.result().metric(metric) for run in theirs]
-                    other = [run.result().metric(metric) for run in ours]
-                    row = verdicts.row(case.name, metric, one, other)
-                    rows.append(row)
-                    print(page.line(row, why), flush=True)
+                    one = verdicts.figure(
+                        case, metric, "ns-3", (run.result().metric(metric) for run in theirs)
+                    )
+                    other = verdicts.figure(
+                        case, metric, "Ropewalk", (run.result().metric(metric) for run in ours)
+                    )
+                    rows.append(verdicts.Row(case, metric, one, other))
+                    print(page.line(rows[-1], rows[-1].agreement or "differs, see below"), flush=True)
+            differing = sum(not row.agreement for row in rows)
+            if differing:
+                print(
+                    f"{differing} figures differ; with the lines of ns-3 mended that may be why:", flush=True
+                )
+            for i, row in enumerate(rows):
+                rows[i] = verdicts.explain(row, partial(_mended, pool, ns3, row))
+                if not row.agreement:
+                    print(page.line(rows[i], rows[i].verdict), flush=True)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     return rows
+
+
+Runs = list[Future[simulators.Outcome]]
+
+
+def _runs(pool: ThreadPoolExecutor, ns3: simulators.Ns3, case: cases.Case, mends: Iterable[str] = ()) -> Runs:
+    return [pool.submit(ns3.run, case, seed, mends) for seed in range(1, case.seeds + 1)]
+
+
+def _our_runs(pool: ThreadPoolExecutor, case: cases.Case) -> Runs:
+    return [pool.submit(simulators.ropewalk, case, seed) for seed in range(1, case.runs + 1)]
+
+
+def _mended(pool: ThreadPoolExecutor, ns3: simulators.Ns3, row: verdicts.Row, mends: list[str]) -> Estimate:
+    """The figure of a row with ns-3 mended."""
+    runs = _runs(pool, ns3, row.case, mends)
+    return verdicts.figure(row.case, row.metric, "ns-3", (run.result().metric(row.metric) for run in runs))
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -68,10 +96,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         dest="overrides",
         help="other numbers, as link.up.both.rate=50Mbit/s, for both simulators; again for more",
     )
-    parser.add_argument(
-        "--mended", action="store_true", help="with the lines of ns-3 mended that explain differences"
-    )
-    parser.add_argument("--seeds", type=int, help="runs of each case")
+    parser.add_argument("--seeds", type=int, help="runs of each case on ns-3")
     parser.add_argument("--flows", type=int, help="flows in the place of each flow of the scenario")
     parser.add_argument("--jobs", type=int, default=available_processors(), help="runs at a time")
     return parser.parse_args(words)
@@ -94,12 +119,9 @@ def choose(options: argparse.Namespace) -> list[cases.Case]:
     return [
         dataclasses.replace(
             case,
-            # What explains differences has been mended, and explains none.
-            name=f"mended-{case.name}" if options.mended and not case.mended else case.name,
             keys=case.keys | overrides,
             seeds=case.seeds if options.seeds is None else options.seeds,
             flows=case.flows if options.flows is None else options.flows,
-            mended=case.mended or options.mended,
         )
         for case in chosen
     ]
@@ -118,12 +140,9 @@ def main() -> int:
     ns3 = simulators.Ns3(ROOT / "results" / "validation", version)
     before = time.monotonic()
     rows = compare(chosen, ns3, options.jobs)
-    why = verdicts.explanations()
-    unexplained = sum(row.verdict(why) == verdicts.UNEXPLAINED for row in rows)
+    unexplained = sum(row.verdict == verdicts.UNEXPLAINED for row in rows)
     took = time.monotonic() - before
     print(f"{len(rows)} figures in {took:.0f} s, {unexplained} differ without explanation")
-    if unexplained and not options.mended:
-        print("whether the known lines of ns-3 are why: the same with --mended")
     if chosen == cases.load():
         made = page.Made(datetime.date.today().isoformat(), version)
         (ROOT / page.PAGE).write_text(page.written(rows, made), encoding="utf-8")

@@ -1,76 +1,97 @@
-"""Compares the figures of both simulators and says how far they agree."""
+"""Compares the figures of both simulators, and says how far they agree and why they do not."""
 
 from __future__ import annotations
 
-import fnmatch
+import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import translate
 from ropewalk.statistics import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from cases import Case
     from ropewalk.statistics import Estimate
 
 HERE = Path(__file__).resolve().parent
 CLOSE = 0.05
+UNEXPLAINED = "DIFFERS, UNEXPLAINED"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why figures differ."""
+    """Lines of ns-3 that may make figures differ: they do where figures agree once they are mended."""
 
     name: str
-    cases: list[str]
-    """Patterns of rows, as `chain/*/cubic/* goodput`."""
+    where: dict[str, str]
+    """Attributes and arguments of ns-3 without which the lines do nothing."""
+    mends: list[str]
+    """Names in `translate.MENDS`."""
     text: str
 
-    def covers(self, row: str) -> bool:
-        """Whether it explains a row."""
-        return any(fnmatch.fnmatchcase(row, pattern) for pattern in self.cases)
+    def applies(self, case: Case) -> bool:
+        """Whether a case comes past these lines."""
+        found = translate.arguments(case.document(1)) | case.ns3
+        return all(value in (found.get(key), found.get(f"ns3::{key}")) for key, value in self.where.items())
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What ns-3 gives once it is mended."""
+
+    name: str
+    mends: list[str]
+    ns3: Estimate
 
 
 @dataclass(frozen=True)
 class Row:
     """One line of the table."""
 
-    case: str
+    case: Case
     metric: str
     ns3: Estimate
     ours: Estimate
-
-    @property
-    def name(self) -> str:
-        """Case and metric, as explanations match it."""
-        return f"{self.case} {self.metric}"
-
-    @property
-    def ratio(self) -> float:
-        """Ours over that of ns-3."""
-        return self.ours.mean / self.ns3.mean if self.ns3.mean else float("nan")
+    cause: Cause | None = None
 
     @property
     def agreement(self) -> str | None:
         """How the figures agree; None if they do not."""
-        if abs(self.ratio - 1) <= CLOSE:
-            return "within 5 %"
-        distance = abs(self.ours.mean - self.ns3.mean)
-        if distance <= (self.ours.ci95 or 0) + (self.ns3.ci95 or 0):
-            return "intervals overlap"
-        return None
+        return agreement(self.ns3, self.ours)
 
-    def verdict(self, explanations: Iterable[Explanation]) -> str:
+    @property
+    def verdict(self) -> str:
         """What the table says."""
-        if self.agreement:
-            return self.agreement
-        why = next((e.name for e in explanations if e.covers(self.name)), None)
-        return f"differs: {why}" if why else UNEXPLAINED
+        return self.agreement or (f"explained: {self.cause.name}" if self.cause else UNEXPLAINED)
 
 
-UNEXPLAINED = "DIFFERS, UNEXPLAINED"
+def ratio(ns3: Estimate, ours: Estimate) -> float:
+    """Ours over that of ns-3."""
+    return ours.mean / ns3.mean if ns3.mean else float("nan")
+
+
+def agreement(ns3: Estimate, ours: Estimate) -> str | None:
+    """How two figures agree; None if they do not."""
+    if abs(ratio(ns3, ours) - 1) <= CLOSE:
+        return "within 5 %"
+    distance = abs(ours.mean - ns3.mean)
+    return "intervals overlap" if distance <= (ours.ci95 or 0) + (ns3.ci95 or 0) else None
+
+
+def explain(row: Row, mended: Callable[[list[str]], Estimate]) -> Row:
+    """Looks for the first explanation with whose mends the figures agree; nothing else is one."""
+    if row.agreement:
+        return row
+    for one in explanations():
+        if one.applies(row.case):
+            found = mended(one.mends)
+            if agreement(found, row.ours):
+                return dataclasses.replace(row, cause=Cause(one.name, one.mends, found))
+    return row
 
 
 def explanations(path: Path = HERE / "explanations.toml") -> list[Explanation]:
@@ -79,26 +100,21 @@ def explanations(path: Path = HERE / "explanations.toml") -> list[Explanation]:
         return [Explanation(**entry) for entry in tomllib.load(file)["explanation"]]
 
 
-def row(case: str, metric: str, ns3: Iterable[float | None], ours: Iterable[float | None]) -> Row:
-    """Compares the figures of the runs of a case.
+def figure(case: Case, metric: str, simulator: str, values: Iterable[float | None]) -> Estimate:
+    """Statistics of a figure of all runs of a case.
 
     Raises:
         ValueError: a run has not got the figure; the others alone would be a choice of the quicker ones.
     """
-    return Row(case, metric, _whole(case, metric, "ns-3", ns3), _whole(case, metric, "Ropewalk", ours))
-
-
-def _whole(case: str, metric: str, simulator: str, values: Iterable[float | None]) -> Estimate:
-    """Statistics of what every run must have."""
     figures = list(values)
     found = estimate(figures)
     if found is None or None in figures:
         runs = f"{figures.count(None)} of {len(figures)} runs of {simulator}"
-        raise ValueError(f"{case}: {runs} end without {metric}; more time: --set duration=...")
+        raise ValueError(f"{case.name}: {runs} end without {metric}; more time: --set duration=...")
     return found
 
 
-def figure(value: Estimate) -> str:
+def written(value: Estimate) -> str:
     """Mean and half width with three significant digits of the mean."""
     digits = max(0, 2 - _order(value.mean))
     if value.ci95 is None:

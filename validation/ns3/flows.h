@@ -41,13 +41,16 @@ class Flows
     {
     }
 
-    // The next flow, from one node to an address of another.
+    // The next flow, from one node to an address of another. It listens no longer than it lasts: ns-3 looks at all that
+    // listen for each packet.
     void Add(ns3::Ptr<ns3::Node> from, ns3::Ptr<ns3::Node> to, ns3::Ipv4Address address, double start)
     {
         using namespace ns3;
         const auto index = m_sinks.size();
         const InetSocketAddress end(address, static_cast<uint16_t>(5000 + index));
-        m_sinks.push_back(DynamicCast<PacketSink>(PacketSinkHelper("ns3::TcpSocketFactory", end).Install(to).Get(0)));
+        auto sink = PacketSinkHelper("ns3::TcpSocketFactory", end).Install(to);
+        sink.Start(Seconds(start));
+        m_sinks.push_back(DynamicCast<PacketSink>(sink.Get(0)));
         m_sinks.back()->TraceConnectWithoutContext(
             "Rx",
             Callback<void, Ptr<const Packet>, const Address&>(
@@ -95,6 +98,7 @@ class Flows
         if (m_options.bytes > 0 && m_sinks[index]->GetTotalRx() >= m_options.bytes && m_finished[index] == 0)
         {
             m_finished[index] = ns3::Simulator::Now().GetSeconds();
+            m_sinks[index]->GetListeningSocket()->Close();
             if (++m_done == m_sinks.size())
             {
                 ns3::Simulator::Stop();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace mended
@@ -71,70 +72,72 @@ AfterTimeout(ns3::Ptr<const ns3::TcpSocketState> tcb)
     return tcb->m_congState == ns3::TcpSocketState::CA_LOSS;
 }
 
-// The ACK that ends a recovery acknowledges a window that the recovery has counted before; tcp-socket-base.cc:2213 lets the
-// window grow by all of it.
-class LinuxReno : public ns3::TcpLinuxReno
+// The ACK that ends a recovery acknowledges a window that the recovery has counted before. tcp-socket-base.cc:2213 lets the
+// window of LinuxReno and Hybla grow by all of it; tcp-cubic.cc:206 adds it up, and line 217 takes it off again one ACK after the
+// other, each of which lets the window grow by a segment.
+template <class Base>
+class CountsOnce : public Base
 {
   public:
     static ns3::TypeId GetTypeId()
     {
-        static ns3::TypeId id =
-            ns3::TypeId("ns3::TcpMendedLinuxReno").SetParent<ns3::TcpLinuxReno>().AddConstructor<LinuxReno>();
+        // ns3::TcpCubic becomes ns3::TcpMendedCubic.
+        static ns3::TypeId id = ns3::TypeId("ns3::TcpMended" + Base::GetTypeId().GetName().substr(8))
+                                    .template SetParent<Base>()
+                                    .template AddConstructor<CountsOnce>();
         return id;
     }
 
     void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
     {
         const bool ended = std::exchange(m_ended, false);
-        ns3::TcpLinuxReno::IncreaseWindow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
+        Base::IncreaseWindow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
     }
 
     void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
     {
         m_ended = state == ns3::TcpSocketState::CA_OPEN && tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY;
-        ns3::TcpLinuxReno::CongestionStateSet(tcb, state);
+        Base::CongestionStateSet(tcb, state);
     }
 
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override
     {
-        return ns3::CopyObject<LinuxReno>(this);
+        return ns3::CopyObject<CountsOnce>(this);
     }
 
   private:
     bool m_ended = false;
 };
 
-// tcp-cubic.cc:206 counts the segments of the ACK that ends a recovery, a whole window of them, and its line 217 takes
-// them off again one ACK after the other, each of which lets the window grow by a segment.
-class Cubic : public ns3::TcpCubic
+using LinuxReno = CountsOnce<ns3::TcpLinuxReno>;
+using Cubic = CountsOnce<ns3::TcpCubic>;
+
+// tcp-hybla.cc:87 computes rho only with a round-trip time equal to the smallest. That of the handshake, whose packets are
+// short, stays the smallest, and no controller is told of it.
+class Hybla : public CountsOnce<ns3::TcpHybla>
 {
   public:
     static ns3::TypeId GetTypeId()
     {
         static ns3::TypeId id =
-            ns3::TypeId("ns3::TcpMendedCubic").SetParent<ns3::TcpCubic>().AddConstructor<Cubic>();
+            ns3::TypeId("ns3::TcpMendedHybla").SetParent<ns3::TcpHybla>().AddConstructor<Hybla>();
         return id;
     }
 
-    void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
+    void PktsAcked(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments, const ns3::Time&) override
     {
-        const bool ended = std::exchange(m_ended, false);
-        ns3::TcpCubic::IncreaseWindow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
+        ns3::TcpHybla::PktsAcked(tcb, segments, tcb->m_minRtt);
     }
 
-    void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t) override
     {
-        m_ended = state == ns3::TcpSocketState::CA_OPEN && tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY;
-        ns3::TcpCubic::CongestionStateSet(tcb, state);
+        return HalfTheFlight(tcb);
     }
 
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override
     {
-        return ns3::CopyObject<Cubic>(this);
+        return ns3::CopyObject<Hybla>(this);
     }
-
-  private:
-    bool m_ended = false;
 };
 
 // tcp-vegas.cc:293 takes one segment off at a loss; the paper, and Linux, reduce.
@@ -294,6 +297,7 @@ class PrrRecovery : public ns3::TcpClassicRecovery
 NS_OBJECT_ENSURE_REGISTERED(NewReno);
 NS_OBJECT_ENSURE_REGISTERED(LinuxReno);
 NS_OBJECT_ENSURE_REGISTERED(Cubic);
+NS_OBJECT_ENSURE_REGISTERED(Hybla);
 NS_OBJECT_ENSURE_REGISTERED(Vegas);
 NS_OBJECT_ENSURE_REGISTERED(Westwood);
 NS_OBJECT_ENSURE_REGISTERED(PrrRecovery);

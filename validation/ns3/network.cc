@@ -47,16 +47,14 @@ Nodes(uint32_t count)
     return nodes;
 }
 
-// RATE/QUEUE/LOSS of one direction: 20Mbps/100p/none, or packet=1e-3, bit=1e-8. Nothing stands above the queue: the
-// default would be fq_codel and a device that holds it back.
+// RATE/QUEUE/LOSS of one direction: 20Mbps/100p/none, or packet=1e-3, bit=1e-8.
 void
 SetUp(ns3::Ptr<ns3::NetDevice> sender, ns3::Ptr<ns3::NetDevice> receiver, const std::string& direction)
 {
     using namespace ns3;
     const auto parts = Split(direction, '/', 3);
     sender->SetAttribute("DataRate", StringValue(parts[0]));
-    auto queue = CreateObjectWithAttributes<DropTailQueue<Packet>>("MaxSize", StringValue(parts[1]));
-    sender->SetAttribute("TxQueue", PointerValue(queue));
+    DynamicCast<PointToPointNetDevice>(sender)->GetQueue()->SetMaxSize(QueueSize(parts[1]));
     if (parts[2] != "none")
     {
         const auto loss = Split(parts[2], '=', 2);
@@ -69,9 +67,10 @@ SetUp(ns3::Ptr<ns3::NetDevice> sender, ns3::Ptr<ns3::NetDevice> receiver, const 
     }
 }
 
-// NODE:NODE:DELAY:DIRECTION:DIRECTION of each link, separated by commas.
+// NODE:NODE:DELAY:DIRECTION:DIRECTION of each link, separated by commas. Nothing stands above the queues unless it is asked
+// for: the default is fq_codel and devices that hold it back.
 std::vector<routing::Hop>
-Links(const ns3::NodeContainer& nodes, const std::string& links)
+Links(const ns3::NodeContainer& nodes, const std::string& links, bool codel)
 {
     using namespace ns3;
     std::vector<routing::Hop> hops;
@@ -82,7 +81,10 @@ Links(const ns3::NodeContainer& nodes, const std::string& links)
         const auto a = static_cast<uint32_t>(std::stoul(parts[0]));
         const auto b = static_cast<uint32_t>(std::stoul(parts[1]));
         PointToPointHelper helper;
-        helper.DisableFlowControl();
+        if (!codel)
+        {
+            helper.DisableFlowControl();
+        }
         helper.SetChannelAttribute("Delay", StringValue(parts[2]));
         const auto devices = helper.Install(nodes.Get(a), nodes.Get(b));
         SetUp(devices.Get(0), devices.Get(1), parts[3]);
@@ -95,6 +97,22 @@ Links(const ns3::NodeContainer& nodes, const std::string& links)
     return hops;
 }
 
+// Each starts at a random instant of the spread.
+std::vector<double>
+Starts(double first, double spread, size_t count)
+{
+    std::vector<double> starts(count, first);
+    if (spread > 0)
+    {
+        const auto later = ns3::CreateObject<ns3::UniformRandomVariable>();
+        for (auto& start : starts)
+        {
+            start += later->GetValue(0, spread);
+        }
+    }
+    return starts;
+}
+
 } // namespace
 
 int
@@ -105,17 +123,19 @@ main(int argc, char* argv[])
     uint32_t count = 0;
     std::string ends;
     std::string links;
+    bool codel = false;
     std::string pairs;
     CommandLine command(__FILE__);
     flows::AddTo(command, options);
     command.AddValue("nodes", "number of nodes", count);
     command.AddValue("ends", "nodes that pass nothing on, separated by commas", ends);
     command.AddValue("links", "NODE:NODE:DELAY:DIRECTION:DIRECTION, see Links", links);
-    command.AddValue("flows", "FROM:TO:START of each, separated by commas", pairs);
+    command.AddValue("codel", "leave fq_codel above the queues of the links", codel);
+    command.AddValue("flows", "FROM:TO:START:SPREAD:COUNT of each, separated by commas", pairs);
     command.Parse(argc, argv);
 
     const auto nodes = Nodes(count);
-    const auto hops = Links(nodes, links);
+    const auto hops = Links(nodes, links, codel);
     std::set<uint32_t> silent;
     for (const auto& end : Split(ends, ','))
     {
@@ -125,7 +145,7 @@ main(int argc, char* argv[])
     std::set<uint32_t> routed;
     for (const auto& pair : Split(pairs, ','))
     {
-        const auto parts = Split(pair, ':', 3);
+        const auto parts = Split(pair, ':', 5);
         const auto from = static_cast<uint32_t>(std::stoul(parts[0]));
         const auto to = static_cast<uint32_t>(std::stoul(parts[1]));
         for (const auto end : {from, to})
@@ -135,7 +155,11 @@ main(int argc, char* argv[])
                 routing::RouteTo(end, nodes, hops, silent);
             }
         }
-        all.Add(nodes.Get(from), nodes.Get(to), routing::AddressOf(nodes.Get(to)), std::stod(parts[2]));
+        const auto address = routing::AddressOf(nodes.Get(to));
+        for (const auto start : Starts(std::stod(parts[2]), std::stod(parts[3]), std::stoul(parts[4])))
+        {
+            all.Add(nodes.Get(from), nodes.Get(to), address, start);
+        }
     }
     all.Run();
 }
