@@ -84,5 +84,5 @@ def test_the_machinery_of_studies_takes_a_small_part_of_the_processor(tmp_path: 
         ran = rw.Study.load(study.plan.study.path).run(tmp_path / f"{cases}", jobs=1)
         assert ran.conducted.computed == 1000
         shares[cases] = (time.process_time() - begun) / ran.conducted.cpu_s - 1
-    # Measured: 0.06 and 0.09.
-    assert max(shares.values()) < 0.15, shares
+    # Measured: 0.06 and 0.09; 0.08 and 0.13 where four others want the same processor.
+    assert max(shares.values()) < 0.2, shares

@@ -232,8 +232,8 @@ def _chosen(table: pl.DataFrame, head: Header, uses: list[Use]) -> pl.DataFrame:
     cases: list[int | None] = [None] * len(head.pieces)
     for use in uses:
         cases[use.part] = use.case
-    case = pl.Series(CASE, cases, dtype=pl.UInt32).gather(table[PART])
-    table = table.drop(PART).insert_column(0, case)
+    case = pl.Series(CASE, cases, dtype=pl.UInt32)[table[PART]]
+    table.replace_column(table.get_column_index(PART), case)
     if all(len(use.seeds) == len(head.pieces[use.part].seeds) for use in uses):
         return table if len(uses) == len(head.pieces) else table.filter(case.is_not_null())
     rows = [(use.case, seed) for use in uses for seed in use.seeds]
