@@ -177,19 +177,27 @@ fn carrier(flow: &FlowModel, registries: &Registries, topology: &Topology) -> Ca
 
 /// Addresses of the first subflow, seen from the data sender. `via` may be a cable at either host.
 fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[AddressPair]) -> AddressPair {
+    let manager = flow.transport.mptcp.as_ref().map(|multipath| &multipath.config.path_manager);
+    if let Some(PathManager::Triangle { .. }) = manager {
+        let line = flow.via.and_then(|cable| routes.topology().address_on(flow.from, cable));
+        let local = line.or(pairs.first().and_then(|pair| pair.local));
+        let there = pairs.iter().filter(|pair| pair.local == local);
+        return there.max_by_key(|pair| pair.remote).copied().expect("routing has been checked");
+    }
     if let Some(cable) = flow.via {
         if routes.topology().address_on(flow.from, cable).is_some() {
             return pair_over(routes, flow.from, flow.to, cable);
         }
         return pair_over(routes, flow.to, flow.from, cable).reversed();
     }
-    let manager = flow.transport.mptcp.as_ref().map(|multipath| &multipath.config.path_manager);
     let nearest = match manager {
         // These set paths apart by their addresses, so the first subflow must have some: the nearest.
         Some(PathManager::PerPath { .. } | PathManager::FullMesh { .. } | PathManager::InKernel(_)) => {
             pairs.iter().min_by_key(|pair| hops(routes, flow.from, flow.to, **pair))
         }
-        Some(PathManager::Passive | PathManager::NdiffPorts { .. }) | None => None,
+        Some(PathManager::Passive | PathManager::NdiffPorts { .. } | PathManager::Triangle { .. }) | None => {
+            None
+        }
     };
     nearest.copied().unwrap_or(AddressPair { local: None, remote: None })
 }

@@ -8,7 +8,7 @@ use links::{Faults, Shaper};
 use transport::AbortForm;
 use transport::config::{
     AckConfig, EndpointFlags, LossMeans, MptcpConfig, Reassembly, RecoveryKind, ReinjectOn, Reinjection,
-    RtoConfig, RtoFloor, SendBuffer, TcpConfig, UdpConfig,
+    RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig, UdpConfig,
 };
 use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, Ratio, SimTime};
 
@@ -380,6 +380,11 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
                 "variance" => RtoFloor::Variance,
                 "total" => RtoFloor::Total,
                 _ => return None,
+            },
+            estimator: match keys.text("rto_estimator") {
+                None | Some("rfc") => RtoRule::Rfc,
+                Some("ns3") => RtoRule::Ns3,
+                Some(_) => return None,
             },
         },
         syn_retries: count(keys, "syn_retries")?,

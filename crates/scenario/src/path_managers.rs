@@ -100,6 +100,17 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         entry: entry(
+            "triangle",
+            "each local address to those of the server that do not come before it, known beforehand",
+            "ns-3 model of MPTCP, Kheirkhah et al., arXiv:1510.07721",
+            &[subflows("8", "subflows in all, the first one included, at most")],
+        ),
+        build: |options| PathManager::Triangle { subflows: number(options, "subflows") },
+        subflows: Subflows::AtMost,
+        bound: true,
+    },
+    Row {
+        entry: entry(
             IN_KERNEL,
             "endpoints with flags (key `endpoints`) within limits, as `ip mptcp` sets them",
             "Linux since 5.7, `ip-mptcp(8)`",

@@ -120,6 +120,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "rto_max", "flow.upload.transport.rto_max", "60s"),
     ("transport", "rto_granularity", "flow.upload.transport.rto_granularity", "10ms"),
     ("transport", "rto_floor", "flow.upload.transport.rto_floor", "total"),
+    ("transport", "rto_estimator", "flow.upload.transport.rto_estimator", "ns3"),
     ("transport", "syn_retries", "flow.upload.transport.syn_retries", "2"),
     ("transport", "retries", "flow.upload.transport.retries", "8"),
     ("transport", "ack_every", "flow.upload.transport.ack_every", "1"),

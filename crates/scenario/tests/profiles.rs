@@ -6,7 +6,9 @@ use common::{BASE, assert_round_trip, good};
 use congestion::Growth;
 use scenario::model::Transport;
 use scenario::profiles;
-use transport::config::{AckConfig, LossMeans, RecoveryKind, RtoConfig, RtoFloor, SendBuffer, TcpConfig};
+use transport::config::{
+    AckConfig, LossMeans, RecoveryKind, RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig,
+};
 use units::{Bytes, Nanos};
 
 fn transport(profile: &str, kind: &str) -> Transport {
@@ -23,6 +25,7 @@ const fn rto(initial: u64, min: u64, max: u64, granularity: u64, floor: RtoFloor
         max: Nanos::from_millis(max),
         granularity: Nanos::from_millis(granularity),
         floor,
+        estimator: RtoRule::Rfc,
     }
 }
 

@@ -93,6 +93,18 @@ pub struct RtoConfig {
     pub granularity: Nanos,
     /// What `min` bounds.
     pub floor: RtoFloor,
+    /// Where the timeout comes from.
+    pub estimator: RtoRule,
+}
+
+/// Estimator and timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoRule {
+    /// RFC 6298, and RFC 6582: of the partial ACKs of a recovery only the first restarts the timer.
+    Rfc,
+    /// ns-3.19: gains of a tenth, the first deviation is the first sample, both terms in whole milliseconds rounded
+    /// down, no granularity; every partial ACK restarts the timer.
+    Ns3,
 }
 
 /// What the minimum RTO bounds.
@@ -201,6 +213,11 @@ pub enum PathManager {
         /// Subflows in all.
         subflows: u32,
     },
+    /// The i-th local address to the remote ones from the i-th on, without both addresses of the first subflow.
+    Triangle {
+        /// Subflows in all, at most.
+        subflows: u32,
+    },
     /// Endpoints with flags and limits, as in Linux since 5.7.
     InKernel(InKernel),
 }
@@ -290,6 +307,7 @@ impl Default for TcpConfig {
                 max: Nanos::from_secs(60),
                 granularity: Nanos::from_millis(1),
                 floor: RtoFloor::Total,
+                estimator: RtoRule::Rfc,
             },
             syn_retries: 6,
             retries: 15,

@@ -2,7 +2,7 @@
 //! 4.2 (idle restart, delayed ACKs). Segments are 1460 bytes.
 
 use testkit::{Talk, setups};
-use transport::config::{AckConfig, RecoveryKind, RtoConfig, RtoFloor, TcpConfig};
+use transport::config::{AckConfig, RecoveryKind, RtoConfig, RtoFloor, RtoRule, TcpConfig};
 use units::{Bytes, Nanos};
 
 /// RFC 6298 with its own bounds.
@@ -11,6 +11,7 @@ const RFC: RtoConfig = RtoConfig {
     min: Nanos::from_secs(1),
     max: Nanos::from_secs(60),
     granularity: Nanos::from_millis(100),
+    estimator: RtoRule::Rfc,
     floor: RtoFloor::Total,
 };
 

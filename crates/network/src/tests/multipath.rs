@@ -35,9 +35,8 @@ fn two_paths_carry_more_than_one() {
     assert!(received >= flow.delivered);
 }
 
-#[test]
-fn a_full_mesh_needs_routers() {
-    // Both access links lead to a router in front of the server's two interfaces.
+/// A terminal with two access links, each to a router of its own, and a server with two interfaces behind both.
+fn routed(path_manager: &str) -> String {
     let mut text = String::from("name = \"mesh\"\nduration = \"20s\"\n");
     for (name, forward) in [("t", false), ("a", true), ("b", true), ("core", true), ("s", false)] {
         text += &format!("[[node]]\nname = \"{name}\"\nforward = {forward}\n");
@@ -56,9 +55,27 @@ fn a_full_mesh_needs_routers() {
              both = {{ rate = \"10Mbit/s\", delay = \"20ms\", queue = \"100p\" }}\n"
         );
     }
-    text += "[[flow]]\nname = \"up\"\nfrom = \"t\"\nto = \"s\"\n\
-             transport = { kind = \"mptcp\", path_manager = \"fullmesh\" }\n";
-    let record = checked(&text, 1);
+    text += "[[flow]]\nname = \"up\"\nfrom = \"t\"\nto = \"s\"\n";
+    text + &format!("transport = {{ kind = \"mptcp\", path_manager = {path_manager} }}\n")
+}
+
+#[test]
+fn the_triangle_leaves_out_the_addresses_of_the_first_pair() {
+    let cables = |via: &str| {
+        let text = routed("{ kind = \"triangle\", subflows = 4 }") + via;
+        checked(&text, 1).flows[0].subflows.iter().map(|subflow| subflow.cable).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        cables(""),
+        [Some(0)],
+        "the second address has none but the last one, which the first pair has"
+    );
+    assert_eq!(cables("via = \"tb\"\n"), [Some(1), Some(0)]);
+}
+
+#[test]
+fn a_full_mesh_needs_routers() {
+    let record = checked(&routed("\"fullmesh\""), 1);
     let flow = &record.flows[0];
     let mut cables: Vec<_> = flow.subflows.iter().map(|subflow| subflow.cable).collect();
     cables.sort_unstable();

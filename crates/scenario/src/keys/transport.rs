@@ -125,6 +125,13 @@ pub(crate) static TRANSPORT: Section = Section {
             words(&["total", "variance"]),
             "`rto_min` bounds the whole timer, or its variance term",
         ),
+        Key {
+            name: "rto_estimator",
+            kind: words(&["rfc", "ns3"]),
+            default: Default::Absent,
+            doc: "RFC 6298 if absent; `ns3`: as ns-3.19, in whole milliseconds, and every partial ACK restarts the timer",
+            only: &["tcp", "mptcp"],
+        },
         tcp("syn_retries", integer(0, 255), "SYN retransmissions before the attempt is given up"),
         tcp("retries", integer(1, 255), "timeouts of one segment in a row before the path is given up"),
         tcp("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),

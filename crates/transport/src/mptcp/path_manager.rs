@@ -110,6 +110,7 @@ impl AddressBook {
             PathManager::NdiffPorts { subflows } => vec![first; *subflows as usize],
             PathManager::PerPath { subflows } => repeat(self.per_path(first), *subflows),
             PathManager::FullMesh { subflows } => repeat(self.full_mesh(first), *subflows),
+            PathManager::Triangle { subflows } => self.triangle(first, *subflows as usize),
             PathManager::InKernel(kernel) => self.in_kernel(kernel, first),
         };
         wanted.retain(|pair| self.is_usable(*pair));
@@ -146,6 +147,21 @@ impl AddressBook {
             wanted.extend(to(Some(*address)));
         }
         wanted
+    }
+
+    fn triangle(&self, first: AddressPair, most: usize) -> Vec<AddressPair> {
+        let place = |of: fn(&AddressPair) -> Option<u8>, pair: &AddressPair| {
+            let mut known: Vec<_> = self.pairs.iter().map(of).filter(|address| *address < of(pair)).collect();
+            known.sort_unstable();
+            known.dedup();
+            known.len()
+        };
+        let later = |pair: &&AddressPair| place(|p| p.remote, pair) >= place(|p| p.local, pair);
+        let other = |pair: &&AddressPair| pair.local != first.local && pair.remote != first.remote;
+        std::iter::once(first)
+            .chain(self.pairs.iter().filter(later).filter(other).copied())
+            .take(most)
+            .collect()
     }
 
     fn in_kernel(&self, kernel: &InKernel, first: AddressPair) -> Vec<AddressPair> {
@@ -237,7 +253,7 @@ impl PathManager {
     pub(super) fn announces_return(&self, address: u8) -> bool {
         match self {
             Self::Passive | Self::NdiffPorts { .. } => false,
-            Self::PerPath { .. } | Self::FullMesh { .. } => true,
+            Self::Triangle { .. } | Self::PerPath { .. } | Self::FullMesh { .. } => true,
             Self::InKernel(_) => endpoints(self).any(|e| e.address == address && e.flags.signal),
         }
     }
@@ -280,6 +296,23 @@ mod tests {
         assert_eq!(book.to_announce(&manager, Role::Client, pair(0, 0)), []);
         book.peer_announces(1, 1, usize::MAX);
         assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0), (0, 1), (1, 1)]));
+    }
+
+    /// Six addresses at each end: the first pair decides how many of the 15 there are and how many leave by each line.
+    #[test]
+    fn the_triangle_pairs_addresses_with_later_ones() {
+        let mesh: Vec<_> = (0..6).flat_map(|local| (0..6).map(move |remote| (local, remote))).collect();
+        let lines = |first: AddressPair, subflows: u32| {
+            let manager = PathManager::Triangle { subflows };
+            let wanted = book(&mesh, &manager).wanted(&manager, first);
+            assert_eq!(wanted[0], first);
+            (0..6).map(|line| wanted.iter().filter(|p| p.local == Some(line)).count()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(pair(0, 5), 15), [1, 4, 3, 2, 1, 0], "eleven come about");
+        assert_eq!(lines(pair(1, 5), 15), [5, 1, 3, 2, 1, 0], "twelve");
+        assert_eq!(lines(pair(4, 5), 15), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(lines(pair(0, 0), 15), [1, 5, 4, 3, 2, 0]);
+        assert_eq!(lines(pair(0, 0), 5), [1, 4, 0, 0, 0, 0]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Round-trip time estimation and the retransmission timeout (RFC 6298).
 //!
-//! Deviation: samples are exact to the nanosecond; the clock granularity G enters the timeout only.
+//! Deviation: samples are exact to the nanosecond; the clock granularity G enters the timeout only. ns-3.19 reckons
+//! otherwise: [`RtoRule::Ns3`].
 
 use units::{Nanos, SimTime};
 
-use crate::config::{RtoConfig, RtoFloor};
+use crate::config::{RtoConfig, RtoFloor, RtoRule};
 
 /// SRTT, RTTVAR and RTO of one path.
 #[derive(Clone, Debug)]
@@ -46,16 +47,18 @@ impl RttEstimator {
         self.samples += 1;
         self.sum += u128::from(r.0);
         self.min.update(now, r);
-        // Fixed point in u64: round-trip times are far below the 2^61 ns that 7/8 could overflow at.
+        // Fixed point in u64: round-trip times are far below the 2^60 ns that a gain could overflow at.
+        let moved = |from: u64, to: u64, gain: u64| Nanos(((gain - 1) * from + to) / gain);
+        let ns3 = self.config.estimator == RtoRule::Ns3;
         let srtt = match self.srtt {
             None => {
-                self.rttvar = r / 2;
+                self.rttvar = if ns3 { r } else { r / 2 };
                 r
             }
             Some(srtt) => {
                 let deviation = srtt.0.abs_diff(r.0);
-                self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
-                Nanos((7 * srtt.0 + r.0) / 8)
+                self.rttvar = moved(self.rttvar.0, deviation, if ns3 { 10 } else { 4 });
+                moved(srtt.0, r.0, if ns3 { 10 } else { 8 })
             }
         };
         self.srtt = Some(srtt);
@@ -63,6 +66,10 @@ impl RttEstimator {
     }
 
     fn timeout(&self, srtt: Nanos) -> Nanos {
+        if self.config.estimator == RtoRule::Ns3 {
+            let whole = |time: Nanos| Nanos::from_millis(time.0 / Nanos::from_millis(1).0);
+            return (whole(srtt) + whole(self.rttvar) * 4).max(self.config.min).min(self.config.max);
+        }
         let variance = self.config.granularity.max(self.rttvar * 4);
         let rto = match self.config.floor {
             RtoFloor::Total => (srtt + variance).max(self.config.min),
@@ -140,7 +147,14 @@ mod tests {
     use super::*;
 
     fn config(min: Nanos, granularity: Nanos, floor: RtoFloor) -> RtoConfig {
-        RtoConfig { initial: Nanos::from_secs(1), min, max: Nanos::from_secs(60), granularity, floor }
+        RtoConfig {
+            initial: Nanos::from_secs(1),
+            min,
+            max: Nanos::from_secs(60),
+            granularity,
+            floor,
+            estimator: RtoRule::Rfc,
+        }
     }
 
     /// Test vector RTO-1: G = 1 ms, no minimum.
@@ -172,6 +186,23 @@ mod tests {
         assert_eq!(rtt.rto(0), Nanos::from_millis(700), "Linux floors the variance term");
         assert_eq!(rtt.rto(40), Nanos::from_secs(60));
         assert_eq!(rtt.rto(400), Nanos::from_secs(60));
+    }
+
+    /// ns-3.19, `RttMeanDeviation`: 1180.97 ms time after time leave a timer below the next sample.
+    #[test]
+    fn whole_milliseconds_undercut_a_steady_round_trip() {
+        let minimum = config(Nanos::from_millis(200), Nanos::from_millis(1), RtoFloor::Total);
+        let mut rtt = RttEstimator::new(RtoConfig { estimator: RtoRule::Ns3, ..minimum });
+        let steady = Nanos(1_180_970_000);
+        rtt.sample(SimTime::ZERO, steady);
+        assert_eq!(rtt.rto(0), Nanos::from_millis(5 * 1180), "the first deviation is the sample");
+        rtt.sample(SimTime::ZERO, steady + Nanos::from_millis(10));
+        assert_eq!(rtt.srtt(), Some(steady + Nanos::from_millis(1)));
+        assert_eq!(rtt.rttvar(), (steady * 9 + Nanos::from_millis(10)) / 10);
+        for _ in 0..100 {
+            rtt.sample(SimTime::ZERO, steady);
+        }
+        assert_eq!(rtt.rto(0), Nanos::from_millis(1180));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use units::{Nanos, SimTime};
 
 use super::super::rack::probe_timeout;
 use super::{Phase, Sender};
-use crate::config::RecoveryKind;
+use crate::config::{RecoveryKind, RtoRule};
 
 /// What fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,7 +230,7 @@ impl Sender {
         Expired::Timeout { first }
     }
 
-    /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (only the first partial ACK restarts the timer), RFC 8985 7.2.
+    /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (only the first partial ACK restarts the timer, in ns-3 each), RFC 8985 7.2.
     pub(super) fn restart_timers_after_ack(&mut self, now: SimTime, advanced: bool, sampled: bool) {
         if sampled {
             self.timers.backoff = 0;
@@ -246,7 +246,7 @@ impl Sender {
             return;
         }
         let newreno_partial = self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::NewReno;
-        if !(newreno_partial && self.partial_seen) {
+        if !(newreno_partial && self.partial_seen && self.config.rto.estimator == RtoRule::Rfc) {
             self.timers.retransmit = now + self.retransmission_timeout_after(self.timers.backoff);
         }
         self.partial_seen = newreno_partial;
