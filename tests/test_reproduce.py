@@ -18,7 +18,7 @@ from ropewalk.reproduce.verdicts import Verdict, readings_told
 from ropewalk.reproduce.words import number
 from ropewalk.study import StudyError
 
-LEVELS = {"x": [["a", "b", "c"], ["1", "2", "3"]], "y": []}
+LEVELS = {"x": [["a", "b", "c"], ["1", "2", "3"]], "y": [], "w": []}
 FIGURES = {
     ("x", ("a", "1")): [1.0, 3.0],
     ("x", ("a", "2")): [4.0, 4.0],
@@ -30,6 +30,7 @@ FIGURES = {
     ("x", ("c", "2")): [4.0, 4.0],
     ("x", ("c", "3")): [6.0, 6.0],
     ("y", ()): [2.0, 2.0],
+    ("w", ()): [1.0, 3.0],
 }
 
 
@@ -91,6 +92,8 @@ def outcome(text: str) -> Outcome:
         "between(y, 5, 6) or between(y, 1, 3)",
         'by_chance(order(x["a", "1"], 2.5), runs=10)',
         'by_chance(order(x["a", "1"], y) and order(y, x["b", "1"]), runs=1)',
+        'by_chance(order(x["a", "1"], y) and order(y, w), runs=1)',
+        'by_chance(order(x["a", "1"], y) and order(w, y), seeds=1)',
     ],
 )
 def test_predicates_that_hold(text: str) -> None:
@@ -127,6 +130,7 @@ def test_predicates_that_hold(text: str) -> None:
         'by_chance(order(x["a", "1"], 2.5), runs=60)',
         'by_chance(order(x["a", "1"], x["a", "2"]), runs=1)',
         'by_chance(order(x["a", "1"], x["a", "1"]), runs=1)',
+        'by_chance(order(x["a", "1"], y) and order(y, w), seeds=1)',
     ],
 )
 def test_predicates_that_do_not_hold(text: str) -> None:

@@ -12,6 +12,7 @@ from conftest import ROOT
 from reproduction_files import flips
 from ropewalk import reproduce as rep
 from ropewalk.reproduce import figures
+from ropewalk.reproduce.expressions import CHANCE
 from ropewalk.reproduce.sources import StudySource
 from ropewalk.reproduce.verdicts import UNCLEAR, Verdict, share_agreeing
 
@@ -63,7 +64,9 @@ def test_what_differs_has_a_cause_that_is_shown_or_is_expected(name: str) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cause_has_a_check_or_is_said_not_to_be_known(name: str) -> None:
     for claim in rep.load(name).claims:
-        assert (claim.cause_check is not None) == is_known(claim.cause), claim.id
+        # A chance that comes out too seldom is no cause, and its check says how often it does.
+        asked = claim.cause_check is not None and claim.cause_check.text.startswith(f"{CHANCE}(")
+        assert (claim.cause_check is not None) == is_known(claim.cause) or asked, claim.id
 
 
 @pytest.mark.parametrize("name", NAMES)

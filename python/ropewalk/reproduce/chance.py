@@ -2,7 +2,8 @@
 
 In an experiment on real networks each combination has its own few runs, and its figures are their means. Of
 combinations that are alike one still comes first. Here every case is given so many of our runs anew, with
-replacement and by itself, and the claim is judged by means as its authors did; again and again.
+replacement and by itself, and the claim is judged by means as its authors did; again and again. In a
+simulation cases have their seeds in common: then so many seeds are drawn for all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from ropewalk.reproduce.predicates import Outcome, WrongUse
-from ropewalk.reproduce.values import Row, Sample, Value, mean_of
+from ropewalk.reproduce.values import NoValue, Row, Sample, Value, mean_of
 from ropewalk.reproduce.words import number
 
 if TYPE_CHECKING:
@@ -20,25 +21,29 @@ if TYPE_CHECKING:
     from ropewalk.reproduce.expressions import Source
 
 DRAWS = 2000
-SHARE = 0.01
-"""What comes out less often than this is not put down to chance."""
+SHARE = 0.05
+"""What comes out less often than in one of twenty experiments is not put down to chance: the usual level."""
 
 
 class Drawn:
     """The quantities of a source over runs that were drawn from its own."""
 
-    def __init__(self, source: Source, runs: int, seed: int) -> None:
+    def __init__(self, source: Source, runs: int, seed: int, *, common: bool) -> None:
         self._source = source
         self._runs = runs
+        self._common = common
         self._random = Random(seed)  # noqa: S311
         self._drawn: dict[tuple[str, ...], list[int]] = {}
 
     def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
         """As of the source; two quantities of one case are of the same runs."""
         whole = self._source.sample(quantity, levels)
-        seeds = self._drawn.get(levels)
-        if seeds is None or not whole.values.keys() >= set(seeds):
-            seeds = self._drawn[levels] = self._random.choices(sorted(whole.values), k=self._runs)
+        place = () if self._common else levels
+        seeds = self._drawn.get(place)
+        if seeds is None or not (self._common or whole.values.keys() >= set(seeds)):
+            seeds = self._drawn[place] = self._random.choices(sorted(whole.values), k=self._runs)
+        if not whole.values.keys() >= set(seeds):
+            raise NoValue(f"{quantity} of {', '.join(levels)} lacks a seed that other cases have")
         return Sample({place: whole.values[run] for place, run in enumerate(seeds)}, whole.unit)
 
     def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
@@ -53,22 +58,26 @@ def by_means(value: Value) -> Value:
     return mean_of(value)
 
 
-def by_chance(judge: Callable[[Source], Outcome], source: Source, runs: float) -> Outcome:
-    """`by_chance(order(a, b), runs=10)`: ten runs of each case show it in one of a hundred experiments.
+def by_chance(
+    judge: Callable[[Source], Outcome], source: Source, runs: float, *, common: bool = False
+) -> Outcome:
+    """`by_chance(order(a, b), runs=10)`: ten runs of each case show it in one of twenty experiments.
 
     Args:
         judge: the claim, by means, of a source.
         source: of our runs.
         runs: of each case in the published experiment.
+        common: they are of the same seeds in all cases (`seeds=4`).
 
     Raises:
         WrongUse: a number of runs that none can have.
     """
     if runs < 1 or runs != int(runs):
         raise WrongUse(f"{number(runs)} runs cannot be drawn")
-    shown = sum(judge(Drawn(source, int(runs), seed)).holds for seed in range(DRAWS))
+    shown = sum(judge(Drawn(source, int(runs), seed, common=common)).holds for seed in range(DRAWS))
+    size = "seeds in common for all cases" if common else "runs of its own for each case"
     words = (
-        f"with {number(runs)} runs of its own for each case {number(100 * shown / DRAWS)} % of {DRAWS} "
+        f"with {number(runs)} {size} {number(100 * shown / DRAWS)} % of {DRAWS} "
         f"experiments show it by their means, wanted at least {number(100 * SHARE)} %"
     )
     return Outcome(shown >= SHARE * DRAWS, (), words, (f"{shown} of {DRAWS}",))

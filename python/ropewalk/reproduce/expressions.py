@@ -156,12 +156,12 @@ class _Checker:
 
     def _chance(self, node: ast.Call) -> None:
         match node:
-            case ast.Call(args=[check], keywords=[ast.keyword(arg="runs", value=runs)]):
+            case ast.Call(args=[check], keywords=[ast.keyword(arg="runs" | "seeds", value=runs)]):
                 self.truth(check)
                 self.value(runs)
             case _:
                 raise ExpressionError(
-                    f"`{CHANCE}` is called otherwise", f"write {CHANCE}(order(a, b), runs=10)"
+                    f"`{CHANCE}` is called otherwise", f"write {CHANCE}(order(a, b), runs=10), or seeds=4"
                 )
 
     def _config(self, node: ast.Call) -> None:
@@ -332,6 +332,7 @@ class Evaluator:
                     lambda source: self._of(source).outcome(check),
                     self._source,
                     self._plain(node.keywords[0].value),
+                    common=node.keywords[0].arg == "seeds",
                 )
             case ast.Call(func=ast.Name(id=name)):
                 options = {str(k.arg): self._plain(k.value) for k in node.keywords}
