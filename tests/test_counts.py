@@ -1,0 +1,27 @@
+"""What the pages of the reproductions say came out: as recorded, of the claims and studies there are."""
+
+import importlib.util
+import json
+
+import pytest
+
+from conftest import ROOT
+from ropewalk import reproduce as rep
+
+spec = importlib.util.spec_from_file_location("counts", ROOT / "tools/counts.py")
+assert spec is not None
+assert spec.loader is not None
+counts = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(counts)
+
+
+@pytest.mark.parametrize("name", rep.names())
+def test_the_counts_of_the_page_are_those_of_the_last_whole_run(name: str) -> None:
+    found = json.loads((ROOT / "reproductions" / name / "counts.json").read_text(encoding="utf-8"))
+    cure = f"run `ropewalk reproduce {name}`, then `tools/counts.py results/{name}`"
+    assert found["of"] == counts.digest(name), f"checks or studies have changed since: {cure}"
+    text = counts.page(name).read_text(encoding="utf-8")
+    assert counts.BEGIN + counts.sentences(found) + counts.END in text, cure
+    claims = rep.load(name).claims
+    assert found["claims"] == len(claims)
+    assert found["cannot be checked"] == sum(claim.check is None for claim in claims)
