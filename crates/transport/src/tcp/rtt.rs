@@ -48,7 +48,6 @@ impl RttEstimator {
         self.sum += u128::from(r.0);
         self.min.update(now, r);
         // Fixed point in u64: round-trip times are far below the 2^60 ns that a gain could overflow at.
-        let moved = |from: u64, to: u64, gain: u64| Nanos(((gain - 1) * from + to) / gain);
         let ns3 = self.config.estimator == RtoRule::Ns3;
         let srtt = match self.srtt {
             None => {
@@ -57,8 +56,13 @@ impl RttEstimator {
             }
             Some(srtt) => {
                 let deviation = srtt.0.abs_diff(r.0);
-                self.rttvar = moved(self.rttvar.0, deviation, if ns3 { 10 } else { 4 });
-                moved(srtt.0, r.0, if ns3 { 10 } else { 8 })
+                if ns3 {
+                    self.rttvar = Nanos((9 * self.rttvar.0 + deviation) / 10);
+                    Nanos((9 * srtt.0 + r.0) / 10)
+                } else {
+                    self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
+                    Nanos((7 * srtt.0 + r.0) / 8)
+                }
             }
         };
         self.srtt = Some(srtt);
