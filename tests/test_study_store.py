@@ -16,6 +16,7 @@ import pytest
 
 import ropewalk as rw
 from conftest import COMMAND, ENDLESS, Ropewalk
+from ropewalk.study import work
 from ropewalk.study.disk import PARTIAL
 from ropewalk.study.plan import Case
 from ropewalk.study.record import Record
@@ -312,3 +313,14 @@ def test_a_damaged_record_is_set_aside_and_computed_again(
     assert ran.results.summary() == before
     assert len(list(copy.glob("*.damaged"))) == 1
     assert study.run(tmp_path / "out", store=copy).damaged == []
+
+
+def test_a_unit_with_many_rows_is_several_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = rw.Study.load(write_study(tmp_path)).plan.cases
+    order = Order(tuple(Part(case.key, case.text, (1, 2), series=True) for case in cases))
+    whole = carry_out(order)
+    rows = sum(len(table) for _, table in work.simulate(order.parts[0], None).tables)
+    monkeypatch.setattr(work, "LARGE", 1.5 * rows)
+    pieces = [[piece.key for piece in record.pieces] for record in carry_out(order).records]
+    assert pieces == [[case.key for case in cases[:2]], [case.key for case in cases[2:]]]
+    assert [len(record.pieces) for record in whole.records] == [4]

@@ -10,11 +10,10 @@ from ropewalk.scenario import Scenario
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator
 
     from ropewalk.study.record import Record
 
-LARGE = 2_000_000
+LARGE = 500_000
 """Rows of all tables after which a record is closed."""
 
 
@@ -78,19 +77,22 @@ def carry_out(order: Order, stop: threading.Event | None = None) -> Outcome:
             f"the study has model version {order.model_version}, this worker has {_core.MODEL_VERSION}: "
             "install the same version of ropewalk on both"
         )
-    # First all runs, then all tables: while the code of one is at hand the processor is quicker at it.
     ran: list[tuple[Part, _core.Output]] = []
     errors: list[tuple[str, int, str]] = []
-    for part in order.parts:
+    records: list[Record] = []
+    cpu_s, rows = 0.0, 0
+    for place, part in enumerate(order.parts, 1):
+        before = len(ran)
         _run(part, stop, ran, errors)
-    return Outcome(
-        tuple(
-            pack([(Piece(part.key, part.seeds, part.series), part.text, output) for part, output in some])
-            for some in _portions(ran)
-        ),
-        tuple(errors),
-        sum(output.cpu_s for _, output in ran),
-    )
+        rows += sum(len(table) for _, output in ran[before:] for _, table in output.tables)
+        # First all runs, then all tables: while the code of one is at hand the processor is quicker at it.
+        # But time series are not piled up.
+        if ran and (place == len(order.parts) or rows > LARGE):
+            records.append(pack([(Piece(p.key, p.seeds, p.series), p.text, output) for p, output in ran]))
+            cpu_s += sum(output.cpu_s for _, output in ran)
+            ran.clear()
+            rows = 0
+    return Outcome(tuple(records), tuple(errors), cpu_s)
 
 
 def _run(
@@ -110,20 +112,6 @@ def _run(
         # One of them failed and took the others along: each for itself.
         for seed in part.seeds:
             _run(replace(part, seeds=(seed,)), stop, ran, errors)
-
-
-def _portions(ran: list[tuple[Part, _core.Output]]) -> Iterator[list[tuple[Part, _core.Output]]]:
-    """What goes into one record: all of it, unless that would be large."""
-    some: list[tuple[Part, _core.Output]] = []
-    rows = 0
-    for part, output in ran:
-        some.append((part, output))
-        rows += sum(len(table) for _, table in output.tables)
-        if rows > LARGE:
-            yield some
-            some, rows = [], 0
-    if some:
-        yield some
 
 
 def simulate(part: Part, stop: threading.Event | None) -> _core.Output:
