@@ -72,7 +72,7 @@ const NEXT: u64 = 1;
 
 /// Keeps the send buffers full.
 #[derive(Clone, Debug)]
-pub struct Bulk {
+pub(crate) struct Bulk {
     size: Bytes,
     duration: Nanos,
     read_rate: BitsPerSecond,

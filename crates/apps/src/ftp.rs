@@ -41,7 +41,7 @@ const FILE: u64 = 1;
 
 /// Client and server.
 #[derive(Clone, Debug)]
-pub struct Ftp {
+pub(crate) struct Ftp {
     size: Bytes,
     request: Bytes,
     left: u64,

@@ -42,7 +42,7 @@ const MOST: f64 = 1428.0;
 
 /// The server of the game.
 #[derive(Clone, Debug)]
-pub struct Game {
+pub(crate) struct Game {
     gap: f64,
     mu: f64,
     sigma: f64,

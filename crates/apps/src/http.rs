@@ -131,7 +131,7 @@ struct Link {
 
 /// Browser and server.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub(crate) struct Http {
     page: Description,
     sigma: Option<f64>,
     connections: usize,

@@ -28,7 +28,7 @@ const END: u64 = 1;
 
 /// Client and server.
 #[derive(Clone, Debug)]
-pub struct Iperf {
+pub(crate) struct Iperf {
     duration: Nanos,
     omit: Nanos,
     interval: Nanos,

@@ -28,17 +28,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use bulk::Bulk;
-pub use ftp::Ftp;
-pub use game::Game;
-pub use http::Http;
-pub use iperf::Iperf;
-pub use onoff::OnOff;
-pub use player::Player;
-pub use probe::Probe;
 pub use registry::{Algorithm, Registry};
-pub use replay::Replay;
-pub use video::Video;
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

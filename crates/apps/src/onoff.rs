@@ -90,7 +90,7 @@ struct Source {
 
 /// One source or several.
 #[derive(Clone, Debug)]
-pub struct OnOff {
+pub(crate) struct OnOff {
     rate: BitsPerSecond,
     packet: Bytes,
     phases: [(Nanos, Shape); 2],

@@ -65,7 +65,7 @@ const MEMORY: usize = 3;
 
 /// Client and server.
 #[derive(Clone, Debug)]
-pub struct Player {
+pub(crate) struct Player {
     rates: Vec<BitsPerSecond>,
     segment: Nanos,
     /// Of the film, not asked for.

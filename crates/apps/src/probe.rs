@@ -77,7 +77,7 @@ enum Pace {
 
 /// Both ends of a probe.
 #[derive(Clone, Debug)]
-pub struct Probe {
+pub(crate) struct Probe {
     what: &'static str,
     pace: Pace,
     size: Bytes,

@@ -19,7 +19,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Both ends.
 #[derive(Clone, Debug)]
-pub struct Replay {
+pub(crate) struct Replay {
     file: TraceFile,
     deadline: Nanos,
     connection: ConnectionId,

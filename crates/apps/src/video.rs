@@ -31,7 +31,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
 
 /// The camera.
 #[derive(Clone, Debug)]
-pub struct Video {
+pub(crate) struct Video {
     rate: BitsPerSecond,
     per_second: u64,
     message: Bytes,
