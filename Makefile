@@ -4,7 +4,7 @@
 #   make test     set up, run every test and lint
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
-#   make validate compare with ns-3 on the same work, ten minutes on two cores (Debian; as root where ns-3 is missing)
+#   make validate compare with ns-3 on the same work, twenty minutes on two cores (Debian; as root where ns-3 is missing)
 #   make clean    remove everything that was built
 
 PYTHON ?= python3
