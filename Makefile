@@ -78,10 +78,12 @@ test-rain: build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-rain.txt
 	$(BIN)/pytest --quiet tests/test_rain.py
 
-# Each writes its verdicts into results/NAME.
+# Each writes its verdicts into results/NAME, and what they come to into its page.
 reproduce: build
 	@set -e; for about in reproductions/*/reproduction.toml; do \
-	  $(BIN)/ropewalk reproduce $$(basename $$(dirname $$about)); \
+	  name=$$(basename $$(dirname $$about)); \
+	  $(BIN)/ropewalk reproduce $$name; \
+	  $(BIN)/python tools/counts.py results/$$name; \
 	done
 
 # Prints the table and writes docs/explanation/validation.md; what has been run lies in results/validation. Other numbers:
