@@ -94,6 +94,7 @@ def outcome(text: str) -> Outcome:
         'by_chance(order(x["a", "1"], y) and order(y, x["b", "1"]), runs=1)',
         'by_chance(order(x["a", "1"], y) and order(y, w), runs=1)',
         'by_chance(order(x["a", "1"], y) and order(w, y), seeds=1)',
+        'by_chance(order(x["a", "1"], 2.5), runs=10, alike=[["a", "b"], ["1", "2", "3"]])',
     ],
 )
 def test_predicates_that_hold(text: str) -> None:
@@ -168,6 +169,9 @@ def test_the_mean_is_that_of_the_quotients_seed_by_seed() -> None:
         ('config("f.toml", "duration")', "called otherwise"),
         ("by_chance(order(y, 1))", "called otherwise"),
         ("by_chance(y, runs=10)", "neither true nor false"),
+        ('by_chance(order(x["a", "1"], y), runs=10, alike=["a", "b"])', "called otherwise"),
+        ('by_chance(order(x["a", "1"], y), runs=10, like=[["a", "b"]])', "called otherwise"),
+        ('by_chance(order(x["a", "1"], y), runs=10, alike=[["b", "c"]])', "names none of b, c"),
     ],
 )
 def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:

@@ -4,25 +4,32 @@ In an experiment on real networks each combination has its own few runs, and its
 combinations that are alike one still comes first. Here every case is given so many of our runs anew, with
 replacement and by itself, and the claim is judged by means as its authors did; again and again. In a
 simulation cases have their seeds in common: then so many seeds are drawn for all of them.
+
+Where one of many outcomes was published each of them is seldom. Then it counts what comes out no more often
+than the published one, as Fisher's exact test does.
 """
 
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ropewalk.reproduce.predicates import Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Row, Sample, Value, mean_of
 from ropewalk.reproduce.words import number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ropewalk.reproduce.expressions import Source
 
 DRAWS = 2000
 SHARE = 0.05
 """What comes out less often than in one of twenty experiments is not put down to chance: the usual level."""
+
+
+Judge: TypeAlias = "Callable[[Source], Outcome]"
+"""A claim, by means, of a source."""
 
 
 class Drawn:
@@ -59,7 +66,12 @@ def by_means(value: Value) -> Value:
 
 
 def by_chance(
-    judge: Callable[[Source], Outcome], source: Source, runs: float, *, common: bool = False
+    judge: Judge,
+    source: Source,
+    runs: float,
+    *,
+    common: bool = False,
+    others: Callable[[], Sequence[Judge]] = list,
 ) -> Outcome:
     """`by_chance(order(a, b), runs=10)`: ten runs of each case show it in one of twenty experiments.
 
@@ -68,16 +80,31 @@ def by_chance(
         source: of our runs.
         runs: of each case in the published experiment.
         common: they are of the same seeds in all cases (`seeds=4`).
+        others: the outcomes that exclude what is claimed; asked for if that alone is too seldom.
 
     Raises:
         WrongUse: a number of runs that none can have.
     """
     if runs < 1 or runs != int(runs):
         raise WrongUse(f"{number(runs)} runs cannot be drawn")
-    shown = sum(judge(Drawn(source, int(runs), seed, common=common)).holds for seed in range(DRAWS))
+
+    def count(judge: Judge) -> int:
+        return sum(judge(Drawn(source, int(runs), seed, common=common)).holds for seed in range(DRAWS))
+
+    shown = count(judge)
     size = "seeds in common for all cases" if common else "runs of its own for each case"
     words = (
         f"with {number(runs)} {size} {number(100 * shown / DRAWS)} % of {DRAWS} "
-        f"experiments show it by their means, wanted at least {number(100 * SHARE)} %"
+        "experiments show it by their means"
     )
-    return Outcome(shown >= SHARE * DRAWS, (), words, (f"{shown} of {DRAWS}",))
+    seldom = shown
+    if 0 < shown < SHARE * DRAWS and (counts := [count(other) for other in others()]):
+        # Ties let several hold at once.
+        whole = max(DRAWS, shown + sum(counts)) / DRAWS
+        seldom = round((shown + sum(other for other in counts if other <= shown)) / whole)
+        words += (
+            f"; it is one of {len(counts) + 1} outcomes, and with those that come out no more often "
+            f"{number(100 * seldom / DRAWS)} %"
+        )
+    words += f", wanted at least {number(100 * SHARE)} %"
+    return Outcome(seldom >= SHARE * DRAWS, (), words, (f"{shown} of {DRAWS}",))

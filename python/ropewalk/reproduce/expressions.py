@@ -156,13 +156,26 @@ class _Checker:
 
     def _chance(self, node: ast.Call) -> None:
         match node:
-            case ast.Call(args=[check], keywords=[ast.keyword(arg="runs" | "seeds", value=runs)]):
+            case ast.Call(args=[check], keywords=[ast.keyword(arg="runs" | "seeds", value=runs), *more]):
                 self.truth(check)
                 self.value(runs)
+                self._alike(check, more)
             case _:
                 raise ExpressionError(
                     f"`{CHANCE}` is called otherwise", f"write {CHANCE}(order(a, b), runs=10), or seeds=4"
                 )
+
+    def _alike(self, check: ast.expr, more: Sequence[ast.keyword]) -> None:
+        if not more:
+            return
+        cure = f'write {CHANCE}(order(x["a"], x["b"]), runs=10, alike=[["a", "b", "c"]])'
+        groups = _groups(more[0].value) if len(more) == 1 and more[0].arg == "alike" else None
+        if groups is None:
+            raise ExpressionError(f"`{CHANCE}` is called otherwise", cure)
+        named = {node.value for node in ast.walk(check) if isinstance(node, ast.Constant)}
+        for group in groups:
+            if not named & set(group):
+                raise ExpressionError(f"the check names none of {', '.join(group)}", cure)
 
     def _config(self, node: ast.Call) -> None:
         self.configs.append(config_arguments(node))
@@ -289,6 +302,50 @@ def config_arguments(node: ast.Call) -> ConfigArguments:
     return arguments[0], arguments[1], arguments[2], tuple(case)
 
 
+def _groups(node: ast.expr) -> list[list[str]] | None:
+    """Lists of two names or more; None if it is something else."""
+    try:
+        groups = ast.literal_eval(node)
+    except ValueError:
+        return None
+    right = isinstance(groups, list) and all(
+        isinstance(group, list) and len(group) > 1 and all(isinstance(name, str) for name in group)
+        for group in groups
+    )
+    return groups if right and groups else None
+
+
+class _Renamed(ast.NodeTransformer):
+    """Other names in the place of some."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant(self._names.get(node.value, node.value)) if isinstance(node.value, str) else node
+
+
+class _Sorted(ast.NodeTransformer):
+    """Lists of which the order does not matter."""
+
+    def visit_List(self, node: ast.List) -> ast.List:
+        return ast.List(sorted((self.visit(element) for element in node.elts), key=ast.dump), node.ctx)
+
+
+def exchanged(check: ast.expr, groups: Sequence[Sequence[str]]) -> list[ast.expr]:
+    """What becomes of a check when the names of a group change places: every other outcome once.
+
+    Its lists are taken for sets: outcomes that differ only in their order are the same.
+    """
+    text = ast.unparse(check)
+    found: dict[str, ast.expr] = {}
+    for orders in itertools.product(*map(itertools.permutations, groups)):
+        names = dict(zip(itertools.chain(*groups), itertools.chain(*orders), strict=True))
+        other = _Renamed(names).visit(ast.parse(text, mode="eval").body)
+        found.setdefault(ast.dump(_Sorted().visit(ast.parse(ast.unparse(other), mode="eval").body)), other)
+    return list(found.values())[1:]
+
+
 def levels_of(use: Use) -> Iterator[tuple[str, ...]]:
     """Each case that a use stands for; the last factor changes fastest."""
     return itertools.product(*((choice,) if isinstance(choice, str) else choice for choice in use.levels))
@@ -327,12 +384,14 @@ class Evaluator:
                 return predicates.neither(self.outcome(operand))
             case ast.Call(func=ast.Name(id=name)) if name == CONFIG:
                 return self._source.config(*config_arguments(node))
-            case ast.Call(func=ast.Name(id=name), args=[check]) if name == CHANCE:
+            case ast.Call(func=ast.Name(id=name), args=[check], keywords=[runs, *more]) if name == CHANCE:
+                groups = _groups(more[0].value) if more else None
                 return chance.by_chance(
-                    lambda source: self._of(source).outcome(check),
+                    self._judge(check),
                     self._source,
-                    self._plain(node.keywords[0].value),
-                    common=node.keywords[0].arg == "seeds",
+                    self._plain(runs.value),
+                    common=runs.arg == "seeds",
+                    others=lambda: [self._judge(other) for other in exchanged(check, groups or [])],
                 )
             case ast.Call(func=ast.Name(id=name)):
                 options = {str(k.arg): self._plain(k.value) for k in node.keywords}
@@ -342,9 +401,11 @@ class Evaluator:
                 )
         raise AssertionError(ast.dump(node))
 
-    def _of(self, source: Source) -> Evaluator:
-        """The same, by means, of another source."""
-        return Evaluator(source, self._factors, self._published, self._tables, by_means=True)
+    def _judge(self, check: ast.expr) -> Callable[[Source], Outcome]:
+        """A check by means, of any source."""
+        return lambda source: Evaluator(
+            source, self._factors, self._published, self._tables, by_means=True
+        ).outcome(check)
 
     def _plain(self, node: ast.expr) -> float:
         value = self.value(node)
