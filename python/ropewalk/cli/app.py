@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ropewalk import _core
+from ropewalk.cli.options import as_json, executor, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.cli.reproduce import reproduce
@@ -41,9 +42,6 @@ overrides = click.option(
     metavar="KEY=VALUE",
     multiple=True,
     help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
-)
-as_json = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout."
 )
 
 
@@ -157,20 +155,8 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
     metavar="N",
     help="Replications of each case; without it as the study says.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Units of work at a time; by default one per processor, Dask thread, or 100 SLURM jobs.",
-)
-@click.option(
-    "--executor",
-    metavar="WHERE",
-    default="local",
-    show_default=True,
-    help="local, dask://HOST:PORT or slurm.",
-)
+@units
+@executor
 @click.option("--out", callback=_directory, metavar="DIR", help="Results; results/STUDY by default.")
 @click.option("--store", callback=_directory, metavar="DIR", help="Finished runs; DIR/store by default.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run and what is stored already.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ropewalk.cli import options
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 
 
@@ -17,20 +18,12 @@ from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
     help="Only some claims, of few runs each, in about a minute; more runs in the store change nothing.",
 )
 @click.option("--profile", metavar="NAME", help="Only this reading of the document; all by default.")
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Units of work at a time, as of a study."
-)
-@click.option(
-    "--executor",
-    metavar="WHERE",
-    default="local",
-    show_default=True,
-    help="local, dask://HOST:PORT or slurm.",
-)
+@options.units
+@options.executor
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Results; results/NAME by default."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@options.as_json
 @click.option("--strict", is_flag=True, help="Exit code 3 if a claim differs without a demonstrated cause.")
 def reproduce(
     *,

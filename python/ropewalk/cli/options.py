@@ -1,0 +1,21 @@
+"""Options that several commands have."""
+
+import click
+
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout."
+)
+units = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Units of work at a time; by default one per processor, Dask thread, or 100 SLURM jobs.",
+)
+executor = click.option(
+    "--executor",
+    metavar="WHERE",
+    default="local",
+    show_default=True,
+    help="local, dask://HOST:PORT or slurm.",
+)
