@@ -10,6 +10,7 @@ import pytest
 import ropewalk as rw
 from conftest import SMALL
 from ropewalk.scenario import Value, toml_value
+from ropewalk.store import to_json
 
 SMALL_SCENARIO = rw.Scenario.parse(SMALL, "small.toml")
 
@@ -81,10 +82,20 @@ def test_set_returns_another_scenario_checked_at_once() -> None:
         ('say "hi"\n', '"say \\u0022hi\\u0022\\u000a"'),
         ([1, "a"], '[1, "a"]'),
         ({"kind": "packet", "probability": 0.01}, '{"kind" = "packet", "probability" = 0.01}'),
+        (np.float64(0.02), "0.02"),
+        (np.int64(3), "3"),
+        (np.bool_(True), "true"),
+        (np.linspace(0, 1, 3), "[0.0, 0.5, 1.0]"),
+        ([np.float64(0.1), "a"], '[0.1, "a"]'),
     ],
 )
 def test_values_as_toml(value: Value, text: str) -> None:
     assert toml_value(value) == text
+
+
+def test_what_no_key_takes_is_named() -> None:
+    with pytest.raises(TypeError, match="found None, which no key of a scenario takes; write a text"):
+        SMALL_SCENARIO.set("duration", None)  # type: ignore[arg-type]
 
 
 def test_a_table_can_be_set() -> None:
@@ -96,6 +107,14 @@ def test_a_table_can_be_set() -> None:
 def test_seeds_that_make_no_sense(seeds: int | list[int]) -> None:
     with pytest.raises(ValueError, match="seed"):
         SMALL_SCENARIO.run(seeds=seeds)
+
+
+def test_seeds_of_numpy_are_seeds() -> None:
+    several = SMALL_SCENARIO.run(seeds=np.arange(4, 6), series=False)
+    assert json.loads(to_json(several))["seeds"] == [4, 5]
+    one = SMALL_SCENARIO.run(seeds=np.int64(1), series=False)  # type: ignore[arg-type]
+    assert one.runs["run"].to_list() == [1]
+    assert repr(one) == "<Results of 'small': 1 replication, 3 flows>"
 
 
 def test_chosen_seeds_are_run_in_their_order() -> None:

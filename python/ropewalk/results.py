@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import _core, store
+from ropewalk import _core, numbers, store
 from ropewalk.statistics import jain
 from ropewalk.summary import Summary, summarise
 
@@ -187,6 +187,6 @@ class Results:
         return store.read(directory)
 
     def __repr__(self) -> str:
-        flows = self.flows["flow"].n_unique()
-        name, count = self.origin.scenario.name, len(self.origin.seeds)
-        return f"<Results of {name!r}: {count} replications, {flows} flows>"
+        runs = numbers.count(len(self.origin.seeds), "replication")
+        flows = numbers.count(self.flows["flow"].n_unique(), "flow")
+        return f"<Results of {self.origin.scenario.name!r}: {runs}, {flows}>"

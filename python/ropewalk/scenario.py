@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ropewalk import _core
+from ropewalk import _core, numbers
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable
 
     from ropewalk.results import Results
 
@@ -64,8 +66,11 @@ class Scenario:
     def set(self, key: str, value: Value) -> Scenario:
         """The same scenario with one key changed, as in `set("flow.upload.transport.congestion", "cubic")`.
 
+        Values may be those of numpy, too.
+
         Raises:
             ScenarioError: there is no such key, or it does not take this value.
+            TypeError: nothing in a scenario is of this type.
         """
         return Scenario(self._text, self._name, [*self._overrides, (key, toml_value(value))])
 
@@ -153,13 +158,15 @@ class Scenario:
         return self._document.run(seeds, jobs, series, trace, progress)
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name!r}, {self.duration_s:g} s, {len(self.seeds)} replications>"
+        runs = numbers.count(len(self.seeds), "replication")
+        return f"<Scenario {self.name!r}, {self.duration_s:g} s, {runs}>"
 
 
 def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
     """A count as the seeds 1 to n; anything else as it is, checked."""
-    wanted = range(1, seeds + 1) if isinstance(seeds, int) else seeds
-    chosen = list(itertools.islice(wanted, MAX_REPLICATIONS + 1))
+    wanted = seeds if isinstance(seeds, Iterable) else range(1, operator.index(seeds) + 1)
+    # Those of numpy are no numbers for JSON.
+    chosen = [operator.index(seed) for seed in itertools.islice(wanted, MAX_REPLICATIONS + 1)]
     if not 1 <= len(chosen) <= MAX_REPLICATIONS:
         raise ValueError(f"the number of seeds lies between 1 and {MAX_REPLICATIONS}")
     if len(set(chosen)) < len(chosen):
@@ -177,7 +184,14 @@ def available_processors() -> int:
 
 
 def toml_value(value: Value) -> str:
-    """`value` written as TOML."""
+    """`value` written as TOML.
+
+    Raises:
+        TypeError: TOML has nothing for it, or no scenario has.
+    """
+    if hasattr(value, "tolist"):
+        # A number or an array of numpy.
+        return toml_value(value.tolist())
     match value:
         case bool():
             return "true" if value else "false"
@@ -186,6 +200,11 @@ def toml_value(value: Value) -> str:
             return f'"{"".join(escaped)}"'
         case int() | float():
             return repr(value)
-    if hasattr(value, "items"):
-        return "{" + ", ".join(f"{toml_value(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
-    return "[" + ", ".join(map(toml_value, value)) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{toml_value(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
+        case Sequence():
+            return "[" + ", ".join(map(toml_value, value)) + "]"
+    raise TypeError(
+        f"found {value!r}, which no key of a scenario takes; write a text, a number, true or false, "
+        "a list of these or a table"
+    )

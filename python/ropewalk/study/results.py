@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ropewalk import statistics
+from ropewalk import numbers, statistics
 from ropewalk.study.manifest import Manifest
 from ropewalk.study.store import CASE, Store
 
@@ -324,10 +324,9 @@ class StudyResults:
         return summarise(self)
 
     def __repr__(self) -> str:
-        runs = sum(entry.replications for entry in self.manifest.cases)
-        return (
-            f"<StudyResults of {self.manifest.name!r}: {len(self.manifest.cases)} cases, {runs} replications>"
-        )
+        cases = numbers.count(len(self.manifest.cases), "case")
+        runs = numbers.count(sum(entry.replications for entry in self.manifest.cases), "replication")
+        return f"<StudyResults of {self.manifest.name!r}: {cases}, {runs}>"
 
 
 def _fields(found: statistics.Description) -> dict[str, Any]:
