@@ -88,7 +88,7 @@ def test_flent_of_a_study(tmp_path: Path) -> None:
     rw.Study.load(write_study(tmp_path, text)).run(tmp_path / "out")
     names = [path.name for path in export(tmp_path / "out", "flent")]
     assert len(names) == 4
-    assert "olia___0.02.upload.seed-1.flent.gz" in names
+    assert "olia_0.02.upload.seed-1.flent.gz" in names
 
 
 def test_an_unknown_form(ran: Path, ropewalk: Ropewalk) -> None:

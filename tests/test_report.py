@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from selenium.webdriver.support.ui import Select
 import ropewalk as rw
 from conftest import ROOT, SMALL, Ropewalk
 from ropewalk import plots, report
+from ropewalk.export import export
 from ropewalk.plots.study import ellipse
 from ropewalk.report.thin import thin
 from ropewalk.reproduce import page as claims
@@ -247,6 +249,80 @@ def test_a_damaged_table_is_an_error(ran: Path, ropewalk: Ropewalk, tmp_path: Pa
     assert f"{tmp_path / 'summary.json'}: not that of a run: no 'events'" in done.stderr
 
 
+def test_a_damaged_note_is_named(ran: Path, studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
+    for number, place in enumerate((ran, studied)):
+        copy = tmp_path / str(number)
+        shutil.copytree(place, copy)
+        (copy / "provenance.json").write_text("{", encoding="utf-8")
+        done = ropewalk("report", copy)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"{copy / 'provenance.json'}: Expecting property name")
+        assert "fix: remove the file" in done.stderr
+    (tmp_path / "verdicts.json").write_text("{", encoding="utf-8")
+    assert ropewalk("report", tmp_path).stderr.startswith(f"{tmp_path / 'verdicts.json'}: Expecting")
+
+
+TOO_MUCH = """\
+[[vary]]
+name = "recording"
+[vary.cases]
+much = { "duration" = "1000000s", "record.interval" = "1ms" }
+little = {}
+"""
+"""The runs of the first case are refused."""
+
+
+def test_runs_that_failed_leave_something_to_tell(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    head = STUDY[:FACTORS_START].replace('{ congestion = "lia" }', '{ recording = "much" }')
+    path = write_study(tmp_path, head + "series = 2\n" + TOO_MUCH)
+    told = ropewalk("study", path, "--out", tmp_path / "out", "--seeds", "1")
+    assert told.returncode == 1
+    assert (
+        "1 run failed; the figures are those of the others:\n  much, seed 1: the time series"
+        in told.stderr + told.stdout
+    )
+    text = report.build(tmp_path / "out")
+    assert "As in the case little." in text
+    assert "Seed 1. Failed, so that nothing can be shown: much." in text
+    for arguments, reason in (
+        (["--case", "much"], "the runs to show have failed: much\n  fix: choose others"),
+        (["--case", "much", "--seed", "1"], "there is no seed 1 with time series\n  fix: none has"),
+        (["--seed", "2"], "there is no seed 2 with time series\n  fix: seeds: 1\n"),
+    ):
+        done = ropewalk("report", tmp_path / "out", *arguments)
+        assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+    assert ropewalk("export", tmp_path / "out", "--format", "flent").returncode == 0
+
+
+def test_a_study_whose_runs_have_all_failed_says_why(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    rest = "series = 3\n" + TOO_MUCH.replace(
+        "little = {}", 'less = { "record.interval" = "1ms", "duration" = "900000s" }'
+    )
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
+    told = ropewalk("study", write_study(tmp_path, head + rest), "--out", tmp_path / "out")
+    assert told.returncode == 1
+    assert "6 runs failed; there are no others:\n  much, seed 1: the time series" in told.stdout
+    assert told.stderr.endswith("6 runs failed\n")
+    assert "Traceback" not in told.stderr
+    done = ropewalk("report", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "6 runs failed" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_cases_of_like_names_have_folders_of_their_own(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "series = 1\n")
+    factor = '[[vary]]\nkey = "path.a.both.rate"\nvalues = ["1Mbit/s", "2Mbit/s", "3Mbit/s"]\n'
+    factor += 'labels = ["5 dB", "-5/dB", "5_dB"]\n'
+    path = write_study(tmp_path, head.replace("replications = 3", "replications = 1") + factor)
+    rw.Study.load(path).run(tmp_path / "out")
+    assert ropewalk("figures", tmp_path / "out", "--format", "png").returncode == 0
+    figures = tmp_path / "out" / "figures"
+    assert {folder.name for folder in figures.iterdir() if folder.is_dir()} == {"5_dB", "-5_dB", "5_dB_2"}
+    assert len({(folder / "cwnd.png").read_bytes() for folder in figures.iterdir() if folder.is_dir()}) == 3
+    files = export(tmp_path / "out", "flent")
+    assert [path.name.partition(".")[0] for path in files] == ["5_dB", "-5_dB", "5_dB_2"]
+
+
 def test_figures_for_papers(studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
     done = ropewalk("figures", studied, "--format", "svg", "--case", "olia / 0.02", "--out", tmp_path / "a")
     assert done.returncode == 0, done.stderr
@@ -255,7 +331,7 @@ def test_figures_for_papers(studied: Path, ropewalk: Ropewalk, tmp_path: Path) -
     assert all(path.read_text(encoding="utf-8").startswith("<?xml") for path in files)
     kinds = {path.stem.split("-flow")[0] for path in files}
     assert {"heat-map-1", "boxes-1", "cdf-2", "throughput-delay-upload", "cwnd", "queue"} <= kinds
-    assert {path.parent.name for path in files} == {"a", "olia-0.02"}
+    assert {path.parent.name for path in files} == {"a", "olia_0.02"}
     wrong = ropewalk("figures", studied, "--format", "svg,gif")
     assert wrong.returncode == 2
     assert "found 'gif', known are png, svg, pdf" in wrong.stderr

@@ -45,7 +45,10 @@ def read(directory: Path) -> dict[str, Any]:
     path = directory / FILE
     if not path.exists():
         return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: not a JSON object")
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -50,7 +49,7 @@ def write_figures(
 ) -> None:
     """Draws the figures and says where they are."""
     from ropewalk import plots
-    from ropewalk.report.source import open_source
+    from ropewalk.report.source import file_names, open_source
 
     wanted = tuple(dict.fromkeys(part.strip() for part in formats.split(",")))
     if unknown := [part for part in wanted if part not in plots.FORMATS]:
@@ -59,16 +58,13 @@ def write_figures(
     with _judged(directory):
         source = open_source(directory, run=seed, case=case)
         target = directory / FIGURES if out is None else out
+        folders = file_names(source.cases)
         count = 0
         for section in source.sections:
             # Cases have the same figures: each has a folder.
-            place = target if section.case is None else target / _file_name(section.case)
+            place = target if section.case is None else target / folders[section.case]
             count += len(plots.write(section.charts, place, wanted))
         sys.stdout.write(f"{count} files in {target}/\n")
-
-
-def _file_name(case: str) -> str:
-    return re.sub(r"[^\w.]+", "-", case).strip("-.") or "case"
 
 
 def write_export(directory: Path, form: str, out: Path | None) -> None:

@@ -128,7 +128,8 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
     if done.lost:
         lines.append(f"{done.lost} units of work were given out again because their workers were lost")
     if failures:
-        lines.append(f"{len(failures)} runs failed; the figures are those of the others:")
+        rest = "the figures are those of the others" if done.computed + done.found else "there are no others"
+        lines.append(f"{count(len(failures), 'run')} failed; {rest}:")
         for failure in failures[:MAX_FAILURES]:
             message = failure.message.splitlines()[0]
             lines.append(f"  {failure.case}, seed {failure.seed}: {message}\n    repeat: {failure.command}")
@@ -141,7 +142,7 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
     lines.append(f"tables, estimates.csv, summary.json in {order.out}/")
     (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
     if failures:
-        fail(f"{len(failures)} runs failed", RUN_FAILED)
+        fail(f"{count(len(failures), 'run')} failed", RUN_FAILED)
 
 
 def show(results: StudyResults) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ropewalk import _core
-from ropewalk.report.source import ReportError, case_results
+from ropewalk.report.source import ReportError, case_results, file_names
 from ropewalk.results import Results
 
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ def files(directory: Path, results: Results | StudyResults) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     if isinstance(results, Results):
-        found |= _of_run(results, "")
+        found |= _of_run(results)
     else:
-        for entry in results.manifest.cases if results.manifest.series else []:
-            found |= _of_run(case_results(results, entry.case), entry.case)
+        cases = [entry.case for entry in results.manifest.cases] if results.manifest.series else []
+        for case, name in file_names(cases).items():
+            if results.seeds(case):
+                found |= _of_run(case_results(results, case), case, f"{name}.")
     if not found:
         raise ReportError(
             f"{directory}: no time series were recorded, and flent has no other data",
@@ -50,7 +52,7 @@ def files(directory: Path, results: Results | StudyResults) -> dict[str, bytes]:
     return found
 
 
-def _of_run(results: Results, case: str) -> dict[str, bytes]:
+def _of_run(results: Results, case: str = "", before: str = "") -> dict[str, bytes]:
     found = {}
     flows = results.flows.select(pl.col("flow").cast(pl.String).unique(maintain_order=True))["flow"].to_list()
     seeds = results.series["run"].unique().sort().to_list() if results.series.height else []
@@ -58,9 +60,7 @@ def _of_run(results: Results, case: str) -> dict[str, bytes]:
         for seed in seeds:
             content = data_file(results, flow, seed, case)
             if content is not None:
-                parts = [part for part in (case, flow, f"seed-{seed}") if part]
-                name = "".join(c if c.isalnum() or c in "-_@." else "_" for c in ".".join(parts))
-                found[f"{name}{SUFFIX}"] = _pack(content)
+                found[f"{before}{flow}.seed-{seed}{SUFFIX}"] = _pack(content)
     return found
 
 

@@ -295,7 +295,7 @@ def _what(source: Source) -> str:
         listed = "".join(f"<li>{escape(name)}</li>" for name in source.parts)
         parts.append(_details(f"The {len(source.parts)} studies behind the claims", f"<ul>{listed}</ul>"))
     if source.scenario is not None:
-        first = next(iter(source.cases), "")
+        first = source.scenario_of
         of = f" As in the case {first}." if len(source.cases) > 1 else ""
         network = topology.Network.of(source.scenario)
         parts += [

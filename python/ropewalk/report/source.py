@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import numbers, plots, provenance
@@ -17,6 +19,7 @@ from ropewalk.study import manifest
 from ropewalk.study.results import StudyResults
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from ropewalk.plots.model import Chart
@@ -71,6 +74,8 @@ class Source:
     table: verdicts.Table
     description: str = ""
     scenario: Scenario | None = None
+    scenario_of: str = ""
+    """The case of a study that it is."""
     study_text: str = ""
     """The study file."""
     factors: dict[str, list[str]] = field(default_factory=dict)
@@ -111,6 +116,17 @@ def open_source(directory: Path, *, run: int | None = None, case: str | None = N
     return _run(directory, found, run)
 
 
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """Name to what a file or folder can be called for it; no two are called the same."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"[^\w.@-]+", "_", name).strip("._") or "_"
+        taken = {other.casefold() for other in found.values()}
+        more = (f"{plain}_{number}" for number in itertools.count(2))
+        found[name] = next(one for one in itertools.chain([plain], more) if one.casefold() not in taken)
+    return found
+
+
 def results_of(directory: Path) -> Results | StudyResults:
     """The tables of a run or of a study.
 
@@ -137,7 +153,7 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
     _check_seed(run, results.origin.seeds)
     count = len(results.origin.seeds)
     replications = numbers.count(count, "replication")
-    facts = provenance.read(directory)
+    facts = _facts(directory)
     facts.setdefault("model_version", results.origin.model_version)
     drawn = plots.charts(results, run)
     over_time = [chart for chart in drawn if chart.events is not None]
@@ -157,12 +173,22 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
     )
 
 
+def _facts(directory: Path) -> dict[str, Any]:
+    try:
+        return provenance.read(directory)
+    except ValueError as error:
+        raise ReportError(str(error), "remove the file: it only says where results come from") from error
+
+
 def _check_seed(run: int | None, seeds: list[int]) -> None:
     if run is not None and run not in seeds:
-        shown = ", ".join(map(str, seeds[:10])) + (", …" if len(seeds) > 10 else "")  # noqa: PLR2004
         raise ReportError(
-            f"there is no seed {run} with time series", f"seeds: {shown}" if seeds else "none has"
+            f"there is no seed {run} with time series", f"seeds: {_some(seeds)}" if seeds else "none has"
         )
+
+
+def _some(names: Sequence[object], most: int = 10) -> str:
+    return ", ".join([*map(str, names[:most]), *["…"] * (len(names) > most)])
 
 
 def _description(scenario: Scenario) -> str:
@@ -171,10 +197,11 @@ def _description(scenario: Scenario) -> str:
 
 def _study(directory: Path, results: StudyResults, run: int | None, case: str | None) -> Source:
     m = results.manifest
-    if case is not None and case not in {entry.case for entry in m.cases}:
-        names = ", ".join(entry.case for entry in m.cases[:5])
-        raise ReportError(f'there is no case "{case}"', f"cases: {names}, …; cases.csv has all of them")
-    _check_seed(run, list(range(1, m.series + 1)))
+    names = [entry.case for entry in m.cases]
+    if case is not None and case not in names:
+        raise ReportError(f'there is no case "{case}"', f"cases: {_some(names)}; cases.csv has all of them")
+    last = max(entry.replications for entry in m.cases if case in {None, entry.case})
+    _check_seed(run, list(range(1, min(m.series, last) + 1)))
     sections = [
         Section(words.metric(metric), study_plots.of_metric(results, metric), metric=index)
         for index, metric in enumerate(m.metrics)
@@ -185,9 +212,11 @@ def _study(directory: Path, results: StudyResults, run: int | None, case: str | 
     sections += over_time(results, run, case)
     document = tomllib.loads(m.text)
     runs = sum(entry.replications for entry in m.cases)
-    facts = provenance.read(directory)
+    facts = _facts(directory)
     facts.setdefault("model_version", m.model_version)
     facts.setdefault("ropewalk", m.version)
+    # The store has nothing of cases that failed.
+    shown = next((name for name in names if results.seeds(name)), "")
     return Source(
         directory,
         "study",
@@ -195,7 +224,8 @@ def _study(directory: Path, results: StudyResults, run: int | None, case: str | 
         f"{numbers.count(len(m.cases), 'case')}, {numbers.count(runs, 'replication')}",
         verdicts.of_study(results),
         description=str(document.get("description", "")),
-        scenario=scenario_of(results, m.cases[0].case),
+        scenario=scenario_of(results, shown) if shown else None,
+        scenario_of=shown,
         study_text=m.text,
         factors=m.factors,
         cases={entry.case: entry.levels for entry in m.cases},
@@ -215,16 +245,25 @@ def over_time(results: StudyResults, run: int | None, case: str | None) -> list[
     with_series = [entry.case for entry in m.cases]
     chosen = with_series[:MAX_CASES] if case is None else [case]
     left_out = f" The first {MAX_CASES} of {len(with_series)} cases; --case NAME shows another one."
-    sections = []
+    sections, lacking = [], []
     for name in chosen:
+        there = [seed for seed in results.seeds(name) if seed <= m.series]
+        if case is not None:
+            _check_seed(run, there)
+        if not there or (run is not None and run not in there):
+            lacking.append(name)
+            continue
         of_case = case_results(results, name)
         if of_case.series.is_empty():
             continue
-        seed = run or int(of_case.series["run"][0])
+        seed = there[0] if run is None else run
         drawn = plots.charts(of_case, seed)
         note = f"Seed {seed}." + (left_out if case is None and len(with_series) > MAX_CASES else "")
         sections.append(Section(f"Over time: {name}", drawn, note, case=name))
-    return sections
+    if lacking and not sections and (run, case) != (None, None):
+        raise ReportError(f"the runs to show have failed: {_some(lacking)}", "choose others, or run it again")
+    more = f" Failed, so that nothing can be shown: {', '.join(lacking)}." if lacking else ""
+    return [replace(section, note=section.note + more) for section in sections]
 
 
 def scenario_of(results: StudyResults, case: str) -> Scenario:
@@ -237,24 +276,21 @@ def scenario_of(results: StudyResults, case: str) -> Scenario:
 
 
 def case_results(results: StudyResults, case: str) -> Results:
-    """One case of a study as the results of a run.
+    """One case of a study as the results of a run: one of which not all replications have failed.
 
     Raises:
         OSError: the store has gone.
     """
     from ropewalk.results import TABLES
 
-    m = results.manifest
-    entry = next(entry for entry in m.cases if entry.case == case)
-    failed = {failure.seed for failure in m.failures if failure.case == case}
-    seeds = [seed for seed in range(1, entry.replications + 1) if seed not in failed]
     tables = {}
     for name in TABLES:
         table = results.rows(name, case)
         tables[name] = table.drop("case") if table.width else table
     runs = tables["runs"]
     totals = Totals(int(runs["events"].sum()), int(runs["packet_hops"].sum()), 0.0)
-    origin = Origin(scenario_of(results, case), seeds, m.model_version, totals)
+    version = results.manifest.model_version
+    origin = Origin(scenario_of(results, case), results.seeds(case), version, totals)
     return Results(origin, tables, {})
 
 
@@ -265,13 +301,13 @@ def _reproduction(directory: Path) -> Source:
         raise ReportError(str(error), "reproduce it again") from error
     found = json.loads((directory / verdicts.REPRODUCTION).read_text(encoding="utf-8"))
     # The command that reproduces leaves its note in each study.
-    notes = [provenance.read(path.parent) for path in directory.glob(f"studies/*/{manifest.FILE}")]
+    studies = sorted(path.parent for path in directory.glob(f"studies/*/{manifest.FILE}"))
+    notes = [_facts(study) for study in studies]
     facts = max(notes, key=lambda note: str(note.get("finished", "")), default={})
     facts = {key: value for key, value in facts.items() if key in OF_ALL_STUDIES}
     for theirs, ours in (("model_version", "model_version"), ("version", "ropewalk")):
         if theirs in found:
             facts.setdefault(ours, found[theirs])
-    parts = sorted(path.parent.name for path in directory.glob(f"studies/*/{manifest.FILE}"))
     return Source(
         directory,
         "reproduction",
@@ -280,7 +316,7 @@ def _reproduction(directory: Path) -> Source:
         table,
         description=str(found["title"]),
         facts=facts,
-        parts=parts,
+        parts=[study.name for study in studies],
         images=[
             Image(figure["id"], figure["title"], (directory / figure["file"]).read_bytes())
             for figure in found.get("figures", [])

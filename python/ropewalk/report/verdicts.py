@@ -257,7 +257,10 @@ def of_reproduction(directory: Path) -> Table:
         ValueError: it is of another form.
     """
     path = directory / REPRODUCTION
-    found = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     if not isinstance(found, dict) or found.get("form") != FORM:
         raise ValueError(f"{path}: not the verdicts of a reproduction, or of another version of Ropewalk")
     try:

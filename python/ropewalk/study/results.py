@@ -97,6 +97,18 @@ class StudyResults:
         """
         return self._load({name}, case, keep)[name]
 
+    def seeds(self, case: str) -> list[int]:
+        """The replications of a case that have not failed."""
+        return self._seeds[case]
+
+    @cached_property
+    def _seeds(self) -> dict[str, list[int]]:
+        failed = {(failure.case, failure.seed) for failure in self.manifest.failures}
+        return {
+            entry.case: [s for s in range(1, entry.replications + 1) if (entry.case, s) not in failed]
+            for entry in self.manifest.cases
+        }
+
     def scenario(self, case: str) -> str:
         """The scenario of a case with every default filled in.
 
@@ -111,15 +123,10 @@ class StudyResults:
         self, names: set[str], case: str | None = None, keep: pl.Expr | None = None
     ) -> dict[str, pl.DataFrame]:
         store = Store(self.manifest.store, read_only=True)
-        failed = {(failure.case, failure.seed) for failure in self.manifest.failures}
-        wanted = [
-            (entry.key, [s for s in range(1, entry.replications + 1) if (entry.case, s) not in failed])
-            for entry in self.manifest.cases
-            if case in {None, entry.case}
-        ]
-        names_of = [entry.case for entry in self.manifest.cases if case in {None, entry.case}]
-        found = store.load(wanted, names, keep)
-        return {name: self._named(name, rows, names_of) for name, rows in found.items()}
+        chosen = [entry for entry in self.manifest.cases if case in {None, entry.case}]
+        found = store.load([(entry.key, self.seeds(entry.case)) for entry in chosen], names, keep)
+        cases = [entry.case for entry in chosen]
+        return {name: self._named(name, rows, cases) for name, rows in found.items()}
 
     def _named(self, name: str, rows: pl.DataFrame, cases: list[str]) -> pl.DataFrame:
         """Cases by their names, and words as plain text."""
@@ -158,6 +165,10 @@ class StudyResults:
     @cached_property
     def values(self) -> pl.DataFrame:
         """One row per case, seed and metric: `case`, the factors, `run`, `metric`, `value`."""
+        if self.table("runs").is_empty():
+            # All runs have failed, and tables without rows have no columns.
+            words = dict.fromkeys(("case", *self.factors, "metric"), pl.String)
+            return pl.DataFrame(schema=words | {"run": pl.Int64, "value": pl.Float64})
         parts = [
             metric.values(self.table(metric.table), ("case", "run")).with_columns(metric=pl.lit(metric.text))
             for metric in self.manifest.metrics
