@@ -1,7 +1,7 @@
 //! Bulk transfer: as much as the connections take, by size, by duration, or to the end of the run; once, or again and
 //! again with time to think in between.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, at_least};
 
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
@@ -52,11 +52,15 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options| Box::new(Bulk::new(options)),
 };
 
-/// What is repeated must end.
+/// Somebody reads, and what is repeated is something and ends.
 fn check(options: &Options) -> Result<(), OptionFault> {
+    at_least("read_rate", BitsPerSecond(1), Options::rate, options)?;
     let repeat = options.integer("repeat");
-    if options.size("size") < Bytes::MAX || repeat == 1 {
+    if repeat == 1 {
         return Ok(());
+    }
+    if options.size("size") < Bytes::MAX {
+        return at_least("size", Bytes(1), Options::size, options);
     }
     Err(OptionFault {
         option: "repeat",

@@ -1,8 +1,8 @@
 //! Files fetched one after the other: a request goes to the server, the file comes back.
 
-use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "ftp",
@@ -32,8 +32,8 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// A file and the request for it are messages.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    check::message("size", options)?;
-    check::message("request", options)
+    at_least("size", Bytes(1), Options::size, options)?;
+    at_least("request", Bytes(1), Options::size, options)
 }
 
 const REQUEST: u64 = 0;

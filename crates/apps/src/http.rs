@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
 use crate::pages::{self, Description, Protocol};
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
@@ -90,7 +90,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Options that the page, or the protocol by which it is fetched, has no use for.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    crate::check::message("request", options)?;
+    at_least("request", Bytes(1), Options::size, options)?;
     let page = pages::page(options);
     let defaults = Options::defaults(ROW.options);
     let given = |option: &&&'static str| options.get(option) != defaults.get(option);

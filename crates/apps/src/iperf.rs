@@ -1,8 +1,8 @@
 //! Saturating transfer with reports: what arrived in each interval, and in all after a warm-up that does not count.
 
-use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "iperf",
@@ -15,13 +15,9 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("interval", OptionKind::Duration, "1s", "time between reports"),
         OptionSpec::new("connections", OptionKind::Integer { min: 1, max: 256 }, "1", "parallel connections"),
     ],
-    check,
+    check: |options| at_least("interval", Nanos::from_millis(1), Options::duration, options),
     build: |options| Box::new(Iperf::new(options)),
 };
-
-fn check(options: &Options) -> Result<(), OptionFault> {
-    check::clock("interval", Nanos::from_millis(1), options)
-}
 
 const REPORT: u64 = 0;
 const END: u64 = 1;

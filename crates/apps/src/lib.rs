@@ -8,7 +8,6 @@
 //! To add one: `docs/howto/add-an-application.md`.
 
 mod bulk;
-mod check;
 mod ftp;
 mod game;
 mod http;

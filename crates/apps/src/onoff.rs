@@ -8,10 +8,10 @@
 //! Deviation: what the send buffer refuses waits by default; ns-3 throws a packet away that does not fit as a whole
 //! (`backlog = "drop"`).
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
 use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side, check};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "onoff",
@@ -61,9 +61,10 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options| Box::new(OnOff::new(options)),
 };
 
-/// A phase in which something is sent takes time.
+/// Each connection has a rate, and a phase in which something is sent takes time.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    check::message("packet", options)?;
+    at_least("packet", Bytes(1), Options::size, options)?;
+    at_least("rate", BitsPerSecond(options.integer("connections")), Options::rate, options)?;
     if options.duration("on") > Nanos::ZERO {
         return Ok(());
     }
@@ -113,7 +114,7 @@ impl OnOff {
     pub fn new(options: &Options) -> Self {
         let connections = options.integer("connections");
         Self {
-            rate: BitsPerSecond((options.rate("rate").0 / connections).max(1)),
+            rate: BitsPerSecond(options.rate("rate").0 / connections),
             packet: options.size("packet"),
             phases: [
                 (options.duration("off"), Shape::of(options, "off_sd")),

@@ -50,6 +50,8 @@ impl Shape {
         match self {
             Self::Constant => mean,
             Self::Exponential => Nanos::from_secs_f64(-seconds * libm::log(open(desk))),
+            // It would be drawn again for ever.
+            Self::Normal(sd) if sd <= 0.0 => mean,
             Self::Normal(sd) => loop {
                 let value = seconds + sd * normal(desk);
                 if value > 0.0 {
@@ -113,8 +115,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_normal_is_positive() {
+    fn what_is_normal_is_positive_unless_it_cannot_vary() {
         let mut desk = Notes::default();
+        assert_eq!(Shape::Normal(0.0).draw(Nanos::ZERO, &mut desk), Nanos::ZERO);
         for shape in [Shape::Normal(1.0), Shape::FoldedNormal(1.0)] {
             assert!((0..1000).all(|_| shape.draw(Nanos::from_millis(1), &mut desk) > Nanos::ZERO));
         }

@@ -8,9 +8,11 @@
 
 use std::collections::VecDeque;
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
+use units::{
+    BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least, in_order,
+};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "player",
@@ -47,11 +49,12 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options| Box::new(Player::new(options)),
 };
 
-/// Rates rise, and segments take time.
+/// Rates rise from more than nothing, and segments take time.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    check::message("request", options)?;
-    check::clock("segment", Nanos::from_millis(1), options)?;
-    at_least(("low", "high"), Options::rate, options)
+    at_least("request", Bytes(1), Options::size, options)?;
+    at_least("low", BitsPerSecond(1), Options::rate, options)?;
+    at_least("segment", Nanos::from_millis(1), Options::duration, options)?;
+    in_order(("low", "high"), Options::rate, options)
 }
 
 const REQUEST: u64 = 0;
@@ -75,8 +78,10 @@ pub(crate) struct Player {
     safety: f64,
     request: Bytes,
     connection: ConnectionId,
+    /// Of the segment that is being fetched.
     asked: SimTime,
     size: Bytes,
+    length: Nanos,
     /// Throughput of the last segments in bit/s.
     measured: VecDeque<f64>,
     /// Film in the buffer at `since`, and whether it is being played.
@@ -109,6 +114,7 @@ impl Player {
             connection: 0,
             asked: SimTime::ZERO,
             size: Bytes::ZERO,
+            length: Nanos::ZERO,
             measured: VecDeque::new(),
             held: Nanos::ZERO,
             since: SimTime::ZERO,
@@ -131,9 +137,10 @@ impl Player {
     }
 
     fn ask(&mut self, desk: &mut dyn Desk) {
-        let length = self.segment.min(self.left);
-        self.left = self.left.saturating_sub(length);
-        self.size = self.rate().bytes_in(length).max(Bytes(1));
+        // The last one is what is left.
+        self.length = self.segment.min(self.left);
+        self.left = self.left.saturating_sub(self.length);
+        self.size = self.rate().bytes_in(self.length).max(Bytes(1));
         self.asked = desk.now();
         desk.send(self.connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
     }
@@ -162,7 +169,7 @@ impl Player {
             self.measured.pop_front();
         }
         self.measured.push_back(self.size.as_f64() * 8.0 / delay.as_secs_f64().max(1e-9));
-        self.held = self.held + self.segment;
+        self.held = self.held + self.length;
         self.complete = self.left == Nanos::ZERO;
         if !self.playing && (self.held >= self.start_buffer || self.complete) {
             self.waited(true, desk);
@@ -293,6 +300,19 @@ mod tests {
         assert_eq!(script.next_wake(), Some(SimTime::from_secs(22)));
         script.wake();
         assert!(script.take().contains(&Asked::Finish), "the film is over");
+    }
+
+    /// Ten seconds of film in segments of four: the last one is half as long.
+    #[test]
+    fn the_film_ends_when_it_is_over() {
+        let mut script = player(&[("duration", OptionValue::Duration(Nanos::from_secs(10)))]);
+        fetch(&mut script, 0, 1);
+        fetch(&mut script, 1, 2);
+        fetch(&mut script, 2, 3);
+        while !script.take().contains(&Asked::Finish) {
+            script.wake();
+        }
+        assert_eq!(script.now(), SimTime::from_secs(12), "it began at 2 s");
     }
 
     #[test]

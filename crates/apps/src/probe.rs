@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side, check};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
 
 const DURATION: OptionSpec =
     OptionSpec::new("duration", OptionKind::Duration, "unlimited", "stop asking after this long");
@@ -39,7 +39,7 @@ pub(crate) const SOCKPERF: Algorithm = Algorithm {
         ),
         DURATION,
     ],
-    check: |options| check::message("size", options),
+    check: |options| at_least("size", Bytes(1), Options::size, options),
     build: |options| Box::new(Probe::sockperf(options)),
 };
 
@@ -60,8 +60,8 @@ pub(crate) const PING: Algorithm = Algorithm {
         DURATION,
     ],
     check: |options| {
-        check::message("size", options)?;
-        check::clock("interval", Nanos(1_000), options)
+        at_least("size", Bytes(1), Options::size, options)?;
+        at_least("interval", Nanos(1_000), Options::duration, options)
     },
     build: |options| Box::new(Probe::ping(options)),
 };
@@ -207,8 +207,9 @@ impl App for Probe {
                 }
                 if self.pace == Pace::PingPong {
                     self.ask(desk);
+                } else {
+                    self.finish_if_answered(desk);
                 }
-                self.finish_if_answered(desk);
             }
         }
     }

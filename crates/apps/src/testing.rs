@@ -116,6 +116,10 @@ impl<A: App> Script<A> {
         std::mem::take(&mut self.desk.asked)
     }
 
+    pub(crate) fn now(&self) -> SimTime {
+        self.desk.now
+    }
+
     pub(crate) fn next_wake(&self) -> Option<SimTime> {
         self.desk.wakes.first().map(|(at, ..)| *at)
     }

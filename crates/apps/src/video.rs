@@ -1,8 +1,8 @@
 //! Live video at a constant bit rate: a frame every so often, whether or not the one before has arrived.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side, check};
+use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "video",
@@ -26,7 +26,8 @@ pub(crate) const ROW: Algorithm = Algorithm {
 };
 
 fn check(options: &Options) -> Result<(), OptionFault> {
-    check::message("message", options)
+    at_least("rate", BitsPerSecond(1), Options::rate, options)?;
+    at_least("message", Bytes(1), Options::size, options)
 }
 
 /// The camera.

@@ -4,7 +4,7 @@
 //! as they are on the wire, so that it can be compared with that of a link; the bucket as well.
 //! The window is the largest of TCP: only the peer's window bounds what is in flight.
 
-use units::{BitsPerSecond, Bytes, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, OptionKind, OptionSpec, Options, SimTime, at_least};
 
 use crate::reno::MAX_WINDOW;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
@@ -30,22 +30,11 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "CCSDS 714.0-B-2 (SCPS-TP)",
     notes: "fills any queue slower than its rate and takes no notice of losses",
     options: OPTIONS,
-    check,
+    check: |options| at_least("rate", BitsPerSecond(1), Options::rate, options),
     build: |setup: &Setup, options: &Options| {
         Box::new(FixedRate { rate: options.rate("rate"), burst: options.size("burst"), mss: setup.mss })
     },
 };
-
-fn check(options: &Options) -> Result<(), OptionFault> {
-    if options.rate("rate") > BitsPerSecond(0) {
-        return Ok(());
-    }
-    Err(OptionFault {
-        option: "rate",
-        message: "found \"0bit/s\": nothing would ever be sent".into(),
-        help: "give the rate at which it sends: \"1Mbit/s\"".into(),
-    })
-}
 
 /// A token bucket in the place of a controller.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@
 //! Deviation: with pairs, slow start is not paced: it would take the pairs apart.
 //! Deviation: half of the way is a choice; the law of the source could not be read.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, in_order};
 
 use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};
@@ -45,7 +45,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Sing and Soh, 2005 (secondary sources)",
     notes: "fidelity is not claimed; loses against loss-based flows at the same bottleneck",
     options: OPTIONS,
-    check: units::independent,
+    check: |options| in_order(("alpha", "beta"), Options::number, options),
     build: |setup: &Setup, options: &Options| {
         Box::new(NewVegas::new(setup, NewVegasConfig::from_options(options)))
     },

@@ -13,7 +13,7 @@
 //! Deviation: real numbers where Linux has whole segments.
 //! Deviation: the window grows only while it is the limit.
 
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, OptionKind, OptionSpec, Options, SimTime, in_order};
 
 use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};
@@ -52,7 +52,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995",
     notes: "loses against loss-based flows at the same bottleneck",
     options: OPTIONS,
-    check: units::independent,
+    check: |options| in_order(("alpha", "beta"), Options::number, options),
     build: |setup: &Setup, options: &Options| {
         Box::new(Vegas::new(setup, VegasConfig::from_options(VegasKind::Original, options)))
     },
@@ -64,7 +64,7 @@ pub(crate) const LINUX_ROW: Algorithm = Algorithm {
     source: "Linux tcp_vegas.c",
     notes: "loses against loss-based flows at the same bottleneck",
     options: OPTIONS,
-    check: units::independent,
+    check: |options| in_order(("alpha", "beta"), Options::number, options),
     build: |setup: &Setup, options: &Options| {
         Box::new(Vegas::new(setup, VegasConfig::from_options(VegasKind::Linux, options)))
     },

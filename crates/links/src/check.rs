@@ -1,16 +1,12 @@
 //! Rules between the options of one model, for messages.
 
-use units::{Nanos, OptionFault, Options};
+use units::{Nanos, OptionFault, Options, at_least};
 
 /// `repeat` comes after the last instant.
 pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), OptionFault> {
     // Shorter, and a run would do nothing but begin anew.
-    const LEAST: Nanos = Nanos(1_000);
+    at_least("repeat", Nanos(1_000), Options::duration, options)?;
     let (repeat, last) = (options.duration("repeat"), last.unwrap_or_default());
-    if repeat < LEAST {
-        let message = format!("found \"{repeat}\"");
-        return Err(OptionFault { option: "repeat", message, help: format!("at least \"{LEAST}\"") });
-    }
     if repeat > last {
         return Ok(());
     }
@@ -24,6 +20,18 @@ pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), Optio
 /// `repeat` comes after the last line of the series in `file`.
 pub(crate) fn series(options: &Options) -> Result<(), OptionFault> {
     repeat(options, options.file("file").series().last().map(|(at, _)| *at))
+}
+
+/// No state lasts for less than 1 us on average: a run must not drown in states.
+pub(crate) fn no_shorter(option: &'static str, means: &[Nanos]) -> Result<(), OptionFault> {
+    match means.iter().find(|mean| mean.0 < 1_000) {
+        None => Ok(()),
+        Some(short) => Err(OptionFault {
+            option,
+            message: format!("found {short}"),
+            help: "no state lasts for less than 1us on average".into(),
+        }),
+    }
 }
 
 /// A list has as many items as another.

@@ -75,55 +75,52 @@ fn single_values() {
     );
 }
 
-/// What would stand still, be empty, be of no use, or was silently another value.
+/// Applications that would stand still, be empty or be of no use, and the cure.
+const APPS: &[(&str, &str)] = &[
+    ("\"ping\", interval = \"0s\"", "at least \"1us\""),
+    ("\"iperf\", interval = \"0s\"", "at least \"1ms\""),
+    ("\"player\", segment = \"0s\"", "at least \"1ms\""),
+    ("\"player\", low = \"0bit/s\"", "at least \"1bit/s\""),
+    ("\"video\", rate = \"0bit/s\"", "at least \"1bit/s\""),
+    ("\"onoff\", packet = \"0B\"", "at least \"1B\""),
+    ("\"onoff\", rate = \"7bit/s\", connections = 8", "at least \"8bit/s\""),
+    ("\"bulk\", read_rate = \"0bit/s\"", "at least \"1bit/s\""),
+    ("\"bulk\", size = \"0B\", repeat = 2", "at least \"1B\""),
+    ("\"http\", main = \"5kB\"", "page = \"custom\""),
+    ("\"http\", protocol = \"http/2\", pipelining = true", "http/1.1"),
+];
+
+/// The same of models of links: the key and its value, the cure.
+const MODELS: &[(&str, &str, &str)] = &[
+    (
+        "delay",
+        "\"normal\", mean = \"30ms\", deviation = \"5ms\", min = \"40ms\", reorder = false",
+        "at least \"40ms\"",
+    ),
+    ("delay", "\"pareto\", min = \"20ms\", max = \"10ms\", reorder = false", "at least \"20ms\""),
+    ("queue", "\"pie\", update = \"999us\"", "at least \"1ms\""),
+    ("queue", "\"fq_codel\", quantum = \"0B\"", "at least \"1B\""),
+    ("queue", "\"red\", min_threshold = 0.5, max_threshold = 0.2", "at least 0.5"),
+    ("rate", "\"markov\", rates = [\"1Mbit/s\", \"2Mbit/s\"], dwell = [\"1s\", \"999ns\"]", "less than 1us"),
+];
+
 #[test]
 fn least_values() {
-    let app = |text: &'static str| ("from = \"terminal\"", text);
-    let rows = [
-        (
-            app("from = \"terminal\"\napp = { kind = \"ping\", interval = \"0s\" }"),
-            "E005",
-            "at least \"1us\"",
-        ),
-        (
-            app("from = \"terminal\"\napp = { kind = \"iperf\", interval = \"0s\" }"),
-            "E005",
-            "at least \"1ms\"",
-        ),
-        (
-            app("from = \"terminal\"\napp = { kind = \"player\", segment = \"0s\" }"),
-            "E005",
-            "at least \"1ms\"",
-        ),
-        (app("from = \"terminal\"\napp = { kind = \"onoff\", packet = \"0B\" }"), "E005", "at least \"1B\""),
-        (app("from = \"terminal\"\napp = { kind = \"http\", main = \"5kB\" }"), "E005", "page = \"custom\""),
-        (
-            app("from = \"terminal\"\napp = { kind = \"http\", protocol = \"http/2\", pipelining = true }"),
-            "E005",
-            "http/1.1",
-        ),
-        (
-            (
-                "delay = \"250ms\"",
-                "delay = { kind = \"normal\", mean = \"30ms\", deviation = \"5ms\", min = \"40ms\", reorder = false }",
-            ),
-            "E005",
-            "at least \"40ms\"",
-        ),
-        (
-            (
-                "delay = \"250ms\"",
-                "delay = { kind = \"pareto\", min = \"20ms\", max = \"10ms\", reorder = false }",
-            ),
-            "E005",
-            "at least \"20ms\"",
-        ),
-    ];
-    for ((from, to), code, cure) in rows {
-        assert!(BASE.contains(from), "{from}");
-        let found = parse(&BASE.replacen(from, to, 1), &[]).expect_err(to);
+    let apps = APPS.iter().map(|(app, cure)| {
+        let text = format!("to = \"server\"\napp = {{ kind = {app} }}");
+        (BASE.replacen("to = \"server\"", &text, 1), cure)
+    });
+    let models = MODELS.iter().map(|(key, model, cure)| {
+        let kept =
+            [("rate", "\"3Mbit/s\""), ("delay", "\"250ms\"")].into_iter().filter(|(other, _)| other != key);
+        let kept: String = kept.map(|(key, value)| format!("{key} = {value}, ")).collect();
+        let text = format!("{{ {kept}{key} = {{ kind = {model} }} }}");
+        (BASE.replacen("{ rate = \"3Mbit/s\", delay = \"250ms\" }", &text, 1), cure)
+    });
+    for (text, cure) in apps.chain(models) {
+        let found = parse(&text, &[]).expect_err(&text);
         let mistakes: Vec<_> = found.iter().map(|d| (d.code.as_str(), d.help.contains(cure))).collect();
-        assert!(mistakes.contains(&(code, true)), "{to}: {found}");
+        assert!(mistakes.contains(&("E005", true)), "{text}: {found}");
     }
 }
 
@@ -136,7 +133,12 @@ fn what_controllers_need() {
             (
                 "\"mptcp\"",
                 "\"tcp\", congestion = { kind = \"fixed-rate\", rate = \"0bit/s\" }",
-                &[(12, 72, "E005", "1Mbit/s")],
+                &[(12, 72, "E005", "at least \"1bit/s\"")],
+            ),
+            (
+                "\"mptcp\"",
+                "\"tcp\", congestion = { kind = \"vegas\", alpha = 3, beta = 2 }",
+                &[(12, 78, "E005", "at least 3")],
             ),
             ("\"mptcp\"", "\"tcp\", congestion = \"hybla\"", &[(12, 42, "E012", "\"64KiB\"")]),
             (

@@ -23,6 +23,8 @@ pub use option::{Items, OptionFault, OptionKind, OptionSpec, OptionValue, Option
 pub use parse::UnitError;
 pub use rate::BitsPerSecond;
 pub use ratio::Ratio;
-pub use registry::{Algorithm, Entry, FIDELITY_NOT_CLAIMED, Family, Registry, at_least, independent};
+pub use registry::{
+    Algorithm, Entry, FIDELITY_NOT_CLAIMED, Family, Registry, at_least, in_order, independent,
+};
 pub use size::Bytes;
 pub use time::{Nanos, SimTime};

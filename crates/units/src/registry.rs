@@ -21,11 +21,35 @@ pub fn independent(_options: &Options) -> Result<(), OptionFault> {
     Ok(())
 }
 
+/// Checks that an option, which `get` reads, is `least` or more: no clock stands still, no message is empty.
+///
+/// # Errors
+/// It is less.
+pub fn at_least<T: PartialOrd + fmt::Display>(
+    option: &'static str,
+    least: T,
+    get: fn(&Options, &str) -> T,
+    options: &Options,
+) -> Result<(), OptionFault> {
+    let found = get(options, option);
+    if found >= least {
+        return Ok(());
+    }
+    let [found, least] = [found, least].map(|value| as_in_a_file(&value));
+    Err(OptionFault { option, message: format!("found {found}"), help: format!("at least {least}") })
+}
+
+/// Bare numbers stand without quotes.
+fn as_in_a_file(value: &impl fmt::Display) -> String {
+    let text = value.to_string();
+    if text.parse::<f64>().is_ok() { text } else { format!("\"{text}\"") }
+}
+
 /// Checks that of two options of one kind, which `get` reads, `high` is not below `low`.
 ///
 /// # Errors
 /// It is.
-pub fn at_least<T: PartialOrd + fmt::Display>(
+pub fn in_order<T: PartialOrd + fmt::Display>(
     (low, high): (&'static str, &'static str),
     get: fn(&Options, &str) -> T,
     options: &Options,
@@ -34,10 +58,11 @@ pub fn at_least<T: PartialOrd + fmt::Display>(
     if found >= least {
         return Ok(());
     }
+    let [found, least] = [found, least].map(|value| as_in_a_file(&value));
     Err(OptionFault {
         option: high,
-        message: format!("found \"{found}\", which is below {low} = \"{least}\""),
-        help: format!("at least \"{least}\""),
+        message: format!("found {found}, which is below {low} = {least}"),
+        help: format!("at least {least}"),
     })
 }
 

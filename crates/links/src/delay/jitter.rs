@@ -13,7 +13,7 @@
 use std::f64::consts::PI;
 
 use engine::Stream;
-use units::{Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
+use units::{Nanos, OptionKind, OptionSpec, Options, SimTime, in_order};
 
 use super::{Algorithm, DelayModel};
 
@@ -35,7 +35,7 @@ pub(super) const UNIFORM: Algorithm = Algorithm {
         OptionSpec::compulsory("max", OptionKind::Duration, "longest delay"),
         REORDER,
     ],
-    check: |options| at_least(("min", "max"), Options::duration, options),
+    check: |options| in_order(("min", "max"), Options::duration, options),
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Uniform { min, max }, options, stream)
@@ -58,7 +58,7 @@ pub(super) const NORMAL: Algorithm = Algorithm {
         ),
         REORDER,
     ],
-    check: |options| at_least(("min", "mean"), Options::duration, options),
+    check: |options| in_order(("min", "mean"), Options::duration, options),
     build: |options, stream| {
         let [mean, deviation, min] =
             ["mean", "deviation", "min"].map(|key| options.duration(key).as_secs_f64());
@@ -82,7 +82,7 @@ pub(super) const PARETO: Algorithm = Algorithm {
         OptionSpec::new("max", OptionKind::Duration, "10s", "what is above is drawn again"),
         REORDER,
     ],
-    check: |options| at_least(("min", "max"), Options::duration, options),
+    check: |options| in_order(("min", "max"), Options::duration, options),
     build: |options, stream| {
         let [min, max] = ["min", "max"].map(|key| options.duration(key).as_secs_f64());
         Jitter::boxed(Law::Pareto { min, shape: options.number("shape"), max }, options, stream)

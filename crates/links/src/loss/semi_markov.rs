@@ -100,9 +100,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     if !(2..=MOST).contains(&n) {
         return Err(fault("dwell", format!("found {n} states"), format!("give 2 to {MOST} mean durations")));
     }
-    if let Some(short) = dwell.iter().find(|mean| mean.0 < 1_000) {
-        return Err(fault("dwell", format!("found {short}"), "no state lasts for less than 1us on average"));
-    }
+    check::no_shorter("dwell", &dwell)?;
     let losses = options.numbers("losses");
     check::as_many("losses", losses.len(), "dwell", n)?;
     if let Some(loss) = losses.iter().find(|loss| **loss > 1.0) {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use engine::Stream;
-use units::{Bytes, OptionKind, OptionSpec, Options, QueueLimit};
+use units::{Bytes, OptionKind, OptionSpec, Options, QueueLimit, at_least};
 
 use super::codel::{Control, INTERVAL, Parameters, TARGET};
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
@@ -31,7 +31,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         INTERVAL,
         ECN,
     ],
-    check: units::independent,
+    check: |options| at_least("quantum", Bytes(1), Options::size, options),
     build: |options, mut stream| Box::new(FqCoDel::new(options, &mut stream)),
 };
 
@@ -74,7 +74,7 @@ impl FqCoDel {
     fn new(options: &Options, stream: &mut Stream) -> Self {
         Self {
             limit: options.limit("limit"),
-            quantum: i64::try_from(options.size("quantum").0).unwrap_or(i64::MAX).max(1),
+            quantum: i64::try_from(options.size("quantum").0).unwrap_or(i64::MAX),
             parameters: Parameters::new(options),
             salt: stream.bits(),
             flows: vec![Flow::default(); options.integer("flows") as usize],

@@ -13,7 +13,7 @@
 //! departure rates (section 5.2 allows time stamps). With drops spread evenly (section 5.4); PIE is never inactive.
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, at_least};
 
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
 use crate::Packet;
@@ -40,7 +40,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
         ECN,
     ],
-    check: units::independent,
+    check: |options| at_least("update", Nanos::from_millis(1), Options::duration, options),
     build: |options, stream| Box::new(Pie::new(options, stream)),
 };
 
@@ -67,7 +67,7 @@ struct Pie {
 
 impl Pie {
     fn new(options: &Options, stream: Stream) -> Self {
-        let update = options.duration("update").max(Nanos::from_millis(1));
+        let update = options.duration("update");
         Self {
             limit: options.limit("limit"),
             target: options.duration("target").as_secs_f64(),

@@ -15,7 +15,7 @@
 //! that carry ECN are marked below the upper threshold; above it too unless `hard_drop` (RFC 3168 section 7).
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, at_least};
+use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, in_order};
 
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
 use crate::Packet;
@@ -51,7 +51,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         ),
         ECN,
     ],
-    check: |options| at_least(("min_threshold", "max_threshold"), Options::probability, options),
+    check: |options| in_order(("min_threshold", "max_threshold"), Options::probability, options),
     build: |options, stream| Box::new(Red::new(options, stream)),
 };
 

@@ -26,7 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         OptionSpec::compulsory(
             "dwell",
             OptionKind::List(Items::Durations),
-            "mean time in each state, exponential",
+            "mean time in each state, exponential, from 1 us on",
         ),
         OptionSpec::new(
             "jump",
@@ -45,12 +45,11 @@ pub(super) const ROW: Algorithm = Algorithm {
     build: |options, stream| Box::new(Piecewise::new(Chain::new(options, stream))),
 };
 
-/// A mean below this counts as this: a run must not drown in states.
-const SHORTEST: f64 = 1e-6;
-
 fn check(options: &Options) -> Result<(), OptionFault> {
     let n = options.rates("rates").len();
-    check::as_many("dwell", options.durations("dwell").len(), "rates", n)?;
+    let dwell = options.durations("dwell");
+    check::as_many("dwell", dwell.len(), "rates", n)?;
+    check::no_shorter("dwell", &dwell)?;
     let jump = options.numbers("jump");
     if jump != [1.0] {
         check::as_many("jump", jump.len(), "rates", n * n)?;
@@ -89,7 +88,7 @@ impl Chain {
         if jump.len() != n * n {
             jump = (0..n * n).map(|k| if k / n == k % n { 0.0 } else { 1.0 }).collect();
         }
-        let dwell = options.durations("dwell").into_iter().map(|d| d.as_secs_f64().max(SHORTEST)).collect();
+        let dwell = options.durations("dwell").into_iter().map(Nanos::as_secs_f64).collect();
         let state = (options.integer("first") as usize).clamp(1, n) - 1;
         Self { rates, dwell, jump, stream, state, next_at: SimTime::ZERO }
     }
