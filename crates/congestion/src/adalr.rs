@@ -35,85 +35,80 @@ const ONE_ACK: &str = "one_ack";
 const DELAYED_ACKS: &str = "delayed_acks";
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "ca_mode",
-        kind: OptionKind::Choice(&[PER_RTT, PER_RTT_AS_BASE, "per_ack"]),
-        default: Some(PER_RTT),
-        doc: "avoidance adds sqrt(rho) / 2 segments in each round trip, or counted as the base protocol counts, \
+    OptionSpec::new(
+        "ca_mode",
+        OptionKind::Choice(&[PER_RTT, PER_RTT_AS_BASE, "per_ack"]),
+        PER_RTT,
+        "avoidance adds sqrt(rho) / 2 segments in each round trip, or counted as the base protocol counts, \
               which may be by ACKs, or with each ACK",
-    },
-    OptionSpec {
-        name: "floor_one",
-        kind: OptionKind::Flag,
-        default: Some("false"),
-        doc: "slow start adds at least a segment per ACK, also for rho = 15",
-    },
-    OptionSpec {
-        name: "loss_latch",
-        kind: OptionKind::Flag,
-        default: Some("false"),
-        doc: "a loss is remembered for good, otherwise until a window without loss follows",
-    },
-    OptionSpec {
-        name: "rtt_dev_gain",
-        kind: OptionKind::Number { min: 0.0, max: 10.0 },
-        default: Some("0.25"),
-        doc: "rho times so many segments may be sent beyond the advertised window",
-    },
-    OptionSpec {
-        name: "rtt_granularity",
-        kind: OptionKind::Duration,
-        default: Some("0s"),
-        doc: "rho is that of the round-trip sample rounded up to a multiple of this; 0s: of the sample as it is",
-    },
-    OptionSpec {
-        name: "algorithm_3",
-        kind: OptionKind::Choice(&[PARTIAL, FULL, "off"]),
-        default: Some(PARTIAL),
-        doc: "which ACKs deflate the window in recovery: partial ones, or the one that ends it as printed",
-    },
-    OptionSpec {
-        name: "rto_margin",
-        kind: OptionKind::Duration,
-        default: Some("200ms"),
-        doc: "added to the retransmission timer",
-    },
-    OptionSpec {
-        name: "rwnd_base",
-        kind: OptionKind::Choice(&[ADVERTISED, "running"]),
-        default: Some(ADVERTISED),
-        doc: "what the window beyond the advertised one is added to: what the ACK advertises, or the sum so far",
-    },
-    OptionSpec {
-        name: "guard",
-        kind: OptionKind::Choice(&[FLIGHT, "off", LITERAL]),
-        default: Some(FLIGHT),
-        doc: "when that window rests: with more in flight than rwnd, never, or as printed also while cwnd = ssthresh",
-    },
-    OptionSpec {
-        name: "flight",
-        kind: OptionKind::Choice(&[AFTER_ACK, "before_ack"]),
-        default: Some(AFTER_ACK),
-        doc: "whether FlightSize is taken after or before the ACK at hand",
-    },
-    OptionSpec {
-        name: "after_recovery",
-        kind: OptionKind::Choice(&[ROUND_TRIP, ONE_ACK, "nothing"]),
-        default: Some(ROUND_TRIP),
-        doc: "how long avoidance is that of newreno after fast recovery: an SRTT, one ACK, not at all",
-    },
-    OptionSpec {
-        name: "rto_margin_for",
-        kind: OptionKind::Choice(&[DELAYED_ACKS, "any_receiver"]),
-        default: Some(DELAYED_ACKS),
-        doc: "whether the margin is only for receivers that delay ACKs",
-    },
-    OptionSpec {
-        name: "rto_margin_when",
-        kind: OptionKind::Choice(&["after_timeout", ALWAYS]),
-        default: Some("after_timeout"),
-        doc: "whether the margin is for a timer that is set after a timeout, or for each",
-    },
+    ),
+    OptionSpec::new(
+        "floor_one",
+        OptionKind::Flag,
+        "false",
+        "slow start adds at least a segment per ACK, also for rho = 15",
+    ),
+    OptionSpec::new(
+        "loss_latch",
+        OptionKind::Flag,
+        "false",
+        "a loss is remembered for good, otherwise until a window without loss follows",
+    ),
+    OptionSpec::new(
+        "rtt_dev_gain",
+        OptionKind::Number { min: 0.0, max: 10.0 },
+        "0.25",
+        "rho times so many segments may be sent beyond the advertised window",
+    ),
+    OptionSpec::new(
+        "rtt_granularity",
+        OptionKind::Duration,
+        "0s",
+        "rho is that of the round-trip sample rounded up to a multiple of this; 0s: of the sample as it is",
+    ),
+    OptionSpec::new(
+        "algorithm_3",
+        OptionKind::Choice(&[PARTIAL, FULL, "off"]),
+        PARTIAL,
+        "which ACKs deflate the window in recovery: partial ones, or the one that ends it as printed",
+    ),
+    OptionSpec::new("rto_margin", OptionKind::Duration, "200ms", "added to the retransmission timer"),
+    OptionSpec::new(
+        "rwnd_base",
+        OptionKind::Choice(&[ADVERTISED, "running"]),
+        ADVERTISED,
+        "what the window beyond the advertised one is added to: what the ACK advertises, or the sum so far",
+    ),
+    OptionSpec::new(
+        "guard",
+        OptionKind::Choice(&[FLIGHT, "off", LITERAL]),
+        FLIGHT,
+        "when that window rests: with more in flight than rwnd, never, or as printed also while cwnd = ssthresh",
+    ),
+    OptionSpec::new(
+        "flight",
+        OptionKind::Choice(&[AFTER_ACK, "before_ack"]),
+        AFTER_ACK,
+        "whether FlightSize is taken after or before the ACK at hand",
+    ),
+    OptionSpec::new(
+        "after_recovery",
+        OptionKind::Choice(&[ROUND_TRIP, ONE_ACK, "nothing"]),
+        ROUND_TRIP,
+        "how long avoidance is that of newreno after fast recovery: an SRTT, one ACK, not at all",
+    ),
+    OptionSpec::new(
+        "rto_margin_for",
+        OptionKind::Choice(&[DELAYED_ACKS, "any_receiver"]),
+        DELAYED_ACKS,
+        "whether the margin is only for receivers that delay ACKs",
+    ),
+    OptionSpec::new(
+        "rto_margin_when",
+        OptionKind::Choice(&["after_timeout", ALWAYS]),
+        "after_timeout",
+        "whether the margin is for a timer that is set after a timeout, or for each",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -134,7 +129,7 @@ const BREAKPOINT: f64 = 15.0;
 
 /// When the window is deflated by Algorithm 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deflation {
+pub(crate) enum Deflation {
     /// By partial ACKs (decision D-16).
     PartialAck,
     /// By the ACK that ends recovery, as printed.
@@ -145,7 +140,7 @@ pub enum Deflation {
 
 /// When the window beyond the advertised one rests (decision D-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
+pub(crate) enum Guard {
     /// While more than rwnd is in flight.
     Flight,
     /// Never.
@@ -156,7 +151,7 @@ pub enum Guard {
 
 /// How long avoidance is that of the base protocol after fast recovery (decision D-19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
+pub(crate) enum Pause {
     /// A smoothed round-trip time.
     RoundTrip,
     /// One ACK.
@@ -167,18 +162,18 @@ pub enum Pause {
 
 /// How often avoidance adds its quantum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Avoidance {
+pub(crate) enum Avoidance {
     /// Once for each window of acknowledged bytes.
-    PerRtt,
+    RoundTrip,
     /// Counted as the base protocol counts: where that is by ACKs, delayed ones make it slower.
-    PerRttAsBase,
+    AsBase,
     /// With each ACK.
-    PerAck,
+    EachAck,
 }
 
 /// Parameters of TCP-ADaLR: its open points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AdalrConfig {
+pub(crate) struct AdalrConfig {
     /// How often avoidance adds its quantum (decision D-10).
     pub avoidance: Avoidance,
     /// Slow start adds at least one segment (decision D-11).
@@ -212,9 +207,9 @@ impl AdalrConfig {
     pub fn from_options(options: &Options) -> Self {
         Self {
             avoidance: match options.choice("ca_mode").as_str() {
-                PER_RTT => Avoidance::PerRtt,
-                PER_RTT_AS_BASE => Avoidance::PerRttAsBase,
-                _ => Avoidance::PerAck,
+                PER_RTT => Avoidance::RoundTrip,
+                PER_RTT_AS_BASE => Avoidance::AsBase,
+                _ => Avoidance::EachAck,
             },
             floor_one: options.flag("floor_one"),
             loss_latch: options.flag("loss_latch"),
@@ -257,7 +252,7 @@ enum Memory {
 
 /// TCP-ADaLR on one path.
 #[derive(Clone, Debug)]
-pub struct Adalr {
+pub(crate) struct Adalr {
     window: Window,
     config: AdalrConfig,
     rho: f64,
@@ -327,9 +322,9 @@ impl Adalr {
             }
         } else if self.is_long() && flight < rwnd / 2.0 && !paused {
             let share = match self.config.avoidance {
-                Avoidance::PerRtt => window.acked_in_avoidance(ack.acked) / window.cwnd,
-                Avoidance::PerRttAsBase => window.counted(ack.acked) / window.cwnd,
-                Avoidance::PerAck => 1.0,
+                Avoidance::RoundTrip => window.acked_in_avoidance(ack.acked) / window.cwnd,
+                Avoidance::AsBase => window.counted(ack.acked) / window.cwnd,
+                Avoidance::EachAck => 1.0,
             };
             self.window.cwnd += self.avoidance_quantum() * self.window.mss * share;
         } else {

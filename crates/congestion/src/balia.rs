@@ -10,19 +10,17 @@
 //! Deviation: ssthresh never falls below two segments; the draft allows one (decision D-09).
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS.
 
-use units::{Bytes, OptionSpec, Options, SimTime};
+use units::{Bytes, Options, SimTime};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
-
-const OPTIONS: &[OptionSpec] = &[];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "balia",
     summary: "balanced linked adaptation: coupled increase and decrease",
     source: "draft-walid-mptcp-congestion-control-04",
     notes: "coupled: alone on a connection it is NewReno",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Balia::new(setup)),
 };
@@ -32,7 +30,7 @@ const MAX_DECREASE_ALPHA: f64 = 1.5;
 
 /// BALIA on one path.
 #[derive(Clone, Debug)]
-pub struct Balia {
+pub(crate) struct Balia {
     window: Window,
 }
 

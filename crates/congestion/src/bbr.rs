@@ -19,21 +19,19 @@ mod filter;
 #[cfg(test)]
 mod tests;
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionSpec, Options, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, Options, SimTime};
 
 use crate::reno::MAX_WINDOW;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 
 use filter::LargestOfRounds;
 
-const OPTIONS: &[OptionSpec] = &[];
-
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "bbr",
     summary: "version 1: paces at the estimated rate of the bottleneck, one bandwidth-delay product in flight",
     source: "Linux tcp_bbr.c; Cardwell et al., ACM Queue 14(5), 2016",
     notes: "paces; not coupled; blind to loss and to marks",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Bbr::new(setup)),
 };
@@ -85,7 +83,7 @@ enum Repair {
 
 /// BBR on one path.
 #[derive(Clone, Debug)]
-pub struct Bbr {
+pub(crate) struct Bbr {
     mss: f64,
     cwnd: f64,
     initial_window: f64,

@@ -24,36 +24,36 @@ const FROM_CWND: &str = "cwnd";
 const FROM_FLIGHT: &str = "flight";
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "c",
-        kind: OptionKind::Number { min: 0.001, max: 100.0 },
-        default: Some("0.4"),
-        doc: "C, steepness of the cubic function in segments/s^3",
-    },
-    OptionSpec {
-        name: "beta",
-        kind: OptionKind::Number { min: 0.1, max: 0.95 },
-        default: Some("0.7"),
-        doc: "what a loss leaves of the window",
-    },
-    OptionSpec {
-        name: "fast_convergence",
-        kind: OptionKind::Flag,
-        default: Some("true"),
-        doc: "give up bandwidth for newcomers when the window did not get back to its last maximum",
-    },
-    OptionSpec {
-        name: "hystart",
-        kind: OptionKind::Flag,
-        default: Some("false"),
-        doc: "HyStart++: leave the first slow start when the round-trip time rises",
-    },
-    OptionSpec {
-        name: "ssthresh_from",
-        kind: OptionKind::Choice(&["auto", FROM_CWND, FROM_FLIGHT]),
-        default: Some("auto"),
-        doc: "what beta multiplies on loss; auto: cwnd if it was the limit, else the flight",
-    },
+    OptionSpec::new(
+        "c",
+        OptionKind::Number { min: 0.001, max: 100.0 },
+        "0.4",
+        "C, steepness of the cubic function in segments/s^3",
+    ),
+    OptionSpec::new(
+        "beta",
+        OptionKind::Number { min: 0.1, max: 0.95 },
+        "0.7",
+        "what a loss leaves of the window",
+    ),
+    OptionSpec::new(
+        "fast_convergence",
+        OptionKind::Flag,
+        "true",
+        "give up bandwidth for newcomers when the window did not get back to its last maximum",
+    ),
+    OptionSpec::new(
+        "hystart",
+        OptionKind::Flag,
+        "false",
+        "HyStart++: leave the first slow start when the round-trip time rises",
+    ),
+    OptionSpec::new(
+        "ssthresh_from",
+        OptionKind::Choice(&["auto", FROM_CWND, FROM_FLIGHT]),
+        "auto",
+        "what beta multiplies on loss; auto: cwnd if it was the limit, else the flight",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -68,7 +68,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// What beta multiplies at a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SsthreshFrom {
+pub(crate) enum SsthreshFrom {
     /// cwnd when the window was the limit, FlightSize otherwise.
     Auto,
     /// cwnd, as Linux does.
@@ -79,7 +79,7 @@ pub enum SsthreshFrom {
 
 /// Parameters of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicConfig {
+pub(crate) struct CubicConfig {
     /// C, in segments/s^3; above 0.
     pub c: f64,
     /// beta_cubic, between 0 and 1.
@@ -130,7 +130,7 @@ struct Stage {
 
 /// CUBIC on one path.
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub(crate) struct Cubic {
     window: Window,
     config: CubicConfig,
     /// alpha_cubic: Reno growth per round trip that goes with beta.

@@ -10,18 +10,13 @@ use crate::reno::MAX_WINDOW;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "rate",
-        kind: OptionKind::Rate,
-        default: None,
-        doc: "rate on the wire, headers included, at least 1 bit/s",
-    },
-    OptionSpec {
-        name: "burst",
-        kind: OptionKind::Size,
-        default: Some("0B"),
-        doc: "what may leave at once after a pause, headers included; below a packet: one packet",
-    },
+    OptionSpec::compulsory("rate", OptionKind::Rate, "rate on the wire, headers included, at least 1 bit/s"),
+    OptionSpec::new(
+        "burst",
+        OptionKind::Size,
+        "0B",
+        "what may leave at once after a pause, headers included; below a packet: one packet",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -38,7 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// A token bucket in the place of a controller.
 #[derive(Clone, Copy, Debug)]
-pub struct FixedRate {
+pub(crate) struct FixedRate {
     rate: BitsPerSecond,
     burst: Bytes,
     mss: Bytes,

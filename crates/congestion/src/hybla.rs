@@ -21,24 +21,24 @@ use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 const FROM_RHO: &str = "rho";
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "rtt0",
-        kind: OptionKind::Duration,
-        default: Some("25ms"),
-        doc: "round-trip time of the path whose growth is copied",
-    },
-    OptionSpec {
-        name: "initial_window",
-        kind: OptionKind::Choice(&[FROM_RHO, "setup"]),
-        default: Some(FROM_RHO),
-        doc: "first window: rho segments, or what the transport sets up",
-    },
-    OptionSpec {
-        name: "scale_ssthresh",
-        kind: OptionKind::Flag,
-        default: Some("false"),
-        doc: "multiply the initial slow-start threshold by rho",
-    },
+    OptionSpec::new(
+        "rtt0",
+        OptionKind::Duration,
+        "25ms",
+        "round-trip time of the path whose growth is copied",
+    ),
+    OptionSpec::new(
+        "initial_window",
+        OptionKind::Choice(&[FROM_RHO, "setup"]),
+        FROM_RHO,
+        "first window: rho segments, or what the transport sets up",
+    ),
+    OptionSpec::new(
+        "scale_ssthresh",
+        OptionKind::Flag,
+        "false",
+        "multiply the initial slow-start threshold by rho",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -56,7 +56,7 @@ const MAX_EXPONENT: f64 = 64.0;
 
 /// Parameters of Hybla.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HyblaConfig {
+pub(crate) struct HyblaConfig {
     /// RTT0; zero counts as a nanosecond.
     pub rtt0: Nanos,
     /// The first window is rho segments whatever the setup says.
@@ -87,7 +87,7 @@ fn slow_start_step(rho: f64) -> f64 {
 
 /// Hybla on one path.
 #[derive(Clone, Debug)]
-pub struct Hybla {
+pub(crate) struct Hybla {
     window: Window,
     config: HyblaConfig,
     rho: f64,
@@ -169,8 +169,9 @@ impl CongestionControl for Hybla {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Growth;
+    use crate::newreno::NewReno;
     use crate::testing::{ALONE, ack, close, loss, setup_with};
-    use crate::{Growth, NewReno};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };

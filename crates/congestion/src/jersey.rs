@@ -9,27 +9,25 @@
 //! Deviation: a warning never raises the window.
 //! Deviation: without an estimate a warning halves, as loss does for NewReno.
 
-use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, Options, SimTime};
 
 use crate::abe::AvailableBandwidth;
 use crate::reno::{MAX_WINDOW, Window};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
-
-const OPTIONS: &[OptionSpec] = &[];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "jersey",
     summary: "TCP-Jersey: the window by an estimate of the bandwidth when routers warn, loss alone is random",
     source: "Xu, Tian and Ansari, IEEE JSAC 22(4), 2004 (secondary sources)",
     notes: "fidelity is not claimed; needs `ecn = true` and a queue that marks",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Jersey::new(setup)),
 };
 
 /// TCP-Jersey on one path.
 #[derive(Clone, Debug)]
-pub struct Jersey {
+pub(crate) struct Jersey {
     window: Window,
     abe: AvailableBandwidth,
     /// Seconds; 0 before the first sample.

@@ -14,12 +14,12 @@ use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "min_increase",
-    kind: OptionKind::Size,
-    default: Some("0B"),
-    doc: "a linked increase per ACK is at least this; 1B: computed in whole bytes, as in the model for ns-3",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "min_increase",
+    OptionKind::Size,
+    "0B",
+    "a linked increase per ACK is at least this; 1B: computed in whole bytes, as in the model for ns-3",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "lia",
@@ -35,7 +35,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// LIA on one path.
 #[derive(Clone, Debug)]
-pub struct Lia {
+pub(crate) struct Lia {
     window: Window,
     /// Least linked increase per ACK, bytes.
     min_increase: f64,

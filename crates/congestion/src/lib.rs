@@ -32,23 +32,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use adalr::{Adalr, AdalrConfig, Avoidance, Deflation, Guard, Pause};
-pub use balia::Balia;
-pub use bbr::Bbr;
-pub use cubic::{Cubic, CubicConfig, SsthreshFrom};
-pub use fixed_rate::FixedRate;
-pub use hybla::{Hybla, HyblaConfig};
-pub use jersey::Jersey;
-pub use lia::Lia;
-pub use newreno::NewReno;
-pub use newvegas::{NewVegas, NewVegasConfig};
-pub use olia::Olia;
-pub use peach::Peach;
 pub use registry::{Algorithm, Registry, wants};
-pub use star::Star;
-pub use vegas::{Vegas, VegasConfig, VegasKind};
-pub use westwood::Westwood;
-pub use wvegas::{WVegas, WVegasConfig};
 
 /// What is fixed when a path is set up. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]

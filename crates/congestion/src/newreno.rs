@@ -4,26 +4,24 @@
 //! not to a controller). Units: bytes. Counting of ACKs and the limit of slow start come from `Setup::growth`.
 //! An ACK that crosses ssthresh is a slow-start ACK as a whole, see `reno.rs`.
 
-use units::{Bytes, OptionSpec, Options, SimTime};
+use units::{Bytes, Options, SimTime};
 
 use crate::reno::Window;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
-
-const OPTIONS: &[OptionSpec] = &[];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "newreno",
     summary: "additive increase by one segment per round trip, half of the flight on loss",
     source: "RFC 5681, RFC 6582",
     notes: "",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(NewReno::new(setup)),
 };
 
 /// NewReno on one path.
 #[derive(Clone, Debug)]
-pub struct NewReno {
+pub(crate) struct NewReno {
     pub(crate) window: Window,
 }
 

@@ -17,23 +17,23 @@ use crate::vegas::{VegasConfig, VegasKind};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
 
 const fn queue(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Number { min: 0.0, max: 1000.0 }, default: Some(default), doc }
+    OptionSpec::new(name, OptionKind::Number { min: 0.0, max: 1000.0 }, default, doc)
 }
 
 const fn flag(name: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: OptionKind::Flag, default: Some("true"), doc }
+    OptionSpec::new(name, OptionKind::Flag, "true", doc)
 }
 
 const OPTIONS: &[OptionSpec] = &[
     queue("alpha", "2", "with fewer segments queued the window grows"),
     queue("beta", "4", "with more segments queued it shrinks"),
     queue("gamma", "1", "with more segments queued slow start ends"),
-    OptionSpec {
-        name: "min_samples",
-        kind: OptionKind::Integer { min: 1, max: 1000 },
-        default: Some("3"),
-        doc: "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
-    },
+    OptionSpec::new(
+        "min_samples",
+        OptionKind::Integer { min: 1, max: 1000 },
+        "3",
+        "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
+    ),
     flag("pairs", "slow start sends in pairs"),
     flag("pacing", "the window is spread over a round trip"),
     flag("rapid_convergence", "large steps after slow start"),
@@ -53,7 +53,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Parameters of New Vegas.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NewVegasConfig {
+pub(crate) struct NewVegasConfig {
     /// Those of Vegas.
     pub vegas: VegasConfig,
     /// An even window in slow start.
@@ -78,7 +78,7 @@ impl NewVegasConfig {
 
 /// New Vegas on one path.
 #[derive(Clone, Debug)]
-pub struct NewVegas {
+pub(crate) struct NewVegas {
     window: Window,
     config: NewVegasConfig,
     rounds: Rounds,
@@ -235,8 +235,9 @@ impl CongestionControl for NewVegas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Growth;
     use crate::testing::{ALONE, ack, close, loss, one_round, setup_with};
-    use crate::{Growth, Vegas};
+    use crate::vegas::Vegas;
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
 

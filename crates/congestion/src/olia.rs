@@ -14,19 +14,17 @@
 //! start.
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS.
 
-use units::{Bytes, OptionSpec, Options, SimTime};
+use units::{Bytes, Options, SimTime};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, PathView, Paths, Setup};
-
-const OPTIONS: &[OptionSpec] = &[];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "olia",
     summary: "opportunistic linked increases: favours the best paths that have small windows",
     source: "draft-khalili-mptcp-congestion-control-05",
     notes: "coupled: alone on a connection it is NewReno",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Olia::new(setup)),
 };
@@ -36,7 +34,7 @@ const RANK_TOLERANCE: f64 = 1e-9;
 
 /// OLIA on one path.
 #[derive(Clone, Debug)]
-pub struct Olia {
+pub(crate) struct Olia {
     window: Window,
     /// Bytes acknowledged between the last two losses (l1).
     between_losses: u64,

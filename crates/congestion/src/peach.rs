@@ -11,19 +11,17 @@
 //! Deviation: a congestion mark halves and sends no dummies.
 //! Deviation: after an idle time the window is capped as RFC 5681 has it.
 
-use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, Options, SimTime};
 
 use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Loss, Paths, Setup, Wants};
-
-const OPTIONS: &[OptionSpec] = &[];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "peach",
     summary: "TCP-Peach: dummy segments of low priority find spare capacity, at the start and after losses",
     source: "Akyildiz, Morabito and Palazzo, IEEE/ACM ToN 9(3), 2001 (secondary sources)",
     notes: "fidelity is not claimed; needs queues of the discipline `priority`",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Peach::new(setup)),
 };
@@ -40,7 +38,7 @@ enum SuddenStart {
 
 /// TCP-Peach on one path.
 #[derive(Clone, Debug)]
-pub struct Peach {
+pub(crate) struct Peach {
     window: Window,
     sudden: SuddenStart,
     /// Answers that are still to be ignored; the source calls it wdsn.
@@ -142,8 +140,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Growth;
+    use crate::newreno::NewReno;
     use crate::testing::{ALONE, ack, loss, setup_with};
-    use crate::{Growth, NewReno};
 
     const MSS: u64 = 1460;
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };

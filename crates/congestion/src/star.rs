@@ -11,27 +11,25 @@
 //! timeout that they show to have been needless leaves cwnd and ssthresh as they were.
 //! Deviation: before the first estimate a loss halves.
 
-use units::{Bytes, Nanos, OptionSpec, Options, SimTime};
+use units::{Bytes, Nanos, Options, SimTime};
 
 use crate::abe::AvailableBandwidth;
 use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
-
-const OPTIONS: &[OptionSpec] = &[];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "star",
     summary: "window by an estimate of the available bandwidth, after a loss and in avoidance",
     source: "Obata et al., IEICE Transactions on Communications E89-B(6), 2006 (secondary sources)",
     notes: "fidelity is not claimed",
-    options: OPTIONS,
+    options: &[],
     check: units::independent,
     build: |setup: &Setup, _: &Options| Box::new(Star::new(setup)),
 };
 
 /// STAR on one path.
 #[derive(Clone, Debug)]
-pub struct Star {
+pub(crate) struct Star {
     window: Window,
     abe: AvailableBandwidth,
     /// Smallest round-trip sample.
@@ -122,8 +120,9 @@ impl CongestionControl for Star {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Growth;
+    use crate::newreno::NewReno;
     use crate::testing::{ALONE, ack, close, loss, setup_with};
-    use crate::{Growth, NewReno};
 
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
 

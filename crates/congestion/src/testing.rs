@@ -2,8 +2,9 @@
 
 use units::{Bytes, Nanos, SimTime};
 
+use crate::newreno::NewReno;
 use crate::reno::Window;
-use crate::{Ack, CongestionControl, Growth, Loss, NewReno, PathView, Paths, Setup};
+use crate::{Ack, CongestionControl, Growth, Loss, PathView, Paths, Setup};
 
 /// A connection that gives no view of its paths.
 pub(crate) const ALONE: Paths<'static> = Paths { all: &[], me: 0 };

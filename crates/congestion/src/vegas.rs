@@ -20,30 +20,30 @@ use crate::round::{RoundTrip, Rounds, Turn};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "alpha",
-        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
-        default: Some("2"),
-        doc: "with fewer segments queued the window grows",
-    },
-    OptionSpec {
-        name: "beta",
-        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
-        default: Some("4"),
-        doc: "with more segments queued it shrinks",
-    },
-    OptionSpec {
-        name: "gamma",
-        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
-        default: Some("1"),
-        doc: "with more segments queued slow start ends",
-    },
-    OptionSpec {
-        name: "min_samples",
-        kind: OptionKind::Integer { min: 1, max: 1000 },
-        default: Some("3"),
-        doc: "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
-    },
+    OptionSpec::new(
+        "alpha",
+        OptionKind::Number { min: 0.0, max: 1000.0 },
+        "2",
+        "with fewer segments queued the window grows",
+    ),
+    OptionSpec::new(
+        "beta",
+        OptionKind::Number { min: 0.0, max: 1000.0 },
+        "4",
+        "with more segments queued it shrinks",
+    ),
+    OptionSpec::new(
+        "gamma",
+        OptionKind::Number { min: 0.0, max: 1000.0 },
+        "1",
+        "with more segments queued slow start ends",
+    ),
+    OptionSpec::new(
+        "min_samples",
+        OptionKind::Integer { min: 1, max: 1000 },
+        "3",
+        "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -72,7 +72,7 @@ pub(crate) const LINUX_ROW: Algorithm = Algorithm {
 
 /// Which Vegas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VegasKind {
+pub(crate) enum VegasKind {
     /// The queue by the round trip of the round, as published.
     Original,
     /// The queue by the smallest round trip, and a floor for ssthresh.
@@ -81,7 +81,7 @@ pub enum VegasKind {
 
 /// Parameters of Vegas, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VegasConfig {
+pub(crate) struct VegasConfig {
     /// Which of the two.
     pub kind: VegasKind,
     /// Smallest queue.
@@ -120,7 +120,7 @@ impl VegasConfig {
 
 /// Vegas on one path.
 #[derive(Clone, Debug)]
-pub struct Vegas {
+pub(crate) struct Vegas {
     window: Window,
     config: VegasConfig,
     rounds: Rounds,

@@ -15,12 +15,12 @@ use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 use crate::reno::{MAX_WINDOW, MIN_SSTHRESH_SEGMENTS, Window};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "reset_rtt_min",
-    kind: OptionKind::Flag,
-    default: Some("true"),
-    doc: "after a timeout the smallest round-trip time is measured anew, as in newer kernels",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "reset_rtt_min",
+    OptionKind::Flag,
+    "true",
+    "after a timeout the smallest round-trip time is measured anew, as in newer kernels",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "westwood",
@@ -37,7 +37,7 @@ const MIN_INTERVAL: Nanos = Nanos::from_millis(50);
 
 /// Westwood+ on one path.
 #[derive(Clone, Debug)]
-pub struct Westwood {
+pub(crate) struct Westwood {
     window: Window,
     reset_rtt_min: bool,
     meter: Meter,
@@ -186,8 +186,9 @@ impl CongestionControl for Westwood {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Growth;
+    use crate::newreno::NewReno;
     use crate::testing::{ALONE, ack, close, loss, setup_with};
-    use crate::{Growth, NewReno};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
 

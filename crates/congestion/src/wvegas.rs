@@ -22,24 +22,24 @@ use crate::round::{RoundTrip, Rounds, Turn};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "initial_alpha",
-        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
-        default: Some("2"),
-        doc: "segments queued on a path at first, and at least",
-    },
-    OptionSpec {
-        name: "total_alpha",
-        kind: OptionKind::Number { min: 0.0, max: 10_000.0 },
-        default: Some("10"),
-        doc: "segments queued on all paths together",
-    },
-    OptionSpec {
-        name: "gamma",
-        kind: OptionKind::Number { min: 0.0, max: 1000.0 },
-        default: Some("1"),
-        doc: "with more segments queued slow start ends",
-    },
+    OptionSpec::new(
+        "initial_alpha",
+        OptionKind::Number { min: 0.0, max: 1000.0 },
+        "2",
+        "segments queued on a path at first, and at least",
+    ),
+    OptionSpec::new(
+        "total_alpha",
+        OptionKind::Number { min: 0.0, max: 10_000.0 },
+        "10",
+        "segments queued on all paths together",
+    ),
+    OptionSpec::new(
+        "gamma",
+        OptionKind::Number { min: 0.0, max: 1000.0 },
+        "1",
+        "with more segments queued slow start ends",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -59,7 +59,7 @@ const SHARE_TOLERANCE: f64 = 1e-9;
 
 /// Parameters of wVegas, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WVegasConfig {
+pub(crate) struct WVegasConfig {
     /// Queue of a path at first, and at least.
     pub initial_alpha: f64,
     /// Queue of all paths.
@@ -87,7 +87,7 @@ impl WVegasConfig {
 
 /// wVegas on one path.
 #[derive(Clone, Debug)]
-pub struct WVegas {
+pub(crate) struct WVegas {
     window: Window,
     config: WVegasConfig,
     rounds: Rounds,

@@ -29,18 +29,18 @@ use crate::head::Opportunistic;
 use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Report, Scheduler, SubflowView};
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "formula",
-        kind: OptionKind::Choice(&["linux", "paper"]),
-        default: Some("linux"),
-        doc: "estimate of what the fast path will send: as in the kernel or as printed in the paper",
-    },
-    OptionSpec {
-        name: "retransmit_head",
-        kind: OptionKind::Flag,
-        default: Some("true"),
-        doc: "when the window is full, resend the oldest segment on a much faster path; false: lambda only falls",
-    },
+    OptionSpec::new(
+        "formula",
+        OptionKind::Choice(&["linux", "paper"]),
+        "linux",
+        "estimate of what the fast path will send: as in the kernel or as printed in the paper",
+    ),
+    OptionSpec::new(
+        "retransmit_head",
+        OptionKind::Flag,
+        "true",
+        "when the window is full, resend the oldest segment on a much faster path; false: lambda only falls",
+    ),
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -62,7 +62,7 @@ const MAX_DOUBLINGS: u64 = 16;
 
 /// How the bytes of the fast subflow are estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BlestFormula {
+pub(crate) enum BlestFormula {
     /// With the refinements of the kernel.
     #[default]
     Linux,
@@ -72,7 +72,7 @@ pub enum BlestFormula {
 
 /// Blocking estimation.
 #[derive(Clone, Debug)]
-pub struct Blest {
+pub(crate) struct Blest {
     formula: BlestFormula,
     lambda: Lambda,
     retransmit_head: bool,

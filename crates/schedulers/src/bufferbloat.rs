@@ -16,12 +16,12 @@ use units::{Nanos, OptionKind, OptionSpec, Options};
 use crate::eligible::{Eligible, fastest};
 use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "lambda",
-    kind: OptionKind::Number { min: 1.0, max: 1e6 },
-    default: Some("2"),
-    doc: "multiple of the smallest round-trip time at which the window is frozen",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "lambda",
+    OptionKind::Number { min: 1.0, max: 1e6 },
+    "2",
+    "multiple of the smallest round-trip time at which the window is frozen",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt_bm",
@@ -35,7 +35,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Lowest round-trip time first, with bufferbloat mitigation. Has no state.
 #[derive(Clone, Copy, Debug)]
-pub struct MinRttBm {
+pub(crate) struct MinRttBm {
     lambda: f64,
 }
 

@@ -22,9 +22,9 @@ use units::Bytes;
 
 use crate::eligible::{Eligible, Indexed};
 use crate::head::Opportunistic;
+use crate::minrtt::MinRtt;
 use crate::{
-    Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Queueing, Scheduler, SubflowSet,
-    SubflowView,
+    Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Scheduler, SubflowSet, SubflowView,
 };
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -42,7 +42,7 @@ const LONGEST: u64 = 64;
 
 /// Delay-aware packet scheduling.
 #[derive(Clone, Debug, Default)]
-pub struct Daps {
+pub(crate) struct Daps {
     opportunistic: Opportunistic,
     /// Subflow and segments of each block that has not been given out.
     plan: VecDeque<(usize, u64)>,

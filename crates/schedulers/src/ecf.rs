@@ -18,12 +18,12 @@ use units::{Bytes, Nanos, OptionKind, OptionSpec, Options};
 use crate::eligible::{Contest, Eligible};
 use crate::{Algorithm, ConnectionView, Decision, Report, Scheduler, SubflowView};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "linux_delta",
-    kind: OptionKind::Flag,
-    default: Some("false"),
-    doc: "margin max(2 RTTVAR, 100 ms) as in the kernel; false: RTTVAR",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "linux_delta",
+    OptionKind::Flag,
+    "false",
+    "margin max(2 RTTVAR, 100 ms) as in the kernel; false: RTTVAR",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "ecf",
@@ -42,7 +42,7 @@ const LINUX_FLOOR: Nanos = Nanos::from_millis(100);
 
 /// Earliest completion first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ecf {
+pub(crate) struct Ecf {
     linux_delta: bool,
     /// The subflow waited for, as of the last wait.
     waiting: Option<usize>,

@@ -33,7 +33,7 @@ const LEAST: f64 = 2.0;
 
 /// Estimated path capacity.
 #[derive(Clone, Debug, Default)]
-pub struct Espc {
+pub(crate) struct Espc {
     /// By subflow index.
     paths: Vec<Path>,
 }

@@ -11,7 +11,8 @@
 //! Deviation: a subflow without a round-trip sample is the last choice of `lts` and `hsr`.
 
 use crate::eligible::{Eligible, best};
-use crate::{Algorithm, ConnectionView, Decision, MinRtt, Scheduler, SubflowView};
+use crate::minrtt::MinRtt;
+use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
 
 const SOURCE: &str = "Kimura et al., IEEE Communications Letters 2017";
 
@@ -47,15 +48,15 @@ pub(crate) const HSR_ROW: Algorithm = Algorithm {
 
 /// LWS.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LargestSpace;
+pub(crate) struct LargestSpace;
 
 /// LTS.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LowestTimeSpace;
+pub(crate) struct LowestTimeSpace;
 
 /// HSR.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HighestRate;
+pub(crate) struct HighestRate;
 
 /// Free window; zero if a reduction has left less than is in flight.
 fn space(subflow: &SubflowView) -> f64 {

@@ -30,24 +30,8 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use blest::{Blest, BlestFormula};
-pub use bufferbloat::MinRttBm;
-pub use daps::Daps;
-pub use ecf::Ecf;
 pub use eligible::Eligible;
-pub use espc::Espc;
-pub use kimura::{HighestRate, LargestSpace, LowestTimeSpace};
-pub use minratio::MinRatio;
-pub use minratio_thesis::MinRatioThesis;
-pub use minrtt::MinRtt;
-pub use minrtt_rp::MinRttRp;
-pub use minrtt_thesis::MinRttThesis;
-pub use otias::Otias;
-pub use redundant::Redundant;
 pub use registry::{Algorithm, Registry};
-pub use round_robin::RoundRobin;
-pub use sttf::Sttf;
-pub use weighted_round_robin::WeightedRoundRobin;
 
 /// What a scheduler may know of one subflow. The default is a subflow that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

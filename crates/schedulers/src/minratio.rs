@@ -20,12 +20,12 @@ use units::{Bytes, OptionKind, OptionSpec, Options};
 use crate::eligible::{Eligible, Indexed};
 use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Report, Scheduler, SubflowView};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "kernel",
-    kind: OptionKind::Choice(&["6", "5.15"]),
-    default: Some("6"),
-    doc: "which kernel: 6 (since 5.17) averages the pacing rate, 5.15 does not",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "kernel",
+    OptionKind::Choice(&["6", "5.15"]),
+    "6",
+    "which kernel: 6 (since 5.17) averages the pacing rate, 5.15 does not",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minratio",
@@ -42,7 +42,7 @@ const BURST: u64 = 65_428;
 
 /// Least linger time.
 #[derive(Clone, Debug, Default)]
-pub struct MinRatio {
+pub(crate) struct MinRatio {
     /// Linux 5.15.
     instantaneous: bool,
     /// Averaged pacing rates by subflow index, in whole bytes per second; 0: not used yet.

@@ -22,7 +22,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Lowest ratio of flight to window.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MinRatioThesis;
+pub(crate) struct MinRatioThesis;
 
 /// Filled part of the window; a closed window is as full as can be.
 fn ratio(subflow: &SubflowView) -> f64 {

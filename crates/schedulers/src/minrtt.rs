@@ -16,19 +16,12 @@ pub(crate) const ROW: Algorithm = Algorithm {
     notes: "",
     options: &[],
     check: units::independent,
-    build: |_| Box::new(MinRtt::new()),
+    build: |_| Box::new(MinRtt),
 };
 
 /// Lowest round-trip time first. Has no state.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MinRtt;
-
-impl MinRtt {
-    /// The scheduler.
-    pub const fn new() -> Self {
-        Self
-    }
-}
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MinRtt;
 
 impl Scheduler for MinRtt {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {

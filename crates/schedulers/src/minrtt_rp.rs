@@ -10,14 +10,15 @@
 use units::{OptionKind, OptionSpec, Options};
 
 use crate::head::Opportunistic;
-use crate::{Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Scheduler};
+use crate::minrtt::MinRtt;
+use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Scheduler};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "penalise",
-    kind: OptionKind::Flag,
-    default: Some("true"),
-    doc: "halve the windows of slower subflows that hold up the connection; false: only send again",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "penalise",
+    OptionKind::Flag,
+    "true",
+    "halve the windows of slower subflows that hold up the connection; false: only send again",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt_rp",
@@ -31,7 +32,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Lowest round-trip time first, with opportunistic retransmission and penalisation.
 #[derive(Clone, Debug)]
-pub struct MinRttRp {
+pub(crate) struct MinRttRp {
     opportunistic: Opportunistic,
 }
 

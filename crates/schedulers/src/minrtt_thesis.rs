@@ -8,7 +8,8 @@
 //! is sent again goes as with minRTT. Has no state.
 
 use crate::eligible::{Eligible, fastest};
-use crate::{Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Queueing, Scheduler};
+use crate::minrtt::MinRtt;
+use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Scheduler};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt_thesis",
@@ -22,7 +23,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Lowest round-trip time, without a look at windows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MinRttThesis;
+pub(crate) struct MinRttThesis;
 
 impl Scheduler for MinRttThesis {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {

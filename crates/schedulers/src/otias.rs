@@ -20,12 +20,12 @@ use crate::eligible::Eligible;
 use crate::queueing::{arrival_first, place};
 use crate::{Algorithm, ConnectionView, Decision, Needs, Queueing, Scheduler, SubflowView};
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "rounds",
-    kind: OptionKind::Choice(&["ceil", "floor"]),
-    default: Some("ceil"),
-    doc: "how the round trips that a queue takes are rounded",
-}];
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "rounds",
+    OptionKind::Choice(&["ceil", "floor"]),
+    "ceil",
+    "how the round trips that a queue takes are rounded",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "otias",
@@ -39,7 +39,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Earliest estimated arrival.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Otias {
+pub(crate) struct Otias {
     floor: bool,
 }
 

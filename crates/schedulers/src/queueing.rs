@@ -3,7 +3,8 @@
 use units::Nanos;
 
 use crate::eligible::{Eligible, Indexed, fastest};
-use crate::{ConnectionView, Decision, MinRtt, Question, Scheduler};
+use crate::minrtt::MinRtt;
+use crate::{ConnectionView, Decision, Question, Scheduler};
 
 /// The subflow whose segment arrives first; one that cannot be estimated only if the segment would have to queue
 /// otherwise (decision D-31). Ties go to the lowest index.

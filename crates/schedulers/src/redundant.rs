@@ -7,7 +7,8 @@
 //! Deviation: nothing is reinjected after timeouts, because every other subflow carries the data anyway.
 
 use crate::eligible::Eligible;
-use crate::{Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Scheduler, SubflowSet};
+use crate::minrtt::MinRtt;
+use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Scheduler, SubflowSet};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "redundant",
@@ -21,7 +22,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Everything on every subflow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Redundant {
+pub(crate) struct Redundant {
     /// Where the round goes on.
     next: usize,
 }

@@ -11,20 +11,20 @@ use crate::eligible::Eligible;
 use crate::{Algorithm, ConnectionView, Decision, Scheduler};
 
 /// Shared with the weighted form.
-pub(crate) const CWND_LIMITED: OptionSpec = OptionSpec {
-    name: "cwnd_limited",
-    kind: OptionKind::Flag,
-    default: Some("true"),
-    doc: "skip a subflow whose window is full; false: wait for it",
-};
+pub(crate) const CWND_LIMITED: OptionSpec = OptionSpec::new(
+    "cwnd_limited",
+    OptionKind::Flag,
+    "true",
+    "skip a subflow whose window is full; false: wait for it",
+);
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "num_segments",
-        kind: OptionKind::Integer { min: 1, max: 255 },
-        default: Some("1"),
-        doc: "segments per subflow and round",
-    },
+    OptionSpec::new(
+        "num_segments",
+        OptionKind::Integer { min: 1, max: 255 },
+        "1",
+        "segments per subflow and round",
+    ),
     CWND_LIMITED,
 ];
 
@@ -42,7 +42,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Equal turns.
 #[derive(Clone, Debug)]
-pub struct RoundRobin {
+pub(crate) struct RoundRobin {
     num_segments: u64,
     cwnd_limited: bool,
     round: Round,

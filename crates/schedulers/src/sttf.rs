@@ -21,8 +21,9 @@ use units::Nanos;
 
 use crate::eligible::Eligible;
 use crate::head::Opportunistic;
+use crate::minrtt::MinRtt;
 use crate::queueing::{arrival_first, place};
-use crate::{Algorithm, ConnectionView, Decision, MinRtt, Needs, Question, Queueing, Scheduler, SubflowView};
+use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Scheduler, SubflowView};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "sttf",
@@ -39,7 +40,7 @@ const MAX_ROUNDS: u64 = 64;
 
 /// Shortest transfer time first.
 #[derive(Clone, Debug, Default)]
-pub struct Sttf {
+pub(crate) struct Sttf {
     opportunistic: Opportunistic,
     /// The first round-trip time of each subflow, by index.
     first: Vec<Option<Nanos>>,

@@ -14,12 +14,12 @@ use crate::round_robin::{CWND_LIMITED, Round, Turn};
 use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "weights",
-        kind: OptionKind::List(Items::Numbers),
-        default: Some("0"),
-        doc: "one positive number per subflow; [0]: cwnd/srtt at the start of each round",
-    },
+    OptionSpec::new(
+        "weights",
+        OptionKind::List(Items::Numbers),
+        "0",
+        "one positive number per subflow; [0]: cwnd/srtt at the start of each round",
+    ),
     CWND_LIMITED,
 ];
 
@@ -56,7 +56,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
 
 /// Turns in proportion to weights.
 #[derive(Clone, Debug)]
-pub struct WeightedRoundRobin {
+pub(crate) struct WeightedRoundRobin {
     cwnd_limited: bool,
     /// By subflow index; `None`: cwnd/srtt.
     fixed: Option<Vec<f64>>,

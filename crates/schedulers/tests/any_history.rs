@@ -2,15 +2,20 @@
 
 mod common;
 
-use common::{connection, history, open, pick, subflow};
+use common::{connection, history, minrtt, open, pick, scheduler, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use schedulers::{
-    Algorithm, ConnectionView, Decision, MinRtt, MinRttRp, Needs, Question, Queueing, Redundant, Registry,
-    RoundRobin, Scheduler, SubflowSet, SubflowView, WeightedRoundRobin,
+    Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Registry, Scheduler, SubflowSet,
+    SubflowView,
 };
-use units::{Bytes, Options, SimTime};
+use units::{Bytes, OptionValue, Options, SimTime};
+
+fn weighted(weights: Vec<f64>, cwnd_limited: bool) -> Box<dyn Scheduler> {
+    let cwnd_limited = ("cwnd_limited", OptionValue::Flag(cwnd_limited));
+    scheduler("wrr", &[("weights", OptionValue::Numbers(weights)), cwnd_limited])
+}
 
 fn any_row() -> impl Strategy<Value = Algorithm> {
     select(Registry::builtin().iter().copied().collect::<Vec<_>>())
@@ -181,7 +186,7 @@ proptest! {
     /// Copies first where something is lacking, whoever has the turn, and nothing new when nothing new may leave.
     #[test]
     fn redundant_copies_what_is_lacking(history in vec(moment(), 1..40)) {
-        let mut scheduler = Redundant::default();
+        let mut scheduler = scheduler("redundant", &[]);
         for moment in history.into_iter().map(Moment::with_lags) {
             let connection = moment.view(scheduler.needs());
             match scheduler.pick(&connection) {
@@ -196,18 +201,18 @@ proptest! {
     /// With a window that never fills the remedies are never asked for.
     #[test]
     fn without_a_full_window_rp_is_minrtt(history in history()) {
-        let mut scheduler = MinRttRp::default();
+        let mut scheduler = scheduler("minrtt_rp", &[]);
         for subflows in &history {
-            prop_assert_eq!(pick(&mut scheduler, subflows), pick(&mut MinRtt, subflows));
+            prop_assert_eq!(pick(scheduler.as_mut(), subflows), minrtt(subflows));
         }
     }
 
     #[test]
     fn equal_weights_are_round_robin(history in history(), weight in 0.001..1e6_f64, cwnd_limited: bool) {
-        let mut weighted = WeightedRoundRobin::with_weights(vec![weight; 6], cwnd_limited);
-        let mut plain = RoundRobin::new(1, cwnd_limited);
+        let mut weighted = weighted(vec![weight; 6], cwnd_limited);
+        let mut plain = scheduler("roundrobin", &[("cwnd_limited", OptionValue::Flag(cwnd_limited))]);
         for subflows in &history {
-            prop_assert_eq!(pick(&mut weighted, subflows), pick(&mut plain, subflows));
+            prop_assert_eq!(pick(weighted.as_mut(), subflows), pick(plain.as_mut(), subflows));
         }
     }
 
@@ -219,12 +224,11 @@ proptest! {
         let least = *weights.iter().min().expect("not empty");
         let quota = |w: u64| libm::round(w as f64 / least as f64) as usize;
         let round: usize = weights.iter().map(|&w| quota(w)).sum();
-        let mut scheduler =
-            WeightedRoundRobin::with_weights(weights.iter().map(|&w| w as f64).collect(), cwnd_limited);
+        let mut scheduler = weighted(weights.iter().map(|&w| w as f64).collect(), cwnd_limited);
         let subflows = vec![open(); weights.len()];
         let mut sent = vec![0; weights.len()];
         for _ in 0..10 * round {
-            if let Decision::Send(index) = pick(&mut scheduler, &subflows) {
+            if let Decision::Send(index) = pick(scheduler.as_mut(), &subflows) {
                 sent[index] += 1;
             }
         }

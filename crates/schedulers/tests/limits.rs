@@ -2,13 +2,19 @@
 
 mod common;
 
-use common::{connection, history, pick, subflow};
+use common::{connection, history, minrtt, pick, scheduler, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use schedulers::{
-    Blest, BlestFormula, ConnectionView, Decision, Ecf, MinRtt, MinRttBm, Scheduler, SubflowView,
-};
-use units::{Bytes, Nanos, SimTime};
+use schedulers::{ConnectionView, Decision, Scheduler, SubflowView};
+use units::{Bytes, Nanos, OptionValue, SimTime};
+
+fn ecf(linux_delta: bool) -> Box<dyn Scheduler> {
+    scheduler("ecf", &[("linux_delta", OptionValue::Flag(linux_delta))])
+}
+
+fn blest(formula: &str) -> Box<dyn Scheduler> {
+    scheduler("blest", &[("formula", OptionValue::Choice(formula.into()))])
+}
 
 /// One decision at `at` with `unassigned` bytes left and a window of `send_window` from the Data ACK on.
 fn ask(
@@ -35,8 +41,8 @@ fn alike(srtt: u64) -> impl Strategy<Value = Vec<SubflowView>> {
     vec(subflow().prop_map(equal), 0..6).prop_map(connection)
 }
 
-fn formula() -> impl Strategy<Value = BlestFormula> {
-    prop_oneof![Just(BlestFormula::Linux), Just(BlestFormula::Paper)]
+fn formula() -> impl Strategy<Value = &'static str> {
+    prop_oneof![Just("linux"), Just("paper")]
 }
 
 proptest! {
@@ -44,27 +50,27 @@ proptest! {
 
     #[test]
     fn with_endless_data_ecf_is_minrtt(history in history(), linux_delta: bool) {
-        let mut ecf = Ecf::new(linux_delta);
+        let mut ecf = ecf(linux_delta);
         for subflows in history.iter().map(|subflows| not_instant(subflows)) {
-            let expected = pick(&mut MinRtt, &subflows);
-            prop_assert_eq!(ask(&mut ecf, &subflows, 0, u64::MAX, 1 << 30), expected);
+            let expected = minrtt(&subflows);
+            prop_assert_eq!(ask(ecf.as_mut(), &subflows, 0, u64::MAX, 1 << 30), expected);
         }
     }
 
     #[test]
     fn with_an_endless_window_blest_is_minrtt(history in history(), formula in formula()) {
-        let mut blest = Blest::new(formula);
+        let mut blest = blest(formula);
         for (i, subflows) in history.iter().map(|subflows| not_instant(subflows)).enumerate() {
-            let expected = pick(&mut MinRtt, &subflows);
-            prop_assert_eq!(ask(&mut blest, &subflows, 100 * i as u64, 1 << 30, u64::MAX), expected);
+            let expected = minrtt(&subflows);
+            prop_assert_eq!(ask(blest.as_mut(), &subflows, 100 * i as u64, 1 << 30, u64::MAX), expected);
         }
     }
 
     #[test]
     fn with_endless_lambda_the_mitigation_is_minrtt(history in history()) {
-        let mut mitigated = MinRttBm::new(f64::INFINITY);
+        let mut mitigated = scheduler("minrtt_bm", &[("lambda", OptionValue::Number(1e6))]);
         for subflows in &history {
-            prop_assert_eq!(pick(&mut mitigated, subflows), pick(&mut MinRtt, subflows));
+            prop_assert_eq!(pick(mitigated.as_mut(), subflows), minrtt(subflows));
         }
     }
 
@@ -75,7 +81,7 @@ proptest! {
         k in 0..1_000_000_u64,
         window in 0..1_000_000_u64,
     ) {
-        let mut schedulers: [Box<dyn Scheduler>; 2] = [Box::<Ecf>::default(), Box::new(Blest::new(formula))];
+        let mut schedulers = [ecf(false), blest(formula)];
         for (i, subflows) in history.iter().enumerate() {
             let subflows: Vec<_> = subflows.iter().map(|s| SubflowView { carried: false, ..*s }).collect();
             let usable = || subflows.iter().filter(|s| s.usable && s.srtt.is_some());
@@ -95,13 +101,13 @@ proptest! {
         history in vec(alike(80_000_000), 1..20),
         share in 0.0..=1.0_f64,
     ) {
-        let mut ecf = Ecf::default();
+        let mut ecf = ecf(false);
         for subflows in &history {
             let least = subflows.iter().map(|s| s.cwnd.0).min().unwrap_or(0);
             let k = (least as f64 * share) as u64;
             let positive: Vec<_> =
                 subflows.iter().map(|s| SubflowView { cwnd: s.cwnd + Bytes(1), ..*s }).collect();
-            prop_assert_eq!(ask(&mut ecf, &positive, 0, k, 1 << 30), pick(&mut MinRtt, &positive));
+            prop_assert_eq!(ask(ecf.as_mut(), &positive, 0, k, 1 << 30), minrtt(&positive));
         }
     }
 
@@ -110,8 +116,8 @@ proptest! {
         subflows in alike(80_000_000),
         window in 0..400_000_u64,
     ) {
-        let decision = ask(&mut Blest::new(BlestFormula::Paper), &subflows, 0, 1 << 30, window);
-        if let (Decision::Wait, Decision::Send(slow)) = (decision, pick(&mut MinRtt, &subflows)) {
+        let decision = ask(blest("paper").as_mut(), &subflows, 0, 1 << 30, window);
+        if let (Decision::Wait, Decision::Send(slow)) = (decision, minrtt(&subflows)) {
             let need = subflows.iter().map(|s| s.cwnd.as_f64() * 1.2).fold(0.0, f64::max);
             let taken = subflows[slow].inflight + subflows[slow].mss;
             prop_assert!(need + taken.as_f64() > Bytes(window).as_f64());
@@ -127,8 +133,8 @@ proptest! {
     ) {
         let with = |s: &SubflowView| SubflowView { ssthresh: Bytes(ssthresh), ..*s };
         let subflows: Vec<_> = subflows.iter().map(with).collect();
-        let decision = ask(&mut Blest::new(BlestFormula::Linux), &subflows, 0, 1 << 30, window);
-        if let (Decision::Wait, Decision::Send(slow)) = (decision, pick(&mut MinRtt, &subflows)) {
+        let decision = ask(blest("linux").as_mut(), &subflows, 0, 1 << 30, window);
+        if let (Decision::Wait, Decision::Send(slow)) = (decision, minrtt(&subflows)) {
             let rounds = |s: &SubflowView| match s.ssthresh {
                 Bytes::MAX => 3.0 * s.cwnd.as_f64(),
                 ssthresh => 2.0 * s.cwnd.max(ssthresh + s.mss).as_f64(),

@@ -316,8 +316,8 @@ mod tests {
     #[test]
     fn defaults_are_checked_and_typed() {
         const SPECS: &[OptionSpec] = &[
-            OptionSpec { name: "hystart", kind: OptionKind::Flag, default: Some("false"), doc: "" },
-            OptionSpec { name: "window", kind: OptionKind::Duration, default: Some("10s"), doc: "" },
+            OptionSpec::new("hystart", OptionKind::Flag, "false", ""),
+            OptionSpec::new("window", OptionKind::Duration, "10s", ""),
         ];
         let options = Options::defaults(SPECS).with("hystart", OptionValue::Flag(true));
         assert!(options.flag("hystart"));

@@ -14,18 +14,18 @@ pub const ROW: Algorithm = Algorithm {
     source: "Kelly, ACM CCR 33(2), 2003",
     notes: "",
     options: &[
-        OptionSpec {
-            name: "a",
-            kind: OptionKind::Number { min: 0.0001, max: 1.0 },
-            default: Some("0.01"),
-            doc: "growth per acknowledged byte",
-        },
-        OptionSpec {
-            name: "b",
-            kind: OptionKind::Number { min: 0.01, max: 0.9 },
-            default: Some("0.125"),
-            doc: "share of the window that a loss costs",
-        },
+        OptionSpec::new(
+            "a",
+            OptionKind::Number { min: 0.0001, max: 1.0 },
+            "0.01",
+            "growth per acknowledged byte",
+        ),
+        OptionSpec::new(
+            "b",
+            OptionKind::Number { min: 0.01, max: 0.9 },
+            "0.125",
+            "share of the window that a loss costs",
+        ),
     ],
     check: units::independent,
     build: |setup, options| Box::new(Scalable::new(setup, options)),

@@ -1,8 +1,9 @@
 //! TCP-ADaLR: numbers worked out by hand from its formulas.
 
 use super::*;
+use crate::Growth;
+use crate::newreno::NewReno;
 use crate::testing::{ALONE, ack, close, loss, setup_with};
-use crate::{Growth, NewReno};
 
 const MSS: f64 = 1460.0;
 const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
@@ -86,8 +87,8 @@ fn avoidance_adds_its_quantum_per_round_trip_or_per_ack_while_the_flight_is_smal
     };
     close(growth(config(), 30_000), 4380.0 * 1460.0 / 73_000.0, 1e-9);
     let mode = |avoidance| AdalrConfig { avoidance, ..config() };
-    close(growth(mode(Avoidance::PerAck), 30_000), 4380.0, 1e-9);
-    for (avoidance, counted) in [(Avoidance::PerRtt, 2920.0), (Avoidance::PerRttAsBase, 1460.0)] {
+    close(growth(mode(Avoidance::EachAck), 30_000), 4380.0, 1e-9);
+    for (avoidance, counted) in [(Avoidance::RoundTrip, 2920.0), (Avoidance::AsBase, 1460.0)] {
         let mut cc = adalr(73_000, mode(avoidance));
         cc.on_ack(&Ack { acked: Bytes(2920), ..at(600, 30_000) }, ALONE);
         close(cc.window.cwnd - 73_000.0, 4380.0 * counted / 73_000.0, 1e-9);

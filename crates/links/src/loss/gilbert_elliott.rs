@@ -79,13 +79,12 @@ pub(super) const BURSTY: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_PACKETS,
     options: &[
-        OptionSpec {
-            name: "loss",
+        OptionSpec::compulsory(
+            "loss",
             // Above one half a burst of one packet would be too short for the loss.
-            kind: OptionKind::Number { min: 0.0, max: 0.5 },
-            default: None,
-            doc: "share of the packets that is lost",
-        },
+            OptionKind::Number { min: 0.0, max: 0.5 },
+            "share of the packets that is lost",
+        ),
         OptionSpec::compulsory(
             "burst",
             OptionKind::Number { min: 1.0, max: 1e9 },

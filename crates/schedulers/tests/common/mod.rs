@@ -5,8 +5,20 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use schedulers::{ConnectionView, Decision, Scheduler, SubflowView};
-use units::{BitsPerSecond, Bytes, Nanos};
+use schedulers::{ConnectionView, Decision, Registry, Scheduler, SubflowView};
+use units::{BitsPerSecond, Bytes, Nanos, OptionValue, Options};
+
+/// A registered scheduler with its defaults, some of them changed.
+pub fn scheduler(name: &str, changes: &[(&str, OptionValue)]) -> Box<dyn Scheduler> {
+    let row = *Registry::builtin().get(name).expect("registered");
+    let changed = |options: Options, (name, value): &(&str, OptionValue)| options.with(name, value.clone());
+    (row.build)(&changes.iter().fold(Options::defaults(row.options), changed))
+}
+
+/// minRTT, with which others are compared.
+pub fn minrtt(subflows: &[SubflowView]) -> Decision {
+    pick(scheduler("minrtt", &[]).as_mut(), subflows)
+}
 
 /// Any subflow, usable or not.
 pub fn subflow() -> impl Strategy<Value = SubflowView> {
