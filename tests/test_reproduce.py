@@ -483,7 +483,8 @@ def test_published_values_come_from_their_table(tmp_path: Path) -> None:
     missing = 'check = \'order(rate["lia", "0.0"], seen["olia", "0.3"])\''
     claims += f'\n[[claim]]\nid = "small.gap"\npublished = "seen"\n{missing}\n'
     place = write_reproduction(tmp_path, claims, quantities=QUANTITIES + PUBLISHED)
-    (place / "published.csv").write_text(TABLE, encoding="utf-8")
+    # Spreadsheets begin their files with a mark.
+    (place / "published.csv").write_text(TABLE, encoding="utf-8-sig")
     rows = rep.reproduce(rep.load(place), tmp_path / "out").rows
     assert rows[-2].verdict is Verdict.AGREES
     assert rows[-1].verdict is Verdict.DIFFERS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ropewalk as rw
-from conftest import ROOT, Ropewalk
+from conftest import ROOT, SMALL, Ropewalk
 from ropewalk.study import StudyError
 from ropewalk.study.places import Places
 from study_files import STUDY, write_study
@@ -16,6 +16,13 @@ PLACE = re.compile(r"^.*study\.toml:(\d+):(\d+): ", re.MULTILINE)
 
 def cases(path: Path, **options: int) -> list[str]:
     return [case.name for case in rw.Study.load(path, **options).plan.cases]  # type: ignore[arg-type]
+
+
+def test_the_mark_that_some_editors_begin_files_with_is_none_of_it(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    path.write_text(STUDY, encoding="utf-8-sig")
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8-sig")
+    assert len(cases(path)) == 4
 
 
 def test_a_grid(tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ class _Reader(TomlFile):
             return ()
         path = self.path.parent / self.take(table, place, "file", str, None)
         try:
-            with path.open(encoding="utf-8", newline="") as file:
+            with path.open(encoding="utf-8-sig", newline="") as file:
                 rows = list(csv.DictReader(file))
         except OSError as error:
             self.mistakes.add(

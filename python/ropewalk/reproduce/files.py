@@ -122,7 +122,7 @@ class TomlFile:
 
     def __init__(self, path: Path) -> None:
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
         self.path = path

@@ -49,7 +49,7 @@ def read(name: str, path: Path, column: str, by: Sequence[str]) -> Published:
         TableError: there is no such file or column, a row is there twice, or a value is not a number.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = list(reader.fieldnames or ())
             rows = list(reader)

@@ -61,7 +61,7 @@ def load(path: str | os.PathLike[str]) -> StudyFile:
         StudyError: it has mistakes.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
     return parse(text, path)
