@@ -181,6 +181,25 @@ def test_a_metric_of_an_unknown_flow_is_noticed_after_the_first_run(
     assert sum(len(file.seeds) for file in all_files(tmp_path / "out" / "store")) < 500
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("flow.up*d?.goodput_bit_s", "flow"), ("link.*.upp.utilisation", "link")]
+)
+def test_a_pattern_that_fits_nothing_is_noticed(tmp_path: Path, name: str, kind: str) -> None:
+    path = write_study(tmp_path, STUDY.replace("flow.upload.goodput_bit_s", f"sum({name})"))
+    wanted = name.split(".", 1)[1].rpartition(".")[0]
+    with pytest.raises(StudyError, match=re.escape(f'metrics.0: the runs have no {kind} "{wanted}"')):
+        rw.Study.load(path).run(tmp_path / "out")
+
+
+def test_numbers_of_runs_and_workers_that_make_no_sense(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    for replications in (0, -1, 10**7):
+        with pytest.raises(ValueError, match=f"found {replications} replications; allowed: 1 to 1000000"):
+            rw.Study.load(path, replications=replications)
+    with pytest.raises(ValueError, match="jobs is 0: at least 1 is needed"):
+        rw.Study.load(path).run(tmp_path / "out", jobs=0)
+
+
 def all_files(place: Path) -> list[Stored]:
     return list(itertools.chain.from_iterable(Store(place, read_only=True)._index.values()))
 
@@ -461,6 +480,25 @@ def test_a_terminal_sees_rate_and_time_left(tmp_path: Path) -> None:
     assert re.search(r"[\d.]+ runs/s, \d+ s left", text)
 
 
+def test_differences_without_a_mean_have_an_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ropewalk.cli.study import show
+
+    rw.Study.load(write_study(tmp_path), replications=2).run(tmp_path / "out")
+    results = rw.StudyResults.read(tmp_path / "out")
+    # Two seeds, one above and one as far below: 12.7 times sqrt(2) / sqrt(2), of 10.
+    rows = [("lia", 1, 9.0), ("lia", 2, 11.0), ("olia", 1, 10.0), ("olia", 2, 10.0)]
+    results.__dict__["values"] = pl.DataFrame(
+        [
+            {"case": f"{case} / 0.0", "run": run, "metric": "flow.upload.delay_p95_s", "value": value}
+            for case, run, value in rows
+        ]
+    )
+    show(results)
+    assert re.search(r"olia +0.0 +- +\+0\.0±127 ", capsys.readouterr().out)
+
+
 def test_figures_that_do_not_exist_do_not_break_anything(ropewalk: Ropewalk, tmp_path: Path) -> None:
     """No loss at all: no drops to be fair about, equal replications, groups without any spread."""
     text = STUDY.replace('"flow.upload.delay_p95_s"', '"jain(link.*.drops_queue)"').replace(
@@ -508,3 +546,16 @@ def test_metrics_of_messages(tmp_path: Path) -> None:
         assert longest == results.samples("measure.upload.transfer.delay_max_s")[case]
         assert 0.08 < longest[1] < 4.0
         assert results.samples("count(message.*.delay_s)")[case] == {1: 1.0, 2: 1.0, 3: 1.0}
+
+
+def test_a_count_of_what_no_row_has_is_0(tmp_path: Path) -> None:
+    """Left out, such runs would make the mean larger."""
+    text = STUDY.replace(
+        '"flow.upload.delay_p95_s"', '"count(flow.*.completion_s)", "mean(flow.*.completion_s)"'
+    ).replace(
+        'baseline = { congestion = "lia" }', 'set = { "flow.upload.app" = { kind = "bulk", size = "1GB" } }'
+    )
+    results = rw.Study.load(write_study(tmp_path, text)).run(tmp_path / "out").results
+    for case, counted in results.samples("count(flow.*.completion_s)").items():
+        assert counted == {1: 0.0, 2: 0.0, 3: 0.0}
+        assert results.samples("mean(flow.*.completion_s)")[case] == {}

@@ -19,6 +19,7 @@ from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
 from ropewalk.study.conduct import StoreError
+from ropewalk.study.summary import reservations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,7 +159,8 @@ def show(results: StudyResults) -> None:
         _show_comparisons(results, out)
     if results.pooled is not None and results.pooled.height:
         _show_pooled(results, out)
-    _show_missing(results, out)
+    for text in reservations(results):
+        out.print(f"{text}\n", style="bold red")
 
 
 def _show_cases(results: StudyResults, out: Console) -> None:
@@ -183,13 +185,14 @@ def _show_comparisons(results: StudyResults, out: Console) -> None:
     comparisons = results.comparisons
     if comparisons is None:
         return
+    means = {(row["case"], row["metric"]): row["mean"] for row in results.estimates.iter_rows(named=True)}
     rows: dict[str, dict[str, str]] = {}
     for row in comparisons.iter_rows(named=True):
         if row["relative"] is None:
             text = NONE
         else:
-            scale = row["relative"] / row["difference"] * 100 if row["difference"] else 0.0
-            width = f"±{figure(abs(scale) * row['ci95'], 2)}" if row["ci95"] is not None else ""
+            percent = abs(means[row["baseline"], row["metric"]]) / 100
+            width = f"±{figure(row['ci95'] / percent, 2)}" if row["ci95"] is not None else ""
             text = f"{row['relative'] * 100:+.1f}{width} {'*' if row['differs'] else ' '}"
         rows.setdefault(row["case"], {})[row["metric"]] = text
     baseline = ", ".join((m.baseline or {}).values())
@@ -229,24 +232,6 @@ def _show_pooled(results: StudyResults, out: Console) -> None:
         out.print(
             "! groups more than three pooled standard deviations apart: the mean of them means little\n"
         )
-
-
-def _show_missing(results: StudyResults, out: Console) -> None:
-    """What a reader must know before believing the averages."""
-    counts = dict.fromkeys(results.metrics, 0)
-    for row in results.estimates.iter_rows(named=True):
-        counts[row["metric"]] += row["n"] + row["outliers"]
-    failed = len(results.manifest.failures)
-    wanted = sum(entry.replications for entry in results.manifest.cases) - failed
-    for metric, there in counts.items():
-        if there < wanted:
-            text = (
-                f"{metric}: {wanted - there} of {wanted} runs have no value, and the mean leaves them out\n"
-            )
-            out.print(text, style="bold red")
-    dropped = int(results.estimates["outliers"].sum()) if results.estimates.height else 0
-    if dropped:
-        out.print(f"{dropped} outliers were dropped (|z| > {results.manifest.treatment.z:g})\n")
 
 
 def _header(metric: Metric) -> str:

@@ -161,20 +161,16 @@ def show_results(results: Results) -> None:
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
     out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold")
-    flows = summary["flows"]
-    some = flows if len(flows) <= MAX_ROWS else flows[:SHOWN_ROWS]
-    out.print(_table(out, _title("Flows", "first", len(some), len(flows)), FLOWS, some))
+    _show_first(out, "Flows", FLOWS, summary["flows"])
     for line in problems(results):
         out.print(f"{line}\n", style="bold red")
     # A single transfer has its time of completion in the table of flows.
     if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:
-        shown = measures if len(measures) <= MAX_ROWS else measures[:SHOWN_ROWS]
-        out.print(_table(out, _title("Messages", "first", len(shown), len(measures)), MEASURES, shown))
+        _show_first(out, "Messages", MEASURES, measures)
     if pages := summary["pages"]:
-        out.print(_table(out, "Pages", PAGES, pages[:MAX_ROWS]))
-    subflows, links = summary["subflows"], summary["links"]
-    few = subflows if len(subflows) <= MAX_ROWS else subflows[:SHOWN_ROWS]
-    out.print(_table(out, _title("Subflows", "first", len(few), len(subflows)), SUBFLOWS, few))
+        _show_first(out, "Pages", PAGES, pages)
+    _show_first(out, "Subflows", SUBFLOWS, summary["subflows"])
+    links = summary["links"]
     busiest = _busiest(links)
     out.print(_table(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest))
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
@@ -182,6 +178,12 @@ def show_results(results: Results) -> None:
         f"{summary['packet_hops']:,} packet hops, {summary['events']:,} events, "
         f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
     )
+
+
+def _show_first(out: Console, name: str, columns: Columns[T], rows: Sequence[T]) -> None:
+    """All of a few rows, the first ones of many."""
+    shown = rows if len(rows) <= MAX_ROWS else rows[:SHOWN_ROWS]
+    out.print(_table(out, _title(name, "first", len(shown), len(rows)), columns, shown))
 
 
 def _title(name: str, which: str, shown: int, total: int) -> str:

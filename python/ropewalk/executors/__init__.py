@@ -62,10 +62,12 @@ def open_executor(where: str, jobs: int | None, folder: Path) -> Executor:
         folder: for files of SLURM jobs; the nodes must see it.
 
     Raises:
-        ValueError: there is no such executor.
+        ValueError: there is no such executor, or `jobs` is less than 1.
         ExecutorError: it cannot be had.
     """
     check_name(where)
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs is {jobs}: at least 1 is needed")
     if where == "slurm":
         from ropewalk.executors.slurm import SlurmExecutor
 

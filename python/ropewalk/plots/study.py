@@ -17,8 +17,6 @@ from ropewalk.plots.model import INK, Axis, Boxes, Cells, Chart, Line, Panel, Po
 from ropewalk.plots.palette import DASHES, PALETTE, SYMBOLS, colours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ropewalk.plots.model import Reals
     from ropewalk.study.manifest import CaseEntry
     from ropewalk.study.metrics import Metric
@@ -92,14 +90,6 @@ class Layout:
         return f" The first {MAX_PANELS} of {number} panels." if number > MAX_PANELS else ""
 
 
-def charts(results: StudyResults) -> Iterator[Chart]:
-    """All charts over all cases, metric by metric, then delay against throughput flow by flow."""
-    for metric in results.manifest.metrics:
-        yield from of_metric(results, metric)
-    for flow in flows(results):
-        yield tradeoff(results, flow)
-
-
 def of_metric(results: StudyResults, metric: Metric) -> list[Chart]:
     """Heat map (with two factors or more), box plots, distribution."""
     layout = Layout.of(results)
@@ -133,18 +123,19 @@ def heat_map(results: StudyResults, metric: Metric) -> Chart:
         x=Axis(layout.second, levels=tuple(layout.levels[layout.second])),
         y=Axis(layout.first, levels=tuple(layout.levels[layout.first])),
         panels=panels,
-        caption=_about_letters(results) + layout.note(results.manifest.cases),
+        caption=_about_letters(results, metric) + layout.note(results.manifest.cases),
     )
 
 
-def _about_letters(results: StudyResults) -> str:
+def _about_letters(results: StudyResults, metric: Metric) -> str:
+    first = "is the best group" if metric.wanted else "is that of the largest mean"
     t = results.manifest.treatment
     test = "signed-rank tests" if t.test == "wilcoxon" else "t tests"
     correction = " with Holm's correction" if t.correction == "holm" else ""
     return (
         "Mean ± half width of the 95 % interval. Cells of a panel that share a letter do not differ "
-        f"(paired {test} of all pairs{correction}, {t.alpha:g}); a is the best group. "
-        f"Above {MAX_COMPARED} cells only those that do not differ from the best one are marked, with a."
+        f"(paired {test} of all pairs{correction}, {t.alpha:g}); a {first}. "
+        f"Above {MAX_COMPARED} cells only those of this group are marked."
     )
 
 
@@ -288,7 +279,7 @@ def flows(results: StudyResults) -> list[str]:
         return []
     own = table.filter(~pl.col("flow").str.contains("@", literal=True) & pl.col("delay_p95_s").is_not_null())
     names: list[str] = own["flow"].unique(maintain_order=True).to_list()
-    return names[:MAX_PANELS]
+    return names
 
 
 def tradeoff(results: StudyResults, flow: str) -> Chart:

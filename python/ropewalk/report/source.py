@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_CASES = 8
 """Cases of a study that are shown over time, unless one is named."""
+MAX_FLOWS = 12
+"""Flows of a study whose throughput is drawn against their delay."""
 
 
 OF_ALL_STUDIES = ("finished", "command", "host", "python", "ropewalk", "model_version", "executor")
@@ -206,9 +208,12 @@ def _study(directory: Path, results: StudyResults, run: int | None, case: str | 
         Section(words.metric(metric), study_plots.of_metric(results, metric), metric=index)
         for index, metric in enumerate(m.metrics)
     ]
-    tradeoffs = [study_plots.tradeoff(results, flow) for flow in study_plots.flows(results)]
-    if tradeoffs:
-        sections.append(Section("Throughput against delay", tradeoffs))
+    flows = study_plots.flows(results)
+    if flows:
+        few = flows[:MAX_FLOWS]
+        note = f"The first {MAX_FLOWS} of {len(flows)} flows." if len(few) < len(flows) else ""
+        drawn = [study_plots.tradeoff(results, flow) for flow in few]
+        sections.append(Section("Throughput against delay", drawn, note))
     sections += over_time(results, run, case)
     document = tomllib.loads(m.text)
     runs = sum(entry.replications for entry in m.cases)

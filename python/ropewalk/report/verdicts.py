@@ -13,6 +13,7 @@ from ropewalk import numbers
 from ropewalk.plots import words
 from ropewalk.plots.study import best
 from ropewalk.statistics import estimate
+from ropewalk.study.summary import reservations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,22 +185,9 @@ def _ranked(results: StudyResults, metric: Metric, index: int) -> list[Row]:
 
 def _missing(results: StudyResults) -> list[str]:
     """Runs that failed or have no value."""
-    m = results.manifest
-    found = [f"{len(m.failures)} runs failed; all figures are those of the others"] if m.failures else []
-    wanted = sum(entry.replications for entry in m.cases) - len(m.failures)
-    counts = dict.fromkeys(results.metrics, 0)
-    dropped = 0
-    for row in results.estimates.iter_rows(named=True):
-        counts[row["metric"]] += row["n"] + row["outliers"]
-        dropped += row["outliers"]
-    for metric, there in counts.items():
-        if there < wanted:
-            found.append(
-                f"{metric}: {wanted - there} of {wanted} runs have no value, and the mean leaves them out"
-            )
-    if dropped:
-        found.append(f"{dropped} outliers were dropped (|z| > {m.treatment.z:g}), as the study asks")
-    return found
+    failed = numbers.count(len(results.manifest.failures), "run")
+    told = [f"{failed} failed; all figures are those of the others"] if results.manifest.failures else []
+    return told + reservations(results)
 
 
 def of_run(results: Results) -> Table:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk.scenario import MAX_REPLICATIONS
 from ropewalk.study import file
 from ropewalk.study.metrics import PARTS
 from ropewalk.study.mistakes import UNKNOWN_NAME, Mistakes, StudyError, did_you_mean
@@ -67,7 +68,10 @@ class Study:
             OSError: the file cannot be read.
             StudyError: it has mistakes.
             ScenarioError: its scenario has mistakes.
+            ValueError: so many replications are not possible.
         """
+        if replications is not None and not 1 <= replications <= MAX_REPLICATIONS:
+            raise ValueError(f"found {replications} replications; allowed: 1 to {MAX_REPLICATIONS}")
         stopping = None if replications is None else Stopping.fixed(replications)
         return cls(plan(file.load(path), overrides, stopping))
 
@@ -90,6 +94,7 @@ class Study:
             progress: called with (done, total) replications.
 
         Raises:
+            ValueError: there is no such executor, or `jobs` is less than 1.
             StudyError: a metric names what the scenario does not have.
             StoreError: the store is full or the like; what is in it stays.
             ExecutorError: there is nothing to compute at.
@@ -155,12 +160,12 @@ class Study:
         if self.plan.stopping.metric is not None:
             asked["replications", "until"] = self.plan.stopping.metric
         for where, metric in asked.items():
-            names = {"links": links, "runs": [""]}.get(metric.table, flows)
-            wanted = metric.name.rpartition(".")[0] if metric.table in PARTS else metric.name
-            if "*" not in wanted and "?" not in wanted and wanted not in names:
+            known = links if metric.table == "links" else flows
+            if not metric.names(known):
                 kind = "link" if metric.table == "links" else "flow"
+                wanted = metric.name.rpartition(".")[0] if metric.table in PARTS else metric.name
                 message = f'the runs have no {kind} "{wanted}"'
-                mistakes.add(where, UNKNOWN_NAME, message, did_you_mean(wanted, names))
+                mistakes.add(where, UNKNOWN_NAME, message, did_you_mean(wanted, known))
         mistakes.raise_any()
 
 

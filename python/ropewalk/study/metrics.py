@@ -139,8 +139,10 @@ class Metric:
         import polars as pl
 
         rows = table.filter(self._selection()) if self.name else table
-        value = pl.col(self.column).cast(pl.Float64).alias("value")
-        grouped = rows.select(*by, value).drop_nulls("value").group_by(*by, maintain_order=True)
+        values = rows.select(*by, pl.col(self.column).cast(pl.Float64).alias("value"))
+        # Where none has a value their number is 0; of everything else there is none.
+        there = values if self.function == "count" else values.drop_nulls("value")
+        grouped = there.group_by(*by, maintain_order=True)
         made = grouped.agg(function_of(self.function)(pl.col("value")))
         # The fairness of nothing is no number.
         return made.filter(pl.col("value").is_finite())
@@ -153,14 +155,28 @@ class Metric:
             label = label + "." + pl.col(PARTS[self.table]).cast(pl.String)
         if not _is_pattern(self.name):
             return label == self.name
-        pattern = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in self.name)
-        chosen = label.str.contains(f"^{pattern}$")
+        chosen = label.str.contains(_expression(self.name))
         # Baselines are not flows of the scenario: whoever wants them writes the `@`.
         return chosen if "@" in self.name else chosen & ~label.str.contains("@", literal=True)
+
+    def names(self, known: Sequence[str]) -> bool:
+        """Whether one of the flows or links that there are is meant; of `runs` all are."""
+        if self.table == "runs":
+            return True
+        name = self.name.rpartition(".")[0] if self.table in PARTS else self.name
+        if not _is_pattern(name):
+            return name in known
+        return any(re.search(_expression(name), one) and ("@" in name or "@" not in one) for one in known)
 
 
 def _is_pattern(name: str) -> bool:
     return "*" in name or "?" in name
+
+
+def _expression(pattern: str) -> str:
+    """A pattern as a regular expression."""
+    plain = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in pattern)
+    return f"^{plain}$"
 
 
 def is_percentile(function: str) -> bool:
@@ -179,7 +195,7 @@ FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "median": lambda values: values.median(),
     "min": lambda values: values.min(),
     "max": lambda values: values.max(),
-    "count": lambda values: values.len().cast(float),
+    "count": lambda values: values.count().cast(float),
     "jain": _jain,
 }
 """What can be made of several rows of a replication; besides these `p95` and the like."""

@@ -61,6 +61,26 @@ def summarise(results: StudyResults) -> dict[str, Any]:
     }
 
 
+def reservations(results: StudyResults) -> list[str]:
+    """What a reader must know before believing the averages: of what they are not."""
+    m = results.manifest
+    counts = dict.fromkeys(results.metrics, 0)
+    dropped = 0
+    for row in results.estimates.iter_rows(named=True):
+        counts[row["metric"]] += row["n"] + row["outliers"]
+        dropped += row["outliers"]
+    wanted = sum(entry.replications for entry in m.cases) - len(m.failures)
+    found = [
+        f"{metric}: {wanted - there} of {wanted} runs have no value, and the mean leaves them out"
+        for metric, there in counts.items()
+        if there < wanted
+    ]
+    if dropped:
+        outliers = "1 outlier was" if dropped == 1 else f"{dropped} outliers were"
+        found.append(f"{outliers} dropped (|z| > {m.treatment.z:g}), as the study asks")
+    return found
+
+
 def write(results: StudyResults, directory: Path) -> list[Path]:
     """Writes tables (Parquet), figures (CSV, JSON) and what was asked; each file appears whole.
 
