@@ -9,7 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 import ropewalk as rw
-from conftest import ROOT
+from conftest import ROOT, SMALL
 from ropewalk.plots import charts, series
 from ropewalk.plots.apart import apart
 from ropewalk.plots.model import Line, Points, Stack
@@ -47,6 +47,17 @@ def test_titles_axes_and_units(results: rw.Results) -> None:
         assert labels[:2] == ["0: a", "1: b"]
     assert "seed 2 and spread of 3 runs" in results.plot.out_of_order(run=2).get_suptitle()
     assert "3 runs" in results.plot.delay_cdf().get_suptitle()
+
+
+def test_names_of_users_are_no_formulas_and_no_title_is_cut(tmp_path: Path) -> None:
+    name = "from $\\\\frac$ to 100 $, " + "and so on until the line is full of words, " * 3
+    text = SMALL.replace('name = "small"', f'name = "{name}"')
+    results = rw.Scenario.parse(text).run(seeds=1)
+    figure = results.plot.cwnd()
+    figure.savefig(tmp_path / "plot.png")
+    assert "from $\\frac$ to 100 $, and so on" in figure.get_suptitle()
+    (heading,) = (text for text in figure.texts if text.get_text() == figure.get_suptitle())
+    assert heading.get_window_extent().x1 < figure.bbox.x1
 
 
 def test_events_are_marked(results: rw.Results) -> None:

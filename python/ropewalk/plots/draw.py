@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.ticker import LogLocator, ScalarFormatter
@@ -24,6 +25,7 @@ from ropewalk.plots.style import (
     mark_events,
     say_empty,
     styled,
+    title,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ DARK = 0.62
 
 
 @styled
+# Names are what users call things: a dollar in them begins no formula.
+@mpl.rc_context({"text.parse_math": False})
 def draw(chart: Chart) -> Figure:
     """The chart on paper."""
     rows = sum(len(panel.strips) for panel in chart.panels if _has_ribbon(chart, panel))
@@ -52,7 +56,7 @@ def draw(chart: Chart) -> Figure:
     figure = Figure(figsize=(WIDTH, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     own = own_scales(chart)
-    figure.suptitle(f"{chart.title}\n{OWN_SCALES}" if own else chart.title, x=0.01, ha="left")
+    title(figure, f"{chart.title}\n{OWN_SCALES}" if own else chart.title)
     axes, under = _axes(figure, chart, own)
     for panel, here in zip(chart.panels, axes, strict=True):
         here.set_title(panel.title)

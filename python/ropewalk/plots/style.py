@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import textwrap
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
@@ -21,6 +22,8 @@ T = TypeVar("T")
 BLACK = "#1A1A1A"
 GREY = "#C4C4C4"
 WIDTH = 7.2
+TITLE_WIDTH = 80
+"""Characters of a line of the title."""
 PANEL_HEIGHT = 2.7
 STRIP_HEIGHT = 0.16
 MAX_EVENT_LABELS = 8
@@ -61,6 +64,12 @@ class Figure(figure.Figure):
         data = io.BytesIO()
         self.savefig(data, format="png")
         return data.getvalue()
+
+
+def title(figure: Figure, text: str) -> None:
+    """Above all panels, in as many lines as it takes."""
+    lines = (textwrap.fill(line, TITLE_WIDTH) for line in text.splitlines())
+    figure.suptitle("\n".join(lines), x=0.01, ha="left")
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import textwrap
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ropewalk.plots.palette import colours
-from ropewalk.plots.style import BLACK, Figure, legend, say_empty, styled
+from ropewalk.plots.style import BLACK, Figure, legend, say_empty, styled, title
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.files import TomlFile
 from ropewalk.reproduce.model import PROFILE
@@ -44,8 +43,6 @@ LINES, BARS, TIME = "lines", "bars", "time"
 KEYS = ("id", "title", "kind", "x", "y", "ticks", "curve", "profile")
 COLOURS = 128
 """Of a PNG."""
-TITLE_WIDTH = 84
-"""Characters of a line of the title."""
 AXIS_KEYS = ("label", "log", "from", "to")
 CURVE_KEYS = (
     *("label", "value", "series", "study", "levels", "seed", "bin", "scale", "total", "x", "published"),
@@ -309,7 +306,7 @@ def draw(drawing: Drawing, sources: Mapping[str, StudySource]) -> Figure:
     evaluator = Evaluator(source, drawing.levels)
     made = Figure(figsize=SIZE, dpi=150, layout="constrained")
     FigureCanvasAgg(made)
-    made.suptitle(textwrap.fill(drawing.title, TITLE_WIDTH), x=0.01, ha="left")
+    title(made, drawing.title)
     axes = made.subplots()
     palette = colours(len(drawing.curves))
     drawn = 0
