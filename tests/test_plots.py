@@ -55,7 +55,7 @@ def test_names_of_users_are_no_formulas_and_no_title_is_cut(tmp_path: Path) -> N
     results = rw.Scenario.parse(text).run(seeds=1)
     figure = results.plot.cwnd()
     figure.savefig(tmp_path / "plot.png")
-    assert "from $\\frac$ to 100 $, and so on" in figure.get_suptitle()
+    assert r"from \$\frac\$ to 100 \$, and so on" in figure.get_suptitle()
     (heading,) = (text for text in figure.texts if text.get_text() == figure.get_suptitle())
     assert heading.get_window_extent().x1 < figure.bbox.x1
 
@@ -113,12 +113,13 @@ def test_stacked_throughput_holds_all_bytes(results: rw.Results) -> None:
     assert carried == pytest.approx(received * 4 / 1e6, rel=0.01)
 
 
-def test_delay_distributions_end_at_one_and_include_baselines(results: rw.Results) -> None:
+def test_delay_distributions_go_from_zero_to_one_and_include_baselines(results: rw.Results) -> None:
     lines = results.plot.delay_cdf().axes[0].lines
     assert [line.get_label() for line in lines] == ["upload", "upload@a", "upload@b"]
     for line in lines:
         y = np.asarray(line.get_ydata())
         assert (np.diff(y) >= 0).all()
+        assert y[0] == 0.0
         assert y[-1] == pytest.approx(1.0)
 
 

@@ -74,8 +74,9 @@ def _delays(extremes: list[float]) -> Axis:
 
 
 def _distribution(results: Results, flow: str) -> tuple[Reals, Reals]:
-    """Delays in seconds, ascending, and the share of all bytes that was not delayed longer."""
+    """Delays in seconds, ascending, and the share of all bytes that was not delayed longer, from 0 to 1."""
     rows = results.delays.filter(pl.col("flow") == flow)
     rows = rows.group_by("delay_s").agg(pl.col("bytes").sum()).sort("delay_s")
-    shares = rows["bytes"].cum_sum() / rows["bytes"].sum()
-    return rows["delay_s"].to_numpy(), shares.to_numpy()
+    delays, shares = rows["delay_s"].to_numpy(), rows["bytes"].cum_sum().to_numpy() / rows["bytes"].sum()
+    # Many bytes may have the least delay.
+    return np.append(delays[:1], delays), np.append([0.0] * len(delays[:1]), shares)

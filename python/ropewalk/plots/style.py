@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import textwrap
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
@@ -22,8 +21,6 @@ T = TypeVar("T")
 BLACK = "#1A1A1A"
 GREY = "#C4C4C4"
 WIDTH = 7.2
-TITLE_WIDTH = 80
-"""Characters of a line of the title."""
 PANEL_HEIGHT = 2.7
 STRIP_HEIGHT = 0.16
 MAX_EVENT_LABELS = 8
@@ -68,8 +65,9 @@ class Figure(figure.Figure):
 
 def title(figure: Figure, text: str) -> None:
     """Above all panels, in as many lines as it takes."""
-    lines = (textwrap.fill(line, TITLE_WIDTH) for line in text.splitlines())
-    figure.suptitle("\n".join(lines), x=0.01, ha="left")
+    # What is wrapped may be a formula whatever the settings say.
+    plain = text.replace("$", r"\$")
+    figure.suptitle(plain, x=0.01, ha="left", wrap=True, parse_math=True)
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
