@@ -1,6 +1,7 @@
 """Applications as a user meets them: tables on the terminal, in Python and on disk."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -63,6 +64,8 @@ def test_the_terminal_shows_messages_and_pages(ropewalk: Ropewalk, tmp_path: Pat
         "load time",
     ]:
         assert word in done.stdout, word
+    # Of several connections the first one has a number, too.
+    assert re.search(r"^ web +0 +0 +a +", done.stdout, re.MULTILINE)
     summary = json.loads(ropewalk("run", file, "--json").stdout)
     [page] = summary["pages"]
     assert (page["flow"], page["name"], page["pages"], page["complete"]) == ("web", "wikipedia", 6, 6)

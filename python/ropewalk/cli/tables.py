@@ -100,9 +100,10 @@ PAGES: Columns[PageSummary] = {
     "load time\ns": lambda row: interval(row["load_time_s"]),
 }
 
+CONNECTION = "connec-\ntion"
 SUBFLOWS: Columns[SubflowSummary] = {
     "flow": lambda row: row["flow"],
-    "connec-\ntion": lambda row: str(row["connection"]) if row["connection"] else NONE,
+    CONNECTION: lambda row: str(row["connection"]),
     "subflow": lambda row: str(row["subflow"]),
     "path": lambda row: row["path"] or NONE,
     "goodput\nMbit/s": lambda row: interval(row["goodput_bit_s"], 1e6),
@@ -169,7 +170,9 @@ def show_results(results: Results) -> None:
         _show_first(out, "Messages", MEASURES, measures)
     if pages := summary["pages"]:
         _show_first(out, "Pages", PAGES, pages)
-    _show_first(out, "Subflows", SUBFLOWS, summary["subflows"])
+    several = any(row["connection"] for row in summary["subflows"])
+    columns = {name: cell for name, cell in SUBFLOWS.items() if several or name != CONNECTION}
+    _show_first(out, "Subflows", columns, summary["subflows"])
     links = summary["links"]
     busiest = _busiest(links)
     out.print(_table(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest))
