@@ -25,7 +25,7 @@ pub use fifo::{Fifo, Offered, Parameters};
 pub use loss::LossModel;
 pub use queue::QueueDiscipline;
 pub use rate::RateModel;
-pub use shaper::{Shaper, TokenBucket};
+pub use shaper::Shaper;
 pub use station::{Arrival, Fate, Models, Station, Streams};
 
 /// A packet as its owner describes it.

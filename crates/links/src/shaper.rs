@@ -19,7 +19,7 @@ pub struct Shaper {
 
 /// A bucket; tokens in units of work, so that nothing is lost to rounding.
 #[derive(Clone, Copy, Debug)]
-pub struct TokenBucket {
+pub(crate) struct TokenBucket {
     shaper: Shaper,
     tokens: i128,
     since: SimTime,

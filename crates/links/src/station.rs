@@ -18,9 +18,8 @@ use units::{Bytes, SimTime};
 
 use crate::queue::{Context, Waiting};
 use crate::rate::work_of;
-use crate::{
-    Counters, DelayModel, Faults, LossModel, Packet, QueueDiscipline, RateModel, Shaper, TokenBucket,
-};
+use crate::shaper::TokenBucket;
+use crate::{Counters, DelayModel, Faults, LossModel, Packet, QueueDiscipline, RateModel, Shaper};
 
 /// What a link direction is made of.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::serving::Service;
 
 /// Distance of the knots. The second derivative of the delay over a satellite in low orbit is below 1 us/s², which
 /// bounds the error of the interpolation by 1.25 ns.
-pub const KNOTS: Nanos = Nanos::from_millis(100);
+const KNOTS: Nanos = Nanos::from_millis(100);
 /// How many slots a search for the next change goes ahead.
 const LOOK_AHEAD: u64 = 1000;
 

@@ -50,20 +50,9 @@ impl FromStr for Epoch {
     }
 }
 
-/// How a text holds element sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Lines of 69 characters in pairs, with or without a line for the name.
-    Tle,
-    /// One OMM or a list of them in JSON.
-    OmmJson,
-    /// One OMM after the other as lines `KEYWORD = value`.
-    OmmKvn,
-}
-
 /// The elements of one satellite.
 #[derive(Clone, Debug)]
-pub struct ElementSet {
+struct ElementSet {
     elements: sgp4::Elements,
     /// Where it was read: its first line, or in JSON that of its epoch.
     line: usize,
@@ -71,13 +60,13 @@ pub struct ElementSet {
 
 impl ElementSet {
     /// Its name, or its catalogue number.
-    pub fn name(&self) -> String {
+    fn name(&self) -> String {
         let number = || self.elements.norad_id.to_string();
         self.elements.object_name.clone().unwrap_or_else(number)
     }
 
     /// Days from the epoch of the elements to `epoch`.
-    pub fn age_days(&self, epoch: Epoch) -> f64 {
+    fn age_days(&self, epoch: Epoch) -> f64 {
         minutes(epoch.0 - self.elements.datetime) / 1440.0
     }
 }
@@ -86,21 +75,21 @@ impl ElementSet {
 ///
 /// # Errors
 /// The first mistake.
-pub fn read(text: &str) -> Result<(Format, Vec<ElementSet>), Mistake> {
-    let (format, sets) = match text.trim_start().chars().next() {
-        Some('{' | '[') => (Format::OmmJson, read_json(text)?),
+fn read(text: &str) -> Result<Vec<ElementSet>, Mistake> {
+    let sets = match text.trim_start().chars().next() {
+        Some('{' | '[') => read_json(text)?,
         Some('<') => {
             let help = "ask for the same sets as OMM in JSON or KVN, or as TLE (three or two lines for each satellite)";
             return Err(Mistake::new(1, "this is XML, such as an OMM in XML, which is not read", help));
         }
-        _ if kvn::is_kvn(text) => (Format::OmmKvn, kvn::read(text)?),
-        _ => (Format::Tle, read_tle(text)?),
+        _ if kvn::is_kvn(text) => kvn::read(text)?,
+        _ => read_tle(text)?,
     };
     if sets.is_empty() {
         let help = "give a file of TLE, or of OMM in JSON or as lines KEYWORD = value";
         return Err(Mistake::new(1, "there is no element set", help));
     }
-    Ok((format, sets))
+    Ok(sets)
 }
 
 fn read_json(text: &str) -> Result<Vec<ElementSet>, Mistake> {
@@ -227,7 +216,7 @@ impl ElementSets {
     /// # Errors
     /// A mistake in the text; elements that describe no orbit; elements whose epoch is more than 30 days away.
     pub fn parse(text: &str, epoch: Epoch) -> Result<Self, Mistake> {
-        let (_, sets) = read(text)?;
+        let sets = read(text)?;
         let satellites = sets.iter().map(|set| Satellite::new(set, epoch)).collect::<Result<_, _>>()?;
         let years = sgp4::julian_years_since_j2000(&epoch.0);
         Ok(Self { satellites, sidereal: sgp4::iau_epoch_to_sidereal_time(years) })

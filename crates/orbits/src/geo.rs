@@ -23,14 +23,14 @@ fn central(place: Place, satellite: Degrees) -> f64 {
 }
 
 /// Elevation at which a geostationary satellite over the longitude `satellite` stands, seen from sea level.
-pub fn geo_elevation(place: Place, satellite: Degrees) -> Degrees {
+fn geo_elevation(place: Place, satellite: Degrees) -> Degrees {
     let cos = central(place, satellite);
     let sin = (1.0 - cos * cos).max(0.0).sqrt();
     Degrees::from_radians(libm::atan2(cos - RADIUS / (RADIUS + ALTITUDE), sin))
 }
 
 /// Distance to it.
-pub fn geo_range(place: Place, satellite: Degrees) -> Kilometres {
+fn geo_range(place: Place, satellite: Degrees) -> Kilometres {
     let (near, far) = (RADIUS + place.altitude.0, RADIUS + ALTITUDE);
     Kilometres((near * near + far * far - 2.0 * near * far * central(place, satellite)).sqrt())
 }
@@ -53,11 +53,7 @@ pub fn geo_delay(stations: [Place; 2], satellite: Degrees) -> Result<Nanos, GeoE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slant_range;
-
-    fn near(a: f64, b: f64, tolerance: f64) {
-        assert!((a - b).abs() <= tolerance, "{a} is not {b} within {tolerance}");
-    }
+    use crate::closed_forms::{near, slant_range};
 
     fn place(latitude: f64, longitude: f64) -> Place {
         Place { latitude: Degrees(latitude), longitude: Degrees(longitude), altitude: Kilometres(0.0) }

@@ -5,6 +5,8 @@
 //! so that results do not depend on the machine.
 
 mod bent_pipe;
+#[cfg(test)]
+mod closed_forms;
 mod constellation;
 mod earth;
 mod elements;
@@ -13,11 +15,11 @@ mod quantities;
 mod serving;
 mod walker;
 
-pub use bent_pipe::{BentPipe, KNOTS, Sight};
+pub use bent_pipe::{BentPipe, Sight};
 pub use constellation::Constellation;
-pub use earth::{GroundStation, Place, longest_pass, period, slant_range};
-pub use elements::{ElementSet, ElementSets, Epoch, Format, Mistake};
-pub use geo::{GeoError, geo_delay, geo_elevation, geo_range};
+pub use earth::{GroundStation, Place};
+pub use elements::{ElementSets, Epoch, Mistake};
+pub use geo::{GeoError, geo_delay};
 pub use quantities::{Degrees, Kilometres};
 pub use serving::{Choice, Service};
 pub use walker::{Pattern, Shell, Walker};

@@ -13,12 +13,12 @@ pub struct Degrees(pub f64);
 
 impl Degrees {
     /// In radians.
-    pub fn radians(self) -> f64 {
+    pub(crate) fn radians(self) -> f64 {
         self.0.to_radians()
     }
 
     /// From radians.
-    pub fn from_radians(radians: f64) -> Self {
+    pub(crate) fn from_radians(radians: f64) -> Self {
         Self(radians.to_degrees())
     }
 

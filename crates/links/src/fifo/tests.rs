@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::Fifo as Link;
 use super::*;
-use crate::loss::Bernoulli;
+use crate::loss::bernoulli::Bernoulli;
 use units::Ratio;
 
 const MBIT: u64 = 1_000_000;

@@ -21,7 +21,7 @@ pub(super) const ROW: Algorithm = Algorithm {
 
 /// Loses each packet with the same probability, whatever its size.
 #[derive(Clone, Debug)]
-pub struct Bernoulli {
+pub(crate) struct Bernoulli {
     probability: f64,
 }
 

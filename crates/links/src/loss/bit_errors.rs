@@ -17,14 +17,14 @@ pub(super) const ROW: Algorithm = Algorithm {
 
 /// Bit errors with a constant ratio.
 #[derive(Clone, Debug)]
-pub struct BitErrors {
+pub(super) struct BitErrors {
     ratio: f64,
     /// Most packets have one of few sizes: the last two and their error ratios.
     cache: [(Bytes, f64); 2],
 }
 
 /// Probability that a packet of `size` has at least one wrong bit.
-pub fn packet_error_ratio(bit_error_ratio: f64, size: Bytes) -> f64 {
+fn packet_error_ratio(bit_error_ratio: f64, size: Bytes) -> f64 {
     if bit_error_ratio >= 1.0 {
         return if size == Bytes::ZERO { 0.0 } else { 1.0 };
     }

@@ -41,7 +41,7 @@ mod tests {
     use units::Ratio;
 
     use super::*;
-    use crate::loss::Bernoulli;
+    use crate::loss::bernoulli::Bernoulli;
     use crate::loss::statistics::{Theory, check};
 
     fn bernoulli(p: f64) -> Box<dyn LossModel> {

@@ -1,6 +1,6 @@
 //! Loss models: which packets the sky drops. One file each, behind [`LossModel`].
 
-mod bernoulli;
+pub(crate) mod bernoulli;
 mod bit_errors;
 mod composed;
 mod gilbert_elliott;
@@ -18,8 +18,6 @@ use std::fmt;
 use engine::Stream;
 use units::{Bytes, SimTime};
 
-pub use bernoulli::Bernoulli;
-pub use bit_errors::{BitErrors, packet_error_ratio};
 pub use composed::Composed;
 pub use registry::{Algorithm, Registry};
 

@@ -17,8 +17,9 @@
 use engine::Stream;
 use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
 
+use super::bit_errors::BitErrors;
 use super::phases::{Dwell, Phases};
-use super::{Algorithm, BitErrors, LossModel};
+use super::{Algorithm, LossModel};
 
 const VARIANCE: OptionKind = OptionKind::Number { min: 0.0, max: 1e9 };
 

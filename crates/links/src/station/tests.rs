@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use units::{BitsPerSecond, OptionValue, Options, QueueLimit, Ratio};
 
 use super::*;
-use crate::loss::Bernoulli;
+use crate::loss::bernoulli::Bernoulli;
 use crate::queue::DropTail;
 use crate::{delay, queue, rate};
 use units::Nanos;

@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::closed_forms::{longest_pass, slant_range};
 use crate::earth::Place;
 use crate::quantities::Degrees;
-use crate::{Choice, Pattern, Shell, Walker, slant_range};
+use crate::{Choice, Pattern, Shell, Walker};
 
 fn place(latitude: f64, longitude: f64) -> Place {
     Place { latitude: Degrees(latitude), longitude: Degrees(longitude), altitude: Kilometres(0.0) }
@@ -73,7 +74,7 @@ fn overhead_it_is_twice_the_altitude() {
 fn a_pass_lasts_as_long_as_geometry_says() {
     let service = Service { slot: Nanos::from_millis(100), ..SERVICE };
     let mut pipe = pipe(LONELY, [place(0.0, 0.0); 2], service);
-    let half = crate::longest_pass(LONELY.altitude, SERVICE.min_elevation).as_secs_f64() / 2.0;
+    let half = longest_pass(LONELY.altitude, SERVICE.min_elevation).as_secs_f64() / 2.0;
     let motion = crate::earth::mean_motion(LONELY.altitude);
     let relative = motion - crate::earth::ROTATION;
     let end = half * motion / relative;
