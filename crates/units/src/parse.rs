@@ -70,16 +70,19 @@ fn scaled(number: &str, scale: u64) -> Result<u64, &'static str> {
     const TOO_LARGE: &str = "which is too large";
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| TOO_LARGE)? };
-    let mut value = whole.checked_mul(u128::from(scale)).ok_or(TOO_LARGE)?;
-    let mut weight = u128::from(scale);
-    for digit in fraction.trim_end_matches('0').bytes() {
-        if !weight.is_multiple_of(10) {
-            return Err("which is finer than the smallest unit");
-        }
-        weight /= 10;
-        value += u128::from(digit - b'0') * weight;
+    let value = whole.checked_mul(u128::from(scale)).ok_or(TOO_LARGE)?;
+    let part = part(fraction.trim_end_matches('0'), scale).ok_or("which is finer than the smallest unit")?;
+    value.checked_add(part).and_then(|value| u64::try_from(value).ok()).ok_or(TOO_LARGE)
+}
+
+/// What the digits behind the point are worth; `None` if that is no whole number.
+fn part(digits: &str, scale: u64) -> Option<u128> {
+    if digits.is_empty() {
+        return Some(0);
     }
-    u64::try_from(value).map_err(|_| TOO_LARGE)
+    let tenths = digits.parse::<u128>().ok()?.checked_mul(u128::from(scale))?;
+    let denominator = 10_u128.checked_pow(digits.len() as u32)?;
+    tenths.is_multiple_of(denominator).then_some(tenths / denominator)
 }
 
 /// Prints `value` with the largest unit that needs no fraction.

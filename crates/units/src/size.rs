@@ -96,13 +96,23 @@ mod tests {
 
     #[test]
     fn parses_and_prints_exactly() {
-        for (text, bytes) in [("64KiB", 65_536), ("1500B", 1_500), ("50MB", 50_000_000), ("1.5kB", 1_500)] {
+        for (text, bytes) in [
+            ("64KiB", 65_536),
+            ("1500B", 1_500),
+            ("50MB", 50_000_000),
+            ("1.5kB", 1_500),
+            ("1.5KiB", 1_536),
+            ("0.0625MiB", 65_536),
+        ] {
             let value: Bytes = text.parse().unwrap();
             assert_eq!(value, Bytes(bytes), "{text}");
             assert_eq!(value.to_string().parse::<Bytes>().unwrap(), value);
         }
         assert_eq!("unlimited".parse::<Bytes>().unwrap(), Bytes::MAX);
         assert_eq!(Bytes::MAX.to_string(), "unlimited");
+        for fine in ["0.5B", "0.1KiB", "0.00000000000000000000000000000000000000001GiB"] {
+            assert!(fine.parse::<Bytes>().unwrap_err().message.contains("finer"), "{fine}");
+        }
         assert!("1Mbit".parse::<Bytes>().unwrap_err().message.contains("KiB"));
     }
 }

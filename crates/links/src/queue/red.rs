@@ -11,8 +11,8 @@
 //! drop with probability p / (1 - n p)                  n packets since the last drop
 //! ```
 //!
-//! From the upper threshold on every packet is dropped; with `gentle` p first rises to 1 at twice the threshold. Packets
-//! that carry ECN are marked below the upper threshold; above it too unless `hard_drop` (RFC 3168 section 7).
+//! From the upper threshold on every packet is dropped; with `gentle` p first rises to 1 at twice the threshold. With `ecn`
+//! packets that carry it are marked instead, where p is 1 only without `hard_drop` (RFC 3168 section 7).
 
 use engine::Stream;
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, in_order};
