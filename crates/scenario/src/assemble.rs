@@ -220,7 +220,8 @@ impl Assembler<'_> {
             },
             reassembly: match keys.text("reassembly")? {
                 "joint" => Reassembly::Joint,
-                _ => Reassembly::Separate,
+                "separate" => Reassembly::Separate,
+                _ => return None,
             },
             checksum: keys.flag("checksum")?,
             wide_sequence: keys.flag("wide_sequence")?,

@@ -23,7 +23,7 @@ type Read = Result<(Arc<FileRows>, String), (String, String)>;
 pub(crate) struct Files {
     folder: PathBuf,
     /// By path and format.
-    read: RefCell<BTreeMap<(String, String), Read>>,
+    read: RefCell<BTreeMap<(String, FileFormat), Read>>,
 }
 
 impl Files {
@@ -40,9 +40,8 @@ impl Files {
 
     /// The content of `path`, or what is wrong with it.
     pub fn load(&self, path: &str, format: FileFormat) -> Result<TraceFile, Fault> {
-        let key = (path.to_owned(), format!("{format:?}"));
         let mut read = self.read.borrow_mut();
-        match read.entry(key).or_insert_with(|| self.read(path, format)) {
+        match read.entry((path.to_owned(), format)).or_insert_with(|| self.read(path, format)) {
             Ok((rows, _)) => Ok(TraceFile { path: path.into(), rows: Arc::clone(rows) }),
             Err((message, help)) => {
                 Err(Fault { code: Code::BadFile, message: message.clone(), help: help.clone() })
@@ -53,7 +52,7 @@ impl Files {
     /// The text of a file that has been read without a mistake, of several lines in any case.
     pub fn text(&self, path: &str, format: FileFormat) -> Option<String> {
         let read = self.read.borrow();
-        let (_, text) = read.get(&(path.to_owned(), format!("{format:?}")))?.as_ref().ok()?;
+        let (_, text) = read.get(&(path.to_owned(), format))?.as_ref().ok()?;
         Some(if text.contains('\n') { text.clone() } else { format!("{text}\n") })
     }
 

@@ -8,7 +8,7 @@ use crate::addresses;
 use crate::assemble::flow_names;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
-use crate::keys::{AUTO, EXPAND};
+use crate::keys::{AUTO, EXPAND, SET};
 use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
 use crate::registries::Catalogue;
@@ -38,7 +38,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
     let end = root.parse::<Nanos>("duration");
     let duration = root.get("duration").map(|node| node.value.clone());
     let Some(Node { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
-    let mut names = BTreeSet::new();
+    let (mut names, mut stems) = (BTreeSet::new(), BTreeSet::new());
     for (index, item) in items.iter_mut().enumerate() {
         let path = crate::check::element_path("", "flow", index, item);
         let Some(flow) = item.as_table_mut() else { continue };
@@ -47,7 +47,9 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
         {
             let count = flow.integer("count").and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
             let own = flow_names(text, count);
-            if let Some(taken) = own.iter().find(|text| names.contains(*text)) {
+            // What it is called in the file is what others refer to, whatever its `count`.
+            let referred = (!stems.insert(text.to_owned())).then(|| text.to_owned());
+            if let Some(taken) = referred.as_ref().or_else(|| own.iter().find(|text| names.contains(*text))) {
                 duplicate(report, name.at, &format!("{path}.name"), "flow", taken);
             }
             names.extend(own);
@@ -106,8 +108,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
             && set.entries.is_empty()
             && !set.partial
         {
-            let help =
-                "give at least one of rate, delay, queue, loss, shaper, faults, strip_mptcp, up".into();
+            let help = format!("give at least one of {}", SET.names().collect::<Vec<_>>().join(", "));
             report.add(node.at, Code::MissingKey, &format!("{path}.set"), "nothing is changed".into(), help);
         }
     }

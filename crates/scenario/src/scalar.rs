@@ -233,7 +233,6 @@ fn list(items: Items, value: &Value) -> Result<Value, Fault> {
     nodes.iter().map(node).collect::<Result<_, _>>().map(Value::List)
 }
 
-/// A word of a closed list.
 /// The one word of `strip_mptcp`; what else it may be stands in the help.
 fn strip_word(kind: Kind, text: &str) -> Result<(), Fault> {
     let help = match text.parse::<i64>() {
@@ -244,6 +243,7 @@ fn strip_word(kind: Kind, text: &str) -> Result<(), Fault> {
     word(text, "allowed", &[SYN]).map_err(|fault| Fault { help, ..fault })
 }
 
+/// A word of a closed list.
 fn word(text: &str, what: &str, words: &[&'static str]) -> Result<(), Fault> {
     if words.contains(&text) {
         return Ok(());

@@ -2,7 +2,7 @@
 //! keys that may be inherited, are left to the parser.
 
 use serde_json::{Map, Value as Json, json};
-use units::{Bytes, Items, OptionKind};
+use units::{BitsPerSecond, Bytes, Items, OptionKind};
 
 use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, ROOT, SYN, Section, UNLIMITED};
 use crate::profiles;
@@ -115,7 +115,7 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         }
         Kind::Duration { .. } => quantity(TIMES, false),
         Kind::Size { max, .. } => quantity(SIZES, max == Bytes::MAX),
-        Kind::Rate { .. } => quantity(RATES, false),
+        Kind::Rate { max, .. } => quantity(RATES, max == BitsPerSecond(u64::MAX)),
         Kind::Queue => limit(),
         Kind::Buffer { .. } => json!({ "anyOf": [{ "enum": [AUTO, EXPAND] }, quantity(SIZES, false)] }),
         Kind::Seeds => json!({ "anyOf": [
@@ -155,7 +155,7 @@ fn plain(kind: OptionKind) -> Json {
         OptionKind::Rate => quantity(RATES, true),
         OptionKind::Probability => json!({ "anyOf": [
             { "type": "number", "minimum": 0, "maximum": 1 },
-            { "type": "string", "pattern": r"^\s*[0-9.]+([eE][+-]?[0-9]+)?\s*%?\s*$" },
+            { "type": "string", "pattern": r"^\s*\+?[0-9.]+([eE][+-]?[0-9]+)?\s*%?\s*$" },
         ] }),
         OptionKind::Choice(words) => json!({ "enum": words }),
         OptionKind::Limit => limit(),

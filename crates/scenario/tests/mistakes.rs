@@ -252,6 +252,13 @@ fn references_and_times() {
                 "[[path]]\nname = \"beam1\"\nboth = { rate = \"1Mbit/s\", delay = \"5ms\" }\n\n[[flow]]",
                 &[(9, 8, "E008", "another name")],
             ),
+            // Others refer to a flow by the name in the file, whatever its `count`.
+            (
+                "[[flow]]",
+                "[[flow]]\nname = \"upload\"\nfrom = \"terminal\"\nto = \"server\"\ncount = 3\n\
+                transport = { kind = \"tcp\" }\n\n[[flow]]",
+                &[(16, 8, "E008", "another name")],
+            ),
             // One mistake in `both` is one mistake, and an heir repeats none.
             (
                 "[[flow]]",

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/pattern.rs"]
+mod pattern;
 
-use common::{BASE, ROUTED, assert_round_trip, files, good, root, shipped};
+use common::{BASE, ROUTED, assert_round_trip, files, good, parse, root, shipped};
 use scenario::model::{Ecmp, Scenario};
 use scenario::{Registries, reference_markdown, schema};
 use serde_json::Value as Json;
@@ -68,7 +70,7 @@ fn layered_graph_has_its_layers() {
     assert!(s.cables.iter().any(|c| c.name == "space-left.left-dish4-sat6"));
 }
 
-/// Enough of JSON Schema for our own; patterns are left out.
+/// Enough of JSON Schema for our own.
 fn violations(schema: &Json, root: &Json, value: &Json, path: &str) -> Vec<String> {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
         let target = root.pointer(reference.trim_start_matches('#'));
@@ -103,6 +105,11 @@ fn violations(schema: &Json, root: &Json, value: &Json, path: &str) -> Vec<Strin
     }
     if schema.get("enum").and_then(Json::as_array).is_some_and(|all| !all.contains(value)) {
         found.push(format!("{path}: {value} is none of the words"));
+    }
+    if let (Some(pattern), Some(text)) = (schema.get("pattern").and_then(Json::as_str), value.as_str())
+        && !pattern::found(pattern, text)
+    {
+        found.push(format!("{path}: {text:?} does not match {pattern}"));
     }
     if let Some(any) = schema.get("anyOf").and_then(Json::as_array)
         && !any.iter().any(|s| violations(s, root, value, path).is_empty())
@@ -192,8 +199,50 @@ fn the_schema_accepts_files_and_their_expansions_and_refuses_others() {
         ("up = false", "up = 3"),
         ("\"mptcp\"", "\"mptcp\", congestion = \"nosuch\""),
         ("delay = \"250ms\"", "delay = \"250ms\", loss = { kind = \"packet\", probability = 2 }"),
+        ("3Mbit/s", "3Mbit"),
+        ("250ms", "250"),
+        ("\"upload\"", "\"up load\""),
     ] {
         assert!(!check(&BASE.replace(from, to)).is_empty(), "{from} -> {to}");
+    }
+}
+
+/// What the parser takes an editor with the schema must not underline, and what it refuses it may.
+#[test]
+fn the_schema_and_the_parser_take_the_same_quantities() {
+    let schema = schema(&Registries::builtin());
+    let rate = r#"rate = "_", delay = "1ms""#;
+    let delay = r#"rate = "3Mbit/s", delay = "_""#;
+    let uniform =
+        r#"rate = "3Mbit/s", delay = { kind = "uniform", min = "1ms", max = "_", reorder = false }"#;
+    let queue = r#"rate = "3Mbit/s", delay = "1ms", queue = "_""#;
+    let shaper = r#"rate = "3Mbit/s", delay = "1ms", shaper = { rate = "_", burst = "15kB" }"#;
+    let burst = r#"rate = "3Mbit/s", delay = "1ms", shaper = { rate = "1bit/s", burst = "_" }"#;
+    let loss = r#"rate = "3Mbit/s", delay = "1ms", loss = { kind = "packet", probability = "_" }"#;
+    let (taken, refused) = (true, false);
+    for (up, is, texts) in [
+        (rate, taken, " 3 Mbit/s ,1_000bit/s,.5Gbit/s,2kbit/s"),
+        (rate, refused, "unlimited,3Mbit,3,-3bit/s,1e6bit/s,3MBit/s"),
+        (delay, taken, "250ms,0s,1us,7ns,0.5min"),
+        (delay, refused, "unlimited,250,1h"),
+        (uniform, taken, "9ms,9 ms,unlimited"),
+        (uniform, refused, "9"),
+        (queue, taken, "5p,1.5BDP,2KiB,7MB,9B,unlimited, unlimited "),
+        (queue, refused, "5,Unlimited"),
+        (shaper, taken, "unlimited,1bit/s"),
+        (shaper, refused, "1"),
+        (burst, taken, "1.5KiB,9kB"),
+        (burst, refused, "unlimited"),
+        (loss, taken, "1%, 1 % ,+1%,1e-3,0.5,.5,1.,1E-1%,5e+0%"),
+        (loss, refused, "-1%,1 1,inf,1_0%"),
+    ] {
+        for text in texts.split(',') {
+            let file = BASE.replace(r#"rate = "3Mbit/s", delay = "250ms""#, &up.replace('_', text));
+            assert_eq!(parse(&file, &[]).is_ok(), is, "{up}: {text:?}");
+            let table: toml::Table = file.parse().unwrap_or_else(|e| panic!("{e}"));
+            let found = violations(&schema, &schema, &to_json(&toml::Value::Table(table)), "");
+            assert_eq!(found.is_empty(), is, "{up}: {text:?}: {found:?}");
+        }
     }
 }
 

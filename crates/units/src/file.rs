@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::{BitsPerSecond, Bytes, Nanos, Ratio};
 
 /// What a file holds, line by line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileFormat {
     /// One instant per line in whole milliseconds, not falling: one packet of 1500 bytes may leave then.
     Opportunities,
@@ -24,7 +24,7 @@ pub enum FileFormat {
 }
 
 /// What the second column of a series is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measure {
     /// bit/s, or with a unit.
     Rate,

@@ -384,7 +384,7 @@ static DO: Section = Section {
     ],
 };
 
-static SET: Section = Section {
+pub(crate) static SET: Section = Section {
     name: "set",
     what: "`set`",
     doc: "New values of a link direction; at least one.",
