@@ -581,3 +581,54 @@ value = 'rate["lia", :]'
     (place / "figures.toml").write_text(figure.replace('"two"]', '"three"]'), encoding="utf-8")
     with pytest.raises(StudyError, match='there is no profile "three"'):
         figures.load(rep.load(place))
+
+
+FIGURE = """[[figure]]
+id = "f"
+title = "F"
+ticks = [0.0, 0.3]
+[[figure.curve]]
+value = 'rate["lia", :]'
+x = [0.0, 0.3]
+published = { values = [1, 2] }
+[[figure.curve]]
+series = "flow.upload.goodput_bit_s"
+study = "loss"
+levels = ["lia", "0.3"]
+published = { file = "p.csv", x = "t", y = "v" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "[0.0, 0.3]\npub",
+            '[0.0, "a"]\npub',
+            "figures.toml:7:11: figure.0.curve.0.x.1: found a text, a number",
+        ),
+        ("[1, 2]", '[1, "b"]', "figure.0.curve.0.published.values.1: found a text, a number is needed"),
+        ("[1, 2]", "3", "figure.0.curve.0.published.values: found an integer, a list is needed"),
+        ('["lia", "0.3"]', '["lia", 0.3]', "figure.0.curve.1.levels.1: found a number, a text is needed"),
+        ('x = "t"', 'x = "w"', "p.csv: could not convert string to float: 'one'"),
+        (FIGURE, "figure = [1]", "figure.0: found an integer, a table is needed [S004]"),
+        (FIGURE, "figure = [1]", "fix: write [[figure]]"),
+    ],
+)
+def test_mistakes_in_figures(old: str, new: str, message: str, tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    (place / "p.csv").write_text("t,v,w\n1,2,one\n", encoding="utf-8")
+    (place / "figures.toml").write_text(FIGURE, encoding="utf-8")
+    assert figures.load(rep.load(place))
+    (place / "figures.toml").write_text(FIGURE.replace(old, new), encoding="utf-8")
+    with pytest.raises(StudyError, match=re.escape(message)):
+        figures.load(rep.load(place))
+
+
+def test_a_missing_study_of_a_cause_is_named_at_its_key(tmp_path: Path) -> None:
+    cause = 'cause = "nothing is that fast"'
+    shown = f'{cause}\ncause_check = \'config("lost", "path.a.both.delay", "40ms")\''
+    with pytest.raises(
+        StudyError, match=r"claims\.toml:16:15: claim\.1\.cause_check: small\.number: there is no"
+    ):
+        rep.load(write_reproduction(tmp_path, CLAIMS.replace(cause, shown)))

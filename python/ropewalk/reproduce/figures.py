@@ -127,7 +127,7 @@ class _Reader(TomlFile):
         super().__init__(path)
         self._reproduction = reproduction
         self.known(self.root, (), ("figure",))
-        tables = self.take(self.root, (), "figure", list, [])
+        tables = self.tables(self.root, (), "figure")
         self.drawings = [
             self._drawing(("figure", index), table, profile)
             for index, table in enumerate(tables)
@@ -160,7 +160,7 @@ class _Reader(TomlFile):
                 (*place, "kind"), UNKNOWN_NAME, f'found "{kind}"', did_you_mean(kind, [LINES, BARS, TIME])
             )
         levels = self._reproduction.levels(drawn)
-        tables = self.take(table, place, "curve", list, [])
+        tables = self.tables(table, place, "curve")
         curves = tuple(
             self._curve((*place, "curve", index), curve, levels) for index, curve in enumerate(tables)
         )
@@ -213,7 +213,7 @@ class _Reader(TomlFile):
             self.take(table, place, "label", str, ""),
             value,
             self._over(place, table) if "series" in table else None,
-            tuple(self.take(table, place, "x", list, [])),
+            tuple(self.numbers(table, place, "x")),
             self._points((*place, "published"), self.take(table, place, "published", dict, {})),
         )
 
@@ -232,7 +232,7 @@ class _Reader(TomlFile):
                 (*place, "total"), CONTRADICTION, "`bin` means nothing beside `total`", "remove one of them"
             )
         study = self.take(table, place, "study", str, None)
-        levels = tuple(map(str, self.take(table, place, "levels", list, [])))
+        levels = tuple(self.texts(table, place, "levels"))
         for profile in self._reproduction.profiles or ("",):
             name = study.replace(PROFILE, profile)
             if name not in self._reproduction.studies:
@@ -263,7 +263,7 @@ class _Reader(TomlFile):
         """Published points out of a file, `where` columns have certain values; or `values` in their order."""
         self.known(table, place, POINT_KEYS)
         if "values" in table:
-            return tuple((float(index), float(value)) for index, value in enumerate(table["values"]))
+            return tuple(enumerate(self.numbers(table, place, "values")))
         if not table:
             return ()
         path = self.path.parent / self.take(table, place, "file", str, None)
@@ -296,7 +296,11 @@ class _Reader(TomlFile):
                 (*place, "where"), UNKNOWN_NAME, f"no row of {path.name} fits", f"look at {path}"
             )
         scale = self.take(table, place, "scale", float, 1.0)
-        return tuple((float(row[x]), float(row[y]) * scale) for row in chosen if row[y] not in {"", "-"})
+        try:
+            return tuple((float(row[x]), float(row[y]) * scale) for row in chosen if row[y] not in {"", "-"})
+        except ValueError as error:
+            self.mistakes.add(place, WRONG_VALUE, f"{path.name}: {error}", "write numbers there, or nothing")
+            return ()
 
 
 @styled

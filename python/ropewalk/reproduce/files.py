@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,16 @@ from ropewalk.reproduce.model import PROFILE, Claim, Quantity, Reproduction
 from ropewalk.reproduce.published import Published, TableError, read
 from ropewalk.reproduce.series import SeriesMetric
 from ropewalk.study import file as study_files
+from ropewalk.study.document import Document
+from ropewalk.study.document import read as read_text
 from ropewalk.study.metrics import Metric, MetricError
 from ropewalk.study.mistakes import (
     CONTRADICTION,
     MISSING,
-    UNKNOWN_KEY,
     UNKNOWN_NAME,
     UNREADABLE,
     WRONG_VALUE,
     Mistakes,
-    StudyError,
     did_you_mean,
 )
 
@@ -113,52 +114,22 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
         claims=(),
         studies=studies,
     )
-    claims = _Claims(directory, loaded).claims
-    return Reproduction(**{**{name: getattr(loaded, name) for name in loaded.__slots__}, "claims": claims})
+    return replace(loaded, claims=_Claims(directory, loaded).claims)
 
 
-class TomlFile:
+class TomlFile(Document):
     """One TOML file and what is wrong with it."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
         self.path = path
-        self.mistakes = Mistakes(str(path), text)
-        self.root = self.mistakes.parse()
-
-    def known(self, table: dict[str, Any], place: Place, keys: tuple[str, ...]) -> None:
-        """Notes keys that are none of `keys`."""
-        for key in table:
-            if key not in keys:
-                cure = did_you_mean(key, keys)
-                self.mistakes.add((*place, key), UNKNOWN_KEY, f"`{key}` is not a key here", cure, value=False)
+        super().__init__(Mistakes(str(path), read_text(path)))
 
     def take(self, table: dict[str, Any], place: Place, key: str, kind: type, default: Any) -> Any:  # noqa: ANN401
-        """The value of a key if it is of `kind`, otherwise `default`; None: the key is compulsory."""
-        if key not in table:
-            if default is None:
-                self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
-            return "" if default is None and kind is str else default
-        value = table[key]
-        if kind is float and type(value) is int:
-            return float(value)
-        if type(value) is kind:
-            return value
-        words = {
-            str: "a text",
-            bool: "true or false",
-            int: "an integer",
-            float: "a number",
-            dict: "a table",
-            list: "a list",
-        }
-        self.mistakes.add(
-            (*place, key), WRONG_VALUE, f"found {value!r}, {words[kind]} is needed", f"write {words[kind]}"
-        )
-        return "" if default is None and kind is str else default
+        """As of any document, but None as `default` means that the key is compulsory."""
+        if default is None and key not in table:
+            self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
+        found = super().take(table, place, key, kind, default)
+        return "" if found is None and kind is str else found
 
 
 class _About(TomlFile):
@@ -168,10 +139,7 @@ class _About(TomlFile):
         self.name: str = self.take(self.root, (), "name", str, directory.resolve().name)
         self.title: str = self.take(self.root, (), "title", str, None)
         self.source: str = self.take(self.root, (), "source", str, None)
-        profiles: list[Any] = self.take(self.root, (), "profiles", list, [])
-        if not all(isinstance(profile, str) for profile in profiles):
-            self.mistakes.add(("profiles",), WRONG_VALUE, "a profile is not a text", 'write ["as-described"]')
-        self.profiles = tuple(map(str, profiles))
+        self.profiles = tuple(self.texts(self.root, (), "profiles"))
         quick: dict[str, Any] = self.take(self.root, (), "quick", dict, {})
         self.known(quick, ("quick",), QUICK_KEYS)
         wanted: int = self.take(quick, ("quick",), "replications", int, 0)
@@ -207,9 +175,9 @@ class _Quantities(TomlFile):
         self.known(table, (name,), TABLE_KEYS)
         file: str = self.take(table, (name,), "table", str, None)
         value: str = self.take(table, (name,), "value", str, None)
-        by: list[Any] = self.take(table, (name,), "by", list, [])
+        by = self.texts(table, (name,), "by")
         try:
-            self.published[name] = read(name, self.path.parent / file, value, list(map(str, by)))
+            self.published[name] = read(name, self.path.parent / file, value, by)
         except TableError as error:
             self.mistakes.add((name,), WRONG_VALUE, str(error), error.cure)
 
@@ -225,14 +193,13 @@ class _Quantities(TomlFile):
                 (*place, "scale"), WRONG_VALUE, "with 0 there is nothing to see", "write what to multiply by"
             )
         unit = self.take(table, place, "unit", str, usual_unit if "scale" not in table else "")
-        pool: list[Any] = self.take(table, place, "pool", list, [])
         return Quantity(
             name,
             study,
             metric,
             scale,
             unit,
-            tuple(map(str, pool)),
+            tuple(self.texts(table, place, "pool")),
             self._divisor(table, place, metric),
             self._under(name, table, place),
         )
@@ -338,12 +305,8 @@ class _Claims(TomlFile):
         self._reproduction = reproduction
         self._levels = [reproduction.names(profile) for profile in reproduction.profiles or ("",)]
         self.known(self.root, (), ("claim",))
-        tables = self.take(self.root, (), "claim", list, [])
-        self.claims = tuple(
-            self._claim(("claim", index), table)
-            for index, table in enumerate(tables)
-            if isinstance(table, dict)
-        )
+        tables = self.tables(self.root, (), "claim")
+        self.claims = tuple(self._claim(("claim", index), table) for index, table in enumerate(tables))
         first: dict[str, int] = {}
         for index, claim in enumerate(self.claims):
             if first.setdefault(claim.id, index) != index:
@@ -389,11 +352,11 @@ class _Claims(TomlFile):
             self.mistakes.add(
                 (*place, "cause_check"), MISSING, "`cause` is missing", "say what is demonstrated"
             )
-        checks = {
-            key: self._check((*place, key), claim, expression) if expression else None
-            for key, expression in {"check": text, "cause_check": shown}.items()
-        }
-        return Claim(**{**{name: getattr(claim, name) for name in claim.__slots__}, **checks})
+        return replace(
+            claim,
+            check=self._check((*place, "check"), claim, text) if text else None,
+            cause_check=self._check((*place, "cause_check"), claim, shown) if shown else None,
+        )
 
     def _check(self, place: Place, claim: Claim, text: str) -> Expression | None:
         """Parsed under each profile: its levels must exist in all of them."""
@@ -415,8 +378,5 @@ class _Claims(TomlFile):
             if not (self._reproduction.directory / file).is_file():
                 known = sorted(path.name for path in self._reproduction.directory.glob("*.toml"))
                 self.mistakes.add(
-                    (*place, "check"),
-                    UNREADABLE,
-                    f"{claim.id}: there is no {file}",
-                    did_you_mean(file, known),
+                    place, UNREADABLE, f"{claim.id}: there is no {file}", did_you_mean(file, known)
                 )

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.scenario import MAX_REPLICATIONS, toml_value
+from ropewalk.study import document
 from ropewalk.study.metrics import Metric, MetricError
 from ropewalk.study.mistakes import (
     CONTRADICTION,
     MISSING,
-    UNKNOWN_KEY,
     UNKNOWN_NAME,
     WRONG_VALUE,
     Mistakes,
-    StudyError,
     did_you_mean,
 )
 from ropewalk.study.model import Factor, Level, Override, Stopping, StudyFile, Treatment
@@ -43,14 +42,6 @@ RESERVED = (
 """Columns of the tables of a study: factors cannot be called that."""
 MAX_CASES = 100_000
 _PERCENT = re.compile(r"^(\d+(?:\.\d+)?)\s*%$")
-_KINDS = {
-    str: "a text",
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    list: "a list",
-    dict: "a table",
-}
 
 
 def load(path: str | os.PathLike[str]) -> StudyFile:
@@ -60,11 +51,7 @@ def load(path: str | os.PathLike[str]) -> StudyFile:
         OSError: it cannot be read.
         StudyError: it has mistakes.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    return parse(text, path)
+    return parse(document.read(path), path)
 
 
 def parse(text: str, path: str | os.PathLike[str]) -> StudyFile:
@@ -73,23 +60,18 @@ def parse(text: str, path: str | os.PathLike[str]) -> StudyFile:
     Raises:
         StudyError: it has mistakes.
     """
-    mistakes = Mistakes(os.fspath(path), text)
-    return _Reader(mistakes, mistakes.parse()).study(Path(path), text)
+    return _Reader(Mistakes(os.fspath(path), text)).study(Path(path), text)
 
 
-class _Reader:
-    def __init__(self, mistakes: Mistakes, root: dict[str, Any]) -> None:
-        self._mistakes = mistakes
-        self._root = root
-
+class _Reader(document.Document):
     def study(self, path: Path, text: str) -> StudyFile:
-        self._known(self._root, (), KEYS)
+        self.known(self.root, (), KEYS, "of a study")
         name = self._compulsory("name", 'a title for tables, as in name = "schedulers over GEO"')
         scenario = self._compulsory(
             "scenario", 'the scenario file, seen from this file: scenario = "two-beams.toml"'
         )
-        self._take(self._root, (), "description", str, "")
-        common = self._overrides(self._take(self._root, (), "set", dict, {}), ("set",))
+        self.take(self.root, (), "description", str, "")
+        common = self._overrides(self.take(self.root, (), "set", dict, {}), ("set",))
         factors = self._factors()
         self._distinct(common, factors)
         study = StudyFile(
@@ -100,137 +82,97 @@ class _Reader:
             common=common,
             factors=factors,
             stopping=self._stopping(),
-            series=self._count(self._root, (), "series", 0, lowest=0),
+            series=self._count(self.root, (), "series", 0, lowest=0),
             compare_paths=self._compare_paths(),
             metrics=self._metrics(),
             baseline=self._baseline(factors),
             treatment=self._treatment(factors),
         )
-        self._mistakes.raise_any()
+        self.mistakes.raise_any()
         return study
 
-    def _known(self, table: dict[str, Any], place: Place, known: tuple[str, ...]) -> None:
-        for key in table:
-            if key not in known:
-                where = "of a study" if not place else f"of `{place[0]}`"
-                message = f"`{key}` is not a key {where}"
-                self._mistakes.add((*place, key), UNKNOWN_KEY, message, did_you_mean(key, known), value=False)
-
-    def _take(self, table: dict[str, Any], place: Place, key: str, kind: type, default: Any) -> Any:  # noqa: ANN401
-        """The value of `key` if it is of `kind`; otherwise `default`."""
-        if key not in table:
-            return default
-        value = table[key]
-        if kind is float and type(value) is int:
-            return float(value)
-        if type(value) is kind:
-            return value
-        found = _KINDS.get(type(value), "a date or time")
-        message = f"found {found}, {_KINDS[kind]} is needed"
-        self._mistakes.add((*place, key), WRONG_VALUE, message, f"write {_KINDS[kind]}")
-        return default
-
     def _compulsory(self, key: str, what: str) -> str:
-        if key not in self._root:
-            self._mistakes.add((), MISSING, f"`{key}` is missing", f"add {what}")
-        value: str = self._take(self._root, (), key, str, "")
-        if key in self._root and value == "" and isinstance(self._root[key], str):
-            self._mistakes.add((key,), WRONG_VALUE, "the text is empty", f"write {what}")
+        if key not in self.root:
+            self.mistakes.add((), MISSING, f"`{key}` is missing", f"add {what}")
+        value: str = self.take(self.root, (), key, str, "")
+        if key in self.root and value == "" and isinstance(self.root[key], str):
+            self.mistakes.add((key,), WRONG_VALUE, "the text is empty", f"write {what}")
         return value
 
     def _count(self, table: dict[str, Any], place: Place, key: str, default: int, *, lowest: int = 1) -> int:
-        value: int = self._take(table, place, key, int, default)
+        value: int = self.take(table, place, key, int, default)
         if not lowest <= value <= MAX_REPLICATIONS:
             message = f"found {value}, which is not between {lowest} and {MAX_REPLICATIONS}"
-            self._mistakes.add((*place, key), WRONG_VALUE, message, f"write a number from {lowest} on")
+            self.mistakes.add((*place, key), WRONG_VALUE, message, f"write a number from {lowest} on")
             return default
         return value
 
     def _choice(self, table: dict[str, Any], place: Place, key: str, allowed: tuple[str, ...]) -> str:
-        value: str = self._take(table, place, key, str, allowed[0])
+        value: str = self.take(table, place, key, str, allowed[0])
         if value not in allowed:
             message = f'found "{value}"'
-            self._mistakes.add((*place, key), UNKNOWN_NAME, message, did_you_mean(value, allowed))
+            self.mistakes.add((*place, key), UNKNOWN_NAME, message, did_you_mean(value, allowed))
             return allowed[0]
         return value
-
-    def _texts(self, table: dict[str, Any], place: Place, key: str) -> list[str]:
-        values: list[Any] = self._take(table, place, key, list, [])
-        good = []
-        for index, value in enumerate(values):
-            if isinstance(value, str):
-                good.append(value)
-            else:
-                found = _KINDS.get(type(value), "a date or time")
-                self._mistakes.add(
-                    (*place, key, index),
-                    WRONG_VALUE,
-                    f"found {found}, a text is needed",
-                    "put it into quotes",
-                )
-        return good
 
     def _overrides(self, table: dict[str, Any], place: Place) -> tuple[Override, ...]:
         return tuple(self._override(key, value, (*place, key)) for key, value in table.items())
 
     def _override(self, key: str, value: Any, place: Place, named_at: Place = ()) -> Override:  # noqa: ANN401
         if not _is_plain(value):
-            self._mistakes.add(
+            self.mistakes.add(
                 place, WRONG_VALUE, "dates and times mean nothing to a scenario", "put it into quotes"
             )
             return Override(key, "0", place, named_at)
         return Override(key, toml_value(value), place, named_at)
 
     def _factors(self) -> tuple[Factor, ...]:
-        tables = self._take(self._root, (), "vary", list, [])
+        tables = self.tables(self.root, (), "vary")
         factors: list[Factor] = []
         for index, table in enumerate(tables):
             place: Place = ("vary", index)
-            if not isinstance(table, dict):
-                self._mistakes.add(place, WRONG_VALUE, "found no table", "write [[vary]] with key and values")
-                continue
             factor = self._factor(table, place)
             if factor is None:
                 continue
             if any(factor.name == other.name for other in factors):
                 message = f'another [[vary]] is called "{factor.name}", too'
-                self._mistakes.add(place, CONTRADICTION, message, "give this one another `name`", value=False)
+                self.mistakes.add(place, CONTRADICTION, message, "give this one another `name`", value=False)
             factors.append(factor)
         cases = 1
         for factor in factors:
             cases *= max(1, len(factor.levels))
         if cases > MAX_CASES:
             message = f"these are {cases} cases, and {MAX_CASES} are allowed"
-            self._mistakes.add(("vary",), CONTRADICTION, message, "vary less at a time", value=False)
+            self.mistakes.add(("vary",), CONTRADICTION, message, "vary less at a time", value=False)
         return tuple(factors)
 
     def _factor(self, table: dict[str, Any], place: Place) -> Factor | None:
-        self._known(table, place, VARY)
+        self.known(table, place, VARY, f"of `{place[0]}`")
         ways = [way for way in ("values", "zip", "cases") if way in table]
         if len(ways) != 1:
             message = f"found {' and '.join(f'`{way}`' for way in ways) or 'nothing to vary'}"
             cure = "write one of `key` with `values`, `zip` (keys in step), `cases` (sets of keys by name)"
-            self._mistakes.add(place, CONTRADICTION if ways else MISSING, message, cure, value=False)
+            self.mistakes.add(place, CONTRADICTION if ways else MISSING, message, cure, value=False)
             return None
         way = ways[0]
         self._fits(table, place, way)
         levels = {"values": self._listed, "zip": self._zipped, "cases": self._named}[way](table, place)
-        name: str = self._take(table, place, "name", str, str(table.get("key", "")).rpartition(".")[2])
+        name: str = self.take(table, place, "name", str, str(table.get("key", "")).rpartition(".")[2])
         if not name or name in RESERVED:
             message = f'"{name}" is a column of the tables of a study' if name else "`name` is missing"
             at = (*place, "name" if "name" in table else "key")
             cure = f'write name = "{name}s" or another' if name else "give it a name of its own"
-            self._mistakes.add(at, WRONG_VALUE if name else MISSING, message, cure)
+            self.mistakes.add(at, WRONG_VALUE if name else MISSING, message, cure)
         labels = [level.label for level in levels]
         for label in sorted({label for label in labels if labels.count(label) > 1}):
             message = f'two levels are called "{label}"'
-            self._mistakes.add((*place, way), CONTRADICTION, message, "name them apart with `labels`")
+            self.mistakes.add((*place, way), CONTRADICTION, message, "name them apart with `labels`")
         return Factor(name, tuple(levels), place)
 
     def _fits(self, table: dict[str, Any], place: Place, way: str) -> None:
         """`key` goes with `values` alone, `labels` not with `cases`."""
         if way == "values" and "key" not in table:
-            self._mistakes.add(
+            self.mistakes.add(
                 (*place, way),
                 MISSING,
                 "`key` is missing",
@@ -239,14 +181,14 @@ class _Reader:
             )
         if way != "values" and "key" in table:
             message, cure = f"`key` means nothing beside `{way}`", "remove it"
-            self._mistakes.add((*place, "key"), CONTRADICTION, message, cure, value=False)
+            self.mistakes.add((*place, "key"), CONTRADICTION, message, cure, value=False)
         if way == "cases" and "labels" in table:
             message, cure = "cases have names already", "remove `labels`"
-            self._mistakes.add((*place, "labels"), CONTRADICTION, message, cure, value=False)
+            self.mistakes.add((*place, "labels"), CONTRADICTION, message, cure, value=False)
 
     def _listed(self, table: dict[str, Any], place: Place) -> list[Level]:
-        key: str = self._take(table, place, "key", str, "")
-        values: list[Any] = self._take(table, place, "values", list, [])
+        key: str = self.take(table, place, "key", str, "")
+        values: list[Any] = self.take(table, place, "values", list, [])
         labels = self._labels(table, place, [_label(value) for value in values], "values")
         return [
             Level(label, (self._override(key, value, (*place, "values", index), (*place, "key")),))
@@ -254,13 +196,13 @@ class _Reader:
         ]
 
     def _zipped(self, table: dict[str, Any], place: Place) -> list[Level]:
-        lists: dict[str, Any] = self._take(table, place, "zip", dict, {})
-        columns = {key: self._take(lists, (*place, "zip"), key, list, []) for key in lists}
+        lists: dict[str, Any] = self.take(table, place, "zip", dict, {})
+        columns = {key: self.take(lists, (*place, "zip"), key, list, []) for key in lists}
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
             found = ", ".join(f"{key}: {len(column)}" for key, column in columns.items())
             message = f"the lists differ in length ({found})"
-            self._mistakes.add(
+            self.mistakes.add(
                 (*place, "zip"), CONTRADICTION, message, "give each key as many values", value=False
             )
             return []
@@ -279,26 +221,26 @@ class _Reader:
 
     def _labels(self, table: dict[str, Any], place: Place, automatic: list[str], way: str) -> list[str]:
         if not automatic:
-            self._mistakes.add(
+            self.mistakes.add(
                 (*place, way), WRONG_VALUE, "there is nothing in it", "write at least one value"
             )
         if "labels" not in table:
             return automatic
-        labels = self._texts(table, place, "labels")
+        labels = self.texts(table, place, "labels")
         if len(labels) != len(automatic):
             message = f"found {len(labels)} labels for {len(automatic)} levels"
-            self._mistakes.add((*place, "labels"), CONTRADICTION, message, "write one label for each level")
+            self.mistakes.add((*place, "labels"), CONTRADICTION, message, "write one label for each level")
             return automatic
         return labels
 
     def _named(self, table: dict[str, Any], place: Place) -> list[Level]:
-        cases: dict[str, Any] = self._take(table, place, "cases", dict, {})
+        cases: dict[str, Any] = self.take(table, place, "cases", dict, {})
         if not cases:
-            self._mistakes.add(
+            self.mistakes.add(
                 (*place, "cases"), WRONG_VALUE, "there is nothing in it", "write at least one case"
             )
         where: Place = (*place, "cases")
-        sets = {name: self._take(cases, where, name, dict, {}) for name in cases}
+        sets = {name: self.take(cases, where, name, dict, {}) for name in cases}
         return [Level(name, self._overrides(keys, (*where, name))) for name, keys in sets.items()]
 
     def _distinct(self, common: tuple[Override, ...], factors: tuple[Factor, ...]) -> None:
@@ -316,64 +258,64 @@ class _Reader:
             for override in overrides:
                 if seen.setdefault(override.key, owner) != owner:
                     message = f"{seen[override.key]} sets `{override.key}`, too"
-                    self._mistakes.add(
+                    self.mistakes.add(
                         override.place, CONTRADICTION, message, "set it in one place", value=False
                     )
 
     def _stopping(self) -> Stopping:
-        given = self._root.get("replications")
+        given = self.root.get("replications")
         if given is None:
             message, cure = (
                 "`replications` is missing",
                 "add replications = 20, or a rule with until, half_width, min and max",
             )
-            self._mistakes.add((), MISSING, message, cure)
+            self.mistakes.add((), MISSING, message, cure)
             return Stopping.fixed(1)
         if not isinstance(given, dict):
-            return Stopping.fixed(self._count(self._root, (), "replications", 1))
+            return Stopping.fixed(self._count(self.root, (), "replications", 1))
         place: Place = ("replications",)
-        self._known(given, place, STOPPING)
+        self.known(given, place, STOPPING, f"of `{place[0]}`")
         for key in ("until", "half_width", "min", "max"):
             if key not in given:
                 cure = 'write { until = "METRIC", half_width = "5%", min = 5, max = 100 }'
-                self._mistakes.add(place, MISSING, f"`{key}` is missing", cure, value=False)
+                self.mistakes.add(place, MISSING, f"`{key}` is missing", cure, value=False)
         minimum = self._count(given, place, "min", 2, lowest=2)
         maximum = self._count(given, place, "max", minimum, lowest=2)
         if maximum < minimum:
             message = f"max is {maximum}, which is less than min, {minimum}"
-            self._mistakes.add((*place, "max"), CONTRADICTION, message, "write a larger max")
-        metric = self._metric(self._take(given, place, "until", str, None), (*place, "until"))
+            self.mistakes.add((*place, "max"), CONTRADICTION, message, "write a larger max")
+        metric = self._metric(self.take(given, place, "until", str, None), (*place, "until"))
         width = self._percent(given, place)
         step = self._count(given, place, "step", minimum)
         return Stopping(minimum, max(minimum, maximum), metric, width, step)
 
     def _percent(self, given: dict[str, Any], place: Place) -> float:
-        text: str = self._take(given, place, "half_width", str, "5%")
+        text: str = self.take(given, place, "half_width", str, "5%")
         found = _PERCENT.match(text.strip())
         if not found or float(found[1]) == 0.0:
             message = f'found "{text}", which is no percentage above 0'
-            self._mistakes.add(
+            self.mistakes.add(
                 (*place, "half_width"), WRONG_VALUE, message, 'write a part of the mean, as in "5%"'
             )
             return 0.05
         return float(found[1]) / 100
 
     def _compare_paths(self) -> bool | tuple[str, ...] | None:
-        given = self._root.get("compare_paths")
+        given = self.root.get("compare_paths")
         if given is None or isinstance(given, bool):
             return given
         if isinstance(given, list):
-            return tuple(self._texts(self._root, (), "compare_paths"))
+            return tuple(self.texts(self.root, (), "compare_paths"))
         cure = "write true, false, or a list of flows"
-        self._mistakes.add(("compare_paths",), WRONG_VALUE, "this names no flows", cure)
+        self.mistakes.add(("compare_paths",), WRONG_VALUE, "this names no flows", cure)
         return None
 
     def _metrics(self) -> tuple[Metric, ...]:
-        texts = self._texts(self._root, (), "metrics")
+        texts = self.texts(self.root, (), "metrics")
         found = [self._metric(text, ("metrics", index)) for index, text in enumerate(texts)]
         for index, text in enumerate(texts):
             if text in texts[:index]:
-                self._mistakes.add(
+                self.mistakes.add(
                     ("metrics", index), CONTRADICTION, f"{text} stands there twice", "remove one"
                 )
         return tuple(metric for metric in found if metric is not None)
@@ -384,39 +326,39 @@ class _Reader:
         try:
             return Metric.parse(text)
         except MetricError as error:
-            self._mistakes.add(place, UNKNOWN_NAME, str(error), error.cure)
+            self.mistakes.add(place, UNKNOWN_NAME, str(error), error.cure)
             return None
 
     def _baseline(self, factors: tuple[Factor, ...]) -> dict[str, str] | None:
-        if "baseline" not in self._root:
+        if "baseline" not in self.root:
             return None
-        given: dict[str, Any] = self._take(self._root, (), "baseline", dict, {})
+        given: dict[str, Any] = self.take(self.root, (), "baseline", dict, {})
         levels = {factor.name: [level.label for level in factor.levels] for factor in factors}
         for name, label in given.items():
             place: Place = ("baseline", name)
             if name not in levels:
                 cure = did_you_mean(name, levels)
-                self._mistakes.add(
+                self.mistakes.add(
                     place, UNKNOWN_NAME, f'nothing called "{name}" is varied', cure, value=False
                 )
             elif label not in levels[name]:
                 cure = did_you_mean(str(label), levels[name])
-                self._mistakes.add(place, UNKNOWN_NAME, f'"{label}" is not a level of "{name}"', cure)
-        if not given and isinstance(self._root["baseline"], dict):
+                self.mistakes.add(place, UNKNOWN_NAME, f'"{label}" is not a level of "{name}"', cure)
+        if not given and isinstance(self.root["baseline"], dict):
             cure = 'name a level of at least one [[vary]], as in { scheduler = "minrtt" }'
-            self._mistakes.add(("baseline",), WRONG_VALUE, "every case would be its own baseline", cure)
+            self.mistakes.add(("baseline",), WRONG_VALUE, "every case would be its own baseline", cure)
         return given
 
     def _treatment(self, factors: tuple[Factor, ...]) -> Treatment:
-        given: dict[str, Any] = self._take(self._root, (), "statistics", dict, {})
+        given: dict[str, Any] = self.take(self.root, (), "statistics", dict, {})
         place: Place = ("statistics",)
-        self._known(given, place, STATISTICS)
-        pool = tuple(self._texts(given, place, "pool"))
+        self.known(given, place, STATISTICS, f"of `{place[0]}`")
+        pool = tuple(self.texts(given, place, "pool"))
         names = [factor.name for factor in factors]
         for index, name in enumerate(pool):
             if name not in names:
                 message, cure = f'nothing called "{name}" is varied', did_you_mean(name, names)
-                self._mistakes.add((*place, "pool", index), UNKNOWN_NAME, message, cure)
+                self.mistakes.add((*place, "pool", index), UNKNOWN_NAME, message, cure)
         positive: Callable[[float], bool] = lambda value: value > 0  # noqa: E731
         return Treatment(
             outliers=self._choice(given, place, "outliers", ("keep", "z-score")),
@@ -430,10 +372,10 @@ class _Reader:
     def _number(
         self, table: dict[str, Any], key: str, default: float, fits: Callable[[float], bool], range_: str
     ) -> float:
-        value: float = self._take(table, ("statistics",), key, float, default)
+        value: float = self.take(table, ("statistics",), key, float, default)
         if not fits(value):
             message = f"found {value:g}, which is not {range_}"
-            self._mistakes.add(("statistics", key), WRONG_VALUE, message, f"write a number {range_}")
+            self.mistakes.add(("statistics", key), WRONG_VALUE, message, f"write a number {range_}")
             return default
         return value
 
