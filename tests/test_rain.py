@@ -101,6 +101,7 @@ def test_the_deepest_stretch() -> None:
         ({"latitude": 91.0}, "latitude: found 91; allowed: -90 to 90"),
         ({"elevation": 2.0}, "elevation: found 2; allowed: 5 to 90"),
         ({"frequency": float("nan")}, "frequency: found nan"),
+        ({"altitude": 120.0}, "altitude: found 120; allowed: -0.5 to 9"),
     ],
 )
 def test_sites_are_checked(change: dict[str, float], part: str) -> None:

@@ -66,6 +66,9 @@ class Site:
             ("tilt", 0.0, 90.0),
         ):
             _within(name, getattr(self, name), low, high)
+        if self.altitude is not None:
+            # The Dead Sea, and what nobody lives above: metres would be far beyond.
+            _within("altitude", self.altitude, -0.5, 9.0)
 
 
 @dataclass(frozen=True, slots=True)
