@@ -342,6 +342,15 @@ def test_quick_runs_few_replications_for_the_quick_claims(ropewalk: Ropewalk, tm
     assert "8 runs computed" in ran.stdout
 
 
+def test_quick_stops_a_stopping_rule(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    rule = '{ until = "flow.upload.goodput_bit_s", half_width = "0.01%", min = 2, max = 9 }'
+    text = STUDY.replace("replications = 3", f"replications = {rule}")
+    (place / "study-loss.toml").write_text(text, encoding="utf-8")
+    made = rep.reproduce(rep.load(place), tmp_path / "out", quick=True)
+    assert {entry.replications for entry in made.results["loss"].manifest.cases} == {2}
+
+
 def test_a_changed_number_in_the_results_flips_the_verdict(tmp_path: Path) -> None:
     loaded = rep.load(write_reproduction(tmp_path))
     made = rep.reproduce(loaded, tmp_path / "out")

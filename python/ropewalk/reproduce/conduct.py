@@ -139,7 +139,7 @@ def _as_sources(sources: Mapping[str, StudySource]) -> Mapping[str, Source]:
 def _study(reproduction: Reproduction, name: str, *, quick: bool) -> Study:
     file = reproduction.studies[name]
     most = reproduction.quick_replications if quick else None
-    if most is None or file.stopping.minimum <= most:
+    if most is None or file.stopping.maximum <= most:
         return Study(plan(file))
     return Study.load(file.path, replications=most)
 
