@@ -116,7 +116,24 @@ def test_series_without_bound_are_refused(ropewalk: Ropewalk, tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
-def test_an_empty_directory_name_is_refused(ropewalk: Ropewalk, small: Path) -> None:
-    done = ropewalk("run", small, "--out", "")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "{small}"],
+        ["study", "study.toml"],
+        ["reproduce", "omueti2007", "--quick"],
+        ["figures", "{ran}"],
+        ["export", "{ran}", "--format", "csv"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_empty_directory_name_is_refused(
+    ropewalk: Ropewalk, small: Path, ran: Path, tmp_path: Path, command: list[str]
+) -> None:
+    place = tmp_path / "here"
+    place.mkdir()
+    filled = [word.format(small=small, ran=ran) for word in command]
+    done = ropewalk(*filled, "--out", "", cwd=place)
     assert done.returncode == 2
-    assert "empty" in done.stderr
+    assert "an empty name is not a directory" in done.stderr
+    assert not list(place.iterdir())

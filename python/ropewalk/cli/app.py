@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ropewalk import _core
-from ropewalk.cli.options import as_json, executor, units
+from ropewalk.cli.options import as_json, directory, executor, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.cli.reproduce import reproduce
@@ -64,13 +64,6 @@ def load(file: Path, overrides: Sequence[str]) -> Scenario:
         fail(describe(error), WRONG_INPUT)
 
 
-def _directory(_context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
-    """Refuses the empty name, which would be the current directory."""
-    if text is not None and not text.strip():
-        raise click.BadParameter("an empty name is not a directory", param=parameter)
-    return None if text is None else Path(text)
-
-
 class InOrder(click.Group):
     """Lists its commands as they stand here."""
 
@@ -104,7 +97,7 @@ def app() -> None:
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
 )
-@click.option("--out", callback=_directory, metavar="DIR", help="Write tables (Parquet), summary, plots.")
+@click.option("--out", callback=directory, metavar="DIR", help="Write tables (Parquet), summary, plots.")
 @as_json
 @click.option(
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
@@ -157,8 +150,8 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
 )
 @units
 @executor
-@click.option("--out", callback=_directory, metavar="DIR", help="Results; results/STUDY by default.")
-@click.option("--store", callback=_directory, metavar="DIR", help="Finished runs; DIR/store by default.")
+@click.option("--out", callback=directory, metavar="DIR", help="Results; results/STUDY by default.")
+@click.option("--store", callback=directory, metavar="DIR", help="Finished runs; DIR/store by default.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run and what is stored already.")
 @as_json
 def study(
@@ -231,7 +224,7 @@ def report(*, directory: Path, out: Path | None, seed: int | None, case: str | N
     show_default=True,
     help="Of png, svg and pdf, with commas.",
 )
-@click.option("--out", type=FILE, metavar="DIR", help="Where to; DIR/figures by default.")
+@click.option("--out", callback=directory, metavar="DIR", help="Where to; DIR/figures by default.")
 @shown_seed
 @shown_case
 def figures(*, directory: Path, formats: str, out: Path | None, seed: int | None, case: str | None) -> None:
@@ -254,7 +247,7 @@ def figures(*, directory: Path, formats: str, out: Path | None, seed: int | None
     required=True,
     help="Tables, or a .flent.gz per flow and replication.",
 )
-@click.option("--out", type=FILE, metavar="DIR", help="Where to; DIR/export/FORMAT by default.")
+@click.option("--out", callback=directory, metavar="DIR", help="Where to; DIR/export/FORMAT by default.")
 def export(*, directory: Path, form: str, out: Path | None) -> None:
     """Write all tables as CSV or Parquet, or time series as data files of flent.
 

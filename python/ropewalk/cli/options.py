@@ -1,6 +1,16 @@
 """Options that several commands have."""
 
+from pathlib import Path
+
 import click
+
+
+def directory(_context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
+    """Refuses the empty name, which would be the current directory."""
+    if text is not None and not text.strip():
+        raise click.BadParameter("an empty name is not a directory", param=parameter)
+    return None if text is None else Path(text)
+
 
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout."

@@ -20,9 +20,7 @@ from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 @click.option("--profile", metavar="NAME", help="Only this reading of the document; all by default.")
 @options.units
 @options.executor
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Results; results/NAME by default."
-)
+@click.option("--out", callback=options.directory, metavar="DIR", help="Results; results/NAME by default.")
 @options.as_json
 @click.option("--strict", is_flag=True, help="Exit code 3 if a claim differs without a demonstrated cause.")
 def reproduce(
