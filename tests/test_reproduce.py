@@ -10,7 +10,7 @@ import pytest
 from conftest import Ropewalk
 from reproduction_files import CLAIMS, QUANTITIES, STUDY, flips, write_reproduction
 from ropewalk import reproduce as rep
-from ropewalk.reproduce import figures, predicates
+from ropewalk.reproduce import predicates
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.predicates import Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Sample
@@ -553,85 +553,6 @@ def test_a_quotient_needs_a_scale_and_a_unit(tmp_path: Path) -> None:
 def test_a_matched_configuration_is_shown(tmp_path: Path) -> None:
     row = rep.reproduce(rep.load(write_reproduction(tmp_path)), tmp_path / "out").rows[2]
     assert row.measured == "path.a.both.delay = 0.04s"
-
-
-def test_figures_of_an_earlier_call_do_not_stay(tmp_path: Path) -> None:
-    place = write_reproduction(tmp_path)
-    figure = (
-        '[[figure]]\nid = "old"\ntitle = "F"\nx = { label = "x" }\ny = { label = "y" }\nticks = [0.0, 0.3]\n'
-    )
-    figure += "[[figure.curve]]\nvalue = 'rate[\"lia\", :]'\n"
-    for name in ("old", "new"):
-        (place / "figures.toml").write_text(figure.replace("old", name), encoding="utf-8")
-        rep.reproduce(rep.load(place), tmp_path / "out")
-        assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == [f"{name}.png"]
-
-
-def test_a_figure_may_be_drawn_for_each_profile(tmp_path: Path) -> None:
-    place = write_reproduction(tmp_path)
-    about = 'title = "small"\nsource = "nobody"\nprofiles = ["one", "two"]\n'
-    (place / "reproduction.toml").write_text(about, encoding="utf-8")
-    figure = """[[figure]]
-id = "f"
-title = "F"
-profile = ["one", "two"]
-x = { label = "x" }
-y = { label = "y" }
-ticks = [0.0, 0.3]
-[[figure.curve]]
-value = 'rate["lia", :]'
-"""
-    (place / "figures.toml").write_text(figure, encoding="utf-8")
-    drawn = figures.load(rep.load(place))
-    assert [(each.id, each.title, each.profile) for each in drawn] == [
-        ("f-one", "F (one)", "one"),
-        ("f-two", "F (two)", "two"),
-    ]
-    (place / "figures.toml").write_text(figure.replace('"two"]', '"three"]'), encoding="utf-8")
-    with pytest.raises(StudyError, match='there is no profile "three"'):
-        figures.load(rep.load(place))
-
-
-FIGURE = """[[figure]]
-id = "f"
-title = "F"
-ticks = [0.0, 0.3]
-[[figure.curve]]
-value = 'rate["lia", :]'
-x = [0.0, 0.3]
-published = { values = [1, 2] }
-[[figure.curve]]
-series = "flow.upload.goodput_bit_s"
-study = "loss"
-levels = ["lia", "0.3"]
-published = { file = "p.csv", x = "t", y = "v" }
-"""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "[0.0, 0.3]\npub",
-            '[0.0, "a"]\npub',
-            "figures.toml:7:11: figure.0.curve.0.x.1: found a text, a number",
-        ),
-        ("[1, 2]", '[1, "b"]', "figure.0.curve.0.published.values.1: found a text, a number is needed"),
-        ("[1, 2]", "3", "figure.0.curve.0.published.values: found an integer, a list is needed"),
-        ('["lia", "0.3"]', '["lia", 0.3]', "figure.0.curve.1.levels.1: found a number, a text is needed"),
-        ('x = "t"', 'x = "w"', "p.csv: could not convert string to float: 'one'"),
-        (FIGURE, "figure = [1]", "figure.0: found an integer, a table is needed [S004]"),
-        (FIGURE, "figure = [1]", "fix: write [[figure]]"),
-    ],
-)
-def test_mistakes_in_figures(old: str, new: str, message: str, tmp_path: Path) -> None:
-    place = write_reproduction(tmp_path)
-    (place / "p.csv").write_text("t,v,w\n1,2,one\n", encoding="utf-8")
-    (place / "figures.toml").write_text(FIGURE, encoding="utf-8")
-    assert figures.load(rep.load(place))
-    (place / "figures.toml").write_text(FIGURE.replace(old, new), encoding="utf-8")
-    with pytest.raises(StudyError, match=re.escape(message)):
-        figures.load(rep.load(place))
 
 
 def test_a_missing_study_of_a_cause_is_named_at_its_key(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""Figures of reproductions: what is drawn, and what is said about mistakes in their file."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reproduction_files import write_reproduction
+from ropewalk import reproduce as rep
+from ropewalk.reproduce import figures
+from ropewalk.study import StudyError
+
+
+def test_figures_of_an_earlier_call_do_not_stay(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    figure = (
+        '[[figure]]\nid = "old"\ntitle = "F"\nx = { label = "x" }\ny = { label = "y" }\nticks = [0.0, 0.3]\n'
+    )
+    figure += "[[figure.curve]]\nvalue = 'rate[\"lia\", :]'\n"
+    for name in ("old", "new"):
+        (place / "figures.toml").write_text(figure.replace("old", name), encoding="utf-8")
+        rep.reproduce(rep.load(place), tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == [f"{name}.png"]
+
+
+def test_a_figure_may_be_drawn_for_each_profile(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    about = 'title = "small"\nsource = "nobody"\nprofiles = ["one", "two"]\n'
+    (place / "reproduction.toml").write_text(about, encoding="utf-8")
+    figure = """[[figure]]
+id = "f"
+title = "F"
+profile = ["one", "two"]
+x = { label = "x" }
+y = { label = "y" }
+ticks = [0.0, 0.3]
+[[figure.curve]]
+value = 'rate["lia", :]'
+"""
+    (place / "figures.toml").write_text(figure, encoding="utf-8")
+    drawn = figures.load(rep.load(place))
+    assert [(each.id, each.title, each.profile) for each in drawn] == [
+        ("f-one", "F (one)", "one"),
+        ("f-two", "F (two)", "two"),
+    ]
+    (place / "figures.toml").write_text(figure.replace('"two"]', '"three"]'), encoding="utf-8")
+    with pytest.raises(StudyError, match='there is no profile "three"'):
+        figures.load(rep.load(place))
+
+
+FIGURE = """[[figure]]
+id = "f"
+title = "F"
+ticks = [0.0, 0.3]
+[[figure.curve]]
+value = 'rate["lia", :]'
+x = [0.0, 0.3]
+published = { values = [1, 2] }
+[[figure.curve]]
+series = "flow.upload.goodput_bit_s"
+study = "loss"
+levels = ["lia", "0.3"]
+published = { file = "p.csv", x = "t", y = "v" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "[0.0, 0.3]\npub",
+            '[0.0, "a"]\npub',
+            "figures.toml:7:11: figure.0.curve.0.x.1: found a text, a number",
+        ),
+        ("[1, 2]", '[1, "b"]', "figure.0.curve.0.published.values.1: found a text, a number is needed"),
+        ("[1, 2]", "3", "figure.0.curve.0.published.values: found an integer, a list is needed"),
+        ('["lia", "0.3"]', '["lia", 0.3]', "figure.0.curve.1.levels.1: found a number, a text is needed"),
+        ('x = "t"', 'x = "w"', "p.csv: could not convert string to float: 'one'"),
+        (FIGURE, "figure = [1]", "figure.0: found an integer, a table is needed [S004]"),
+        (FIGURE, "figure = [1]", "fix: write [[figure]]"),
+    ],
+)
+def test_mistakes_in_figures(old: str, new: str, message: str, tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    (place / "p.csv").write_text("t,v,w\n1,2,one\n", encoding="utf-8")
+    (place / "figures.toml").write_text(FIGURE, encoding="utf-8")
+    assert figures.load(rep.load(place))
+    (place / "figures.toml").write_text(FIGURE.replace(old, new), encoding="utf-8")
+    with pytest.raises(StudyError, match=re.escape(message)):
+        figures.load(rep.load(place))
