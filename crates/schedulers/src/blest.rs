@@ -61,10 +61,9 @@ pub(crate) const ROW: Algorithm = Algorithm {
 const MAX_DOUBLINGS: u64 = 16;
 
 /// How the bytes of the fast subflow are estimated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlestFormula {
     /// With the refinements of the kernel.
-    #[default]
     Linux,
     /// As printed.
     Paper,
@@ -118,12 +117,6 @@ impl Blest {
             }
         };
         needed * self.lambda.value() > window - taken.as_f64()
-    }
-}
-
-impl Default for Blest {
-    fn default() -> Self {
-        Self::new(BlestFormula::default())
     }
 }
 
@@ -285,7 +278,7 @@ mod tests {
         assert_eq!(linger, Nanos::from_millis(600));
         let bytes = linux_bytes(&fast, seen_fast, linger);
         assert!(close(bytes / 1400.0, 208.0));
-        let mut blest = Blest { seen: vec![seen_fast, seen_slow], ..Blest::default() };
+        let mut blest = Blest { seen: vec![seen_fast, seen_slow], ..Blest::new(BlestFormula::Linux) };
         assert!(close(bytes * blest.lambda.value(), 349_440.0));
         assert_eq!(ask(&mut blest, &[fast, slow], 100_000, 0), Decision::Wait);
         assert_eq!(ask(&mut blest, &[fast, slow], 400_000, 0), Decision::Send(1));
@@ -294,7 +287,7 @@ mod tests {
     #[test]
     fn bl_1_lambda_sequence_bad_good() {
         let [fast, slow] = scene_s1();
-        let mut blest = Blest::default();
+        let mut blest = Blest::new(BlestFormula::Linux);
         let resend = |blest: &mut Blest| {
             let roomy = SubflowView { available: true, ..fast };
             assert_eq!(pick_blocked(blest, &[roomy, full(slow)], &[1]), Decision::ResendHead(0));
@@ -353,20 +346,23 @@ mod tests {
     #[test]
     fn without_window_it_waits_for_the_fastest_only() {
         let [fast, slow] = scene_s1();
-        assert_eq!(ask(&mut Blest::default(), &[fast, slow], 21_000, 0), Decision::Wait);
+        assert_eq!(ask(&mut Blest::new(BlestFormula::Linux), &[fast, slow], 21_000, 0), Decision::Wait);
         let idle = SubflowView { inflight: Bytes::ZERO, ..fast };
         assert_eq!(
-            ask(&mut Blest::default(), &[idle, slow], 7_000, 0),
+            ask(&mut Blest::new(BlestFormula::Linux), &[idle, slow], 7_000, 0),
             Decision::Send(1),
             "a probe goes out"
         );
-        assert_eq!(ask(&mut Blest::default(), &[slow, full(slow)], 14_000, 0), Decision::Send(0));
+        assert_eq!(
+            ask(&mut Blest::new(BlestFormula::Linux), &[slow, full(slow)], 14_000, 0),
+            Decision::Send(0)
+        );
     }
 
     #[test]
     fn what_was_seen_survives_others_and_ends_with_the_subflow() {
         let [fast, slow] = scene_s1();
-        let mut blest = Blest::default();
+        let mut blest = Blest::new(BlestFormula::Linux);
         pick(&mut blest, &[fast, slow]);
         pick(&mut blest, &[fast]);
         pick(

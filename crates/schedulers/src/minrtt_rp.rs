@@ -43,12 +43,6 @@ impl MinRttRp {
     }
 }
 
-impl Default for MinRttRp {
-    fn default() -> Self {
-        Self::new(true)
-    }
-}
-
 impl Scheduler for MinRttRp {
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
         match connection.question {
@@ -67,7 +61,7 @@ mod tests {
     use units::{Bytes, SimTime};
 
     use super::*;
-    use crate::testing::{MSS, full, pick, pick_blocked, plenty, scene_s1, scene_s2, subflow};
+    use crate::testing::{MSS, by_default, full, pick, pick_blocked, plenty, scene_s1, scene_s2, subflow};
     use crate::{SubflowSet, SubflowView};
 
     const SK: usize = 0;
@@ -89,36 +83,32 @@ mod tests {
     #[test]
     fn rp_1_the_head_is_resent_and_its_carrier_slowed_down() {
         let (sk, o) = (subflow(50, 10, 0), carrier(600, 40, 30));
-        let mut rp = MinRttRp::default();
-        assert_eq!(pick_blocked(&mut rp, &[sk, o], &[O]), penalise(O));
-        assert_eq!(pick_blocked(&mut rp, &[sk, halved(o)], &[O]), Decision::ResendHead(SK));
-        assert_eq!(
-            pick_blocked(&mut rp, &[sk, halved(o)], &[SK, O]),
-            Decision::Wait,
-            "it has carried it now"
-        );
+        let rp = &mut *by_default(&ROW);
+        assert_eq!(pick_blocked(rp, &[sk, o], &[O]), penalise(O));
+        assert_eq!(pick_blocked(rp, &[sk, halved(o)], &[O]), Decision::ResendHead(SK));
+        assert_eq!(pick_blocked(rp, &[sk, halved(o)], &[SK, O]), Decision::Wait, "it has carried it now");
     }
 
     #[test]
     fn rp_1_not_resent_on_a_path_that_is_hardly_faster() {
         let (sk, o) = (subflow(50, 10, 0), carrier(180, 40, 30));
-        let mut rp = MinRttRp::default();
-        assert_eq!(pick_blocked(&mut rp, &[sk, o], &[O]), penalise(O));
-        assert_eq!(pick_blocked(&mut rp, &[sk, halved(o)], &[O]), Decision::Wait, "200 >= 180");
+        let rp = &mut *by_default(&ROW);
+        assert_eq!(pick_blocked(rp, &[sk, o], &[O]), penalise(O));
+        assert_eq!(pick_blocked(rp, &[sk, halved(o)], &[O]), Decision::Wait, "200 >= 180");
     }
 
     #[test]
     fn rp_1_resent_because_the_carrier_has_four_segments_left() {
         let (sk, o) = (subflow(50, 10, 0), carrier(180, 8, 6));
-        let mut rp = MinRttRp::default();
-        assert_eq!(pick_blocked(&mut rp, &[sk, o], &[O]), penalise(O));
-        assert_eq!(pick_blocked(&mut rp, &[sk, halved(o)], &[O]), Decision::ResendHead(SK));
+        let rp = &mut *by_default(&ROW);
+        assert_eq!(pick_blocked(rp, &[sk, o], &[O]), penalise(O));
+        assert_eq!(pick_blocked(rp, &[sk, halved(o)], &[O]), Decision::ResendHead(SK));
     }
 
     #[test]
     fn a_penalty_once_per_round_trip_of_who_suffers() {
         let subflows = [subflow(50, 10, 0), carrier(180, 40, 30)];
-        let mut rp = MinRttRp::default();
+        let rp = &mut *by_default(&ROW);
         let mut at = |ms| {
             rp.pick(&ConnectionView {
                 now: SimTime::from_millis(ms),
@@ -135,48 +125,40 @@ mod tests {
         let (sk, o) = (subflow(50, 10, 0), carrier(600, 40, 30));
         let full_buffer = |subflows: &[SubflowView]| {
             let question = Question::BufferFull;
-            MinRttRp::default().pick(&ConnectionView {
-                question,
-                head: SubflowSet(1 << O),
-                ..plenty(subflows)
-            })
+            by_default(&ROW).pick(&ConnectionView { question, head: SubflowSet(1 << O), ..plenty(subflows) })
         };
         assert_eq!(full_buffer(&[sk, o]), Decision::ResendHead(SK));
         let recovering = SubflowView { open: false, ..o };
-        assert_eq!(pick_blocked(&mut MinRttRp::default(), &[sk, recovering], &[O]), Decision::ResendHead(SK));
-        assert_eq!(pick_blocked(&mut MinRttRp::default(), &[sk, carrier(40, 40, 30)], &[O]), Decision::Wait);
+        assert_eq!(pick_blocked(&mut *by_default(&ROW), &[sk, recovering], &[O]), Decision::ResendHead(SK));
+        assert_eq!(pick_blocked(&mut *by_default(&ROW), &[sk, carrier(40, 40, 30)], &[O]), Decision::Wait);
         assert_eq!(pick_blocked(&mut MinRttRp::new(false), &[sk, o], &[O]), Decision::ResendHead(SK));
     }
 
     #[test]
     fn all_slower_carriers_are_penalised_and_all_must_be_worth_it() {
         let (sk, slow, slower) = (subflow(50, 10, 0), carrier(180, 40, 30), carrier(600, 40, 30));
-        let mut rp = MinRttRp::default();
+        let rp = &mut *by_default(&ROW);
         let both: SubflowSet = [1, 2].into_iter().collect();
-        assert_eq!(pick_blocked(&mut rp, &[sk, slow, slower], &[1, 2]), Decision::Penalise(both));
-        assert_eq!(
-            pick_blocked(&mut rp, &[sk, slow, slower], &[1, 2]),
-            Decision::Wait,
-            "one may be back soon"
-        );
+        assert_eq!(pick_blocked(rp, &[sk, slow, slower], &[1, 2]), Decision::Penalise(both));
+        assert_eq!(pick_blocked(rp, &[sk, slow, slower], &[1, 2]), Decision::Wait, "one may be back soon");
     }
 
     #[test]
     fn without_room_sample_or_head_it_waits() {
         let o = carrier(600, 40, 30);
-        let mut rp = MinRttRp::default();
-        assert_eq!(pick_blocked(&mut rp, &[full(subflow(50, 10, 10)), o], &[O]), Decision::Wait);
+        let rp = &mut *by_default(&ROW);
+        assert_eq!(pick_blocked(rp, &[full(subflow(50, 10, 10)), o], &[O]), Decision::Wait);
         assert_eq!(
-            pick_blocked(&mut rp, &[SubflowView { srtt: None, ..subflow(50, 10, 0) }, o], &[O]),
+            pick_blocked(rp, &[SubflowView { srtt: None, ..subflow(50, 10, 0) }, o], &[O]),
             Decision::Wait
         );
-        assert_eq!(pick_blocked(&mut rp, &[subflow(50, 10, 0), o], &[]), Decision::Wait);
-        assert_eq!(pick_blocked(&mut rp, &[], &[O]), Decision::Wait);
+        assert_eq!(pick_blocked(rp, &[subflow(50, 10, 0), o], &[]), Decision::Wait);
+        assert_eq!(pick_blocked(rp, &[], &[O]), Decision::Wait);
     }
 
     #[test]
     fn new_data_goes_as_with_minrtt() {
-        assert_eq!(pick(&mut MinRttRp::default(), &scene_s1()), Decision::Send(1));
-        assert_eq!(pick(&mut MinRttRp::default(), &scene_s2()), Decision::Send(0));
+        assert_eq!(pick(&mut *by_default(&ROW), &scene_s1()), Decision::Send(1));
+        assert_eq!(pick(&mut *by_default(&ROW), &scene_s2()), Decision::Send(0));
     }
 }

@@ -49,19 +49,9 @@ pub(crate) struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// `num_segments` per turn; `cwnd_limited`: skip a full subflow instead of waiting for it.
-    ///
-    /// # Panics
-    /// If `num_segments` is zero: nobody would ever have a turn.
+    /// `num_segments` per turn, at least 1; `cwnd_limited`: skip a full subflow instead of waiting for it.
     pub fn new(num_segments: u64, cwnd_limited: bool) -> Self {
-        assert!(num_segments > 0, "a turn needs at least one segment");
         Self { num_segments, cwnd_limited, round: Round::default() }
-    }
-}
-
-impl Default for RoundRobin {
-    fn default() -> Self {
-        Self::new(1, true)
     }
 }
 
@@ -137,24 +127,24 @@ impl Round {
 mod tests {
     use super::*;
     use crate::SubflowView;
-    use crate::testing::{full, pick, picks, scene_s1, scene_s2, subflow};
+    use crate::testing::{by_default, full, pick, picks, scene_s1, scene_s2, subflow};
 
     #[test]
     fn rr_1_three_subflows_take_turns() {
         let abc = [subflow(10, 10, 0); 3];
-        assert_eq!(picks(&mut RoundRobin::default(), &abc, 6), "ABCABC");
+        assert_eq!(picks(&mut *by_default(&ROW), &abc, 6), "ABCABC");
     }
 
     #[test]
     fn rr_1_a_full_subflow_is_skipped() {
         let free = subflow(10, 10, 0);
-        assert_eq!(picks(&mut RoundRobin::default(), &[free, full(free), free], 4), "ACAC");
+        assert_eq!(picks(&mut *by_default(&ROW), &[free, full(free), free], 4), "ACAC");
     }
 
     #[test]
     fn scene_s1_takes_the_path_with_room_and_s2_the_next() {
-        assert_eq!(pick(&mut RoundRobin::default(), &scene_s1()), Decision::Send(1));
-        assert_eq!(picks(&mut RoundRobin::default(), &scene_s2(), 4), "ABCA");
+        assert_eq!(pick(&mut *by_default(&ROW), &scene_s1()), Decision::Send(1));
+        assert_eq!(picks(&mut *by_default(&ROW), &scene_s2(), 4), "ABCA");
     }
 
     #[test]
@@ -176,12 +166,12 @@ mod tests {
     #[test]
     fn quotas_survive_waiting_growth_and_loss_of_subflows() {
         let free = subflow(10, 10, 0);
-        let mut scheduler = RoundRobin::default();
-        assert_eq!(picks(&mut scheduler, &[free; 2], 1), "A");
-        assert_eq!(picks(&mut scheduler, &[full(free); 2], 2), "--");
-        assert_eq!(picks(&mut scheduler, &[free; 3], 3), "BCA", "the third joins the running round");
+        let scheduler = &mut *by_default(&ROW);
+        assert_eq!(picks(scheduler, &[free; 2], 1), "A");
+        assert_eq!(picks(scheduler, &[full(free); 2], 2), "--");
+        assert_eq!(picks(scheduler, &[free; 3], 3), "BCA", "the third joins the running round");
         let gone = SubflowView { usable: false, available: false, ..free };
-        assert_eq!(picks(&mut scheduler, &[gone, free, free], 3), "BCB");
-        assert_eq!(picks(&mut scheduler, &[free; 1], 2), "AA", "a shorter list does no harm");
+        assert_eq!(picks(scheduler, &[gone, free, free], 3), "BCB");
+        assert_eq!(picks(scheduler, &[free; 1], 2), "AA", "a shorter list does no harm");
     }
 }

@@ -1,10 +1,15 @@
 //! Short hands for the unit tests of the schedulers.
 
-use units::{BitsPerSecond, Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos, Options};
 
-use crate::{ConnectionView, Decision, Question, Scheduler, SubflowSet, SubflowView};
+use crate::{Algorithm, ConnectionView, Decision, Question, Scheduler, SubflowSet, SubflowView};
 
 pub(crate) const MSS: u64 = 1400;
+
+/// The scheduler of a row with the defaults of its options.
+pub(crate) fn by_default(row: &Algorithm) -> Box<dyn Scheduler> {
+    (row.build)(&Options::defaults(row.options))
+}
 
 /// Sampled, no backup; window and flight in segments. Available if there is room.
 pub(crate) fn subflow(srtt_ms: u64, cwnd: u64, inflight: u64) -> SubflowView {
