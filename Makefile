@@ -5,7 +5,7 @@
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
 #   make validate compare with ns-3 on the same work, twenty minutes on two cores (Debian; as root where ns-3 is missing)
-#   make clean    remove everything that was built
+#   make clean    remove everything that was built, and results/
 
 PYTHON ?= python3
 VENV   := .venv
@@ -106,6 +106,7 @@ format: $(VENV)/.requirements
 	$(BIN)/ruff format --quiet python tests tools validation examples
 
 clean:
-	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so
-	find python tests tools -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so scenarios/ropewalk.schema.json
+	rm -rf examples/*/target examples/*/Cargo.lock
+	find python tests tools validation -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache

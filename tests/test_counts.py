@@ -1,18 +1,12 @@
 """What the pages of the reproductions say came out: as recorded, of the claims and studies there are."""
 
-import importlib.util
 import json
 
 import pytest
 
+import counts
 from conftest import ROOT
 from ropewalk import reproduce as rep
-
-spec = importlib.util.spec_from_file_location("counts", ROOT / "tools/counts.py")
-assert spec is not None
-assert spec.loader is not None
-counts = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(counts)
 
 
 @pytest.mark.parametrize("name", rep.names())

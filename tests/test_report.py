@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +21,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+import browser as programs
 import ropewalk as rw
-from conftest import ROOT, SMALL, Ropewalk
+from conftest import SMALL, Ropewalk
 from ropewalk import plots, report
 from ropewalk.export import export
 from ropewalk.plots.study import ellipse
@@ -31,9 +31,6 @@ from ropewalk.report.thin import thin
 from ropewalk.reproduce import page as claims
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow
 from study_files import FACTORS_START, STUDY, write_study
-
-sys.path.insert(0, str(ROOT / "tools"))
-import browser as programs
 
 PATIENCE_S = 20.0
 

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import ropewalk as rw
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
 import lengths
 import links
 import overheads
+import ropewalk as rw
+from conftest import ROOT
 
 
 def test_long_files_and_functions_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,9 @@
 """The comparison with ns-3: its parts, and figures of ns-3 that are on record."""
 
 import re
-import sys
 import tomllib
 
 import pytest
-
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "validation"))
 
 import cases
 import page
@@ -18,6 +13,7 @@ import speed
 import translate
 import validate
 import verdicts
+from conftest import ROOT
 from ropewalk import statistics
 from ropewalk.scenario import Value
 from ropewalk.statistics import Estimate
