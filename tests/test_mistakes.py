@@ -107,6 +107,12 @@ def test_directory_without_permission(ropewalk: Ropewalk, small: Path, tmp_path:
     assert "Permission denied" in done.stderr
 
 
+def test_the_list_of_commands_is_whole(ropewalk: Ropewalk) -> None:
+    _, _, commands = ropewalk("--help").stdout.partition("Commands:\n")
+    assert len(commands.splitlines()) == 12
+    assert "..." not in commands
+
+
 def test_series_without_bound_are_refused(ropewalk: Ropewalk, tmp_path: Path) -> None:
     scenario = tmp_path / "long.toml"
     scenario.write_text(ENDLESS.replace('"100s"', '"1ms"'), encoding="utf-8")

@@ -25,11 +25,14 @@ import browser as programs
 import ropewalk as rw
 from conftest import SMALL, Ropewalk
 from ropewalk import plots, report
+from ropewalk.cli.reporting import MARKS
 from ropewalk.export import export
 from ropewalk.plots.study import ellipse
+from ropewalk.report import verdicts
 from ropewalk.report.thin import thin
 from ropewalk.reproduce import page as claims
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow
+from ropewalk.study import manifest
 from study_files import FACTORS_START, STUDY, write_study
 
 PATIENCE_S = 20.0
@@ -257,6 +260,24 @@ def test_a_damaged_note_is_named(ran: Path, studied: Path, ropewalk: Ropewalk, t
         assert "fix: remove the file" in done.stderr
     (tmp_path / "verdicts.json").write_text("{", encoding="utf-8")
     assert ropewalk("report", tmp_path).stderr.startswith(f"{tmp_path / 'verdicts.json'}: Expecting")
+
+
+def test_results_of_several_kinds_are_not_mixed(ropewalk: Ropewalk, studied: Path, tmp_path: Path) -> None:
+    """The report would be that of the study, or of the reproduction, whatever came last."""
+    assert MARKS == {"study": manifest.FILE, "reproduction": verdicts.REPRODUCTION}
+    copy = tmp_path / "out"
+    shutil.copytree(studied, copy)
+    before = report.build(copy)
+    small = write_study(tmp_path).with_name("small.toml")
+    done = ropewalk("run", small, "--out", copy)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--out {copy}: study.json there belongs to the results of a study\n  fix: name" in done.stderr
+    assert report.build(copy) == before
+    (copy / "verdicts.json").touch()
+    for command, file in (("run", small), ("study", tmp_path / "study.toml")):
+        done = ropewalk(command, file, "--out", copy)
+        assert done.returncode == 2
+        assert "belongs to the results of a" in done.stderr
 
 
 TOO_MUCH = """\

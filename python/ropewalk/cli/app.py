@@ -188,6 +188,8 @@ def study(
         (say if dry_run else execute)(loaded, order)
 
 
+app.add_command(reproduce)
+
 results = click.argument("directory", metavar="DIR", type=FILE)
 shown_seed = click.option(
     "--seed",
@@ -204,7 +206,9 @@ shown_case = click.option("--case", metavar="NAME", help="Of a study, the case t
 @shown_seed
 @shown_case
 def report(*, directory: Path, out: Path | None, seed: int | None, case: str | None) -> None:
-    """Write a report that any browser opens: one HTML file, no server, no network.
+    """Write a report: one HTML file that any browser opens.
+
+    It needs no server and no network.
 
     Exit codes: 0 fine, 1 it could not be written, 2 the input is wrong.
     """
@@ -249,7 +253,7 @@ def figures(*, directory: Path, formats: str, out: Path | None, seed: int | None
 )
 @click.option("--out", callback=directory, metavar="DIR", help="Where to; DIR/export/FORMAT by default.")
 def export(*, directory: Path, form: str, out: Path | None) -> None:
-    """Write all tables as CSV or Parquet, or time series as data files of flent.
+    """Write tables as CSV or Parquet, or time series for flent.
 
     Exit codes: 0 fine, 1 they could not be written, 2 the input is wrong.
     """
@@ -285,9 +289,9 @@ def show(*, file: Path, overrides: tuple[str, ...]) -> None:
 @overrides
 @click.option("--out", type=FILE, metavar="FILE", help="Where it goes; stdout by default.")
 def opportunities(*, file: Path, link: str, seed: int, overrides: tuple[str, ...], out: Path | None) -> None:
-    """Write when a link could deliver 1500 bytes, as a mahimahi trace.
+    """Write when a link can deliver packets: a mahimahi trace.
 
-    LINK is a link direction, as in beam1.down.
+    LINK is a link direction, as in beam1.down. Each line is a time at which it could deliver 1500 bytes.
 
     Rates of kind "opportunities" read it, and so do the tools of mahimahi.
     """
@@ -301,6 +305,9 @@ def opportunities(*, file: Path, link: str, seed: int, overrides: tuple[str, ...
             sys.stdout.write(text)
         else:
             out.write_text(text, encoding="utf-8")
+
+
+app.add_command(rain)
 
 
 @app.command()
@@ -335,7 +342,3 @@ def doctor() -> None:
 
     with reported():
         examine()
-
-
-app.add_command(reproduce)
-app.add_command(rain)

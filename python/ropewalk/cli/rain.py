@@ -81,7 +81,7 @@ def rain(
     noise_temperature: float | None,
     threshold: float | None,
 ) -> None:
-    """Write rain on the way to a satellite as a file for link models.
+    """Write rain on the way to a satellite, for link models.
 
     Rates of kind "acm" read levels, losses of kind "series" read losses. Without --clear-sky it writes the
     attenuation.

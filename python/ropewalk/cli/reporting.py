@@ -12,17 +12,31 @@ from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from typing import NoReturn
 
 RUN_FAILED = 1
 WRONG_INPUT = 2
 UNEXPLAINED = 3
+MARKS = {"study": "study.json", "reproduction": "verdicts.json"}
+"""Files by which a report knows what a directory holds."""
 
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message on stderr."""
     sys.stderr.write(f"{message}\n")
     sys.exit(code)
+
+
+def refuse_others(out: Path, *kinds: str) -> None:
+    """Ends the command if `out` has results of one of `kinds`: a report would take those for the new ones."""
+    for kind in kinds:
+        if (out / MARKS[kind]).exists():
+            fail(
+                f"--out {out}: {MARKS[kind]} there belongs to the results of a {kind}\n"
+                "  fix: name another directory, or remove that one",
+                WRONG_INPUT,
+            )
 
 
 @contextmanager

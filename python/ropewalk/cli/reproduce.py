@@ -34,7 +34,7 @@ def reproduce(
     as_json: bool,
     strict: bool,
 ) -> None:
-    """Run a published experiment again and say, claim by claim, whether it agrees.
+    """Run a published experiment again and judge its claims.
 
     NAME is a name or a directory; without it the names are listed.
 

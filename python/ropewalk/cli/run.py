@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk import provenance, store
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import WRONG_INPUT, describe, fail
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, refuse_others
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +34,7 @@ class Order:
 def execute(scenario: Scenario, order: Order) -> None:
     """Runs, prints, writes."""
     if order.out is not None:
+        refuse_others(order.out, "study", "reproduction")
         try:
             store.check_writable(order.out)
         except OSError as error:

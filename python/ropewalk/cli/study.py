@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, refuse_others
 from ropewalk.cli.tables import NONE, console, interval
 from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
@@ -81,6 +81,7 @@ def dry_run(study: Study, order: StudyOrder) -> None:
 
 def execute(study: Study, order: StudyOrder) -> None:
     """Runs, prints, writes."""
+    refuse_others(order.out, "reproduction")
     try:
         order.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
