@@ -57,19 +57,20 @@ impl Lia {
 /// `alpha / W_tot`, in 1/bytes: W_tot cancels. `cwnd` is the window of `paths.me` to the fraction of a byte.
 /// `None` if the path or all of its siblings are not coupled.
 fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
-    let me = paths.all.get(paths.me).filter(|p| p.coupled && p.srtt > 0.0)?;
-    let mut sum_rate = cwnd * me.srtt.recip();
-    let mut best = sum_rate * me.srtt.recip();
+    let me = paths.all.get(paths.me)?.inverse_srtt;
+    let mut sum_rate = cwnd * me;
+    let mut best = sum_rate * me;
     let mut linked = false;
-    for (index, path) in paths.all.iter().enumerate() {
-        if index != paths.me && path.coupled && path.srtt > 0.0 {
-            let rate = path.cwnd * path.srtt.recip();
+    for siblings in [&paths.all[..paths.me], &paths.all[paths.me + 1..]] {
+        for path in siblings {
+            let rate = path.cwnd * path.inverse_srtt;
             sum_rate += rate;
-            best = best.max(rate * path.srtt.recip());
-            linked = true;
+            // `max` would look for NaN.
+            best = if rate * path.inverse_srtt > best { rate * path.inverse_srtt } else { best };
+            linked |= path.coupled;
         }
     }
-    linked.then(|| best / (sum_rate * sum_rate))
+    (linked && me > 0.0).then(|| best / (sum_rate * sum_rate))
 }
 
 impl CongestionControl for Lia {

@@ -211,10 +211,22 @@ pub struct PathView {
     pub mss: f64,
     /// Takes part in coupling: established, sampled, neither closed nor potentially failed.
     pub coupled: bool,
+    /// 1 / `srtt` in 1/s where the path takes part in coupling, else 0: sums over all paths are asked for with each ACK,
+    /// and this way need neither divisions nor conditions.
+    pub inverse_srtt: f64,
     /// What [`CongestionControl::loss_interval`] of its controller says, in bytes.
     pub loss_interval: f64,
     /// What [`CongestionControl::measured_rate`] of its controller says, in bytes per second.
     pub measured_rate: f64,
+}
+
+impl PathView {
+    /// A path with this window in bytes, round-trip time in seconds and MSS in bytes, of whose controller nothing is known.
+    pub fn new(cwnd: f64, srtt: f64, mss: f64, coupled: bool) -> Self {
+        let coupled = coupled && srtt > 0.0;
+        let inverse_srtt = if coupled { srtt.recip() } else { 0.0 };
+        Self { cwnd, srtt, mss, coupled, inverse_srtt, loss_interval: 0.0, measured_rate: 0.0 }
+    }
 }
 
 /// All paths of the connection, as they were before the event at hand, and which one the event is on.

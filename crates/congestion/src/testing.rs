@@ -54,10 +54,7 @@ pub(crate) fn loss(flight: u64) -> Loss {
 
 /// Coupled paths from (window in segments, srtt in seconds, MSS in bytes).
 pub(crate) fn views(paths: &[(f64, f64, f64)]) -> Vec<PathView> {
-    paths
-        .iter()
-        .map(|&(w, srtt, mss)| PathView { cwnd: w * mss, srtt, mss, coupled: true, ..PathView::default() })
-        .collect()
+    paths.iter().map(|&(w, srtt, mss)| PathView::new(w * mss, srtt, mss, true)).collect()
 }
 
 /// Asserts equality up to a relative error.
@@ -88,8 +85,8 @@ pub(crate) fn assert_reno_when_alone<C: CongestionControl>(
     window: impl Fn(&C) -> Window,
 ) {
     let me = views(&[(10.0, 0.1, 1460.0)])[0];
-    let unsampled = PathView { srtt: 0.0, coupled: false, ..me };
-    let failed = PathView { coupled: false, ..me };
+    let unsampled = PathView::new(me.cwnd, 0.0, me.mss, false);
+    let failed = PathView::new(me.cwnd, me.srtt, me.mss, false);
     for all in [vec![], vec![me], vec![me, unsampled, failed], vec![unsampled, me]] {
         for byte_counting in [true, false] {
             let setup = setup_with(1460, 2920, 8000, Growth { slow_start_limit: 1, byte_counting });

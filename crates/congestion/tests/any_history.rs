@@ -119,12 +119,9 @@ fn siblings() -> impl Strategy<Value = Vec<PathView>> {
     let measured = || prop_oneof![1 => Just(0.0), 4 => 1.0..1e12_f64];
     let view = (srtt, 1.0..1e12_f64, 1.0..9000.0_f64, any::<bool>(), measured(), measured()).prop_map(
         |(srtt, cwnd, mss, coupled, loss_interval, measured_rate)| PathView {
-            cwnd,
-            srtt,
-            mss,
-            coupled: coupled && srtt > 0.0,
             loss_interval,
             measured_rate,
+            ..PathView::new(cwnd, srtt, mss, coupled && srtt > 0.0)
         },
     );
     vec(view, 0..=5)

@@ -87,8 +87,9 @@ pub struct Fifo {
     ring: VecDeque<Entry>,
     /// Packets that do not wait.
     started: usize,
-    /// Index of the first packet that is not lost.
+    /// Index of the first packet that is not lost, and when it arrives: `NEVER` if there is none.
     first_live: usize,
+    next_arrival: SimTime,
     /// Arrival of the last packet taken out of the ring.
     taken_arrival: SimTime,
     waiting_bytes: Bytes,
@@ -112,6 +113,7 @@ impl Fifo {
             ring: VecDeque::new(),
             started: 0,
             first_live: 0,
+            next_arrival: SimTime::NEVER,
             taken_arrival: SimTime::ZERO,
             waiting_bytes: Bytes::ZERO,
             partial: None,
@@ -139,8 +141,12 @@ impl Fifo {
         let depart = start + self.parameters.rate.time_to_send(size);
         let arrival = (depart + self.parameters.delay).max(previous);
         let lost = self.draw(if self.up { depart } else { now }, size);
-        if lost && self.first_live == self.ring.len() {
-            self.first_live += 1;
+        if self.first_live == self.ring.len() {
+            if lost {
+                self.first_live += 1;
+            } else {
+                self.next_arrival = arrival;
+            }
         }
         self.ring.push_back(Entry { offered: now, start, depart, arrival, size: size.0 as u32, id, lost });
         if starts_now {
@@ -154,13 +160,12 @@ impl Fifo {
 
     /// When the next packet arrives at the far end; `NEVER` if none is under way.
     pub fn next_arrival(&self) -> SimTime {
-        self.ring.get(self.first_live).map_or(SimTime::NEVER, |entry| entry.arrival)
+        self.next_arrival
     }
 
     /// Takes out the next packet that has arrived by `now`. Call it until `None`: several may arrive at once.
     pub fn take_arrival(&mut self, now: SimTime) -> Option<u32> {
-        let entry = *self.ring.get(self.first_live)?;
-        if entry.arrival > now {
+        if self.next_arrival > now {
             return None;
         }
         // Usually its start has been noticed when a later packet was offered.
@@ -171,11 +176,21 @@ impl Fifo {
         while self.first_live > 0 {
             self.drop_front();
         }
-        self.drop_front();
-        if self.ring.front().is_some_and(|next| next.lost) {
-            self.first_live = self.ring.iter().position(|e| !e.lost).unwrap_or(self.ring.len());
+        let id = self.drop_front().id;
+        self.find_live();
+        Some(id)
+    }
+
+    /// Finds the first packet that is not lost, behind those that are known to be.
+    fn find_live(&mut self) {
+        while let Some(entry) = self.ring.get(self.first_live) {
+            if !entry.lost {
+                self.next_arrival = entry.arrival;
+                return;
+            }
+            self.first_live += 1;
         }
-        Some(entry.id)
+        self.next_arrival = SimTime::NEVER;
     }
 
     /// Packets and bytes that wait in front of the transmitter; the packet on it does not count.
@@ -257,7 +272,7 @@ impl Fifo {
         if let Some(entry) = cut {
             self.started -= 1;
             self.counters.drops_down += 1;
-            self.first_live = self.ring.iter().position(|e| !e.lost).unwrap_or(self.ring.len());
+            self.first_live = 0;
             debug_assert!(!up, "nothing is transmitted while a link is down: {entry:?}");
         }
         self.reschedule(now);
@@ -299,12 +314,13 @@ impl Fifo {
     }
 
     /// Takes the first packet, which has left the transmitter, out of the ring.
-    fn drop_front(&mut self) {
+    fn drop_front(&mut self) -> Entry {
         let entry = self.ring.pop_front().expect("only called for a packet in the ring");
         entry.count(&mut self.counters);
         self.taken_arrival = self.taken_arrival.max(entry.arrival);
         self.started -= 1;
         self.first_live = self.first_live.saturating_sub(1);
+        entry
     }
 
     /// Computes anew all times that a change of a parameter at `now` may move.
@@ -323,5 +339,6 @@ impl Fifo {
             entry.arrival = (entry.depart + self.parameters.delay).max(previous);
             (free, previous) = (entry.depart, entry.arrival);
         }
+        self.find_live();
     }
 }

@@ -88,7 +88,7 @@ pub struct Timestamps {
 }
 
 /// Data sequence signal (RFC 8684 section 3.3): mapping and connection-level acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dss {
     /// Data ACK: next data sequence number expected.
     pub data_ack: Option<u64>,

@@ -14,16 +14,15 @@ use crate::tcp::sender::Expired;
 /// So often in a row what a subflow holds back may be repeated.
 const MAX_REPEATS: u32 = 8;
 
-/// The DSS of a segment, if it has one.
-fn dss_of(segment: &Segment) -> Option<Dss> {
+/// The DSS of a segment; an empty one if it has none.
+#[inline]
+fn dss_of(segment: &Segment) -> Dss {
     match segment.mptcp {
-        MptcpOption::Dss(dss) | MptcpOption::CapableAck { dss: Some(dss), .. } => Some(dss),
+        MptcpOption::Dss(dss) | MptcpOption::CapableAck { dss: Some(dss), .. } => dss,
         MptcpOption::AddAddr { data_ack, .. }
         | MptcpOption::RemoveAddr { data_ack, .. }
-        | MptcpOption::Prio { data_ack, .. } => {
-            Some(Dss { data_ack: Some(data_ack), dsn: None, data_fin: false })
-        }
-        _ => None,
+        | MptcpOption::Prio { data_ack, .. } => Dss { data_ack: Some(data_ack), ..Dss::default() },
+        _ => Dss::default(),
     }
 }
 
@@ -61,9 +60,9 @@ impl MptcpConnection {
         }
         let dss = dss_of(segment);
         if let Some(arrival) = input.arrival {
-            self.on_arrival(i, segment, dss.as_ref(), arrival);
+            self.on_arrival(i, segment, dss.dsn, arrival);
         }
-        self.on_data_ack(segment, dss.as_ref());
+        self.on_data_ack(segment, dss);
         if input.reset || (!usual && self.is_refused(i)) {
             self.subflow_died(now, i);
         }
@@ -104,10 +103,10 @@ impl MptcpConnection {
     }
 
     /// Payload arrived: what is in order on the subflow goes to the connection.
-    fn on_arrival(&mut self, i: usize, segment: &Segment, dss: Option<&Dss>, arrival: Arrival) {
+    fn on_arrival(&mut self, i: usize, segment: &Segment, mapped: Option<u64>, arrival: Arrival) {
         let dsn = match self.mode {
             Mode::Fallback => Some(segment.seq),
-            Mode::Negotiating | Mode::Multipath => dss.and_then(|d| d.dsn),
+            Mode::Negotiating | Mode::Multipath => mapped,
         };
         let Self { subflows, receive, .. } = self;
         let Some(subflow) = subflows[i].as_mut() else { return };
@@ -163,14 +162,16 @@ impl MptcpConnection {
         }
     }
 
-    fn on_data_ack(&mut self, segment: &Segment, dss: Option<&Dss>) {
+    fn on_data_ack(&mut self, segment: &Segment, dss: Dss) {
         let data_ack = match self.mode {
             Mode::Fallback => segment.ack.min(self.send.next),
             // Handshake segments carry no Data ACK, but they do carry the first window.
-            Mode::Negotiating | Mode::Multipath => dss.and_then(|d| d.data_ack).unwrap_or(1),
+            Mode::Negotiating | Mode::Multipath => dss.data_ack.unwrap_or(1),
         };
-        let multipath = self.mode != Mode::Fallback;
-        if let Some(fin) = dss.filter(|d| d.data_fin && multipath).and_then(|d| d.dsn) {
+        if dss.data_fin
+            && self.mode != Mode::Fallback
+            && let Some(fin) = dss.dsn
+        {
             self.receive.on_fin(fin);
             let i = usize::from(segment.subflow);
             if let Some(subflow) = self.subflow(i) {

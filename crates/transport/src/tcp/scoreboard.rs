@@ -187,8 +187,10 @@ impl Scoreboard {
             oldest = oldest.or(Some(segment.sent_at));
             self.forget(&segment, change);
         }
-        self.sacked.remove_below(una);
-        if self.in_flight_again == 0 {
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(una);
+        }
+        if self.in_flight_again == 0 && !self.again.is_empty() {
             self.again.clear();
         }
         if clean {
