@@ -458,6 +458,13 @@ def test_an_unknown_name_or_profile_is_wrong_input(ropewalk: Ropewalk, tmp_path:
     assert '--profile: there is no "printed"' in ran.stderr
 
 
+def test_a_place_that_cannot_be_written_to_is_wrong_input(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = ropewalk("reproduce", write_reproduction(tmp_path), "--out", tmp_path / "file" / "out")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"--out {tmp_path / 'file' / 'out'}: cannot write there: ")
+
+
 def test_a_claim_that_holds_in_one_profile_only_says_so(tmp_path: Path) -> None:
     place = write_reproduction(tmp_path, quantities=QUANTITIES.replace('"loss"', '"loss-{profile}"'))
     claims = 'check = \'at_least(rate["lia", "0.0"], 1)\'\n'

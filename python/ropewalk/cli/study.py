@@ -6,6 +6,7 @@ import errno
 import json
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from ropewalk.study.conduct import StoreError
 from ropewalk.study.summary import reservations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.console import Console
@@ -82,33 +84,15 @@ def dry_run(study: Study, order: StudyOrder) -> None:
 def execute(study: Study, order: StudyOrder) -> None:
     """Runs, prints, writes."""
     refuse_others(order.out, "reproduction")
-    try:
-        order.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"--out {order.out}: cannot write there: {describe(error)}", WRONG_INPUT)
     begun = time.monotonic()
-    announce(order.executor)
-    try:
-        with Progress(study.plan.study.name) as progress:
-            ran = study.run(
-                order.out,
-                store=order.store,
-                jobs=order.jobs,
-                executor=order.executor,
-                progress=progress.update,
-            )
-    except ExecutorError as error:
-        fail(f"--executor {order.executor}: {error}", RUN_FAILED)
-    except StoreError as error:
-        fail(str(error), RUN_FAILED)
-    except KeyboardInterrupt:
-        sys.stderr.write("the finished runs are stored: the same command goes on from here\n")
-        raise
-    except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-        cure = "make room" if full else "name places that can be written to with --out and --store"
-        again = "then give the same command again: finished runs are not computed again"
-        fail(f"{describe(error)}\n  fix: {cure}, {again}", RUN_FAILED)
+    with computing(order.out, order.executor), Progress(study.plan.study.name) as progress:
+        ran = study.run(
+            order.out,
+            store=order.store,
+            jobs=order.jobs,
+            executor=order.executor,
+            progress=progress.update,
+        )
     if order.as_json:
         sys.stdout.write(json.dumps(ran.results.summary(), ensure_ascii=False, allow_nan=False) + "\n")
     else:
@@ -116,11 +100,31 @@ def execute(study: Study, order: StudyOrder) -> None:
     _say(ran, order, time.monotonic() - begun)
 
 
-def announce(executor: str) -> None:
-    """What may take seconds in which nothing is to be seen."""
+@contextmanager
+def computing(out: Path, executor: str) -> Iterator[None]:
+    """Turns what can go wrong while runs are computed into a message with its cure and an exit code."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"--out {out}: cannot write there: {describe(error)}", WRONG_INPUT)
     if executor != LOCAL:
+        # Seconds may pass in which nothing is to be seen.
         sys.stderr.write(f"connecting to {executor}\n")
         sys.stderr.flush()
+    try:
+        yield
+    except ExecutorError as error:
+        fail(f"--executor {executor}: {error}", RUN_FAILED)
+    except StoreError as error:
+        fail(str(error), RUN_FAILED)
+    except KeyboardInterrupt:
+        sys.stderr.write("the finished runs are stored: the same command goes on from here\n")
+        raise
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        cure = "make room" if full else "name a place that can be written to with --out"
+        again = "then give the same command again: finished runs are not computed again"
+        fail(f"{describe(error)}\n  fix: {cure}, {again}", RUN_FAILED)
 
 
 def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:

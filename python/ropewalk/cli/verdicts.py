@@ -13,9 +13,8 @@ from rich.text import Text
 
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
-from ropewalk.cli.study import announce
+from ropewalk.cli.study import computing
 from ropewalk.cli.tables import console
-from ropewalk.executors import ExecutorError
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
 from ropewalk.reproduce.verdicts import (
@@ -26,7 +25,6 @@ from ropewalk.reproduce.verdicts import (
     share_agreeing,
     unexplained,
 )
-from ropewalk.study.conduct import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,22 +68,16 @@ def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
     if order.profile is not None and order.profile not in reproduction.profiles:
         known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
         fail(f'--profile: there is no "{order.profile}"\n  fix: {known}', WRONG_INPUT)
-    announce(order.executor)
-    try:
-        with _Progress() as progress:
-            made = reproduce(
-                reproduction,
-                order.out,
-                quick=order.quick,
-                profile=order.profile,
-                jobs=order.jobs,
-                executor=order.executor,
-                progress=progress.update,
-            )
-    except ExecutorError as error:
-        fail(f"--executor {order.executor}: {error}", RUN_FAILED)
-    except StoreError as error:
-        fail(str(error), RUN_FAILED)
+    with computing(order.out, order.executor), _Progress() as progress:
+        made = reproduce(
+            reproduction,
+            order.out,
+            quick=order.quick,
+            profile=order.profile,
+            jobs=order.jobs,
+            executor=order.executor,
+            progress=progress.update,
+        )
     if order.as_json:
         sys.stdout.write(json.dumps(summary(made), ensure_ascii=False, allow_nan=False) + "\n")
     else:
