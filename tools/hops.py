@@ -1,4 +1,4 @@
-"""Prints packet-hops per CPU second of the benchmark scenarios, recording off, with the simulator as it is built.
+"""Prints packet-hops per CPU second of the benchmark scenarios, recording off, of the simulator as built.
 
 Each runs several times, and the quickest counts: whatever else the machine does only ever takes time.
 """
