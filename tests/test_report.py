@@ -129,7 +129,7 @@ def test_a_study_without_baseline_is_compared_with_its_best_case(tmp_path: Path)
     assert [row[4] for row in rows[:2]] == ["▼ worse", "▲ best"]
 
 
-def test_claims_of_a_reproduction(tmp_path: Path) -> None:
+def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     claim = {"what": "delay", "conditions": "GEO", "unit": "s", "published": "360.6", "measured": "412 ± 8 s"}
     rest = {"reason": "allowed 306 to 415 s", "cause": "", "expected": ""}
     claims = [
@@ -157,6 +157,13 @@ def test_claims_of_a_reproduction(tmp_path: Path) -> None:
     assert rows[0][2:4] == ["360.6 s", "412 ± 8 s"]
     assert rows[1][5].endswith(". Cause: the initial window")
     assert "Without a demonstrated cause: 1 of those that differ." in text
+    for options in (["--seed", "1"], ["--case", "x"]):
+        done = ropewalk("report", tmp_path, *options)
+        assert done.returncode == 2
+        assert "a reproduction shows nothing over time\n  fix: leave --seed and --case out" in done.stderr
+    done = ropewalk("figures", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"fix: name one of its studies for those of it: {tmp_path}/studies/STUDY" in done.stderr
     (tmp_path / "verdicts.json").write_text('{"form": 0}', encoding="utf-8")
     with pytest.raises(report.ReportError, match="not the verdicts of a reproduction"):
         report.build(tmp_path)

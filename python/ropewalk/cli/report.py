@@ -57,6 +57,12 @@ def write_figures(
         fail(f"--format {formats}: found {unknown[0]!r}, known are {known}", WRONG_INPUT)
     with _judged(directory):
         source = open_source(directory, run=seed, case=case)
+        if source.kind == "reproduction":
+            fail(
+                f"{directory}: a reproduction has its figures already, in {directory / FIGURES}/\n"
+                f"  fix: name one of its studies for those of it: {directory / 'studies' / 'STUDY'}",
+                WRONG_INPUT,
+            )
         target = directory / FIGURES if out is None else out
         folders = file_names(source.cases)
         count = 0

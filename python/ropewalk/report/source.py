@@ -109,6 +109,11 @@ def open_source(directory: Path, *, run: int | None = None, case: str | None = N
         OSError: a file cannot be read.
     """
     if (directory / verdicts.REPRODUCTION).exists():
+        if (run, case) != (None, None):
+            raise ReportError(
+                f"{directory}: a reproduction shows nothing over time",
+                f"leave --seed and --case out, or name one of its studies: {directory / 'studies' / 'STUDY'}",
+            )
         return _reproduction(directory)
     found = results_of(directory)
     if isinstance(found, StudyResults):
