@@ -178,6 +178,14 @@ def test_what_was_run_is_told(ran: Path) -> None:
     assert "model version" in text
 
 
+def test_flows_that_are_not_drawn_are_told(tmp_path: Path) -> None:
+    text = SMALL.replace("seeds = 3", "seeds = 1").replace('name = "upload"', 'name = "upload"\ncount = 8')
+    rw.Scenario.parse(text.replace("compare_paths = true", "")).run().write(tmp_path)
+    page = report.build(tmp_path)
+    assert page.count("Shown: the first 6 of 8 flows.") == 5
+    assert "upload \u00d7 8" in page
+
+
 def test_regions_of_the_means_stay_above_zero() -> None:
     x, y = np.array([0.1, 3.0, 0.2, 4.0]), np.array([2.0, 0.1, 0.3, 3.0])
     whole = ellipse(x + 100.0, y + 100.0)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from ropewalk import numbers
 from ropewalk.plots.model import INK, Axis, Chart, Line, Panel
 from ropewalk.plots.palette import colours
 from ropewalk.plots.scales import LOG_FROM
-from ropewalk.plots.series import choose_flows, describe
+from ropewalk.plots.series import choose_flows, describe, in_caption, in_title
 
 if TYPE_CHECKING:
     from ropewalk.plots.model import Reals
@@ -38,9 +39,10 @@ def _groups(results: Results, flows: list[str]) -> list[_Group]:
 
 def cdf(results: Results, flow: str | None) -> Chart:
     """See `Plots.delay_cdf`."""
-    flows, note = choose_flows(results, flow)
+    flows, left_out = choose_flows(results, flow)
     count = len(results.origin.seeds)
-    runs = "1 run" if count == 1 else f"{count} runs"
+    runs = numbers.count(count, "run")
+    of = f"{results.origin.scenario.name}, {runs}{in_title(left_out)}"
     extremes: list[float] = []
     panels = []
     for group in _groups(results, flows):
@@ -57,11 +59,12 @@ def cdf(results: Results, flow: str | None) -> Chart:
     return Chart(
         key="delay-cdf",
         heading="Delay from write to in-order delivery",
-        title=f"Delay from write to in-order delivery: {results.origin.scenario.name}, {runs}{note}",
+        title=f"Delay from write to in-order delivery: {of}",
         x=_delays(extremes),
         y=Axis("share of bytes", low=0.0, high=1.02),
         panels=panels,
-        caption=f"Every byte counts once, {runs} together; the wait in the send buffer is part of the delay.",
+        caption=f"Every byte counts once, {runs} together; the wait in the send buffer is part of the delay."
+        + in_caption(left_out),
     )
 
 

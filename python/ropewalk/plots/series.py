@@ -56,8 +56,8 @@ class Choice:
 
     flows: list[str]
     run: int
-    note: str
-    """What was left out, for the title."""
+    left_out: str
+    """What is not shown; empty if all is."""
 
     @classmethod
     def make(cls, results: Results, flow: str | None, run: int | None, *, udp: bool = True) -> Choice:
@@ -66,18 +66,32 @@ class Choice:
             raise ValueError("no time series were recorded: use run(series=True)")
         if run is not None and run not in results.origin.seeds:
             raise ValueError(f"there is no run {run}; seeds: {results.origin.seeds}")
-        shown, note = choose_flows(results, flow, udp=udp)
-        return cls(shown, results.origin.seeds[0] if run is None else run, note)
+        shown, left_out = choose_flows(results, flow, udp=udp)
+        return cls(shown, results.origin.seeds[0] if run is None else run, left_out)
 
     def title(self, what: str, results: Results, *, spread: bool = False) -> str:
         """What is shown, of which scenario, of which run, and whether the others are there, too."""
         count = len(results.origin.seeds)
         others = f" and spread of {count} runs" if spread and count > 1 else ""
-        return f"{what}: {results.origin.scenario.name}, seed {self.run}{others}{self.note}"
+        return f"{what}: {results.origin.scenario.name}, seed {self.run}{others}{in_title(self.left_out)}"
+
+    def caption(self, text: str) -> str:
+        """How to read a plot over time."""
+        return f"{text} {RIBBON}{in_caption(self.left_out)}"
+
+
+def in_title(left_out: str) -> str:
+    """What is not shown, behind a title."""
+    return f" ({left_out})" if left_out else ""
+
+
+def in_caption(left_out: str) -> str:
+    """The same behind a caption."""
+    return f" Shown: the {left_out}." if left_out else ""
 
 
 def choose_flows(results: Results, flow: str | None, *, udp: bool = True) -> tuple[list[str], str]:
-    """The flows to show and a note on what was left out; without `udp` not those over UDP beside others."""
+    """The flows to show and what is left out; without `udp` not those over UDP beside others."""
     names: list[str] = results.flows["flow"].unique(maintain_order=True).to_list()
     if flow is not None:
         if flow not in names:
@@ -86,8 +100,8 @@ def choose_flows(results: Results, flow: str | None, *, udp: bool = True) -> tup
     own = [name for name in names if "@" not in name]
     if not udp:
         own = [name for name in own if not _is_udp(results, name)] or own
-    note = f" (first {MAX_PANELS} of {len(own)} flows)" if len(own) > MAX_PANELS else ""
-    return own[:MAX_PANELS], note
+    left_out = f"first {MAX_PANELS} of {len(own)} flows" if len(own) > MAX_PANELS else ""
+    return own[:MAX_PANELS], left_out
 
 
 def _is_udp(results: Results, flow: str) -> bool:
@@ -219,7 +233,9 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
-        caption=f"Payload that reached the receiver, first copies, means over {bins.width:g} s. {RIBBON}",
+        caption=choice.caption(
+            f"Payload that reached the receiver, first copies, means over {bins.width:g} s."
+        ),
     )
 
 
@@ -254,7 +270,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
-        caption=f"Dotted: slow-start threshold, once it is finite. {RIBBON}",
+        caption=choice.caption("Dotted: slow-start threshold, once it is finite."),
     )
 
 
@@ -284,7 +300,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
-        caption=f"As the sender measures it, queueing included. {RIBBON}",
+        caption=choice.caption("As the sender measures it, queueing included."),
     )
 
 
@@ -317,7 +333,9 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         y=Axis("held back (kB)", low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
-        caption=f"What the receiver holds because of gaps, in the subflows and in the connection. {RIBBON}",
+        caption=choice.caption(
+            "What the receiver holds because of gaps, in the subflows and in the connection."
+        ),
     )
 
 

@@ -350,7 +350,8 @@ def _flows(network: topology.Network) -> str:
         transport = flow["transport"]
         kinds = [topology.value(transport.get(key)) for key in ("kind", "congestion", "scheduler")]
         words = ", ".join(kind for kind in kinds if kind not in {"-", ""})
-        rows.append([flow["name"], f"{flow['from']} → {flow['to']}", topology.value(flow["app"]), words])
+        name = topology.several(flow["name"], flow["count"])
+        rows.append([name, f"{flow['from']} → {flow['to']}", topology.value(flow["app"]), words])
     return _table(["flow", "from, to", "application", "transport"], rows)
 
 

@@ -189,12 +189,16 @@ def _label(start: tuple[float, float], end: tuple[float, float], away: float, li
 
 
 def _node(name: str, count: int, x: float, y: float) -> str:
-    text = f"{name} \u00d7 {count}" if count > 1 else name
     return (
         f'<rect class="node" x="{x - NODE_WIDTH / 2:.1f}" y="{y - NODE_HEIGHT / 2:.1f}" rx="6" '
         f'width="{NODE_WIDTH}" height="{NODE_HEIGHT}"/>'
-        f'<text class="name" x="{x:.1f}" y="{y + 4:.1f}">{escape(text)}</text>'
+        f'<text class="name" x="{x:.1f}" y="{y + 4:.1f}">{escape(several(name, count))}</text>'
     )
+
+
+def several(name: str, count: int) -> str:
+    """What there are several of."""
+    return f"{name} \u00d7 {count}" if count > 1 else name
 
 
 def describe(link: Link) -> list[str]:
