@@ -193,12 +193,11 @@ def _show_comparisons(results: StudyResults, out: Console) -> None:
     means = {(row["case"], row["metric"]): row["mean"] for row in results.estimates.iter_rows(named=True)}
     rows: dict[str, dict[str, str]] = {}
     for row in comparisons.iter_rows(named=True):
-        if row["relative"] is None:
-            text = NONE
-        else:
-            percent = abs(means[row["baseline"], row["metric"]]) / 100
-            width = f"±{figure(row['ci95'] / percent, 2)}" if row["ci95"] is not None else ""
-            text = f"{row['relative'] * 100:+.1f}{width} {'*' if row['differs'] else ' '}"
+        text = NONE
+        if row["relative"] is not None:
+            width, percent = row["ci95"], abs(means[row["baseline"], row["metric"]]) / 100
+            change = _interval(row["difference"], width, percent)
+            text = f"{'+' * (row['difference'] > 0)}{change} {'*' if row['differs'] else ' '}"
         rows.setdefault(row["case"], {})[row["metric"]] = text
     baseline = ", ".join((m.baseline or {}).values())
     headers = [f"{_header(metric).rpartition(chr(10))[0]}\n%" for metric in m.metrics]
@@ -256,8 +255,11 @@ def _header(metric: Metric) -> str:
 def _cell(metric: Metric, row: dict[str, Any] | None) -> str:
     if row is None:
         return NONE
-    value = {"mean": row["mean"], "ci95": row["ci95"], "min": row["min"], "max": row["max"], "n": row["n"]}
-    return interval(value, metric.unit[1])  # type: ignore[arg-type]
+    return _interval(row["mean"], row["ci95"], metric.unit[1])
+
+
+def _interval(mean: float, width: float | None, scale: float) -> str:
+    return interval({"mean": mean, "ci95": width, "min": mean, "max": mean, "n": 1}, scale)
 
 
 def _table(title: str, headers: list[str], left: int) -> Table:
