@@ -108,6 +108,15 @@ def test_fairness_and_shares(browsing: rw.Results) -> None:
     assert shares["share"].sum() == pytest.approx(1)
 
 
+def test_of_nothing_there_is_no_share(browsing: rw.Results) -> None:
+    scenario = browsing.origin.scenario
+    for path in ("a", "b"):
+        scenario = scenario.set(f"path.{path}.both.loss", {"kind": "packet", "probability": 1})
+    results = scenario.run(seeds=1, series=False)
+    assert results.jain() == {}
+    assert set(results.shares()["share"]) == {None}
+
+
 def test_results_survive_the_disk(browsing: rw.Results, tmp_path: Path) -> None:
     browsing.write(tmp_path)
     again = rw.Results.read(tmp_path)

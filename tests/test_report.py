@@ -180,10 +180,12 @@ def test_what_was_run_is_told(ran: Path) -> None:
 
 def test_flows_that_are_not_drawn_are_told(tmp_path: Path) -> None:
     text = SMALL.replace("seeds = 3", "seeds = 1").replace('name = "upload"', 'name = "upload"\ncount = 8')
-    rw.Scenario.parse(text.replace("compare_paths = true", "")).run().write(tmp_path)
+    nobody = '\n[[flow]]\nname = "nobody"\ncount = 0\nlike = "upload"\n'
+    rw.Scenario.parse(text.replace("compare_paths = true", "") + nobody).run().write(tmp_path)
     page = report.build(tmp_path)
     assert page.count("Shown: the first 6 of 8 flows.") == 5
     assert "upload \u00d7 8" in page
+    assert ">nobody<" not in page
 
 
 def test_regions_of_the_means_stay_above_zero() -> None:

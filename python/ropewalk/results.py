@@ -123,6 +123,8 @@ class Results:
     def jain(self, flows: Sequence[str] | None = None) -> dict[int, float]:
         """Jain's index over the goodputs of `flows` (all but baselines if none are named), by seed.
 
+        Seeds under which none of them got anything are left out: the fairness of nothing is not defined.
+
         Raises:
             ValueError: a flow does not exist.
         """
@@ -133,15 +135,22 @@ class Results:
                 f"there is no flow {', '.join(sorted(missing))}; flows: {', '.join(sorted(names))}"
             )
         chosen = self.flows.filter(pl.col("flow").is_in(group))
-        groups = chosen.partition_by("run", maintain_order=True)
-        return {one["run"][0]: jain(one["goodput_bit_s"].fill_null(0.0).to_list()) for one in groups}
+        goodputs = {
+            one["run"][0]: one["goodput_bit_s"].fill_null(0.0).to_list()
+            for one in chosen.partition_by("run", maintain_order=True)
+        }
+        return {seed: jain(rates) for seed, rates in goodputs.items() if any(rates)}
 
     def shares(self) -> pl.DataFrame:
-        """Share of each path in the payload that reached the receiver: one row per seed, flow and path."""
+        """Share of each path in the payload that reached the receiver: one row per seed, flow and path.
+
+        Null where nothing did.
+        """
         keys = ["run", "flow", "path"]
         by_path = self.subflows.group_by(keys, maintain_order=True).agg(pl.col("goodput_bit_s").sum())
         total = pl.col("goodput_bit_s").sum().over("run", "flow")
-        return by_path.select(*keys, (pl.col("goodput_bit_s") / total).alias("share"))
+        share = pl.when(total > 0.0).then(pl.col("goodput_bit_s") / total)
+        return by_path.select(*keys, share.alias("share"))
 
     @property
     def totals(self) -> Totals:

@@ -73,6 +73,7 @@ class Network:
         flows = [
             {**flow, "ends": (_stem(flow["from"], nodes), _stem(flow["to"], nodes))}
             for flow in document["flow"]
+            if flow["count"] > 0
         ]
         return cls(nodes, links, flows)
 
