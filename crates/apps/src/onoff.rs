@@ -8,7 +8,9 @@
 //! Deviation: what the send buffer refuses waits by default; ns-3 throws a packet away that does not fit as a whole
 //! (`backlog = "drop"`).
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
+use units::{
+    BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least, at_most,
+};
 
 use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
 use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
@@ -61,10 +63,13 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options| Box::new(OnOff::new(options)),
 };
 
-/// Each connection has a rate, and a phase in which something is sent takes time.
+/// Each connection has a rate, but no more than a packet per nanosecond, and a phase in which something is sent takes
+/// time.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    at_least("packet", Bytes(1), Options::size, options)?;
     at_least("rate", BitsPerSecond(options.integer("connections")), Options::rate, options)?;
+    let each = options.rate("rate").0 / options.integer("connections");
+    at_least("packet", Bytes(each.div_ceil(8_000_000_000)), Options::size, options)?;
+    at_most("packet", Bytes(1_000_000_000), Options::size, options)?;
     if options.duration("on") > Nanos::ZERO {
         return Ok(());
     }
@@ -281,9 +286,18 @@ mod tests {
 
     #[test]
     fn it_ends_with_its_bytes() {
-        let mut script = source(&[("max_bytes", OptionValue::Size(Bytes(1024)))]);
-        assert_eq!(sends(&mut script, SimTime::from_secs(100)).len(), 2);
-        assert_eq!(script.next_wake(), None, "nothing is to come");
+        let connections = ("connections", OptionValue::Integer(2));
+        let mut script = source(&[("max_bytes", OptionValue::Size(Bytes(4096))), connections]);
+        let mut asked = Vec::new();
+        while script.next_wake().is_some() {
+            script.wake();
+            asked.extend(script.take());
+        }
+        let count = |fits: fn(&Asked) -> bool| asked.iter().filter(|asked| fits(asked)).count();
+        assert_eq!(count(|asked| matches!(asked, Asked::Send(..))), 8);
+        assert_eq!(count(|asked| matches!(asked, Asked::Close(_, Side::Sender))), 2);
+        assert_eq!(count(|asked| matches!(asked, Asked::Finish)), 1);
+        assert_eq!(asked.last(), Some(&Asked::Finish), "of the last source");
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! cap would allow twice the growth of the Reno it must not exceed.
 //! ssthresh never falls below two segments (RFC 5681 equation 4), however many paths there are.
 
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+use units::{Bytes, OptionKind, OptionSpec, Options, SimTime, at_most};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
@@ -27,7 +27,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 6356",
     notes: "coupled: alone on a connection it is NewReno",
     options: OPTIONS,
-    check: units::independent,
+    check: |options| at_most("min_increase", Bytes(1_000_000), Options::size, options),
     build: |setup: &Setup, options: &Options| {
         Box::new(Lia { min_increase: options.size("min_increase").as_f64(), ..Lia::new(setup) })
     },

@@ -333,6 +333,38 @@ proptest! {
     }
 }
 
+/// RFC 5681 equation 4 for all that have no estimate of their own.
+#[test]
+fn after_a_timeout_the_threshold_is_half_the_flight() {
+    let setup = Setup {
+        mss: Bytes(1000),
+        initial_window: Bytes(40_000),
+        initial_ssthresh: Bytes(40_000),
+        growth: Growth { slow_start_limit: 1, byte_counting: true },
+    };
+    for row in Registry::builtin().iter() {
+        let mut cc = (row.build)(&setup, &Options::examples(row.options));
+        let loss = Loss {
+            now: SimTime::ZERO,
+            flight: Bytes(24_000),
+            cwnd_limited: true,
+            srtt: Nanos::ZERO,
+            snd_nxt: 24_000,
+            marked: false,
+            first_timeout: true,
+        };
+        cc.on_rto(&loss, Paths { all: &[], me: 0 });
+        let wanted = match row.name {
+            // They have no threshold.
+            "bbr" | "fixed-rate" => continue,
+            "cubic" => Bytes(28_000),
+            "peach" => Bytes(20_000),
+            _ => Bytes(12_000),
+        };
+        assert_eq!(cc.ssthresh(), wanted, "{}", row.name);
+    }
+}
+
 #[test]
 fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let registry = Registry::builtin();

@@ -101,5 +101,16 @@ mod tests {
         let hidden = geo_delay([place(0.0, 0.0), place(0.0, 90.0)], Degrees(0.0)).unwrap_err();
         assert_eq!(hidden.station, 1);
         assert!(hidden.elevation.0 < 0.0);
+        // The horizon is where the line to the satellite touches the sphere.
+        let horizon = libm::acos(RADIUS / (RADIUS + ALTITUDE)).to_degrees();
+        for (longitude, sees) in [(horizon - 0.01, true), (horizon + 0.01, false)] {
+            assert_eq!(geo_delay([place(0.0, longitude); 2], Degrees(0.0)).is_ok(), sees, "{longitude}");
+        }
+    }
+
+    #[test]
+    fn an_aeroplane_below_the_satellite_is_nearer_by_its_altitude() {
+        let aloft = Place { altitude: Kilometres(11.0), ..place(0.0, 7.0) };
+        near(geo_range(aloft, Degrees(7.0)).0, ALTITUDE - 11.0, 1e-9);
     }
 }

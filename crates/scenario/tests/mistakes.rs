@@ -84,6 +84,9 @@ const APPS: &[(&str, &str)] = &[
     ("\"video\", rate = \"0bit/s\"", "at least \"1bit/s\""),
     ("\"onoff\", packet = \"0B\"", "at least \"1B\""),
     ("\"onoff\", rate = \"7bit/s\", connections = 8", "at least \"8bit/s\""),
+    // One packet per nanosecond; none came before the next instant.
+    ("\"onoff\", packet = \"1B\", rate = \"10Gbit/s\"", "at least \"2B\""),
+    ("\"onoff\", packet = \"unlimited\"", "at most \"1GB\""),
     ("\"bulk\", read_rate = \"0bit/s\"", "at least \"1bit/s\""),
     ("\"bulk\", size = \"0B\", repeat = 2", "at least \"1B\""),
     ("\"http\", main = \"5kB\"", "page = \"custom\""),
@@ -105,7 +108,7 @@ const MODELS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn least_values() {
+fn bounds_of_options() {
     let apps = APPS.iter().map(|(app, cure)| {
         let text = format!("to = \"server\"\napp = {{ kind = {app} }}");
         (BASE.replacen("to = \"server\"", &text, 1), cure)
@@ -139,6 +142,12 @@ fn what_controllers_need() {
                 "\"mptcp\"",
                 "\"tcp\", congestion = { kind = \"vegas\", alpha = 3, beta = 2 }",
                 &[(12, 78, "E005", "at least 3")],
+            ),
+            // The sum of two such windows overflowed.
+            (
+                "\"mptcp\"",
+                "\"mptcp\", congestion = { kind = \"lia\", min_increase = \"unlimited\" }",
+                &[(12, 75, "E005", "at most \"1MB\"")],
             ),
             ("\"mptcp\"", "\"tcp\", congestion = \"hybla\"", &[(12, 42, "E012", "\"64KiB\"")]),
             (

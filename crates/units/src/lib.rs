@@ -24,7 +24,7 @@ pub use parse::UnitError;
 pub use rate::BitsPerSecond;
 pub use ratio::Ratio;
 pub use registry::{
-    Algorithm, Entry, FIDELITY_NOT_CLAIMED, Family, Registry, at_least, in_order, independent,
+    Algorithm, Entry, FIDELITY_NOT_CLAIMED, Family, Registry, at_least, at_most, in_order, independent,
 };
 pub use size::Bytes;
 pub use time::{Nanos, SimTime};

@@ -39,6 +39,24 @@ pub fn at_least<T: PartialOrd + fmt::Display>(
     Err(OptionFault { option, message: format!("found {found}"), help: format!("at least {least}") })
 }
 
+/// Checks that an option, which `get` reads, is `most` or less: no sum overflows.
+///
+/// # Errors
+/// It is more.
+pub fn at_most<T: PartialOrd + fmt::Display>(
+    option: &'static str,
+    most: T,
+    get: fn(&Options, &str) -> T,
+    options: &Options,
+) -> Result<(), OptionFault> {
+    let found = get(options, option);
+    if found <= most {
+        return Ok(());
+    }
+    let [found, most] = [found, most].map(|value| as_in_a_file(&value));
+    Err(OptionFault { option, message: format!("found {found}"), help: format!("at most {most}") })
+}
+
 /// Bare numbers stand without quotes.
 fn as_in_a_file(value: &impl fmt::Display) -> String {
     let text = value.to_string();

@@ -276,7 +276,13 @@ mod tests {
 
     #[test]
     fn the_fattest_flow_pays_for_the_limit() {
-        let mut queue = build(&ROW, &[("limit", "100p")]);
+        pays("100p");
+        pays("100000B");
+    }
+
+    /// `limit` is that of 100 packets of 1000 bytes.
+    fn pays(limit: &str) {
+        let mut queue = build(&ROW, &[("limit", limit)]);
         let mut fates = Vec::new();
         let mut context = Context { now: SimTime::ZERO, fates: &mut fates };
         for id in 0..100 {

@@ -200,6 +200,15 @@ mod tests {
     }
 
     #[test]
+    fn who_comes_at_the_instant_of_an_opportunity_has_it() {
+        let mut trace = trace("1\n2\n3\n4\n10\n");
+        assert_eq!(ms(trace.ready(SimTime(2_000_001))), 3);
+        assert_eq!(ms(trace.ready(SimTime::from_millis(4))), 4);
+        assert_eq!(ms(trace.end(SimTime::from_millis(4), work_of(Bytes(1500)))), 4);
+        assert_eq!(ms(trace.ready(SimTime::from_millis(4))), 10);
+    }
+
+    #[test]
     fn what_is_written_reads_back() {
         let times =
             trace_of(&mut Constant::new(BitsPerSecond(12_000_000)), SimTime::ZERO, SimTime::from_millis(5));
