@@ -79,16 +79,16 @@ mod tests {
     use units::{Nanos, OptionValue};
 
     use super::*;
-    use crate::testing::{ALONE, ack, loss, setup};
+    use crate::testing::{ack, loss, setup};
 
     #[test]
     fn nothing_moves_it() {
         let options = Options::examples(OPTIONS).with("rate", OptionValue::Rate(BitsPerSecond(2_048_000)));
         let mut cc = (ROW.build)(&setup(), &options);
         let before = (cc.cwnd(), cc.ssthresh(), cc.pacing_rate());
-        cc.on_enter_recovery(&loss(14_600), ALONE);
-        cc.on_rto(&loss(14_600), ALONE);
-        cc.on_ack(&ack(1460), ALONE);
+        cc.on_enter_recovery(&loss(14_600), Paths::ALONE);
+        cc.on_rto(&loss(14_600), Paths::ALONE);
+        cc.on_ack(&ack(1460), Paths::ALONE);
         cc.set_cwnd(Bytes(1460));
         assert_eq!((cc.cwnd(), cc.ssthresh(), cc.pacing_rate()), before);
         assert_eq!(before, (Bytes(1 << 30), Bytes(1 << 30), Some(BitsPerSecond(2_048_000))));

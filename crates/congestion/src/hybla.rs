@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::Growth;
     use crate::newreno::NewReno;
-    use crate::testing::{ALONE, ack, close, loss, setup_with};
+    use crate::testing::{ack, close, loss, setup_with};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
@@ -199,24 +199,24 @@ mod tests {
             let mut cc = hybla(100, 100_000, ms);
             close(cc.rho, rho, 1e-12);
             close(slow_start_step(cc.rho), slow_start, 1e-12);
-            cc.on_ack(&ack(1000), ALONE);
+            cc.on_ack(&ack(1000), Paths::ALONE);
             close(cc.window.cwnd / 1000.0 - 100.0, avoidance, 1e-9);
         }
         let mut cc = hybla(100, 2_000_000, 250);
-        cc.on_ack(&ack(1000), ALONE);
+        cc.on_ack(&ack(1000), Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(1_123_000));
     }
 
     #[test]
     fn growth_saturates_at_ssthresh_and_at_the_largest_window() {
         let mut cc = hybla(10, 655_000, 600);
-        cc.on_ack(&ack(1000), ALONE);
+        cc.on_ack(&ack(1000), Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(655_000));
-        cc.on_ack(&ack(1000), ALONE);
+        cc.on_ack(&ack(1000), Paths::ALONE);
         close(cc.window.cwnd, 655_000.0 + 576.0 * 1000.0 / 655.0, 1e-9);
         for rtt_ms in [600, 10_000_000] {
             let mut cc = hybla(10, u64::MAX, rtt_ms);
-            (0..3).for_each(|_| cc.on_ack(&ack(1000), ALONE));
+            (0..3).for_each(|_| cc.on_ack(&ack(1000), Paths::ALONE));
             assert_eq!(cc.cwnd(), Bytes(1 << 30));
         }
     }
@@ -236,7 +236,7 @@ mod tests {
     fn rho_follows_only_a_new_minimum() {
         let mut cc = hybla(100, 100_000, 500);
         for (ms, rho) in [(600, 20.0), (400, 16.0), (500, 16.0), (10, 1.0)] {
-            cc.on_ack(&Ack { srtt: Nanos::from_millis(ms), ..ack(1000) }, ALONE);
+            cc.on_ack(&Ack { srtt: Nanos::from_millis(ms), ..ack(1000) }, Paths::ALONE);
             close(cc.rho, rho, 1e-12);
         }
     }
@@ -250,14 +250,14 @@ mod tests {
             let mut reno = NewReno::new(&setup);
             let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
             for one in both {
-                one.on_enter_recovery(&loss(30_000), ALONE);
-                one.on_rto(&loss(20_000), ALONE);
+                one.on_enter_recovery(&loss(30_000), Paths::ALONE);
+                one.on_rto(&loss(20_000), Paths::ALONE);
                 for i in 0..50 {
-                    one.on_ack(&Ack { snd_una: i, snd_nxt: 50, ..ack(1000) }, ALONE);
+                    one.on_ack(&Ack { snd_una: i, snd_nxt: 50, ..ack(1000) }, Paths::ALONE);
                 }
             }
             assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
-            cc.on_ack(&Ack { snd_una: 50, snd_nxt: 60, ..ack(1000) }, ALONE);
+            cc.on_ack(&Ack { snd_una: 50, snd_nxt: 60, ..ack(1000) }, Paths::ALONE);
             assert_eq!(cc.window.cwnd > reno.window.cwnd + 1000.0, rtt_ms == 600, "repaired");
         }
     }

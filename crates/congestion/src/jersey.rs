@@ -107,7 +107,7 @@ impl CongestionControl for Jersey {
 mod tests {
     use super::*;
     use crate::Growth;
-    use crate::testing::{ALONE, ack, loss, setup_with};
+    use crate::testing::{ack, loss, setup_with};
 
     /// Vector TJ-1 ends with 55 segments; here with a window of so many.
     fn measured(segments: u64) -> Jersey {
@@ -119,7 +119,7 @@ mod tests {
         for (ms, una) in [(6, 1460), (12, 2920), (312, 4380)] {
             let ack =
                 Ack { now: SimTime::from_millis(ms), snd_una: una, srtt, cwnd_limited: false, ..ack(1460) };
-            cc.on_ack(&ack, ALONE);
+            cc.on_ack(&ack, Paths::ALONE);
         }
         cc
     }
@@ -128,22 +128,22 @@ mod tests {
     fn tj_1_a_warning_sets_the_window_to_what_the_path_carries() {
         let mut cc = measured(100);
         assert_eq!(cc.own_window().map(|w| (w / 1460.0).floor()), Some(55.0));
-        cc.on_ecn(&Loss { marked: true, ..loss(140_000) }, ALONE);
+        cc.on_ecn(&Loss { marked: true, ..loss(140_000) }, Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(81_314), Bytes(81_314)));
         let mut cc = measured(100);
-        cc.on_enter_recovery(&Loss { marked: true, ..loss(140_000) }, ALONE);
+        cc.on_enter_recovery(&Loss { marked: true, ..loss(140_000) }, Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(81_314));
         let mut cc = measured(30);
-        cc.on_ecn(&Loss { marked: true, ..loss(43_800) }, ALONE);
+        cc.on_ecn(&Loss { marked: true, ..loss(43_800) }, Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(30 * 1460), "a warning does not raise it");
     }
 
     #[test]
     fn loss_without_a_warning_is_random() {
         let mut cc = measured(100);
-        cc.on_enter_recovery(&loss(140_000), ALONE);
+        cc.on_enter_recovery(&loss(140_000), Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(146_000), Bytes(81_314)));
-        cc.on_rto(&loss(140_000), ALONE);
+        cc.on_rto(&loss(140_000), Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(81_314)));
     }
 }

@@ -232,10 +232,15 @@ impl PathView {
 /// All paths of the connection, as they were before the event at hand, and which one the event is on.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths<'a> {
-    /// By subflow index.
+    /// By subflow index; nothing with plain TCP, where there is nobody to be coupled with.
     pub all: &'a [PathView],
     /// The path of this controller.
     pub me: usize,
+}
+
+impl Paths<'_> {
+    /// The path of a plain TCP connection.
+    pub const ALONE: Self = Paths { all: &[], me: 0 };
 }
 
 /// The window of one path. Calls come in the order in which things happen; at most one `on_enter_recovery` per

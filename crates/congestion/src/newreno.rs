@@ -52,7 +52,7 @@ impl CongestionControl for NewReno {
 mod tests {
     use super::*;
     use crate::Growth;
-    use crate::testing::{ALONE, ack, close, loss, setup, setup_with};
+    use crate::testing::{ack, close, loss, setup, setup_with};
 
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
@@ -61,7 +61,7 @@ mod tests {
     fn nr_1_avoidance_adds_a_share_of_a_segment_per_ack() {
         let mut cc = NewReno::new(&setup_with(1460, 14_600, 14_600, PER_ACK));
         for expected in [14_746.0, 14_890.554_455, 15_033.705_606] {
-            cc.on_ack(&ack(1460), ALONE);
+            cc.on_ack(&ack(1460), Paths::ALONE);
             close(cc.window.cwnd, expected, 1e-9);
         }
     }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn nr_1_loss_halves_the_flight() {
         let mut cc = NewReno::new(&setup_with(1460, 14_600, 14_600, PER_ACK));
-        cc.on_enter_recovery(&loss(14_600), ALONE);
+        cc.on_enter_recovery(&loss(14_600), Paths::ALONE);
         // The recovery machine adds the three duplicates: 11680.
         assert_eq!((cc.ssthresh(), cc.cwnd()), (Bytes(7300), Bytes(7300)));
         // Full ACK with 4380 in flight: min(ssthresh, 4380 + 1460).
@@ -82,15 +82,15 @@ mod tests {
     fn byte_counting_waits_for_a_whole_window() {
         let mut cc = NewReno::new(&setup_with(1000, 4000, 4000, BYTES));
         for _ in 0..3 {
-            cc.on_ack(&ack(1000), ALONE);
+            cc.on_ack(&ack(1000), Paths::ALONE);
             assert_eq!(cc.cwnd(), Bytes(4000));
         }
-        cc.on_ack(&ack(2000), ALONE);
+        cc.on_ack(&ack(2000), Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(5000));
         // 1000 bytes are left over: four more segments complete the next window of 5000.
-        (0..3).for_each(|_| cc.on_ack(&ack(1000), ALONE));
+        (0..3).for_each(|_| cc.on_ack(&ack(1000), Paths::ALONE));
         assert_eq!(cc.cwnd(), Bytes(5000));
-        cc.on_ack(&ack(1000), ALONE);
+        cc.on_ack(&ack(1000), Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(6000));
     }
 
@@ -99,9 +99,9 @@ mod tests {
         for (limit, expected) in [(1, 4000), (2, 5000), (u32::MAX, 8000)] {
             let growth = Growth { slow_start_limit: limit, byte_counting: true };
             let mut cc = NewReno::new(&setup_with(1000, 3000, 3500, growth));
-            cc.on_ack(&ack(5000), ALONE);
+            cc.on_ack(&ack(5000), Paths::ALONE);
             assert_eq!(cc.cwnd(), Bytes(expected), "L = {limit}");
-            cc.on_ack(&ack(1000), ALONE);
+            cc.on_ack(&ack(1000), Paths::ALONE);
             assert_eq!(cc.cwnd(), Bytes(expected), "avoidance, L = {limit}");
         }
     }
@@ -110,8 +110,8 @@ mod tests {
     fn an_application_limited_ack_and_one_of_nothing_do_not_grow() {
         for ssthresh in [2000, u64::MAX] {
             let mut cc = NewReno::new(&setup_with(1000, 4000, ssthresh, PER_ACK));
-            cc.on_ack(&Ack { cwnd_limited: false, ..ack(1000) }, ALONE);
-            cc.on_ack(&ack(0), ALONE);
+            cc.on_ack(&Ack { cwnd_limited: false, ..ack(1000) }, Paths::ALONE);
+            cc.on_ack(&ack(0), Paths::ALONE);
             assert_eq!(cc.cwnd(), Bytes(4000));
         }
     }
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn floors_are_two_segments_on_loss_and_one_on_timeout() {
         let mut cc = NewReno::new(&setup());
-        cc.on_enter_recovery(&loss(1460), ALONE);
+        cc.on_enter_recovery(&loss(1460), Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(2920), Bytes(2920)));
-        cc.on_rto(&loss(29_200), ALONE);
+        cc.on_rto(&loss(29_200), Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(14_600)));
-        cc.on_rto(&Loss { first_timeout: false, ..loss(1460) }, ALONE);
+        cc.on_rto(&Loss { first_timeout: false, ..loss(1460) }, Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(14_600)), "once per data");
         cc.set_cwnd(Bytes(3));
         assert_eq!(cc.cwnd(), Bytes(1460));

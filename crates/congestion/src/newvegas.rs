@@ -236,7 +236,7 @@ impl CongestionControl for NewVegas {
 mod tests {
     use super::*;
     use crate::Growth;
-    use crate::testing::{ALONE, ack, close, loss, one_round, setup_with};
+    use crate::testing::{ack, close, loss, one_round, setup_with};
     use crate::vegas::Vegas;
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
@@ -253,10 +253,10 @@ mod tests {
     fn slow_start_goes_in_pairs() {
         let mut cc = newvegas(2, u64::MAX, config());
         for shown in [2000, 4000, 4000, 6000, 6000] {
-            cc.on_ack(&Ack { snd_nxt: 1 << 40, ..ack(1000) }, ALONE);
+            cc.on_ack(&Ack { snd_nxt: 1 << 40, ..ack(1000) }, Paths::ALONE);
             assert_eq!(cc.cwnd(), Bytes(shown));
         }
-        cc.on_enter_recovery(&loss(7000), ALONE);
+        cc.on_enter_recovery(&loss(7000), Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(3500));
     }
 
@@ -281,7 +281,7 @@ mod tests {
             let mut cc = newvegas(100, 100_000, NewVegasConfig { rapid_convergence: rapid, ..config() });
             cc.converging = rapid;
             cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(400)), ..ack(0) });
-            one_round(&mut cc, 0, &[540; 4], ALONE);
+            one_round(&mut cc, 0, &[540; 4], Paths::ALONE);
             // 74.07 segments fit, and three more: 77.07.
             if rapid {
                 close(cc.window.cwnd / 1000.0, f64::midpoint(100.0, 100.0 * 400.0 / 540.0 + 3.0), 1e-9);
@@ -301,7 +301,7 @@ mod tests {
             let samples = [500, 500, 510, 560, 520, 505, 500, 700, 650, 600];
             let rounds = samples.iter().enumerate();
             let windows = rounds.map(|(n, ms)| {
-                one_round(one, n as u64, &[*ms; 4], ALONE);
+                one_round(one, n as u64, &[*ms; 4], Paths::ALONE);
                 (one.cwnd(), one.ssthresh())
             });
             windows.collect::<Vec<_>>()

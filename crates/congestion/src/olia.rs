@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use crate::Growth;
     use crate::testing::{
-        ALONE, ack, assert_reno_when_alone, close, growth_in_avoidance, loss, setup, setup_with, views,
+        ack, assert_reno_when_alone, close, growth_in_avoidance, loss, setup, setup_with, views,
     };
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
@@ -271,19 +271,19 @@ mod tests {
     fn the_loss_interval_is_the_larger_of_the_last_and_the_present() {
         let mut cc = Olia::new(&setup());
         let una = |snd_una| Ack { snd_una, ..ack(1460) };
-        cc.on_ack(&una(50_000), ALONE);
+        cc.on_ack(&una(50_000), Paths::ALONE);
         close(cc.loss_interval(), 50_000.0, 0.0);
-        cc.on_enter_recovery(&loss(20_000), ALONE);
-        cc.on_rto(&loss(20_000), ALONE);
+        cc.on_enter_recovery(&loss(20_000), Paths::ALONE);
+        cc.on_rto(&loss(20_000), Paths::ALONE);
         close(cc.loss_interval(), 50_000.0, 0.0);
         cc.on_recovery_ack(&una(60_000));
         close(cc.loss_interval(), 50_000.0, 0.0);
-        cc.on_ack(&una(130_000), ALONE);
+        cc.on_ack(&una(130_000), Paths::ALONE);
         close(cc.loss_interval(), 80_000.0, 0.0);
-        cc.on_rto(&Loss { first_timeout: false, ..loss(20_000) }, ALONE);
+        cc.on_rto(&Loss { first_timeout: false, ..loss(20_000) }, Paths::ALONE);
         close(cc.loss_interval(), 80_000.0, 0.0);
-        cc.on_rto(&loss(20_000), ALONE);
-        cc.on_ack(&una(131_000), ALONE);
+        cc.on_rto(&loss(20_000), Paths::ALONE);
+        cc.on_ack(&una(131_000), Paths::ALONE);
         assert_eq!((cc.between_losses, cc.since_loss()), (80_000, 1000));
     }
 

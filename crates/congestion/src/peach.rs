@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::Growth;
     use crate::newreno::NewReno;
-    use crate::testing::{ALONE, ack, loss, setup_with};
+    use crate::testing::{ack, loss, setup_with};
 
     const MSS: u64 = 1460;
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
@@ -162,7 +162,7 @@ mod tests {
     fn tp_1_answers_restore_the_window_after_a_link_loss() {
         for (answers, segments) in [(32, 32), (20, 20), (16, 16), (0, 16)] {
             let mut cc = peach(32);
-            cc.on_enter_recovery(&loss(32 * MSS), ALONE);
+            cc.on_enter_recovery(&loss(32 * MSS), Paths::ALONE);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(16 * MSS), Bytes(16 * MSS)));
             assert_eq!(cc.take_dummies(), Some(Dummies::PerAck(32)));
             assert_eq!(cc.take_dummies(), None, "taken once");
@@ -183,18 +183,18 @@ mod tests {
         answer(&mut cc, 1, 64);
         assert_eq!(cc.cwnd(), Bytes(64 * MSS), "never beyond");
         let at = |una| Ack { snd_una: una, cwnd_limited: false, ..ack(MSS) };
-        cc.on_ack(&at(MSS), ALONE);
+        cc.on_ack(&at(MSS), Paths::ALONE);
         assert!(cc.in_slow_start());
-        cc.on_ack(&at(2 * MSS), ALONE);
+        cc.on_ack(&at(2 * MSS), Paths::ALONE);
         assert_eq!((cc.in_slow_start(), cc.ssthresh()), (false, Bytes(64 * MSS)));
     }
 
     #[test]
     fn a_timeout_starts_suddenly() {
         let mut cc = peach(32);
-        cc.on_enter_recovery(&loss(32 * MSS), ALONE);
+        cc.on_enter_recovery(&loss(32 * MSS), Paths::ALONE);
         cc.take_dummies();
-        cc.on_rto(&Loss { first_timeout: false, ..loss(32 * MSS) }, ALONE);
+        cc.on_rto(&Loss { first_timeout: false, ..loss(32 * MSS) }, Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(16 * MSS)));
         assert_eq!(cc.take_dummies(), Some(Dummies::WindowOverRoundTrip));
         answer(&mut cc, 5, 64);
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_mark_means_congestion() {
         let mut cc = peach(32);
-        cc.on_ecn(&Loss { marked: true, ..loss(32 * MSS) }, ALONE);
+        cc.on_ecn(&Loss { marked: true, ..loss(32 * MSS) }, Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.take_dummies()), (Bytes(16 * MSS), None));
     }
 
@@ -214,7 +214,7 @@ mod tests {
         fn recovery_never_gives_more_than_the_loss_took(segments in 1..200_u64, extra in 0..MSS, share in 0.0..=1.0_f64) {
             let window = segments * MSS + extra;
             let mut cc = Peach::new(&setup_with(MSS, window, window, PER_ACK));
-            cc.on_enter_recovery(&loss(window), ALONE);
+            cc.on_enter_recovery(&loss(window), Paths::ALONE);
             let reduced = cc.cwnd();
             let Some(Dummies::PerAck(dummies)) = cc.take_dummies() else { panic!("dummies follow a loss") };
             answer(&mut cc, (dummies as f64 * share) as u64, 1000);
@@ -230,8 +230,8 @@ mod tests {
             let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
             for one in both {
                 for &acks in &losses {
-                    (0..acks).for_each(|_| one.on_ack(&ack(MSS), ALONE));
-                    one.on_enter_recovery(&loss(one.cwnd().0), ALONE);
+                    (0..acks).for_each(|_| one.on_ack(&ack(MSS), Paths::ALONE));
+                    one.on_enter_recovery(&loss(one.cwnd().0), Paths::ALONE);
                 }
             }
             // NewReno halves whole bytes of flight.

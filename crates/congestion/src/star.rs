@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::Growth;
     use crate::newreno::NewReno;
-    use crate::testing::{ALONE, ack, close, loss, setup_with};
+    use crate::testing::{ack, close, loss, setup_with};
 
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
 
@@ -144,10 +144,10 @@ mod tests {
         close(cc.window.cwnd / 1400.0 - 60.0, 0.333_333, 2e-6);
         for (segments, after) in [(120, 100), (80, 80)] {
             let mut cc = star(segments);
-            cc.on_enter_recovery(&loss(1400 * segments), ALONE);
+            cc.on_enter_recovery(&loss(1400 * segments), Paths::ALONE);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400 * after), Bytes(1400 * after)));
             let mut cc = star(segments);
-            cc.on_rto(&loss(1400 * segments), ALONE);
+            cc.on_rto(&loss(1400 * segments), Paths::ALONE);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400), Bytes(1400 * after)));
         }
     }
@@ -156,8 +156,8 @@ mod tests {
     fn a_needless_timeout_costs_nothing() {
         let mut cc = star(120);
         let before = (cc.cwnd(), cc.ssthresh());
-        cc.on_rto(&Loss { first_timeout: true, ..loss(1400 * 120) }, ALONE);
-        cc.on_rto(&Loss { first_timeout: false, ..loss(1400 * 120) }, ALONE);
+        cc.on_rto(&Loss { first_timeout: true, ..loss(1400 * 120) }, Paths::ALONE);
+        cc.on_rto(&Loss { first_timeout: false, ..loss(1400 * 120) }, Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(1400));
         cc.on_needless_timeout();
         assert_eq!((cc.cwnd(), cc.ssthresh()), before);
@@ -168,7 +168,7 @@ mod tests {
         for (segments, lifted) in [(60, true), (120, false)] {
             let mut cc = star(segments);
             let srtt = Nanos::from_millis(560);
-            cc.on_ack(&Ack { snd_una: 1400, srtt, rtt: Some(srtt), ..ack(1400) }, ALONE);
+            cc.on_ack(&Ack { snd_una: 1400, srtt, rtt: Some(srtt), ..ack(1400) }, Paths::ALONE);
             let growth = (cc.window.cwnd / 1400.0 - segments as f64) * segments as f64;
             assert_eq!(growth > 1.001, lifted, "{growth}");
         }
@@ -188,10 +188,10 @@ mod tests {
         let (mut cc, mut reno) = (Star::new(&setup), NewReno::new(&setup));
         let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
         for one in both {
-            (0..30).for_each(|_| one.on_ack(&ack(1400), ALONE));
-            one.on_enter_recovery(&loss(40_000), ALONE);
-            (0..50).for_each(|_| one.on_ack(&ack(1400), ALONE));
-            one.on_rto(&loss(30_000), ALONE);
+            (0..30).for_each(|_| one.on_ack(&ack(1400), Paths::ALONE));
+            one.on_enter_recovery(&loss(40_000), Paths::ALONE);
+            (0..50).for_each(|_| one.on_ack(&ack(1400), Paths::ALONE));
+            one.on_rto(&loss(30_000), Paths::ALONE);
         }
         assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
     }

@@ -6,9 +6,6 @@ use crate::newreno::NewReno;
 use crate::reno::Window;
 use crate::{Ack, CongestionControl, Growth, Loss, PathView, Paths, Setup};
 
-/// A connection that gives no view of its paths.
-pub(crate) const ALONE: Paths<'static> = Paths { all: &[], me: 0 };
-
 /// MSS 1460, ten segments, no threshold, one segment per ACK in slow start, bytes counted.
 pub(crate) fn setup() -> Setup {
     setup_with(1460, 14_600, u64::MAX, Growth { slow_start_limit: 1, byte_counting: true })

@@ -217,7 +217,7 @@ mod tests {
 
     use super::*;
     use crate::Growth;
-    use crate::testing::{ALONE, ack, close, loss, one_round, setup_with};
+    use crate::testing::{ack, close, loss, one_round, setup_with};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
     const KINDS: [VegasKind; 2] = [VegasKind::Original, VegasKind::Linux];
@@ -236,7 +236,7 @@ mod tests {
     fn after_rounds(kind: VegasKind, segments: u64, base_ms: u64, rtt_ms: u64) -> f64 {
         let mut cc = vegas(kind, segments, false);
         cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });
-        one_round(&mut cc, 0, &[rtt_ms; 4], ALONE);
+        one_round(&mut cc, 0, &[rtt_ms; 4], Paths::ALONE);
         cc.window.cwnd / 1000.0
     }
 
@@ -266,9 +266,9 @@ mod tests {
     #[test]
     fn slow_start_ends_when_a_queue_builds_up() {
         let mut cc = vegas(VegasKind::Original, 16, true);
-        one_round(&mut cc, 0, &[500; 4], ALONE);
+        one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(20_000), "one segment per ACK");
-        one_round(&mut cc, 1, &[625; 4], ALONE);
+        one_round(&mut cc, 1, &[625; 4], Paths::ALONE);
         // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
         close(cc.window.cwnd, 19_400.0, 1e-9);
         assert_eq!(cc.ssthresh(), cc.cwnd());
@@ -280,7 +280,7 @@ mod tests {
         for (kind, expected) in [(VegasKind::Original, 2000), (VegasKind::Linux, 23_250)] {
             let mut cc = vegas(kind, 30, false);
             cc.window.ssthresh = 2000.0;
-            one_round(&mut cc, 0, &[500; 4], ALONE);
+            one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(31_000), Bytes(expected)));
         }
     }
@@ -288,9 +288,9 @@ mod tests {
     #[test]
     fn a_round_with_two_samples_is_left_to_reno() {
         let mut cc = vegas(VegasKind::Original, 2, false);
-        one_round(&mut cc, 0, &[500; 2], ALONE);
-        one_round(&mut cc, 1, &[900; 2], ALONE);
-        one_round(&mut cc, 2, &[900; 2], ALONE);
+        one_round(&mut cc, 0, &[500; 2], Paths::ALONE);
+        one_round(&mut cc, 1, &[900; 2], Paths::ALONE);
+        one_round(&mut cc, 2, &[900; 2], Paths::ALONE);
         // Reno has counted the ACK at the end of each round.
         assert_eq!(cc.cwnd(), Bytes(3000));
     }
@@ -298,15 +298,15 @@ mod tests {
     #[test]
     fn after_a_loss_reno_halves_and_one_round_passes() {
         let mut cc = vegas(VegasKind::Original, 30, false);
-        one_round(&mut cc, 0, &[500; 4], ALONE);
-        cc.on_enter_recovery(&loss(31_000), ALONE);
+        one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
+        cc.on_enter_recovery(&loss(31_000), Paths::ALONE);
         cc.on_exit_recovery(SimTime::ZERO);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(15_500), Bytes(15_500)));
-        one_round(&mut cc, 1, &[500; 4], ALONE);
+        one_round(&mut cc, 1, &[500; 4], Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(15_500));
-        one_round(&mut cc, 2, &[500; 4], ALONE);
+        one_round(&mut cc, 2, &[500; 4], Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(16_500));
-        cc.on_rto(&loss(16_000), ALONE);
+        cc.on_rto(&loss(16_000), Paths::ALONE);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1000), Bytes(8000)));
     }
 }

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::Growth;
     use crate::newreno::NewReno;
-    use crate::testing::{ALONE, ack, close, loss, setup_with};
+    use crate::testing::{ack, close, loss, setup_with};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
 
@@ -223,7 +223,7 @@ mod tests {
             close(cc.meter.bw_ns, bw_ns, 1e-12);
             close(cc.meter.bw_est, bw_est, 1e-12);
         }
-        cc.on_enter_recovery(&loss(144_800), ALONE);
+        cc.on_enter_recovery(&loss(144_800), Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(72_400), "NewReno until the episode ends");
         cc.set_cwnd(Bytes(2896));
         cc.on_exit_recovery(SimTime::from_millis(2400));
@@ -234,10 +234,10 @@ mod tests {
     fn a_timeout_sets_ssthresh_and_measures_the_round_trip_anew() {
         for reset in [true, false] {
             let mut cc = Westwood { reset_rtt_min: reset, ..measured() };
-            cc.on_rto(&loss(144_800), ALONE);
+            cc.on_rto(&loss(144_800), Paths::ALONE);
             assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1448), Bytes(96 * 1448)));
             // A second timeout before any sample still knows the old one.
-            cc.on_rto(&loss(1448), ALONE);
+            cc.on_rto(&loss(1448), Paths::ALONE);
             assert_eq!(cc.ssthresh(), Bytes(96 * 1448));
             cc.measure(&at(1900, 421_448, 700));
             close(cc.rtt_min.unwrap(), if reset { 0.7 } else { 0.56 }, 1e-12);
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn duplicates_are_counted_once() {
         let mut cc = westwood();
-        cc.on_ack(&at(10, 1448, 560), ALONE);
+        cc.on_ack(&at(10, 1448, 560), Paths::ALONE);
         for i in 0..3 {
             cc.on_dup_ack(SimTime::from_millis(11 + i));
         }
@@ -255,7 +255,7 @@ mod tests {
         cc.on_recovery_ack(&at(20, 3 * 1448, 560));
         close(cc.meter.bytes, 5.0 * 1448.0, 1e-12);
         close(cc.meter.accounted, 1448.0, 1e-12);
-        cc.on_ack(&at(30, 6 * 1448, 560), ALONE);
+        cc.on_ack(&at(30, 6 * 1448, 560), Paths::ALONE);
         close(cc.meter.bytes, 7.0 * 1448.0, 1e-12);
         close(cc.meter.accounted, 0.0, 0.0);
     }
@@ -263,11 +263,11 @@ mod tests {
     #[test]
     fn a_window_is_longer_than_the_round_trip_and_than_50_ms() {
         let mut cc = westwood();
-        cc.on_ack(&at(50, 1448, 10), ALONE);
+        cc.on_ack(&at(50, 1448, 10), Paths::ALONE);
         close(cc.meter.bw_est, 0.0, 0.0);
-        cc.on_ack(&at(51, 2896, 10), ALONE);
+        cc.on_ack(&at(51, 2896, 10), Paths::ALONE);
         close(cc.meter.bw_est, 2896.0 / 0.051, 1e-9);
-        cc.on_ack(&at(651, 5792, 600), ALONE);
+        cc.on_ack(&at(651, 5792, 600), Paths::ALONE);
         close(cc.meter.bytes, 2896.0, 1e-12);
     }
 
@@ -278,12 +278,12 @@ mod tests {
         let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
         for one in both {
             for _ in 0..30 {
-                one.on_ack(&ack(1448), ALONE);
+                one.on_ack(&ack(1448), Paths::ALONE);
             }
-            one.on_enter_recovery(&loss(40_000), ALONE);
+            one.on_enter_recovery(&loss(40_000), Paths::ALONE);
             one.on_exit_recovery(SimTime::ZERO);
-            (0..50).for_each(|_| one.on_ack(&ack(1448), ALONE));
-            one.on_rto(&loss(30_000), ALONE);
+            (0..50).for_each(|_| one.on_ack(&ack(1448), Paths::ALONE));
+            one.on_rto(&loss(30_000), Paths::ALONE);
         }
         assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
     }

@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{ALONE, ack, close, loss, one_round, setup_with, views};
+    use crate::testing::{ack, close, loss, one_round, setup_with, views};
     use crate::{Growth, PathView};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
@@ -313,9 +313,9 @@ mod tests {
     #[test]
     fn slow_start_ends_when_a_queue_builds_up() {
         let mut cc = WVegas::new(&setup_with(1000, 16_000, u64::MAX, BYTES), config());
-        one_round(&mut cc, 0, &[500; 4], ALONE);
+        one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
         assert_eq!(cc.cwnd(), Bytes(20_000), "one segment per ACK");
-        one_round(&mut cc, 1, &[625; 4], ALONE);
+        one_round(&mut cc, 1, &[625; 4], Paths::ALONE);
         // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
         close(cc.window.cwnd, 19_400.0, 1e-9);
         close(cc.window.ssthresh, 18_400.0, 1e-9);
@@ -340,7 +340,7 @@ mod tests {
         for n in 0..200 {
             // The queue of a path of 100 segments per second.
             let rtt = (cc.cwnd().0 / 100).max(500);
-            one_round(&mut cc, n, &[rtt; 4], ALONE);
+            one_round(&mut cc, n, &[rtt; 4], Paths::ALONE);
         }
         close(cc.alpha, 10.0, 0.0);
         let found = cc.window.cwnd / 1000.0 - 50.0;
@@ -351,13 +351,13 @@ mod tests {
     fn two_segments_are_the_floor_and_an_unlimited_sender_does_not_grow() {
         let mut cc = wvegas(2, 10);
         for n in 0..4 {
-            one_round(&mut cc, n, &[9000; 4], ALONE);
+            one_round(&mut cc, n, &[9000; 4], Paths::ALONE);
             assert!(cc.window.cwnd >= 2000.0);
         }
         let mut cc = wvegas(10, 100);
         let limited = Ack { cwnd_limited: false, rtt: Some(Nanos::from_millis(100)), ..ack(1000) };
         for i in 0..40 {
-            cc.on_ack(&Ack { snd_una: i, snd_nxt: i + 10, ..limited }, ALONE);
+            cc.on_ack(&Ack { snd_una: i, snd_nxt: i + 10, ..limited }, Paths::ALONE);
         }
         assert_eq!(cc.cwnd(), Bytes(10_000));
     }

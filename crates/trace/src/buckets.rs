@@ -23,43 +23,59 @@ pub(crate) fn values_of(bucket: usize) -> (u64, u64) {
     ((STEPS + step) << octave, 1 << octave)
 }
 
-/// Buckets that are kept together.
-const BLOCK: usize = 64;
+/// Room is made for so many buckets at a time, or more.
+const STRIDE: usize = 64;
 
-/// Weights by bucket. A block of them exists once something is in it: what one flow measures lies close together, and
-/// there are thousands of flows.
+/// Weights by bucket, from the first to the last that has any: there are thousands of flows, and who adds to one of them
+/// finds the place in one step. Bucket 0 stands apart, since zero is what most often lies far from all else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Buckets {
-    blocks: Vec<Option<Box<[u64; BLOCK]>>>,
+    zero: u64,
+    /// The bucket of the first of `weights`, a multiple of `STRIDE`.
+    first: usize,
+    weights: Vec<u64>,
 }
 
 impl Buckets {
     /// Adds `weight` to a bucket.
     pub(crate) fn add(&mut self, bucket: usize, weight: u64) {
-        let (block, place) = (bucket / BLOCK, bucket % BLOCK);
-        if let Some(Some(weights)) = self.blocks.get_mut(block) {
-            weights[place] += weight;
-        } else {
-            self.add_to_new(block, place, weight);
+        if bucket == 0 {
+            self.zero += weight;
+            return;
         }
+        if !self.holds(bucket) {
+            self.make_room_for(bucket);
+        }
+        self.weights[bucket - self.first] += weight;
     }
 
+    #[inline]
+    fn holds(&self, bucket: usize) -> bool {
+        bucket.wrapping_sub(self.first) < self.weights.len()
+    }
+
+    /// A range that grows does so by at least a half: values that move on slowly must not be dear.
     #[cold]
-    fn add_to_new(&mut self, block: usize, place: usize, weight: u64) {
-        if block >= self.blocks.len() {
-            self.blocks.resize(block + 1, None);
-        }
-        let mut weights = Box::new([0; BLOCK]);
-        weights[place] = weight;
-        self.blocks[block] = Some(weights);
+    fn make_room_for(&mut self, bucket: usize) {
+        let place = bucket / STRIDE * STRIDE;
+        let (start, end) = (self.first, self.first + self.weights.len());
+        let half = (self.weights.len() / 2).next_multiple_of(STRIDE);
+        let range = if self.weights.is_empty() {
+            place..place + STRIDE
+        } else if place < start {
+            place.min(start.saturating_sub(half))..end
+        } else {
+            start..(place + STRIDE).max(end + half)
+        };
+        let mut weights = vec![0; range.len()];
+        weights[start.saturating_sub(range.start)..][..self.weights.len()].copy_from_slice(&self.weights);
+        (self.first, self.weights) = (range.start, weights);
     }
 
     /// Buckets with weight, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
-        let blocks = self.blocks.iter().enumerate().filter_map(|(n, block)| Some((n, block.as_deref()?)));
-        let all =
-            blocks.flat_map(|(n, weights)| weights.iter().enumerate().map(move |(i, w)| (n * BLOCK + i, *w)));
-        all.filter(|(_, weight)| *weight > 0)
+        let others = self.weights.iter().enumerate().map(|(i, weight)| (self.first + i, *weight));
+        std::iter::once((0, self.zero)).chain(others).filter(|(_, weight)| *weight > 0)
     }
 
     /// The first bucket up to which a share `q` of the weight lies; `None` without weight.
@@ -77,6 +93,23 @@ impl Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn room_is_made_on_both_sides_and_nothing_is_lost() {
+        let mut buckets = Buckets::default();
+        let added = [500, 501, 63, 0, 2_000, 64, 500, 0];
+        for (i, bucket) in added.into_iter().enumerate() {
+            buckets.add(bucket, 1 << i);
+        }
+        let expected = [(0, 0x88), (63, 4), (64, 32), (500, 65), (501, 2), (2_000, 16)];
+        assert_eq!(buckets.iter().collect::<Vec<_>>(), expected);
+        assert_eq!((buckets.first, buckets.weights.len()), (0, 2_048), "no more than it takes");
+        let mut rising = Buckets::default();
+        let mut lengths: Vec<usize> =
+            (1..3_000).map(|bucket| (rising.add(bucket, 1), rising.weights.len()).1).collect();
+        lengths.dedup();
+        assert_eq!((rising.iter().count(), lengths.len() < 12), (2_999, true), "{lengths:?}");
+    }
 
     #[test]
     fn every_value_is_in_its_bucket() {

@@ -15,7 +15,6 @@ use crate::tcp::connection::TcpConnection;
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::ranges::Range;
 pub use crate::tcp::sender::SenderState;
-use crate::tcp::sender::single_path;
 use crate::udp::UdpSocket;
 
 /// Which end opens.
@@ -482,10 +481,7 @@ impl Connection {
     pub fn congestion_gauges(&self, subflow: usize, report: &mut dyn FnMut(&'static str, f64)) {
         let Some((endpoint, _)) = self.endpoint(subflow) else { return };
         match &self.0 {
-            Kind::Tcp(..) => {
-                let view = endpoint.path_view(true);
-                endpoint.sender().congestion_gauges(single_path(&view), report);
-            }
+            Kind::Tcp(..) => endpoint.sender().congestion_gauges(Paths::ALONE, report),
             Kind::Mptcp(c) => {
                 let views = c.path_views();
                 endpoint.sender().congestion_gauges(Paths { all: &views, me: subflow }, report);

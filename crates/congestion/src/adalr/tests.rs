@@ -3,7 +3,7 @@
 use super::*;
 use crate::Growth;
 use crate::newreno::NewReno;
-use crate::testing::{ALONE, ack, close, loss, setup_with};
+use crate::testing::{ack, close, loss, setup_with};
 
 const MSS: f64 = 1460.0;
 const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
@@ -27,7 +27,7 @@ fn at(rtt_ms: u64, flight: u64) -> Ack {
 fn ad_1_rho_quanta_and_window() {
     for (ms, rho) in [(10, 1.0), (250, 15.0), (500, 30.0), (600, 36.0), (1200, 60.0)] {
         let mut cc = adalr(2920, config());
-        cc.on_ack(&at(ms, 2920), ALONE);
+        cc.on_ack(&at(ms, 2920), Paths::ALONE);
         close(cc.rho, rho, 1e-12);
     }
     for (rho, slow_start, avoidance, gain) in [
@@ -37,7 +37,7 @@ fn ad_1_rho_quanta_and_window() {
         (60.0, 2_827.277_843, 5_654.555_685, 21_900.0),
     ] {
         let mut cc = adalr(2920, config());
-        cc.on_ack(&at((rho / 0.06_f64).round() as u64, 2920), ALONE);
+        cc.on_ack(&at((rho / 0.06_f64).round() as u64, 2920), Paths::ALONE);
         close(cc.window.cwnd, 2920.0 + slow_start, 1e-9);
         close(cc.avoidance_quantum() * MSS, avoidance, 1e-9);
         close(cc.effective, 65_535.0 + gain, 1e-9);
@@ -82,7 +82,7 @@ fn ad_3_deflation() {
 fn avoidance_adds_its_quantum_per_round_trip_or_per_ack_while_the_flight_is_small() {
     let growth = |config, flight| {
         let mut cc = adalr(73_000, config);
-        cc.on_ack(&at(600, flight), ALONE);
+        cc.on_ack(&at(600, flight), Paths::ALONE);
         cc.window.cwnd - 73_000.0
     };
     close(growth(config(), 30_000), 4380.0 * 1460.0 / 73_000.0, 1e-9);
@@ -90,15 +90,15 @@ fn avoidance_adds_its_quantum_per_round_trip_or_per_ack_while_the_flight_is_smal
     close(growth(mode(Avoidance::EachAck), 30_000), 4380.0, 1e-9);
     for (avoidance, counted) in [(Avoidance::RoundTrip, 2920.0), (Avoidance::AsBase, 1460.0)] {
         let mut cc = adalr(73_000, mode(avoidance));
-        cc.on_ack(&Ack { acked: Bytes(2920), ..at(600, 30_000) }, ALONE);
+        cc.on_ack(&Ack { acked: Bytes(2920), ..at(600, 30_000) }, Paths::ALONE);
         close(cc.window.cwnd - 73_000.0, 4380.0 * counted / 73_000.0, 1e-9);
     }
     close(growth(config(), 40_000), 1460.0 * 1460.0 / 73_000.0, 1e-9);
     let mut cc = adalr(73_000, config());
     cc.on_exit_recovery(SimTime::ZERO);
-    cc.on_ack(&Ack { now: SimTime::from_millis(599), ..at(600, 30_000) }, ALONE);
+    cc.on_ack(&Ack { now: SimTime::from_millis(599), ..at(600, 30_000) }, Paths::ALONE);
     close(cc.window.cwnd - 73_000.0, 29.2, 1e-9);
-    cc.on_ack(&Ack { now: SimTime::from_millis(600), ..at(600, 30_000) }, ALONE);
+    cc.on_ack(&Ack { now: SimTime::from_millis(600), ..at(600, 30_000) }, Paths::ALONE);
     assert!(cc.window.cwnd > 73_100.0, "a round trip has passed");
 }
 
@@ -108,7 +108,7 @@ fn rho_can_be_that_of_a_coarse_clock() {
     let coarse = AdalrConfig { rtt_granularity: Nanos::from_millis(500), ..config() };
     for (ms, rho) in [(10, 30.0), (500, 30.0), (501, 60.0), (563, 60.0), (1200, 60.0)] {
         let mut cc = adalr(2920, coarse);
-        cc.on_ack(&at(ms, 2920), ALONE);
+        cc.on_ack(&at(ms, 2920), Paths::ALONE);
         close(cc.rho, rho, 1e-12);
     }
 }
@@ -117,7 +117,7 @@ fn rho_can_be_that_of_a_coarse_clock() {
 fn the_floor_of_slow_start_is_an_option() {
     let growth = |config| {
         let mut cc = adalr(2920, config);
-        cc.on_ack(&at(250, 2920), ALONE);
+        cc.on_ack(&at(250, 2920), Paths::ALONE);
         cc.window.cwnd - 2920.0
     };
     close(growth(config()), 1_413.638_921, 1e-9);
@@ -129,17 +129,17 @@ fn a_loss_is_forgotten_after_a_window_without_one_unless_it_is_latched() {
     for latch in [false, true] {
         let mut cc = adalr(14_600, AdalrConfig { loss_latch: latch, ..config() });
         let ack = |una, nxt| Ack { snd_una: una, snd_nxt: nxt, ..at(600, nxt - una) };
-        cc.on_ack(&ack(1, 14_601), ALONE);
+        cc.on_ack(&ack(1, 14_601), Paths::ALONE);
         assert_eq!(cc.beyond_window(), Bytes(13_140));
-        cc.on_enter_recovery(&Loss { snd_nxt: 20_000, ..loss(14_600) }, ALONE);
+        cc.on_enter_recovery(&Loss { snd_nxt: 20_000, ..loss(14_600) }, Paths::ALONE);
         cc.on_recovery_ack(&ack(10_000, 20_000));
         assert_eq!(cc.beyond_window(), Bytes(1460), "one segment in fast recovery");
         cc.on_exit_recovery(SimTime::ZERO);
-        cc.on_ack(&ack(20_001, 27_000), ALONE);
+        cc.on_ack(&ack(20_001, 27_000), Paths::ALONE);
         assert_eq!(cc.beyond_window(), Bytes(0));
-        cc.on_ack(&ack(26_999, 34_000), ALONE);
+        cc.on_ack(&ack(26_999, 34_000), Paths::ALONE);
         assert_eq!(cc.beyond_window(), Bytes(0));
-        cc.on_ack(&ack(27_000, 34_000), ALONE);
+        cc.on_ack(&ack(27_000, 34_000), Paths::ALONE);
         assert_eq!(cc.beyond_window(), Bytes(if latch { 0 } else { 13_140 }));
     }
 }
@@ -147,11 +147,11 @@ fn a_loss_is_forgotten_after_a_window_without_one_unless_it_is_latched() {
 #[test]
 fn with_more_in_flight_than_advertised_the_window_stays() {
     let mut cc = adalr(100_000, config());
-    cc.on_ack(&at(600, 65_535), ALONE);
+    cc.on_ack(&at(600, 65_535), Paths::ALONE);
     assert_eq!(cc.beyond_window(), Bytes(13_140));
-    cc.on_ack(&at(500, 70_000), ALONE);
+    cc.on_ack(&at(500, 70_000), Paths::ALONE);
     assert_eq!(cc.beyond_window(), Bytes(13_140));
-    cc.on_ack(&at(100, 70_000), ALONE);
+    cc.on_ack(&at(100, 70_000), Paths::ALONE);
     assert_eq!(cc.beyond_window(), Bytes(0), "a short path is left alone");
 }
 
@@ -173,11 +173,11 @@ fn on_a_short_path_it_is_newreno() {
     let mut reno = NewReno::new(&setup_with(1460, 2920, 65_535, PER_ACK));
     let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
     for one in both {
-        (0..100).for_each(|_| one.on_ack(&at(249, 2920), ALONE));
-        one.on_enter_recovery(&loss(40_000), ALONE);
+        (0..100).for_each(|_| one.on_ack(&at(249, 2920), Paths::ALONE));
+        one.on_enter_recovery(&loss(40_000), Paths::ALONE);
         one.on_exit_recovery(SimTime::ZERO);
-        (0..100).for_each(|_| one.on_ack(&at(100, 2920), ALONE));
-        one.on_rto(&loss(30_000), ALONE);
+        (0..100).for_each(|_| one.on_ack(&at(100, 2920), Paths::ALONE));
+        one.on_rto(&loss(30_000), Paths::ALONE);
     }
     assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
 }
@@ -187,10 +187,10 @@ fn on_a_short_path_it_is_newreno() {
 fn a_running_base_grows_with_each_ack() {
     let mut cc = adalr(14_600, AdalrConfig { running_base: true, ..config() });
     for n in 1..=3 {
-        cc.on_ack(&at(600, 14_600), ALONE);
+        cc.on_ack(&at(600, 14_600), Paths::ALONE);
         assert_eq!(cc.beyond_window(), Bytes(13_140 * n));
     }
-    (0..100_000).for_each(|_| cc.on_ack(&at(600, 14_600), ALONE));
+    (0..100_000).for_each(|_| cc.on_ack(&at(600, 14_600), Paths::ALONE));
     assert!(cc.beyond_window() <= Bytes((1 << 30) + 13_140), "{}", cc.beyond_window());
 }
 
@@ -200,7 +200,7 @@ fn the_guard_of_the_window_is_an_option() {
     let beyond = |guard, window, flight| {
         let mut cc = adalr(window, AdalrConfig { guard, ..config() });
         let ack = Ack { cwnd_limited: false, ..at(600, flight) };
-        cc.on_ack(&ack, ALONE);
+        cc.on_ack(&ack, Paths::ALONE);
         cc.beyond_window().0
     };
     for (guard, calm, crowded, at_threshold) in [
@@ -224,7 +224,7 @@ fn the_flight_and_the_pause_after_recovery_are_options() {
         for n in 0..acks {
             before = cc.window.cwnd;
             let now = SimTime::from_millis(1 + n);
-            cc.on_ack(&Ack { now, flight_before: Bytes(flight_before), ..at(600, 32_000) }, ALONE);
+            cc.on_ack(&Ack { now, flight_before: Bytes(flight_before), ..at(600, 32_000) }, Paths::ALONE);
         }
         (cc.window.cwnd - before) > 50.0
     };

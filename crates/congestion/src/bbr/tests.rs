@@ -4,7 +4,7 @@
 #![allow(clippy::float_cmp)]
 
 use super::*;
-use crate::testing::{ALONE, ack, close, loss, setup_with};
+use crate::testing::{ack, close, loss, setup_with};
 use crate::{Growth, RateSample};
 
 const MSS: u64 = 1448;
@@ -48,7 +48,7 @@ impl Path {
             rate: Some(sample),
             ..ack(delivered)
         };
-        self.bbr.on_ack(&ack, ALONE);
+        self.bbr.on_ack(&ack, Paths::ALONE);
     }
 
     /// In PROBE_BW, with the gain of 1.
@@ -137,12 +137,12 @@ fn rates_of_a_sender_short_of_data_count_only_if_larger() {
         }),
         ..ack(rate)
     };
-    bbr.on_ack(&sample(100_000, 0, false), ALONE);
+    bbr.on_ack(&sample(100_000, 0, false), Paths::ALONE);
     for n in 1..=30 {
-        bbr.on_ack(&sample(50_000, n * 100_000, true), ALONE);
+        bbr.on_ack(&sample(50_000, n * 100_000, true), Paths::ALONE);
         close(bbr.bw.get(), 100_000.0, 0.0);
     }
-    bbr.on_ack(&sample(120_000, 3_500_000, true), ALONE);
+    bbr.on_ack(&sample(120_000, 3_500_000, true), Paths::ALONE);
     close(bbr.bw.get(), 120_000.0, 0.0);
     assert!(!bbr.full, "a lack of data does not show that the pipe is full");
 }
@@ -171,22 +171,22 @@ fn after_ten_seconds_four_segments_look_for_a_shorter_round_trip() {
 fn a_loss_episode_conserves_and_restores() {
     let mut path = Path::cruising();
     let window = path.bbr.cwnd();
-    path.bbr.on_enter_recovery(&loss(window.0), ALONE);
+    path.bbr.on_enter_recovery(&loss(window.0), Paths::ALONE);
     assert_eq!(path.bbr.cwnd(), window, "until the ACK at hand has been counted");
     let now = path.now;
     let one = |pipe, lost| Ack { now, pipe: Bytes(pipe), lost: Bytes(lost), ..ack(MSS) };
-    path.bbr.on_ack(&one(100_000, 0), ALONE);
+    path.bbr.on_ack(&one(100_000, 0), Paths::ALONE);
     assert_eq!(path.bbr.cwnd(), Bytes(100_000 + MSS));
-    path.bbr.on_ack(&one(99_000, 0), ALONE);
+    path.bbr.on_ack(&one(99_000, 0), Paths::ALONE);
     assert_eq!(path.bbr.cwnd(), Bytes(100_000 + MSS));
-    path.bbr.on_ack(&one(90_000, 5000), ALONE);
+    path.bbr.on_ack(&one(90_000, 5000), Paths::ALONE);
     assert_eq!(path.bbr.cwnd(), Bytes(95_000 + MSS), "what was lost in the meantime comes off");
     path.bbr.on_exit_recovery(now);
     assert_eq!(path.bbr.cwnd(), window);
-    path.bbr.on_rto(&loss(100_000), ALONE);
+    path.bbr.on_rto(&loss(100_000), Paths::ALONE);
     assert_eq!(path.bbr.cwnd(), Bytes(MSS));
-    path.bbr.on_ack(&one(0, 5000), ALONE);
+    path.bbr.on_ack(&one(0, 5000), Paths::ALONE);
     assert_eq!(path.bbr.cwnd(), Bytes(4 * MSS));
-    path.bbr.on_ack(&Ack { delivered: Bytes(1 << 20), ..one(0, 5000) }, ALONE);
+    path.bbr.on_ack(&Ack { delivered: Bytes(1 << 20), ..one(0, 5000) }, Paths::ALONE);
     close(path.bbr.cwnd, path.bbr.target(2.0), 0.0);
 }

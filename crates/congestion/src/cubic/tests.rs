@@ -4,7 +4,7 @@ use units::Nanos;
 
 use super::*;
 use crate::Growth;
-use crate::testing::{ALONE, ack, close, loss, setup_with};
+use crate::testing::{ack, close, loss, setup_with};
 
 const MSS: u64 = 1000;
 const GROWTH: Growth = Growth { slow_start_limit: 1, byte_counting: true };
@@ -46,10 +46,10 @@ fn cubic_1_the_curve() {
 #[test]
 fn cubic_1_the_first_ack_of_a_stage() {
     let mut cc = after_loss(70.0, 100.0, CubicConfig::default());
-    cc.on_ack(&ack_at(SimTime::from_secs(3), 1, GEO), ALONE);
+    cc.on_ack(&ack_at(SimTime::from_secs(3), 1, GEO), Paths::ALONE);
     close(cc.segments() - 70.0, 0.158_134, 1e-5);
     let mut delayed = after_loss(70.0, 100.0, CubicConfig::default());
-    delayed.on_ack(&ack_at(SimTime::from_secs(3), 2, GEO), ALONE);
+    delayed.on_ack(&ack_at(SimTime::from_secs(3), 2, GEO), Paths::ALONE);
     close(delayed.segments() - 70.0, 2.0 * (cc.segments() - 70.0), 1e-9);
 }
 
@@ -60,7 +60,7 @@ fn cubic_1_the_reno_estimate_after_seventy_segments() {
     cc.stage = Some(stage);
     for _ in 0..70 {
         cc.window.cwnd = 70.0 * MSS as f64;
-        cc.on_ack(&ack_at(SimTime::ZERO + Nanos(1), 1, GEO), ALONE);
+        cc.on_ack(&ack_at(SimTime::ZERO + Nanos(1), 1, GEO), Paths::ALONE);
     }
     close(cc.stage.unwrap().w_est, 70.529_412, 1e-6);
 }
@@ -68,14 +68,14 @@ fn cubic_1_the_reno_estimate_after_seventy_segments() {
 #[test]
 fn cubic_1_fast_convergence() {
     let mut cc = after_loss(80.0, 100.0, CubicConfig::default());
-    cc.on_enter_recovery(&loss(80 * MSS), ALONE);
+    cc.on_enter_recovery(&loss(80 * MSS), Paths::ALONE);
     close(cc.w_max, 68.0, 1e-12);
     assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(56 * MSS), Bytes(56 * MSS)));
     close(cc.start_stage(SimTime::ZERO, 56.0).k, 3.107_233, 1e-6);
 
     let mut selfish =
         after_loss(80.0, 100.0, CubicConfig { fast_convergence: false, ..CubicConfig::default() });
-    selfish.on_enter_recovery(&loss(80 * MSS), ALONE);
+    selfish.on_enter_recovery(&loss(80 * MSS), Paths::ALONE);
     close(selfish.w_max, 80.0, 1e-12);
 }
 
@@ -85,13 +85,13 @@ fn cubic_2_short_round_trips_follow_reno() {
     let rtt = Nanos::from_millis(25);
     // Ten round trips of ACKs that are spread evenly over each.
     let mut now = SimTime::ZERO;
-    cc.on_ack(&ack_at(now, 1, rtt), ALONE);
+    cc.on_ack(&ack_at(now, 1, rtt), Paths::ALONE);
     let k = cc.stage.unwrap().k;
     close(k, 2.466_212, 1e-6);
     close(cc.w_cubic(k, 0.25), 15.645_945, 1e-6);
     while now < SimTime::from_millis(250) {
         now += Nanos((rtt.0 as f64 / cc.segments()) as u64);
-        cc.on_ack(&ack_at(now, 1, rtt), ALONE);
+        cc.on_ack(&ack_at(now, 1, rtt), Paths::ALONE);
     }
     let w_est = cc.stage.unwrap().w_est;
     close(w_est, 14.0 + 10.0 * cc.alpha, 0.01);
@@ -103,7 +103,7 @@ fn cubic_2_short_round_trips_follow_reno() {
 fn the_reno_estimate_grows_by_a_whole_segment_beyond_the_old_window() {
     let mut cc = after_loss(14.0, 14.0, CubicConfig::default());
     cc.stage = Some(cc.start_stage(SimTime::ZERO, 14.0));
-    cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), ALONE);
+    cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), Paths::ALONE);
     close(cc.stage.unwrap().w_est, 14.0 + 1.0 / 14.0, 1e-12);
 }
 
@@ -117,9 +117,9 @@ fn average_window(rtt: f64, segments_per_loss: u32) -> f64 {
     for _ in 0..episodes {
         for _ in 0..segments_per_loss {
             now += Nanos::from_secs_f64(rtt / cc.segments());
-            cc.on_ack(&ack_at(now, 1, srtt), ALONE);
+            cc.on_ack(&ack_at(now, 1, srtt), Paths::ALONE);
         }
-        cc.on_enter_recovery(&loss(cc.cwnd().0), ALONE);
+        cc.on_enter_recovery(&loss(cc.cwnd().0), Paths::ALONE);
     }
     f64::from(episodes * segments_per_loss) * rtt / now.as_secs_f64()
 }
@@ -147,15 +147,15 @@ fn response_function() {
 fn application_limited_time_does_not_count() {
     let run = |pause: u64, restart: bool| {
         let mut cc = after_loss(70.0, 100.0, CubicConfig::default());
-        cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), ALONE);
-        cc.on_ack(&ack_at(SimTime::from_millis(100), 1, GEO), ALONE);
+        cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), Paths::ALONE);
+        cc.on_ack(&ack_at(SimTime::from_millis(100), 1, GEO), Paths::ALONE);
         let later = SimTime::from_millis(100 + pause);
         if restart {
             cc.on_idle_restart(later, Bytes(1 << 30));
         } else {
-            cc.on_ack(&Ack { cwnd_limited: false, ..ack_at(later, 1, GEO) }, ALONE);
+            cc.on_ack(&Ack { cwnd_limited: false, ..ack_at(later, 1, GEO) }, Paths::ALONE);
         }
-        cc.on_ack(&ack_at(later + Nanos::from_millis(100), 1, GEO), ALONE);
+        cc.on_ack(&ack_at(later + Nanos::from_millis(100), 1, GEO), Paths::ALONE);
         cc.cwnd()
     };
     for restart in [false, true] {
@@ -167,7 +167,10 @@ fn application_limited_time_does_not_count() {
 fn no_growth_while_the_application_is_the_limit() {
     let mut cc = after_loss(70.0, 100.0, CubicConfig::default());
     for i in 0..100 {
-        cc.on_ack(&Ack { cwnd_limited: false, ..ack_at(SimTime::from_millis(i * 100), 1, GEO) }, ALONE);
+        cc.on_ack(
+            &Ack { cwnd_limited: false, ..ack_at(SimTime::from_millis(i * 100), 1, GEO) },
+            Paths::ALONE,
+        );
     }
     assert_eq!(cc.cwnd(), Bytes(70 * MSS));
 }
@@ -175,24 +178,24 @@ fn no_growth_while_the_application_is_the_limit() {
 #[test]
 fn a_timeout_forgets_the_old_maximum() {
     let mut cc = after_loss(80.0, 100.0, CubicConfig::default());
-    cc.on_rto(&loss(80 * MSS), ALONE);
+    cc.on_rto(&loss(80 * MSS), Paths::ALONE);
     assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(56 * MSS)));
     close(cc.cwnd_prior, 80.0, 1e-12);
-    cc.on_rto(&Loss { first_timeout: false, ..loss(MSS) }, ALONE);
+    cc.on_rto(&Loss { first_timeout: false, ..loss(MSS) }, Paths::ALONE);
     assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(56 * MSS)), "once per data");
     close(cc.cwnd_prior, 80.0, 1e-12);
     for _ in 0..55 {
-        cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), ALONE);
+        cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), Paths::ALONE);
     }
     assert_eq!(cc.cwnd(), cc.ssthresh());
-    cc.on_ack(&ack_at(SimTime::from_secs(1), 1, GEO), ALONE);
+    cc.on_ack(&ack_at(SimTime::from_secs(1), 1, GEO), Paths::ALONE);
     assert_eq!((cc.stage.unwrap().k, cc.w_max), (0.0, 56.0));
 }
 
 #[test]
 fn leaving_slow_start_without_loss_starts_at_the_plateau() {
     let mut cc = Cubic::new(&setup_with(MSS, 10 * MSS, 10 * MSS, GROWTH), CubicConfig::default());
-    cc.on_ack(&ack_at(SimTime::from_secs(1), 1, GEO), ALONE);
+    cc.on_ack(&ack_at(SimTime::from_secs(1), 1, GEO), Paths::ALONE);
     assert_eq!((cc.stage.unwrap().k, cc.w_max, cc.cwnd_prior), (0.0, 10.0, 10.0));
 }
 
@@ -203,7 +206,7 @@ fn ssthresh_from_cwnd_or_flight() {
         [(Auto, true, 70), (Auto, false, 28), (Cwnd, false, 70), (Flight, true, 28)]
     {
         let mut cc = after_loss(100.0, 100.0, CubicConfig { ssthresh_from, ..CubicConfig::default() });
-        cc.on_enter_recovery(&Loss { cwnd_limited, ..loss(40 * MSS) }, ALONE);
+        cc.on_enter_recovery(&Loss { cwnd_limited, ..loss(40 * MSS) }, Paths::ALONE);
         assert_eq!(cc.ssthresh(), Bytes(expected * MSS), "{ssthresh_from:?} {cwnd_limited}");
     }
 }
@@ -212,11 +215,11 @@ fn ssthresh_from_cwnd_or_flight() {
 fn a_window_cut_from_outside_does_not_spring_back() {
     let mut cc = after_loss(70.0, 70.0, CubicConfig::default());
     for i in 0..200 {
-        cc.on_ack(&ack_at(SimTime::from_millis(i * 10), 1, GEO), ALONE);
+        cc.on_ack(&ack_at(SimTime::from_millis(i * 10), 1, GEO), Paths::ALONE);
     }
     cc.window.ssthresh = 0.0;
     cc.set_cwnd(Bytes(10 * MSS));
-    cc.on_ack(&ack_at(SimTime::from_secs(3), 1, GEO), ALONE);
+    cc.on_ack(&ack_at(SimTime::from_secs(3), 1, GEO), Paths::ALONE);
     assert!(cc.segments() <= 10.5, "{}", cc.segments());
 }
 
@@ -231,7 +234,7 @@ fn slow_start_with(hystart: bool) -> f64 {
         nxt = nxt.max(una + cc.cwnd().0 / MSS);
         let rtt = Nanos::from_millis(600 + 10 * queued);
         let sample = Ack { rtt: Some(rtt), snd_una: una * MSS, snd_nxt: nxt * MSS, ..ack(MSS) };
-        cc.on_ack(&sample, ALONE);
+        cc.on_ack(&sample, Paths::ALONE);
     }
     cc.segments()
 }
@@ -247,9 +250,9 @@ fn hystart_leaves_slow_start_soon_after_the_queue_builds() {
 fn hystart_ends_with_the_first_loss() {
     let config = CubicConfig { hystart: true, ..CubicConfig::default() };
     let mut cc = Cubic::new(&setup_with(MSS, 10 * MSS, 1000 * MSS, GROWTH), config);
-    cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), ALONE);
+    cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), Paths::ALONE);
     assert_eq!(cc.cwnd(), Bytes(18 * MSS), "L = 8 until then");
-    cc.on_rto(&loss(18 * MSS), ALONE);
-    cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), ALONE);
+    cc.on_rto(&loss(18 * MSS), Paths::ALONE);
+    cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), Paths::ALONE);
     assert_eq!(cc.cwnd(), Bytes(2 * MSS), "the connection's own limit after it");
 }

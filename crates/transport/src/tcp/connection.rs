@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use congestion::{PathView, Paths};
+use congestion::Paths;
 use units::{Bytes, SimTime};
 
 use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
 use super::endpoint::{Endpoint, Offer};
-use super::sender::single_path;
 use crate::config::{SendBuffer, TcpConfig};
 use crate::connection::{Role, Setup};
 use crate::segment::{Flags, Segment};
@@ -140,13 +139,12 @@ impl TcpConnection {
 
     /// Takes in a segment.
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
-        let view = self.view();
         let blocked = self.is_blocked();
         let end = segment.seq + u64::from(segment.len);
         if end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
             self.on_segment_beyond(now, segment);
         } else {
-            self.endpoint.on_segment(now, segment, single_path(&view));
+            self.endpoint.on_segment(now, segment, Paths::ALONE);
         }
         if blocked {
             self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
@@ -157,7 +155,6 @@ impl TcpConnection {
     /// The peer did not keep to the window: what the buffer can hold is taken, what it cannot is cut off and answered
     /// like any segment that is not acceptable (RFC 9293 section 3.10.7.4).
     fn on_segment_beyond(&mut self, now: SimTime, segment: &Segment) {
-        let view = self.view();
         let right = self.window.right();
         let end = segment.seq + u64::from(segment.len);
         let kept_end = end.min(1 + self.read + self.buffer.size()).max(segment.seq);
@@ -165,7 +162,7 @@ impl TcpConnection {
         let flags = Flags { fin: segment.flags.fin && cut == 0, ..segment.flags };
         let kept = Segment { len: (kept_end - segment.seq) as u32, flags, ..*segment };
         let before = self.received();
-        self.endpoint.on_segment(now, &kept, single_path(&view));
+        self.endpoint.on_segment(now, &kept, Paths::ALONE);
         let beyond = kept_end.saturating_sub(segment.seq.max(right));
         self.beyond_window += beyond.min(self.received() - before);
         if cut > 0 {
@@ -186,13 +183,7 @@ impl TcpConnection {
 
     /// Acts on what is due.
     pub fn on_timeout(&mut self, now: SimTime) {
-        let view = self.view();
-        let paths: Paths<'_> = single_path(&view);
-        self.endpoint.on_timeout(now, paths);
-    }
-
-    fn view(&self) -> PathView {
-        self.endpoint.path_view(true)
+        self.endpoint.on_timeout(now, Paths::ALONE);
     }
 
     /// The next segment.

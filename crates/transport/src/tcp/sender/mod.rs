@@ -473,8 +473,3 @@ impl Sender {
         debug_assert!(self.congestion.cwnd() >= self.mss, "cwnd below one MSS");
     }
 }
-
-/// The view of a connection with one path.
-pub fn single_path(view: &PathView) -> Paths<'_> {
-    Paths { all: std::slice::from_ref(view), me: 0 }
-}
