@@ -205,6 +205,14 @@ mod tests {
         for sigma in [0.0, 0.5, 1.0, 2.0] {
             let mu = location(142.7, sigma);
             assert!((clipped_mean(mu, sigma) - 142.7).abs() < 1e-6, "{sigma}");
+            // The integral over the standard normal density.
+            let step = 1e-3;
+            let point = |i: i32| {
+                let z = f64::from(i) * step;
+                libm::exp(-z * z / 2.0) * libm::exp(mu + sigma * z).clamp(LEAST, MOST)
+            };
+            let mean = step * (-9000..=9000).map(point).sum::<f64>() / std::f64::consts::TAU.sqrt();
+            assert!((mean - 142.7).abs() < 1e-3, "{sigma}: {mean}");
         }
     }
 }

@@ -240,6 +240,37 @@ mod tests {
         assert!((pie.probability - (0.52 - 0.001_875) * 0.98).abs() < 1e-15);
     }
 
+    /// Section 5.4: none before the sum of the probabilities is 0.85, one at 8.5 at the latest. Section 4.1: none while
+    /// the queue is calm or short. Section 4.4: none in a burst.
+    #[test]
+    fn chance_is_bounded_on_both_sides() {
+        let pie = || {
+            let mut pie = Pie::new(&options(&ROW, &[]), Stream::named(1, "link", "queue"));
+            (0..3).for_each(|id| pie.adopt(Waiting { packet: packet(id), since: SimTime::ZERO }));
+            (pie.probability, pie.old_delay, pie.burst_allowance) = (0.125, 0.008, Nanos::ZERO);
+            pie
+        };
+        let asked_until_drop = |pie: &mut Pie| {
+            pie.accumulated = 0.0;
+            (1..=100).find(|_| pie.drops(packet(9)))
+        };
+        let mut all = pie();
+        // Three in ten thousand come through 61 times, and are dropped at the sum of 8.5.
+        let gaps: Vec<_> = (0..100_000).map(|_| asked_until_drop(&mut all)).collect();
+        assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&Some(7)), Some(&Some(68))));
+        let never = |change: fn(&mut Pie)| {
+            let mut pie = pie();
+            change(&mut pie);
+            assert_eq!(asked_until_drop(&mut pie), None, "{pie:?}");
+        };
+        never(|pie| pie.old_delay = 0.007);
+        never(|pie| pie.burst_allowance = Nanos(1));
+        never(|pie| assert!(pie.buffer.pop().is_some()));
+        let mut harsh = pie();
+        (harsh.old_delay, harsh.probability) = (0.007, 0.2);
+        assert!(asked_until_drop(&mut harsh).is_some(), "calm no more");
+    }
+
     #[test]
     fn marks_up_to_the_threshold_and_drops_above_it() {
         let run = |load: u64| {

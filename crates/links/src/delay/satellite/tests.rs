@@ -112,6 +112,14 @@ fn gothenburg_by_way_of_a_geostationary_satellite() {
     assert_eq!(longer.delay(SimTime::ZERO), way + Nanos::from_millis(15));
 }
 
+#[test]
+fn extra_is_added_to_every_way() {
+    let (mut plain, mut longer) = (shell_with(&[]), shell_with(&[("extra", "15ms")]));
+    for at in [SimTime::ZERO, SimTime::from_secs(100)] {
+        assert_eq!(longer.delay(at), plain.delay(at) + Nanos::from_millis(15));
+    }
+}
+
 /// Packets arrive exactly when the geometry says; where the delay falls at a hand-over nobody overtakes.
 #[test]
 fn saw_teeth_on_a_link() {
