@@ -1,18 +1,23 @@
 """Plots: that they are there, and show what the tables say."""
 
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.image import imread
+from matplotlib.typing import ColorType
 
 import ropewalk as rw
 from conftest import ROOT, SMALL
+from ropewalk import statistics
 from ropewalk.plots import charts, series
 from ropewalk.plots.apart import apart
-from ropewalk.plots.model import Line, Points, Stack
+from ropewalk.plots.draw import draw
+from ropewalk.plots.model import Axis, Boxes, Cells, Chart, Line, Mark, Panel, Points, Stack
 from ropewalk.plots.palette import PALETTE, looks
 from ropewalk.report.plotly import Budget, plot
 
@@ -58,6 +63,50 @@ def test_names_of_users_are_no_formulas_and_no_title_is_cut(tmp_path: Path) -> N
     assert r"from \$\frac\$ to 100 \$, and so on" in figure.get_suptitle()
     (heading,) = (text for text in figure.texts if text.get_text() == figure.get_suptitle())
     assert heading.get_window_extent().x1 < figure.bbox.x1
+
+
+def contrast(one: ColorType, other: ColorType) -> float:
+    """As WCAG 2 has it: 21 for black and white, 4.5 for what can be read without effort."""
+
+    def luminance(colour: ColorType) -> float:
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+        return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_figures_in_cells_can_be_read(*, reverse: bool) -> None:
+    columns = [str(place) for place in range(41)]
+    words = [[f"{place} ± 1" for place in columns]]
+    values = np.linspace(0.0, 1.0, len(columns))[None, :]
+    cells = Cells(["row"], columns, values, words, [["a"] * 41], [columns], "", reverse)
+    axis = Axis("level", levels=tuple(columns))
+    (axes,) = draw(Chart("key", "", "", axis, Axis("row"), [Panel("", [cells])])).axes
+    (image,) = axes.images
+    assert len(axes.texts) == len(columns)
+    for text, value in zip(axes.texts, values[0], strict=True):
+        red, green, blue, _ = map(float, image.cmap(image.norm(value)))
+        assert contrast(text.get_color(), (red, green, blue)) > 4.0, text.get_text()
+
+
+def test_names_of_levels_do_not_run_into_each_other(tmp_path: Path) -> None:
+    for names in (
+        ["short", "names"],
+        [f"a level of long name {n}" for n in range(6)],
+        list(map(str, range(400))),
+    ):
+        box = statistics.box([1.0, 2.0, 3.0])
+        assert box is not None
+        marks: list[Mark] = [Boxes("all", PALETTE[0], names, [box] * len(names), names)]
+        figure = draw(Chart("k", "", "", Axis("x", levels=tuple(names)), Axis("y"), [Panel("", marks)]))
+        figure.savefig(tmp_path / "plot.png")
+        labels = [tick.get_window_extent() for tick in figure.axes[0].get_xticklabels()]
+        turned = [tick.get_rotation() > 0 for tick in figure.axes[0].get_xticklabels()]
+        assert len(labels) <= 24
+        assert all(turned) or not any(one.overlaps(other) for one, other in pairwise(labels))
+        assert all(turned) == (len(names) > 2)
 
 
 def test_events_are_marked(results: rw.Results) -> None:

@@ -129,6 +129,17 @@ def test_a_study_without_baseline_is_compared_with_its_best_case(tmp_path: Path)
     assert [row[4] for row in rows[:2]] == ["▼ worse", "▲ best"]
 
 
+def test_hundreds_of_levels_take_seconds(tmp_path: Path) -> None:
+    """Each has a shade of its own and is compared with every other one: 40 s if either is done clumsily."""
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
+    levels = ", ".join(f'"{20 + level / 10:g}ms"' for level in range(400))
+    factor = f'[[vary]]\nkey = "path.b.both.delay"\nvalues = [{levels}]\n'
+    rw.Study.load(write_study(tmp_path, head + factor), replications=1).run(tmp_path / "out")
+    begun = time.process_time()
+    assert len(rows_of(report.build(tmp_path / "out"))) == 2 * 400
+    assert time.process_time() - begun < 15
+
+
 def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     claim = {"what": "delay", "conditions": "GEO", "unit": "s", "published": "360.6", "measured": "412 ± 8 s"}
     rest = {"reason": "allowed 306 to 415 s", "cause": "", "expected": ""}

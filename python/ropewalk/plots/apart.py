@@ -68,4 +68,5 @@ def _same_point(mark: Points, other: Mark, reach: tuple[float, float]) -> bool:
 
 
 def _near(one: Reals | float, other: Reals | float, reach: float) -> NDArray[np.bool_]:
-    return np.isclose(one, other, rtol=0.0, atol=NEAR * reach)
+    # isclose of numpy takes several times as long, and every curve is compared with every other one.
+    return np.asarray(np.abs(one - other) <= NEAR * reach)

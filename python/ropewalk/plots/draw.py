@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, ScalarFormatter
 
 from ropewalk.plots.apart import apart
@@ -23,6 +24,7 @@ from ropewalk.plots.style import (
     Figure,
     legend,
     mark_events,
+    name_levels,
     say_empty,
     styled,
     title,
@@ -42,8 +44,8 @@ DASHES = {
     "longdash": (0, (8, 2)),
 }
 CELL_HEIGHT = 0.42
-DARK = 0.62
-"""From this share of the range on, a cell is so dark that its text must be white."""
+DARK = 0.5
+"""Where more than this share of the range makes a cell dark, its text is white."""
 
 
 @styled
@@ -228,7 +230,7 @@ def _cells(mark: Cells, here: Axes, chart: Chart) -> None:
     name = "cividis" if mark.reverse else "cividis_r"
     here.imshow(values, aspect="auto", cmap=name, vmin=low, vmax=high)
     here.grid(visible=False)
-    here.set_xticks(range(len(mark.columns)), mark.columns)
+    name_levels(here, mark.columns)
     here.set_yticks(range(len(mark.rows)), mark.rows)
     for row, texts in enumerate(mark.texts):
         for column, text in enumerate(texts):
@@ -236,7 +238,7 @@ def _cells(mark: Cells, here: Axes, chart: Chart) -> None:
             if np.isnan(value):
                 continue
             share = (value - low) / (high - low) if high > low else 0.0
-            dark = (1.0 - share if mark.reverse else share) > 1.0 - DARK
+            dark = (1.0 - share if mark.reverse else share) > DARK
             letters = mark.groups[row][column]
             here.text(
                 column,
@@ -261,7 +263,7 @@ def _scale(axes: list[Axes], chart: Chart) -> None:
     for axis, spec, limits in ((here.xaxis, chart.x, here.set_xlim), (here.yaxis, chart.y, here.set_ylim)):
         if spec.levels and not any(isinstance(m, Cells) for panel in chart.panels for m in panel.marks):
             for each in axes:
-                each.set_xticks(range(len(spec.levels)), spec.levels)
+                name_levels(each, spec.levels)
         if spec.log:
             (here.set_xscale if axis is here.xaxis else here.set_yscale)("log")
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -279,14 +281,10 @@ def _limit(limits: object, spec: Axis) -> None:
 
 def _keys(here: Axes, chart: Chart) -> None:
     """A legend of colours and of dashes or symbols."""
-    handles = []
+    entries = []
     for name, colour, shape in chart.keys:
+        style: dict[str, Any] = {"linestyle": DASHES.get(shape, "solid")}
         if shape in MARKERS:
-            (handle,) = here.plot(
-                [], [], color=_colour(colour), marker=MARKERS[shape], linestyle="", label=name
-            )
-        else:
-            dash = DASHES.get(shape, "solid")
-            (handle,) = here.plot([], [], color=_colour(colour), linestyle=dash, label=name)
-        handles.append(handle)
-    here.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.005, 1.02), title=chart.legend_title)
+            style = {"marker": MARKERS[shape], "linestyle": ""}
+        entries.append(Line2D([], [], color=_colour(colour), label=name, **style))
+    legend(here, chart.legend_title, entries)

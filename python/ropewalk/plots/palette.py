@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import functools
 
 # Okabe and Ito 2008, the yellow left out, which is too pale on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
@@ -29,11 +26,13 @@ def looks(count: int) -> list[tuple[str, str, str]]:
     return [(PALETTE[index % len(PALETTE)], *rounds[index]) for index in range(count)]
 
 
-def colours(count: int) -> Sequence[str]:
+@functools.cache
+def colours(count: int) -> tuple[str, ...]:
     """As many colours as there are things to tell apart; many are shades from low to high."""
     if count <= len(PALETTE):
         return PALETTE[:count]
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    return [to_hex(colormaps["cividis"](index / (count - 1))) for index in range(count)]
+    shades = colormaps["cividis"]
+    return tuple(to_hex(shades(index / (count - 1))) for index in range(count))

@@ -11,8 +11,9 @@ from matplotlib import figure
 from matplotlib.lines import Line2D
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 P = ParamSpec("P")
@@ -28,6 +29,10 @@ LEGEND_ROWS = 12
 MAX_LEGEND = 24
 NAMED = 7
 """With more than `MAX_LEGEND` entries a legend names so many and counts the others: data need room."""
+MAX_LEVELS = 24
+"""Names of levels below a plot."""
+LEVEL_CHARACTERS = 80
+"""What has room below the narrowest plot."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -81,13 +86,26 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
     return wrapped
 
 
-def legend(axes: Axes, title: str | None = None) -> None:
-    """Beside the data, never on it; one thing alone is named by the title of its panel."""
-    handles, labels = axes.get_legend_handles_labels()
+def legend(axes: Axes, title: str | None = None, entries: Sequence[Line2D] = ()) -> None:
+    """Beside the data, never on it; one thing alone is named by the title of its panel.
+
+    Args:
+        axes: where.
+        title: above it.
+        entries: instead of what is drawn.
+    """
+    handles: list[Artist] = list(entries)
+    labels = [str(entry.get_label()) for entry in entries]
+    if not entries:
+        handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1 or (title and handles):
         if len(handles) > MAX_LEGEND:
-            handles = [*handles[:NAMED], Line2D([], [], linestyle="none")]
-            labels = [*labels[:NAMED], f"and {len(labels) - NAMED} more"]
+            # Shades go from the first level to the last one.
+            last = len(handles) - 1
+            named = [round(place * last / (NAMED - 1)) for place in range(NAMED)] if entries else range(NAMED)
+            rest = f"and {len(labels) - NAMED} {'between' if entries else 'more'}"
+            handles = [*(handles[place] for place in named), Line2D([], [], linestyle="none")]
+            labels = [*(labels[place] for place in named), rest]
         columns = -(-len(handles) // LEGEND_ROWS)
         axes.legend(
             handles,
@@ -98,6 +116,16 @@ def legend(axes: Axes, title: str | None = None) -> None:
             bbox_to_anchor=(1.005, 1.02),
             ncols=columns,
         )
+
+
+def name_levels(axes: Axes, levels: Sequence[str]) -> None:
+    """Below 0, 1, 2 and so on; names that would run into each other are turned, and of many some left out."""
+    step = -(-len(levels) // MAX_LEVELS)
+    shown = levels[::step]
+    axes.set_xticks(range(0, len(levels), step), shown)
+    if len(shown) * (max(map(len, shown)) + 1) > LEVEL_CHARACTERS:
+        for label in axes.get_xticklabels():
+            label.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
 def mark_events(axes: list[Axes], events: list[tuple[float, str, str]]) -> None:
