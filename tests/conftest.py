@@ -87,6 +87,17 @@ def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="session")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of a study with time series and a baseline."""
+    from study_files import FACTORS_START, STUDY, write_study
+
+    place = tmp_path_factory.mktemp("studied")
+    text = STUDY[:FACTORS_START] + "series = 1\n" + STUDY[FACTORS_START:]
+    rw.Study.load(write_study(place, text)).run(place / "out")
+    return place / "out"
+
+
 def scenario_files() -> list[Path]:
     """The scenarios that come with Ropewalk."""
     return sorted((ROOT / "scenarios").glob("*.toml"))
