@@ -2,7 +2,7 @@
 #
 #   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
 #   make test     set up, run every test and lint
-#   make pgo      build it again, guided by a profile: a third faster, in five minutes
+#   make pgo      build it again, guided by a profile: the same results in a quarter less time
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
 #   make validate compare with ns-3 on the same work, twenty minutes on two cores (Debian; as root where ns-3 is missing)
