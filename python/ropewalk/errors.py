@@ -36,6 +36,7 @@ class ScenarioError(ValueError):
     def __init__(self, text: str, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
         super().__init__(text)
         self.diagnostics = diagnostics
+        """The mistakes one by one, where they are in a file or an override."""
 
     @classmethod
     def from_core(cls, error: InvalidScenario) -> ScenarioError:

@@ -45,17 +45,17 @@ class Site:
     """A ground station and the satellite that it looks at."""
 
     latitude: float
-    """North is positive."""
+    """In degrees; north is positive."""
     longitude: float
-    """East is positive."""
+    """In degrees; east is positive."""
     elevation: float
-    """Of the satellite above the horizon."""
+    """Of the satellite above the horizon, in degrees."""
     frequency: float
     """Of the carrier, in GHz."""
     altitude: float | None = None
     """Above the sea in km; None: by the map of ITU-R P.1511."""
     tilt: float = 45.0
-    """Of the polarisation against the horizon: 0 horizontal, 90 vertical, 45 circular."""
+    """Of the polarisation against the horizon, in degrees: 0 horizontal, 90 vertical, 45 circular."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -91,7 +91,7 @@ class Fade:
             _within(name, getattr(self, name), 0.0, 1e9)
 
     def attenuation(self, times: Series) -> Series:
-        """The attenuation at these times."""
+        """The attenuation in dB at these times in s."""
         top = self.start + self.ramp
         end = top + self.hold
         # Two points at the same time would be a step; np.interp takes the later one there.

@@ -38,6 +38,7 @@ class Totals:
     """What the work amounted to, baselines included."""
 
     events: int
+    """Taken out of the event queue."""
     packet_hops: int
     """Packets crossing a link, data or ACK, one count per link."""
     cpu_s: float
@@ -64,6 +65,7 @@ class Results:
     def __init__(self, origin: Origin, tables: dict[str, pl.DataFrame], traces: dict[int, str]) -> None:
         self.origin = origin
         self.tables = tables
+        """All tables by name."""
         self.traces = traces
         """Readable traces by seed; empty unless asked for."""
 

@@ -32,10 +32,13 @@ class Estimate:
     """A mean over replications with its 95 % Student confidence interval."""
 
     mean: float
+    """Arithmetic."""
     ci95: float | None
     """Half width of the interval; None with fewer than two replications."""
     min: float
+    """Smallest value."""
     max: float
+    """Largest value."""
     n: int
     """Number of replications."""
 
@@ -156,7 +159,9 @@ class WithoutOutliers:
     """What the z-score rule leaves."""
 
     kept: list[float]
+    """In the order of the values."""
     dropped: list[float]
+    """In the same order."""
     bound: float
     """Largest z-score that was possible: below the threshold the rule could not drop anything."""
 
@@ -190,17 +195,27 @@ class Description:
     """A sample in figures. Quantiles are interpolated linearly (type 7 of Hyndman and Fan 1996)."""
 
     n: int
+    """Number of values."""
     mean: float
+    """Arithmetic."""
     sd: float | None
-    """With n - 1 in the denominator; None with one value."""
+    """Standard deviation with n - 1 in the denominator; None with one value."""
     ci95: float | None
+    """Half width of the 95 % interval of the mean; None with one value."""
     min: float
+    """Smallest value."""
     p5: float
+    """What 5 % of the values do not exceed."""
     p25: float
+    """Lower quartile."""
     median: float
+    """What half of them do not exceed."""
     p75: float
+    """Upper quartile."""
     p95: float
+    """What 95 % do not exceed."""
     max: float
+    """Largest value."""
 
 
 def describe(values: Sequence[float]) -> Description | None:
@@ -232,10 +247,15 @@ class Box:
     """A box plot after Tukey: whiskers end at the last value within 1.5 interquartile ranges of the box."""
 
     low: float
+    """End of the lower whisker."""
     p25: float
+    """Lower end of the box."""
     median: float
+    """Line in the box."""
     p75: float
+    """Upper end of the box."""
     high: float
+    """End of the upper whisker."""
     fliers: list[float]
     """Values beyond the whiskers, in order."""
 

@@ -44,8 +44,11 @@ class Reproduced:
     """What came out."""
 
     reproduction: Reproduction
+    """Of which document."""
     quick: bool
+    """Only the quick part."""
     rows: list[VerdictRow]
+    """A verdict for each claim."""
     results: Mapping[str, StudyResults]
     """By the name of the study."""
     sources: Mapping[str, StudySource]
@@ -55,7 +58,9 @@ class Reproduced:
     found: int
     """Replications that were there before."""
     cpu_s: float
+    """CPU seconds inside the engine, over all threads."""
     elapsed_s: float
+    """Seconds of this call."""
     failures: list[str]
     """Runs that failed: what, and the command that repeats each."""
 

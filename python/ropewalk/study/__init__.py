@@ -39,7 +39,9 @@ class Ran:
     """A study that has been run."""
 
     results: StudyResults
+    """Its tables and figures."""
     conducted: Conducted
+    """How many replications this call computed, how many it found, which failed."""
     damaged: list[str]
     """Files of the store that were not what had been written; their replications were computed again."""
 
@@ -49,6 +51,7 @@ class Study:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        """Its cases, metrics and number of replications."""
 
     @classmethod
     def load(

@@ -30,6 +30,7 @@ class StudyResults:
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
+        """What the study consisted of, and which runs failed."""
         self._tables: dict[str, pl.DataFrame] = {}
 
     @classmethod
