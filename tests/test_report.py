@@ -430,7 +430,7 @@ def test_filters_work_without_a_server(chromium: webdriver.Chrome, page: Path) -
     assert before == 4
     click(chromium, 'input[data-factor="error rate"][value="0.02"]')
     assert len(visible(chromium, "tr[data-case]")) == 1
-    assert chromium.find_element(By.ID, "status").text == "2 of 4 cases, 1 verdicts shown"
+    assert chromium.find_element(By.ID, "status").text == "2 of 4 cases, 1 verdict shown"
     draw_all(chromium)
     wait_for(chromium, f"{boxes} === 2")
     click(chromium, "#clear")

@@ -28,7 +28,7 @@ from ropewalk.study.store import Store, Stored
 from ropewalk.study.work import Order, Outcome, Part, Stopped, carry_out
 from study_files import STUDY, write_study
 
-DONE = re.compile(r"(\d+) runs computed, (\d+) were there")
+DONE = re.compile(r"(\d+) runs? computed, (\d+) were there")
 
 
 def done(text: str) -> tuple[int, int]:

@@ -132,7 +132,7 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
     done, failures = ran.conducted, ran.results.manifest.failures
     lines = [f"damaged and computed again: {text}" for text in ran.damaged]
     if done.lost:
-        lines.append(f"{done.lost} units of work were given out again because their workers were lost")
+        lines.append(f"{count(done.lost, 'unit')} of work given out again: the workers were lost")
     if failures:
         rest = "the figures are those of the others" if done.computed + done.found else "there are no others"
         lines.append(f"{count(len(failures), 'run')} failed; {rest}:")
@@ -141,14 +141,17 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
             lines.append(f"  {failure.case}, seed {failure.seed}: {message}\n    repeat: {failure.command}")
         if len(failures) > MAX_FAILURES:
             lines.append(f"  and {len(failures) - MAX_FAILURES} more in {order.out / 'study.json'}")
-    lines.append(
-        f"{done.computed} runs computed, {done.found} were there; {done.cpu_s:.2f} CPU s in the engine, "
-        f"{elapsed_s:.2f} s in all"
-    )
+    lines.append(spent(done.computed, done.found, done.cpu_s, elapsed_s))
     lines.append(f"tables, estimates.csv, summary.json in {order.out}/")
     (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
     if failures:
         fail(f"{count(len(failures), 'run')} failed", RUN_FAILED)
+
+
+def spent(computed: int, found: int, cpu_s: float, elapsed_s: float) -> str:
+    """What it took."""
+    runs = f"{count(computed, 'run')} computed, {found} were there"
+    return f"{runs}; {cpu_s:.2f} CPU s in the engine, {elapsed_s:.2f} s in all"
 
 
 def show(results: StudyResults) -> None:

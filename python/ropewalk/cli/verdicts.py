@@ -13,8 +13,9 @@ from rich.text import Text
 
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
-from ropewalk.cli.study import computing
+from ropewalk.cli.study import computing, spent
 from ropewalk.cli.tables import console
+from ropewalk.numbers import count
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
 from ropewalk.reproduce.verdicts import (
@@ -132,7 +133,7 @@ def show(made: Reproduced) -> None:
         if rows:
             out.print()
     share = share_agreeing(made.rows)
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts(made.rows).items())
+    told = ", ".join(f"{number} {verdict}" for verdict, number in counts(made.rows).items())
     agreeing = f"{share:.0%} of those that can be checked agree" if share is not None else ""
     out.print("; ".join(filter(None, (told, agreeing))))
     if readings := readings_told(made.rows, list(made.sources)):
@@ -168,14 +169,11 @@ def _why(row: VerdictRow) -> str:
 def _say(made: Reproduced, order: ReproduceOrder) -> None:
     """What it took, and where everything is."""
     lines = [f"failed: {text}" for text in made.failures]
-    lines.append(
-        f"{made.computed} runs computed, {made.found} were there; {made.cpu_s:.2f} CPU s in the engine, "
-        f"{made.elapsed_s:.2f} s in all"
-    )
+    lines.append(spent(made.computed, made.found, made.cpu_s, made.elapsed_s))
     lines.append(f"verdicts.html, verdicts.csv, verdicts.json, figures, studies in {order.out}/")
     (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
     if made.failures:
-        fail(f"{len(made.failures)} runs failed", RUN_FAILED)
+        fail(f"{count(len(made.failures), 'run')} failed", RUN_FAILED)
     open_ones = unexplained(made.rows)
     if open_ones:
         names = ", ".join(_short(row, made.reproduction.name) for row in open_ones)

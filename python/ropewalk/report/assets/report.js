@@ -249,7 +249,7 @@
     if (status) {
       const total = Object.keys(data.cases).length;
       const cases = total ? `${total - state.hidden.size} of ${total} cases, ` : "";
-      status.textContent = `${cases}${shown} verdicts shown`;
+      status.textContent = `${cases}${shown} verdict${shown === 1 ? "" : "s"} shown`;
     }
     redraw();
   };
