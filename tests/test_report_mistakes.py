@@ -9,6 +9,7 @@ from conftest import Ropewalk
 from ropewalk import report
 from ropewalk.cli.reporting import MARKS
 from ropewalk.report import verdicts
+from ropewalk.reproduce import conduct
 from ropewalk.study import manifest
 from study_files import FACTORS_START, STUDY, write_study
 
@@ -67,6 +68,7 @@ def test_a_damaged_note_is_named(ran: Path, studied: Path, ropewalk: Ropewalk, t
 def test_results_of_several_kinds_are_not_mixed(ropewalk: Ropewalk, studied: Path, tmp_path: Path) -> None:
     """The report would be that of the study, or of the reproduction, whatever came last."""
     assert MARKS == {"study": manifest.FILE, "reproduction": verdicts.REPRODUCTION}
+    assert (conduct.VERDICTS_JSON, conduct.FORM) == (verdicts.REPRODUCTION, verdicts.FORM)
     copy = tmp_path / "out"
     shutil.copytree(studied, copy)
     before = report.build(copy)
