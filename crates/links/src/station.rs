@@ -135,7 +135,11 @@ impl Station {
     pub fn offer(&mut self, now: SimTime, packet: Packet) {
         debug_assert!(packet.size > 0, "packet without a size");
         self.advance(now);
-        self.ask_queue(now, |queue, context| queue.enqueue(packet, context));
+        let idle = self.up && self.sending.is_none() && self.queue_length().0 == 0;
+        self.ask_queue(now, |queue, context| {
+            context.idle = idle;
+            queue.enqueue(packet, context);
+        });
         if self.sending.is_none() {
             self.start_next(now);
             self.advance(now);
@@ -287,7 +291,7 @@ impl Station {
         ask: impl FnOnce(&mut dyn QueueDiscipline, &mut Context<'_>) -> T,
     ) -> T {
         let known = self.fates.len();
-        let mut context = Context { now, fates: &mut self.fates };
+        let mut context = Context { now, idle: false, fates: &mut self.fates };
         let answer = ask(&mut *self.models.queue, &mut context);
         for fate in &self.fates[known..] {
             match fate {

@@ -9,7 +9,7 @@
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
 
-use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
+use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;
 
 pub(super) const TARGET: OptionSpec =
@@ -152,7 +152,7 @@ impl CoDel {
 
 impl QueueDiscipline for CoDel {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        if fits(self.limit, self.buffer.length(), packet) {
+        if context.fits(self.limit, self.buffer.length(), packet) {
             self.buffer.push(Waiting { packet, since: context.now });
         } else {
             context.drop(packet);

@@ -2,7 +2,7 @@
 
 use units::{Bytes, QueueLimit};
 
-use super::{Algorithm, Buffer, Context, QueueDiscipline, Waiting, fits, limit};
+use super::{Algorithm, Buffer, Context, QueueDiscipline, Waiting, limit};
 use crate::Packet;
 
 pub(super) const ROW: Algorithm = Algorithm {
@@ -31,7 +31,7 @@ impl DropTail {
 
 impl QueueDiscipline for DropTail {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        if fits(self.limit, self.buffer.length(), packet) {
+        if context.fits(self.limit, self.buffer.length(), packet) {
             self.buffer.push(Waiting { packet, since: context.now });
         } else {
             context.drop(packet);

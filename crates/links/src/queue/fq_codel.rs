@@ -136,7 +136,7 @@ impl FqCoDel {
 impl QueueDiscipline for FqCoDel {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
         self.put(Waiting { packet, since: context.now });
-        while self.exceeded() {
+        while !context.idle && self.exceeded() {
             self.shrink(context);
         }
     }
@@ -284,7 +284,7 @@ mod tests {
     fn pays(limit: &str) {
         let mut queue = build(&ROW, &[("limit", limit)]);
         let mut fates = Vec::new();
-        let mut context = Context { now: SimTime::ZERO, fates: &mut fates };
+        let mut context = Context { now: SimTime::ZERO, idle: false, fates: &mut fates };
         for id in 0..100 {
             queue.enqueue(of(u64::from(id % 10 == 0), id, SIZE), &mut context);
         }

@@ -33,6 +33,8 @@ pub struct Waiting {
 pub struct Context<'a> {
     /// The present.
     pub now: SimTime,
+    /// Nothing waits and nothing is transmitted: who comes now is next, whatever the limit.
+    pub idle: bool,
     /// What becomes of packets.
     pub fates: &'a mut Vec<Fate>,
 }
@@ -46,6 +48,11 @@ impl Context<'_> {
     /// `packet` stays and is marked.
     pub fn mark(&mut self, packet: Packet) {
         self.fates.push(Fate::Marked(packet.id));
+    }
+
+    /// True if `packet` fits behind what waits.
+    fn fits(&self, limit: QueueLimit, (packets, bytes): (u64, Bytes), packet: Packet) -> bool {
+        self.idle || limit.admits(packets, bytes, Bytes(packet.size.into()))
     }
 }
 
@@ -110,11 +117,6 @@ impl Buffer {
         self.bytes = Bytes::ZERO;
         self.packets.drain(..).collect()
     }
-}
-
-/// True if `packet` fits behind what waits.
-fn fits(limit: QueueLimit, (packets, bytes): (u64, Bytes), packet: Packet) -> bool {
-    limit.admits(packets, bytes, Bytes(packet.size.into()))
 }
 
 /// The limit that all disciplines have.

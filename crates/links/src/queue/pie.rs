@@ -15,7 +15,7 @@
 use engine::Stream;
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, at_least};
 
-use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
+use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;
 
 const fn duration(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
@@ -152,7 +152,7 @@ impl Pie {
 impl QueueDiscipline for Pie {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
         self.catch_up(context.now);
-        if !fits(self.limit, self.buffer.length(), packet) {
+        if !context.fits(self.limit, self.buffer.length(), packet) {
             self.accumulated = 0.0;
             return context.drop(packet);
         }

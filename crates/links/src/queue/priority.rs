@@ -7,7 +7,7 @@
 
 use units::{Bytes, QueueLimit};
 
-use super::{Algorithm, Buffer, Context, QueueDiscipline, Waiting, fits, limit};
+use super::{Algorithm, Buffer, Context, QueueDiscipline, Waiting, limit};
 use crate::Packet;
 
 pub(super) const ROW: Algorithm = Algorithm {
@@ -42,8 +42,8 @@ impl Priority {
 impl QueueDiscipline for Priority {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
         // What could not be taken in even without the packets of low priority pushes none out.
-        let fits_alone = packet.low_priority || fits(self.limit, self.ordinary.length(), packet);
-        while !fits(self.limit, self.length(), packet) {
+        let fits_alone = packet.low_priority || context.fits(self.limit, self.ordinary.length(), packet);
+        while !context.fits(self.limit, self.length(), packet) {
             match self.low.packets.back() {
                 Some(_) if !packet.low_priority && fits_alone => {
                     if let Some(out) = self.low.pop_back() {
@@ -89,7 +89,7 @@ mod tests {
     fn ordinary_packets_push_out_the_others_and_go_first() {
         let mut queue = build(&ROW, &[("limit", "3p")]);
         let mut fates = Vec::new();
-        let mut context = Context { now: SimTime::ZERO, fates: &mut fates };
+        let mut context = Context { now: SimTime::ZERO, idle: false, fates: &mut fates };
         let low = |id| Packet { low_priority: true, ..packet(id) };
         for packet in [low(1), low(2), packet(3), packet(4), low(5), packet(6), packet(7)] {
             queue.enqueue(packet, &mut context);

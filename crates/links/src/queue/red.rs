@@ -17,7 +17,7 @@
 use engine::Stream;
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, in_order};
 
-use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, fits, limit};
+use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;
 
 const fn share(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
@@ -162,7 +162,7 @@ impl QueueDiscipline for Red {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
         self.update(context.now);
         let verdict = self.verdict();
-        if !fits(self.limit, self.buffer.length(), packet) {
+        if !context.fits(self.limit, self.buffer.length(), packet) {
             self.count = Some(0);
             return context.drop(packet);
         }
@@ -287,7 +287,7 @@ mod tests {
     fn the_average_follows_and_decays_by_idle_service_times() {
         let mut red = red(&[("weight", "0.2"), ("limit", "1000p")]);
         let mut fates = Vec::new();
-        let mut context = Context { now: SimTime::ZERO, fates: &mut fates };
+        let mut context = Context { now: SimTime::ZERO, idle: false, fates: &mut fates };
         for id in 0..5 {
             red.enqueue(packet(id), &mut context);
         }

@@ -52,7 +52,7 @@ pub(super) fn serve(
         if now > until {
             return log;
         }
-        let mut context = Context { now, fates: &mut fates };
+        let mut context = Context { now, idle: false, fates: &mut fates };
         if now == arrival && !(waiting && free <= arrival) {
             let (_, packet) = arrivals.next().expect("peeked");
             queue.enqueue(packet, &mut context);

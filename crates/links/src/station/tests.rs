@@ -6,6 +6,7 @@ use units::{BitsPerSecond, OptionValue, Options, QueueLimit, Ratio};
 use super::*;
 use crate::loss::bernoulli::Bernoulli;
 use crate::queue::DropTail;
+use crate::{Fifo, Parameters};
 use crate::{delay, queue, rate};
 use units::Nanos;
 
@@ -420,5 +421,81 @@ proptest! {
             let before = last.insert(labels[id], *id);
             prop_assert!(before.is_none_or(|before| before < *id), "{} overtook", id);
         }
+    }
+}
+
+/// What either kind of link can do.
+#[derive(Clone, Debug)]
+enum Plain {
+    Offer(u32),
+    Wait(u64),
+    Rate(u64),
+    Delay(u64),
+    Queue(QueueLimit),
+    Up(bool),
+}
+
+fn plain() -> impl Strategy<Value = Plain> {
+    let limit = prop_oneof![
+        (0..5u64).prop_map(QueueLimit::Packets),
+        (0..5000u64).prop_map(|bytes| QueueLimit::Bytes(Bytes(bytes))),
+    ];
+    prop_oneof![
+        8 => (40..1600u32).prop_map(Plain::Offer),
+        4 => (0..20_000_000u64).prop_map(Plain::Wait),
+        1 => (10_000..20 * MBIT).prop_map(Plain::Rate),
+        1 => (0..50_000_000u64).prop_map(Plain::Delay),
+        2 => limit.prop_map(Plain::Queue),
+        1 => any::<bool>().prop_map(Plain::Up),
+    ]
+}
+
+proptest! {
+    /// The packet that an idle transmitter takes at once needs no room in the queue, on either kind of link.
+    #[test]
+    fn without_models_it_does_what_a_simple_link_does(steps in prop::collection::vec(plain(), 1..200)) {
+        let parameters = Parameters {
+            rate: BitsPerSecond(MBIT),
+            delay: Nanos::from_millis(2),
+            queue: QueueLimit::Packets(0),
+        };
+        let mut simple = Fifo::new(parameters, None, Stream::named(1, "link", "loss"));
+        let mut station = Station::new(models(MBIT, 2, 0), streams());
+        let (mut now, mut seen, mut simply) = (SimTime::ZERO, Seen::default(), Vec::new());
+        for (id, step) in (0..).zip(steps.iter().chain([&Plain::Up(true), &Plain::Wait(1 << 50)])) {
+            match *step {
+                Plain::Offer(size) => {
+                    station.offer(now, packet(id, size));
+                    simple.offer(now, Bytes(size.into()), id);
+                }
+                Plain::Wait(time) => {
+                    now += Nanos(time);
+                    run(&mut station, now, &mut seen);
+                    while simple.next_arrival() <= now {
+                        let at = simple.next_arrival();
+                        simply.extend(simple.take_arrival(at).map(|id| (at, id)));
+                    }
+                }
+                Plain::Rate(rate) => {
+                    station.set_rate(now, Box::new(rate::Constant::new(BitsPerSecond(rate))));
+                    simple.set_rate(now, BitsPerSecond(rate));
+                }
+                Plain::Delay(delay) => {
+                    station.set_delay(now, Box::new(delay::Constant(Nanos(delay))));
+                    simple.set_delay(now, Nanos(delay));
+                }
+                Plain::Queue(limit) => {
+                    station.set_queue(now, Box::new(DropTail::new(limit)));
+                    simple.set_queue(limit);
+                }
+                Plain::Up(up) => {
+                    station.set_up(now, up);
+                    simple.set_up(now, up);
+                }
+            }
+            prop_assert_eq!(station.queue_length(), simple.queue_length(now));
+        }
+        prop_assert_eq!(seen.arrivals, simply);
+        prop_assert_eq!(station.counters(), simple.counters(now));
     }
 }
