@@ -13,7 +13,7 @@ ELSEWHERE = re.compile(r"[a-z]+:")
 
 def pages() -> list[Path]:
     """Every page of the project in Markdown."""
-    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    return sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *(ROOT / "docs").rglob("*.md")})
 
 
 def text(page: Path) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 LEAST = 0.001
 """What is nearer to nothing is of no use in the units of tables and plots."""
 
@@ -19,3 +21,22 @@ def figure(value: float, digits: int = 3) -> str:
         return f"<{LEAST}" if value > 0 else f">-{LEAST}"
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e" in text else text
+
+
+def interval(mean: float, half_width: float | None, between: str = " ± ", *, narrow: bool = False) -> str:
+    """Mean and half width of its interval, of which two significant digits are shown.
+
+    Args:
+        mean: in the unit in which it is shown.
+        half_width: None: there is none.
+        between: what stands between them.
+        narrow: no more decimals than three digits of the mean take, or two; for columns with little room.
+    """
+    if half_width is None or 0 < max(abs(mean), half_width) < LEAST:
+        return figure(mean)
+    if half_width < LEAST:
+        return f"{figure(mean)}{between}{figure(half_width)}"
+    places = max(1 - math.floor(math.log10(half_width)), 0)
+    if narrow:
+        places = min(places, max(2 - math.floor(math.log10(abs(mean))) if mean else 0, 2))
+    return f"{mean:.{places}f}{between}{half_width:.{places}f}"

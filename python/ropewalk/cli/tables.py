@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -11,7 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ropewalk.numbers import LEAST, figure
+from ropewalk import numbers
+from ropewalk.numbers import figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,16 +48,8 @@ def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
     """Mean and half width of its 95 % interval."""
     if value is None:
         return NONE
-    mean, half_width = value["mean"] / scale, (value["ci95"] or 0.0) / scale
-    if value["ci95"] is None or 0 < max(abs(mean), half_width) < LEAST:
-        return figure(mean)
-    if half_width == 0.0:
-        return f"{figure(mean)}±0"
-    # Two significant digits of the half width, and as many decimals for the mean: at most two, unless three
-    # digits of a small mean take more.
-    digits = 2 - math.floor(math.log10(abs(mean))) if mean else 0
-    places = min(max(1 - math.floor(math.log10(half_width)), 0), max(digits, 2))
-    return f"{mean:.{places}f}±{half_width:.{places}f}"
+    width = None if value["ci95"] is None else value["ci95"] / scale
+    return numbers.interval(value["mean"] / scale, width, "±", narrow=True)
 
 
 def number(value: float | None, scale: float = 1.0) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from ropewalk.numbers import LEAST, figure
+from ropewalk import numbers
 
 if TYPE_CHECKING:
     from ropewalk.study.metrics import Metric
@@ -55,11 +54,5 @@ def axis(of: Metric) -> str:
 
 
 def interval(mean: float, half_width: float | None, unit: str = "") -> str:
-    """Mean ± half width of the interval with two significant digits, and the unit."""
-    end = f" {unit}" if unit else ""
-    if half_width is None or 0 < max(abs(mean), half_width) < LEAST:
-        return f"{figure(mean)}{end}"
-    if half_width < LEAST:
-        return f"{figure(mean)} ± {figure(half_width)}{end}"
-    places = max(1 - math.floor(math.log10(half_width)), 0)
-    return f"{mean:.{places}f} ± {half_width:.{places}f}{end}"
+    """Mean ± half width of the interval, and the unit."""
+    return f"{numbers.interval(mean, half_width)} {unit}".rstrip()
