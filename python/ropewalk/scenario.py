@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ropewalk.results import Results
 
-Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
+Value: TypeAlias = "str | bool | int | float | os.PathLike[str] | Sequence[Value] | Mapping[str, Value]"
 """What a key of a scenario can hold."""
 
 MAX_SEED = 2**63 - 1
@@ -66,7 +66,7 @@ class Scenario:
     def set(self, key: str, value: Value) -> Scenario:
         """The same scenario with one key changed, as in `set("flow.upload.transport.congestion", "cubic")`.
 
-        Values may be those of numpy, too.
+        Values may be those of numpy, too, and files may be paths, seen from the scenario file if relative.
 
         Raises:
             ScenarioError: there is no such key, or it does not take this value.
@@ -192,6 +192,8 @@ def toml_value(value: Value) -> str:
     if hasattr(value, "tolist"):
         # A number or an array of numpy.
         return toml_value(value.tolist())
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     match value:
         case bool():
             return "true" if value else "false"
