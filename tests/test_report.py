@@ -127,6 +127,15 @@ def test_hundreds_of_levels_take_seconds(tmp_path: Path) -> None:
     assert time.process_time() - begun < 15
 
 
+def test_of_thousands_of_flows_the_first_are_listed(tmp_path: Path) -> None:
+    text = SMALL.replace("seeds = 3", "seeds = 1").replace('name = "upload"', 'name = "upload"\ncount = 600')
+    text = text.replace("compare_paths = true", 'app = { kind = "bulk", size = "1kB" }')
+    rw.Scenario.parse(text).run(series=False).write(tmp_path)
+    page = report.build(tmp_path)
+    assert len(rows_of(page)) == 500
+    assert "the first 500 of 600 flows are listed" in page
+
+
 def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     claim = {"what": "delay", "conditions": "GEO", "unit": "s", "published": "360.6", "measured": "412 ± 8 s"}
     rest = {"reason": "allowed 306 to 415 s", "cause": "", "expected": ""}

@@ -45,7 +45,7 @@ def build(directory: str | os.PathLike[str], *, run: int | None = None, case: st
             size = len(text.encode()) / 1e6
             raise ReportError(
                 f"{directory}: the report would have {size:.1f} MB, at most {LARGEST / 1e6:g} are allowed",
-                "split the study, or ask it for fewer metrics",
+                "split it, or ask for fewer metrics or flows",
             )
         points //= 2
 
