@@ -1,14 +1,17 @@
 """`ropewalk show`, `schema`, `list`, `doctor`, `--version`."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import ropewalk as rw
-from conftest import Ropewalk, scenario_files
+from conftest import ROOT, Ropewalk, scenario_files
+from ropewalk.cli.doctor import LIBRARIES
 from ropewalk.results import TABLES
 
 
@@ -72,6 +75,11 @@ def test_doctor_is_content(ropewalk: Ropewalk) -> None:
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("ok ") == 6
     assert "FAIL" not in done.stdout
+
+
+def test_doctor_looks_for_all_that_is_needed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.split("[<>=]", need)[0] for need in project["dependencies"]} == set(LIBRARIES)
 
 
 def test_help_is_quick_because_it_loads_nothing_heavy() -> None:

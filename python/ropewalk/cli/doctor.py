@@ -16,7 +16,7 @@ from ropewalk.scenario import Scenario, available_processors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "click", "rich")
+LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "pillow", "plotly", "click", "rich")
 
 SCENARIO = """
 name = "doctor"
