@@ -211,6 +211,15 @@ def test_a_terminal_gets_a_bar_on_stderr_only(small: Path) -> None:
     assert json.loads(stdout)["scenario"] == "small"
 
 
+def test_a_terminal_without_our_letters_gets_others(small: Path) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [str(COMMAND), "run", str(small)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mean ? 95 % interval" in done.stdout
+
+
 def test_a_closed_pipe_is_no_error(small: Path) -> None:
     command = f"{COMMAND} show {small} | head -n 1"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)

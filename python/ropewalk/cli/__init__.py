@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -10,6 +11,10 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line and exits: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no ± gets a question mark.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         import click
 
