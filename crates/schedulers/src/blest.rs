@@ -296,6 +296,11 @@ mod tests {
             ask(blest, &[fast, slow], 100_000, now_ms);
             blest.lambda.value()
         };
+        let mut calm = Blest::new(BlestFormula::Linux);
+        assert!(
+            close(lambda(&mut calm, 0), 1.2) && close(lambda(&mut calm, 600), 1.19),
+            "nothing was resent"
+        );
         assert!(close(lambda(&mut blest, 0), 1.2));
         resend(&mut blest);
         assert!(close(lambda(&mut blest, 599), 1.2), "not before its round trip is over");

@@ -242,6 +242,20 @@ mod tests {
         mean
     }
 
+    /// From the upper threshold to twice that p rises on to 1.
+    #[test]
+    fn gentle_is_a_slope_where_others_have_a_step() {
+        for (average, p) in [(60.0, 0.1), (75.0, 0.325), (90.0, 0.55), (119.99, 0.999_85)] {
+            let mut red = red(&[("max_probability", "0.1"), ("gentle", "true")]);
+            red.average = average;
+            let early = (0..100_000).filter(|_| red.verdict() == Verdict::Early).count() as f64;
+            assert!((1e5 / early / mean_gap(p) - 1.0).abs() < 0.01, "{average}: {early} of 100000");
+        }
+        let mut red = red(&[("gentle", "true")]);
+        red.average = 120.0;
+        assert_eq!(red.verdict(), Verdict::Forced);
+    }
+
     /// More than the link carries, for 200 s: the average settles between the thresholds where the drops take the
     /// surplus away. The share of drops follows from p = max_probability (average - min)/(max - min) and p/(1 - n p).
     #[test]
