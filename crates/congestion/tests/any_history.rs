@@ -353,7 +353,7 @@ fn after_a_timeout_the_threshold_is_half_the_flight() {
             marked: false,
             first_timeout: true,
         };
-        cc.on_rto(&loss, Paths { all: &[], me: 0 });
+        cc.on_rto(&loss, Paths::ALONE);
         let wanted = match row.name {
             // They have no threshold.
             "bbr" | "fixed-rate" => continue,

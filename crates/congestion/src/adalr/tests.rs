@@ -125,6 +125,20 @@ fn the_floor_of_slow_start_is_an_option() {
 }
 
 #[test]
+fn slow_start_is_that_of_the_base_after_a_loss_and_outside_the_sub_phases() {
+    let growth = |cc: &mut Adalr, ack: &Ack| {
+        let before = cc.window.cwnd;
+        cc.on_ack(ack, Paths::ALONE);
+        cc.window.cwnd - before
+    };
+    close(growth(&mut adalr(40_000, config()), &at(600, 20_000)), 2190.0, 1e-9);
+    close(growth(&mut adalr(40_000, config()), &at(600, 10_000)), 1460.0, 0.0);
+    let mut cc = adalr(40_000, config());
+    cc.on_rto(&loss(40_000), Paths::ALONE);
+    close(growth(&mut cc, &at(600, 1000)), 1460.0, 0.0);
+}
+
+#[test]
 fn a_loss_is_forgotten_after_a_window_without_one_unless_it_is_latched() {
     for latch in [false, true] {
         let mut cc = adalr(14_600, AdalrConfig { loss_latch: latch, ..config() });
