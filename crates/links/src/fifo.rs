@@ -271,6 +271,8 @@ impl Fifo {
         let cut = (departed < self.started).then(|| self.ring.remove(departed)).flatten();
         if let Some(entry) = cut {
             self.started -= 1;
+            // The next one may start at the same instant.
+            self.partial = None;
             self.counters.drops_down += 1;
             self.first_live = 0;
             debug_assert!(!up, "nothing is transmitted while a link is down: {entry:?}");

@@ -175,6 +175,18 @@ fn down_cuts_off_one_packet_and_keeps_the_others() {
 }
 
 #[test]
+fn what_was_sent_of_a_packet_that_was_cut_off_is_forgotten() {
+    let mut link = link(MBIT, 0, 3);
+    link.offer(SimTime::ZERO, Bytes(40), 1);
+    link.set_rate(SimTime::ZERO, BitsPerSecond(10_000));
+    assert_eq!(link.set_up(SimTime::ZERO, false), Some(1));
+    link.set_up(SimTime::ZERO, true);
+    link.offer(SimTime::ZERO, Bytes(50), 2);
+    link.set_rate(SimTime::ZERO, BitsPerSecond(10_000));
+    assert_eq!(drain(&mut link), [(SimTime::from_millis(40), 2)]);
+}
+
+#[test]
 fn m_d_1_mean_wait() {
     let mut stream = Stream::named(11, "arrivals", "test");
     // Service time 1 ms, load 0.7: mean wait = 0.7 / (2 * 0.3) ms.
