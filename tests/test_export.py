@@ -43,7 +43,7 @@ def test_tables_of_a_study(tmp_path: Path) -> None:
     assert {"cases.csv", "estimates.csv", "comparisons.csv", "flows.csv", "delays.csv"} <= names
     delays = pl.read_csv(tmp_path / "out" / "export" / "csv" / "delays.csv")
     assert delays["case"].n_unique() == 4
-    with pytest.raises(ReportError, match="no time series were recorded"):
+    with pytest.raises(ReportError, match="no time series of TCP or MPTCP were recorded"):
         export(tmp_path / "out", "flent")
 
 

@@ -46,7 +46,7 @@ def files(directory: Path, results: Results | StudyResults) -> dict[str, bytes]:
                 found |= _of_run(case_results(results, case), case, f"{name}.")
     if not found:
         raise ReportError(
-            f"{directory}: no time series were recorded, and flent has no other data",
+            f"{directory}: no time series of TCP or MPTCP were recorded, and flent has no other data",
             "run with --out, or give the study `series = 1`",
         )
     return found
