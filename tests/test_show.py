@@ -65,6 +65,12 @@ def test_lists(ropewalk: Ropewalk, kind: str, member: str) -> None:
     assert all(entry["summary"] for entry in entries)
 
 
+def test_options_of_a_list_are_a_table(ropewalk: Ropewalk) -> None:
+    shown = ropewalk("list", "queues").stdout
+    assert re.search(r"^ option +meaning +value +default", shown, re.MULTILINE)
+    assert re.search(r"^ codel\.target +wait that .* +a duration such as \"275ms\" +5ms", shown, re.MULTILINE)
+
+
 def test_version(ropewalk: Ropewalk) -> None:
     done = ropewalk("--version")
     assert done.stdout == f"ropewalk {rw.__version__}, model version {rw.MODEL_VERSION}\n"

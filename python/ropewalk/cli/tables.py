@@ -218,10 +218,15 @@ def show_catalogue(entries: list[dict[str, Any]]) -> None:
     out.print(table)
     if not all(entry.get("fidelity", True) for entry in entries):
         out.print("~ fidelity to the source is not claimed\n")
+    options = [(entry["name"], option) for entry in entries for option in entry.get("options", [])]
+    if options:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in ("option", "meaning", "value", "default"):
+            table.add_column(column, overflow="fold")
+        for name, option in options:
+            default = "compulsory" if option["default"] is None else option["default"]
+            table.add_row(f"{name}.{option['name']}", option["doc"], option["values"], default)
+        out.print(table)
     for entry in entries:
-        for option in entry.get("options", []):
-            default = "compulsory" if option["default"] is None else f"default {option['default']}"
-            text = f"{entry['name']}.{option['name']}: {option['doc']} ({option['values']}; {default})"
-            out.print(text)
         for key, value in entry.get("values", {}).items():
             out.print(f"{entry['name']}.{key} = {value}")
