@@ -1,6 +1,10 @@
 """Scenario and Results from Python."""
 
 import json
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +151,17 @@ def test_written_results_read_back(results: rw.Results, tmp_path: Path) -> None:
     assert back.summary() == results.summary()
     assert back.traces == results.traces
     assert back.origin.scenario.show() == results.origin.scenario.show()
+
+
+def test_what_a_killed_process_has_left_goes(results: rw.Results, tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for process in (gone.pid, os.getpid()):
+        left = tmp_path / f".partial-{socket.gethostname()}-{process}-abc"
+        left.mkdir()
+        (left / "flows.parquet").touch()
+    results.write(tmp_path)
+    assert [path.name for path in tmp_path.glob(".partial-*")] == [left.name]
 
 
 def test_unwritable_directory(results: rw.Results, tmp_path: Path) -> None:

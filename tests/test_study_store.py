@@ -16,8 +16,8 @@ import pytest
 
 import ropewalk as rw
 from conftest import COMMAND, ENDLESS, Ropewalk
+from ropewalk.disk import PARTIAL
 from ropewalk.study import work
-from ropewalk.study.disk import PARTIAL
 from ropewalk.study.plan import Case
 from ropewalk.study.record import Record
 from ropewalk.study.store import Claims, Disappeared, Store

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import provenance
+from ropewalk.disk import partial_name, sweep
 
 if TYPE_CHECKING:
     import os
@@ -41,7 +42,8 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
     target = Path(directory)
     check_writable(target)
     # Files are moved in whole: a reader never sees half of one.
-    with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as name:
+    sweep(target)
+    with tempfile.TemporaryDirectory(dir=target, prefix=partial_name()) as name:
         staging = Path(name)
         for table, rows in results.tables.items():
             rows.write_parquet(staging / f"{table}.parquet")

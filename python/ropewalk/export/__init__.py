@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk.disk import write_whole
 from ropewalk.report.source import results_of
 from ropewalk.results import TABLES, Results
-from ropewalk.study.disk import write_whole
 
 if TYPE_CHECKING:
     import os

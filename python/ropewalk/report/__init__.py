@@ -62,7 +62,7 @@ def write(
     Raises:
         ReportError, OSError: see `build`, or it could not be written.
     """
-    from ropewalk.study.disk import write_whole
+    from ropewalk.disk import write_whole
 
     target = Path(directory) / FILE if out is None else Path(out)
     text = build(directory, run=run, case=case)

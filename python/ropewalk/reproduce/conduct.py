@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import _core
+from ropewalk.disk import write_whole
 from ropewalk.reproduce import figures
 from ropewalk.reproduce.page import page
 from ropewalk.reproduce.sources import StudySource, check_configs
@@ -23,7 +24,6 @@ from ropewalk.reproduce.verdicts import (
     unexplained,
 )
 from ropewalk.study import Study
-from ropewalk.study.disk import write_whole
 from ropewalk.study.plan import plan
 
 if TYPE_CHECKING:

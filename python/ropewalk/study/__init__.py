@@ -104,9 +104,9 @@ class Study:
             OSError: a file could not be written.
             KeyboardInterrupt: Ctrl-C; finished replications are kept.
         """
+        from ropewalk.disk import sweep
         from ropewalk.executors import open_executor
         from ropewalk.study.conduct import Conductor
-        from ropewalk.study.disk import sweep
         from ropewalk.study.manifest import manifest
         from ropewalk.study.record import Damaged
         from ropewalk.study.results import StudyResults

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk.study.disk import sweep, write_lasting
+from ropewalk.disk import sweep, write_lasting
 from ropewalk.study.record import PART, SCENARIOS, TEXT, Damaged, header, unpack
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.disk import write_whole
 from ropewalk.store import to_json
 from ropewalk.study import manifest
-from ropewalk.study.disk import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

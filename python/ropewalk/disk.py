@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import threading
 import time
@@ -52,11 +53,14 @@ def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | N
     return len(written), failure
 
 
+def partial_name() -> str:
+    """How temporary names begin: with host and process, to tell what a killed process has left."""
+    return f"{PARTIAL}{socket.gethostname()}-{os.getpid()}-"
+
+
 def _write_partial(path: Path, content: bytes, *, lasting: bool) -> Path:
     """Beside where it belongs, under another name."""
-    # Host and process are in the name, to tell what a killed process has left from what is being written.
-    unique = f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}-{next(_numbers)}"
-    partial = path.parent / f"{PARTIAL}{unique}"
+    partial = path.parent / f"{partial_name()}{threading.get_ident()}-{next(_numbers)}"
     try:
         with partial.open("wb") as file:
             file.write(content)
@@ -83,7 +87,7 @@ def _make_lasting(folder: Path) -> None:
 
 
 def sweep(directory: Path) -> None:
-    """Removes temporary files of killed processes."""
+    """Removes temporary files and folders of killed processes."""
     here = f"{PARTIAL}{socket.gethostname()}-"
     for path in directory.glob(f"{PARTIAL}*"):
         with contextlib.suppress(OSError, ValueError):
@@ -91,7 +95,9 @@ def sweep(directory: Path) -> None:
                 left = not _alive(int(path.name.removeprefix(here).split("-")[0]))
             else:
                 left = time.time() - path.stat().st_mtime > STALE_S
-            if left:
+            if left and path.is_dir():
+                shutil.rmtree(path)
+            elif left:
                 path.unlink()
 
 
