@@ -88,3 +88,18 @@ def test_mistakes_in_figures(old: str, new: str, message: str, tmp_path: Path) -
     (place / "figures.toml").write_text(FIGURE.replace(old, new), encoding="utf-8")
     with pytest.raises(StudyError, match=re.escape(message)):
         figures.load(rep.load(place))
+
+
+def test_published_marks_beside_bars_are_in_the_legend_once(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    curve = '[[figure.curve]]\nlabel = "{0}"\nvalue = \'rate["{0}", :]\'\n'
+    published = "published = { values = [1, 2] }\n"
+    head = '[[figure]]\nid = "f"\ntitle = "F"\nkind = "bars"\nticks = ["a", "b"]\n'
+    text = head + curve.format("lia") + 2 * (curve.format("olia") + published)
+    (place / "figures.toml").write_text(text, encoding="utf-8")
+    loaded = rep.load(place)
+    made = rep.reproduce(loaded, tmp_path / "out")
+    legend = figures.draw(figures.load(loaded)[0], made.sources).axes[0].get_legend()
+    assert legend is not None
+    labels = [entry.get_text() for entry in legend.get_texts()]
+    assert sorted(labels) == ["lia", "olia", "olia", "published"]

@@ -390,6 +390,8 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
     if drawing.kind == BARS:
         width = 0.8 / len(drawing.curves)
         xs = [place - 0.4 + (index + 0.5) * width for place in range(len(ys))]
+        # All look alike: the legend has them once.
+        named = "published" in axes.get_legend_handles_labels()[1]
         axes.plot(
             xs,
             ys,
@@ -398,7 +400,7 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             markerfacecolor="white",
             markeredgecolor=BLACK,
             zorder=5,
-            label="published" if index == 0 else None,
+            label=None if named else "published",
         )
     elif drawing.kind == TIME:
         axes.plot(xs, ys, "--", color=colour, linewidth=1.0, alpha=0.8, label=label)
