@@ -146,4 +146,27 @@ mod tests {
         script.arrive(SimTime::from_secs(12), 0, Side::Receiver);
         assert!(script.take().contains(&Asked::Finish), "nothing is sent after the last file");
     }
+
+    /// A file that takes longer than the interval is followed by the next at once.
+    #[test]
+    fn a_persistent_connection_is_closed_after_the_last_file() {
+        let options = Options::defaults(ROW.options)
+            .with("files", OptionValue::Integer(3))
+            .with("interval", OptionValue::Duration(Nanos::from_secs(1)))
+            .with("persistent", OptionValue::Flag(true));
+        let mut script = Script::new(Ftp::new(&options));
+        script.start();
+        for file in 1..=3 {
+            assert_eq!(script.take().contains(&Asked::Open(0)), file == 1);
+            script.arrive(SimTime::from_secs(10 * file), 0, Side::Sender);
+            script.arrive(SimTime::from_secs(10 * file + 5), 0, Side::Receiver);
+            let asked = script.take();
+            assert_eq!(asked.contains(&Asked::Close(0, Side::Receiver)), file == 3);
+            assert_eq!(asked.contains(&Asked::Finish), file == 3);
+            assert_eq!(script.next_wake().is_none(), file == 3);
+            if file < 3 {
+                script.wake();
+            }
+        }
+    }
 }
