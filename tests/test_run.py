@@ -143,7 +143,7 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "results"
     done = ropewalk("run", small, "--out", out, "--trace")
     assert done.returncode == 0
-    assert f"plots in {out}/plots/" in done.stdout
+    assert f"plots in {out}/plots/\nropewalk report {out} makes one page of it\n" in done.stdout
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     names = ("throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf")
     plots = {f"plots/{name}.png" for name in names}

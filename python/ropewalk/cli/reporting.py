@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -37,6 +38,11 @@ def refuse_others(out: Path, *kinds: str) -> None:
                 "  fix: name another directory, or remove that one",
                 WRONG_INPUT,
             )
+
+
+def next_step(out: Path) -> str:
+    """What makes results readable."""
+    return f"ropewalk report {shlex.quote(str(out))} makes one page of it"
 
 
 @contextmanager

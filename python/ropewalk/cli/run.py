@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk import provenance, store
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, refuse_others
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,4 +83,4 @@ def _write_plots(results: Results, order: Order, out: Path) -> None:
     if order.plots:
         results.plot.write(out / store.PLOTS)
         written += f", plots in {out / store.PLOTS}/"
-    (sys.stderr if order.as_json else sys.stdout).write(f"{written}\n")
+    (sys.stderr if order.as_json else sys.stdout).write(f"{written}\n{next_step(out)}\n")

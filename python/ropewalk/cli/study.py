@@ -14,7 +14,7 @@ from rich import box
 from rich.table import Table
 
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, refuse_others
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
 from ropewalk.cli.tables import NONE, console, interval
 from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
@@ -142,7 +142,7 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
         if len(failures) > MAX_FAILURES:
             lines.append(f"  and {len(failures) - MAX_FAILURES} more in {order.out / 'study.json'}")
     lines.append(spent(done.computed, done.found, done.cpu_s, elapsed_s))
-    lines.append(f"tables, estimates.csv, summary.json in {order.out}/")
+    lines += [f"tables, estimates.csv, summary.json in {order.out}/", next_step(order.out)]
     (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
     if failures:
         fail(f"{count(len(failures), 'run')} failed", RUN_FAILED)
