@@ -5,8 +5,10 @@ import io
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import ropewalk as rw
 from conftest import ROOT, Ropewalk
 
 README = ROOT / "README.md"
@@ -95,3 +97,28 @@ def test_lines_of_a_trace(ropewalk: Ropewalk) -> None:
     prints(whole, trace)
     # The last column is left out.
     prints(shortened, "\n".join(line.rsplit(maxsplit=1)[0] for line in trace.splitlines() if line.strip()))
+
+
+def test_the_surprises_are_as_large_as_the_page_says() -> None:
+    page = " ".join(
+        (ROOT / "docs" / "explanation" / "why-these-numbers.md").read_text(encoding="utf-8").split()
+    )
+
+    def means(results: rw.Results, flow: str) -> dict[str, float]:
+        rows = results.flows.filter(pl.col("flow") == flow).select(pl.selectors.float().mean())
+        return rows.row(0, named=True)
+
+    beams = rw.Scenario.load(BEAMS)
+    clean = beams.set("path.beam1.both.loss", "none").set("duration", "120s")
+    alone = means(clean.run(seeds=1, series=False), "upload")
+    goodput, part = alone["goodput_bit_s"] / 1e6, alone["benefit_vs_sum"]
+    assert f"{goodput:.1f} Mbit/s, {part:.2f} of the sum" in page
+    assert f"its delay of {alone['delay_mean_s']:.1f} s in the mean" in page
+    long = beams.set("duration", "600s").run(seeds=20, series=False)
+    assert f"the benefit is {means(long, 'upload')['benefit_vs_best']:.2f}" in page
+    assert f"in 30 s and {means(long, 'upload@beam1')['goodput_bit_s'] / 1e6:.2f} in 600 s" in page
+    mixed = rw.Scenario.load(ROOT / "scenarios" / "geo-plus-lte.toml").run(series=False)
+    both, lte = means(mixed, "download"), means(mixed, "download@lte")
+    gain, part = both["benefit_vs_best"], both["benefit_vs_sum"]
+    assert f"{gain:.2f} times what LTE alone gives, and {part:.2f} of the sum" in page
+    assert f"{both['delay_mean_s'] * 1e3:.0f} ms against {lte['delay_mean_s'] * 1e3:.0f} ms" in page
