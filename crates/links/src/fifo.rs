@@ -49,6 +49,7 @@ struct Entry {
     start: SimTime,
     /// Last bit leaves the transmitter.
     depart: SimTime,
+    /// Of a lost packet: of the last before it that is not.
     arrival: SimTime,
     size: u32,
     id: u32,
@@ -139,8 +140,8 @@ impl Fifo {
         }
         let start = if self.up { free.max(now) } else { SimTime::NEVER };
         let depart = start + self.parameters.rate.time_to_send(size);
-        let arrival = (depart + self.parameters.delay).max(previous);
         let lost = self.draw(if self.up { depart } else { now }, size);
+        let arrival = if lost { previous } else { (depart + self.parameters.delay).max(previous) };
         if self.first_live == self.ring.len() {
             if lost {
                 self.first_live += 1;
@@ -338,7 +339,8 @@ impl Fifo {
                 entry.start = free;
                 entry.depart = free + self.parameters.rate.time_to_send(Bytes(entry.size.into()));
             }
-            entry.arrival = (entry.depart + self.parameters.delay).max(previous);
+            entry.arrival =
+                if entry.lost { previous } else { (entry.depart + self.parameters.delay).max(previous) };
             (free, previous) = (entry.depart, entry.arrival);
         }
         self.find_live();

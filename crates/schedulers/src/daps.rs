@@ -183,10 +183,10 @@ mod tests {
         let mut daps = Daps::default();
         let mut views = scene_s1();
         assert_eq!(fill(&mut daps, &mut views, 1000).len(), 140, "nobody has free window");
-        // S is done, F still has 30 of its 120: they count in the next plan.
-        let half = [queued(subflow(50, 10, 10), 30), subflow(600, 20, 0)];
-        let chosen = fill(&mut daps, &mut half.clone(), 110);
-        assert_eq!(stretches(&chosen), [(0, 89, 0), (90, 109, 1)]);
+        // S is done, F still has 25 of its 120: they count in the next plan.
+        let half = [queued(subflow(50, 10, 10), 25), subflow(600, 20, 0)];
+        let chosen = fill(&mut daps, &mut half.clone(), 115);
+        assert_eq!(stretches(&chosen), [(0, 94, 0), (95, 114, 1)]);
     }
 
     #[test]

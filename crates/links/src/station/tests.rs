@@ -451,16 +451,20 @@ fn plain() -> impl Strategy<Value = Plain> {
 }
 
 proptest! {
-    /// The packet that an idle transmitter takes at once needs no room in the queue, on either kind of link.
+    /// The packet that an idle transmitter takes at once needs no room in the queue, on either kind of link. Losses are
+    /// those of the same numbers as long as no packet is cut off.
     #[test]
-    fn without_models_it_does_what_a_simple_link_does(steps in prop::collection::vec(plain(), 1..200)) {
+    fn without_models_it_does_what_a_simple_link_does(
+        steps in prop::collection::vec(plain(), 1..200), losses: bool,
+    ) {
         let parameters = Parameters {
             rate: BitsPerSecond(MBIT),
             delay: Nanos::from_millis(2),
             queue: QueueLimit::Packets(0),
         };
-        let mut simple = Fifo::new(parameters, None, Stream::named(1, "link", "loss"));
-        let mut station = Station::new(models(MBIT, 2, 0), streams());
+        let loss = || losses.then(|| -> Box<dyn LossModel> { Box::new(Bernoulli::new(ratio(0.3))) });
+        let mut simple = Fifo::new(parameters, loss(), streams().loss);
+        let mut station = Station::new(Models { loss: loss(), ..models(MBIT, 2, 0) }, streams());
         let (mut now, mut seen, mut simply) = (SimTime::ZERO, Seen::default(), Vec::new());
         for (id, step) in (0..).zip(steps.iter().chain([&Plain::Up(true), &Plain::Wait(1 << 50)])) {
             match *step {
@@ -488,6 +492,7 @@ proptest! {
                     station.set_queue(now, Box::new(DropTail::new(limit)));
                     simple.set_queue(limit);
                 }
+                Plain::Up(_) if losses => {}
                 Plain::Up(up) => {
                     station.set_up(now, up);
                     simple.set_up(now, up);
