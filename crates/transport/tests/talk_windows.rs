@@ -355,16 +355,18 @@ fn reading_sends_window_updates() {
     );
 }
 
-/// The window of an MPTCP subflow belongs to the connection: TCP-ADaLR passes that of a plain connection only, and the gauge
-/// says so.
+/// The window of an MPTCP subflow belongs to the connection: TCP-ADaLR passes that of a plain connection only, if nothing else
+/// limits its flight, and the gauge says so.
 #[test]
-fn beyond_the_window_there_is_nothing_on_a_subflow() {
+fn beyond_the_window_there_is_nothing_on_a_subflow_or_behind_a_limit() {
     let wire = || Wire { delay: Nanos::from_millis(300), rate: None };
     let config =
         TcpConfig { receive_buffer: Bytes(65_535), receive_buffer_max: Bytes(65_535), ..setups::tcp() };
     let plain = setups::tcp_pair(&config, "adalr");
+    let limited = TcpConfig { flight_limit: Bytes(10_000), ..config.clone() };
+    let limited = setups::tcp_pair(&limited, "adalr");
     let multipath = setups::mptcp_pair(&config, &setups::mptcp(), "adalr", "minrtt", 1);
-    for ((client, server), passes) in [(plain, true), (multipath, false)] {
+    for ((client, server), passes) in [(plain, true), (limited, false), (multipath, false)] {
         let mut duo = Duo::new(client, server, vec![wire()], Bytes(10_000_000));
         duo.run(SimTime::from_secs(3));
         let mut beyond = Vec::new();

@@ -462,7 +462,8 @@ impl Sender {
             report("dummies_sent", queue.sent() as f64);
         }
         if self.congestion.wants().beyond_window {
-            report("beyond_window_bytes", (self.right_edge() - self.window_right) as f64);
+            // The limit of the flight may lie before the window.
+            report("beyond_window_bytes", self.right_edge().saturating_sub(self.window_right) as f64);
         }
         self.congestion.gauges(paths, report);
     }
