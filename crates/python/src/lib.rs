@@ -55,12 +55,6 @@ mod _core {
         scenario::schema(&Registries::builtin()).to_string()
     }
 
-    /// Reference of the scenario keys in Markdown.
-    #[pyfunction]
-    fn reference() -> String {
-        scenario::reference_markdown(&Registries::builtin())
-    }
-
     /// Every algorithm by name, with its options: a JSON object with one list per kind.
     #[pyfunction]
     fn catalogue() -> String {
