@@ -44,6 +44,7 @@ pgo:
 	@rm -f $(VENV)/.extension
 	@echo "guided by a profile: built twice, and run in between"
 	@MATURIN_PGO=1 CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/pgo $(MAKE) --no-print-directory build
+	@echo pgo >$(VENV)/.extension
 
 test: check-rust test-rust test-example check-python test-python count
 	@echo "all checks passed"
@@ -99,8 +100,10 @@ reproduce: build
 validate: build
 	@$(BIN)/python validation/validate.py $(ARGS)
 
-# Last with what `make pgo` builds, which stays.
-bench: count build
+# First what `make build` makes, also where `make pgo` was last; then what `make pgo` makes, which stays.
+bench: count
+	@if grep -qs pgo $(VENV)/.extension; then rm $(VENV)/.extension; fi
+	@$(MAKE) --no-print-directory build
 	$(BIN)/python tools/hops.py
 	$(BIN)/python tools/overheads.py
 	$(BIN)/python validation/speed.py

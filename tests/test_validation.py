@@ -162,6 +162,7 @@ def test_a_path_is_a_link() -> None:
     ("key", "value", "message"),
     [
         ("link.up.forward.queue", "100kB", "link.up.forward.queue: '100kB'"),
+        ("link.up.forward.queue", "0p", "link.up.forward.queue: '0p' .* allowed: a number of packets from 1 on"),
         ("link.up.forward.delay", "1ms", "link.up.reverse.delay: '275ms'"),
         ("link.up.forward.loss", {"kind": "bursty", "loss": 0.1, "burst": 2}, "link.up.forward.loss"),
         ("flow.flow1.transport.pacing", True, "transport.pacing: True .* allowed: False"),
@@ -200,6 +201,14 @@ def test_numbers_of_the_command_line_come_before_those_that_vary() -> None:
     options = validate.arguments(["--only", "chain/CUBIC/0/1/on", "--set", "link.up.both.queue=20p"])
     (case,) = validate.choose(options)
     assert {translate.arguments(case.document(seed))["links"].count("20p") for seed in (1, 2)} == {2}
+
+
+@pytest.mark.parametrize(("flows", "starts"), [("1", ["3"]), ("3", ["3", "3", "3"])])
+def test_flows_start_when_the_command_line_says(flows: str, starts: list[str]) -> None:
+    words = ["--only", "chain/CUBIC/0/1/on", "--flows", flows, "--set", "flow.flow1.start=3s"]
+    (case,) = validate.choose(validate.arguments(words))
+    translated = translate.arguments(case.document(1))["flows"].split(",")
+    assert [flow.split(":")[2] for flow in translated] == starts
 
 
 def test_what_is_mended_is_what_an_explanation_names() -> None:

@@ -19,6 +19,8 @@ from ropewalk.scenario import toml_value
 
 HERE = Path(__file__).resolve().parent
 FIRST_SECOND = 1.0
+# Keys of a flow that say when it starts.
+TIMES = {"start", "spread", "spacing"}
 """Several flows start at random instants of it: started together they would move in step."""
 
 
@@ -67,15 +69,12 @@ class Case:
         names = [*bases, *(f"{base}-{i}" for i in range(2, self.flows + 1) for base in bases)]
         for name in names[len(bases) :]:
             text += f'\n[[flow]]\nname = "{name}"\nlike = "{name.rpartition("-")[0]}"\n'
-        timed = {flow["name"] for flow in self._flows if {"start", "spread", "spacing"} & set(flow)}
+        keys = {key: values[(seed - 1) % len(values)] for key, values in self.vary.items()} | self.keys
+        timed = {flow["name"] for flow in self._flows if TIMES & set(flow)}
+        timed |= {name for name in names if any(f"flow.{name}.{key}" in keys for key in TIMES)}
         starts = dict(zip(names, self.starts(seed, len(names)), strict=True))
         own = {name for name in names if name in timed or name.rpartition("-")[0] in timed}
-        varied = {key: values[(seed - 1) % len(values)] for key, values in self.vary.items()}
-        keys = (
-            varied
-            | self.keys
-            | {f"flow.{name}.start": f"{starts[name]}s" for name in names if name not in own}
-        )
+        keys |= {f"flow.{name}.start": f"{starts[name]}s" for name in names if name not in own}
         return rw.Scenario(text, str(self.scenario), list(keys.items()))
 
     def starts(self, seed: int, count: int) -> list[float]:

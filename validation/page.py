@@ -33,12 +33,18 @@ class Made:
     ns3: str
 
 
+HEADING = f"{'figure':<40} {'ns-3':>18} {'Ropewalk':>18} {'ratio':>7}  verdict"
+
+
 def line(row: verdicts.Row, verdict: str) -> str:
     """One row on the terminal."""
     name = f"{row.case.name} {row.metric}"
-    ns3, ours = row.cause.ns3 if row.cause else row.ns3, row.ours
-    figures = f"{verdicts.written(ns3):>18} {verdicts.written(ours):>18} {verdicts.ratio(ns3, ours):>7.3f}"
-    return f"{name:<40} {figures}  {verdict}"
+    figures = f"{verdicts.written(row.ns3):>18} {verdicts.written(row.ours):>18}"
+    text = f"{name:<40} {figures} {verdicts.ratio(row.ns3, row.ours):>7.3f}  {verdict}"
+    if row.cause:
+        mended = row.cause.ns3
+        text += f"; mended {verdicts.written(mended)}, ratio {verdicts.ratio(mended, row.ours):.3f}"
+    return text
 
 
 def written(rows: list[verdicts.Row], made: Made) -> str:

@@ -236,8 +236,9 @@ def _direction(keys: Keys) -> str:
     """Rate, queue and loss."""
     rate = _number(keys.key("rate"), keys.take("rate"), RATES)
     queue = keys.take("queue")
-    if not (isinstance(queue, str) and queue.endswith("p")):
-        raise Untranslatable(keys.key("queue"), queue, 'a number of packets, as "100p"')
+    # ns-3 takes a queue of no packets for one of its own choice.
+    if not (isinstance(queue, str) and queue.endswith("p")) or queue == "0p":
+        raise Untranslatable(keys.key("queue"), queue, 'a number of packets from 1 on, as "100p"')
     match keys.take("loss"):
         case "none" | {"kind": "packet", "probability": 0} | {"kind": "ber", "ratio": 0}:
             loss = "none"

@@ -53,9 +53,8 @@ def compare(chosen: list[cases.Case], ns3: simulators.Ns3, jobs: int) -> list[ve
                     print(page.line(rows[-1], rows[-1].agreement or "differs, see below"), flush=True)
             differing = sum(not row.agreement for row in rows)
             if differing:
-                print(
-                    f"{differing} figures differ; with the lines of ns-3 mended that may be why:", flush=True
-                )
+                print(f"not alike: {_figures(differing)}; with lines of ns-3 mended:", flush=True)
+                print(page.HEADING, flush=True)
             for i, row in enumerate(rows):
                 rows[i] = verdicts.explain(row, partial(_mended, pool, ns3, row))
                 if not row.agreement:
@@ -64,6 +63,10 @@ def compare(chosen: list[cases.Case], ns3: simulators.Ns3, jobs: int) -> list[ve
             pool.shutdown(cancel_futures=True)
             raise
     return rows
+
+
+def _figures(count: int) -> str:
+    return f"{count} figure{'' if count == 1 else 's'}"
 
 
 Runs = list[Future[simulators.Outcome]]
@@ -136,13 +139,13 @@ def main() -> int:
     version = simulators.install_ns3()
     if not version.startswith(EXPLAINED):
         print(f"the explanations name lines of ns-3 {EXPLAINED}; version {version} may differ elsewhere")
-    print(f"ns-3 {version}, Ropewalk {rw.__version__}; 95 % intervals", flush=True)
+    print(f"ns-3 {version}, Ropewalk {rw.__version__}; 95 % intervals\n{page.HEADING}", flush=True)
     ns3 = simulators.Ns3(ROOT / "results" / "validation", version)
     before = time.monotonic()
     rows = compare(chosen, ns3, options.jobs)
     unexplained = sum(row.verdict == verdicts.UNEXPLAINED for row in rows)
     took = time.monotonic() - before
-    print(f"{len(rows)} figures in {took:.0f} s, {unexplained} differ without explanation")
+    print(f"{_figures(len(rows))} in {took:.0f} s, {unexplained} without explanation")
     if chosen == cases.load():
         made = page.Made(datetime.date.today().isoformat(), version)
         (ROOT / page.PAGE).write_text(page.written(rows, made), encoding="utf-8")

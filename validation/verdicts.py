@@ -34,9 +34,10 @@ class Explanation:
     text: str
 
     def applies(self, case: Case) -> bool:
-        """Whether a case comes past these lines."""
+        """Whether a case comes past these lines, and mending them is another thing to do."""
         found = translate.arguments(case.document(1)) | case.ns3
-        return all(value in (found.get(key), found.get(f"ns3::{key}")) for key, value in self.where.items())
+        there = all(value in (found.get(key), found.get(f"ns3::{key}")) for key, value in self.where.items())
+        return there and translate.mended(found, self.mends) != found
 
 
 @dataclass(frozen=True)
