@@ -67,7 +67,7 @@ def test_this_project_has_no_dead_links() -> None:
 
 
 def test_ten_thousand_idle_flows_fit_into_a_laptop() -> None:
-    assert 2 < overheads.kib_per_flow() < 8
+    assert 2 < overheads.kib_per_flow("1kB") < 8
 
 
 def test_the_machinery_of_studies_takes_a_small_part_of_the_processor(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ name = "flow{letter}"
 count = 1000
 from = "terminal"
 to = "server"
-app = {{ kind = "bulk", size = "1kB" }}
-spread = "1s"
+app = {{ kind = "bulk", size = "{size}", repeat = 2, think = "1000s" }}
+spread = "20s"
 transport = {{ kind = "tcp", profile = "linux" }}
 """
 
@@ -114,25 +114,27 @@ def recording() -> None:
     print(f"\nrecording all time series: {recorded / plain:.2f} times the CPU time without (least of 5)")
 
 
-def peak_kib(thousands: int) -> int:
-    """Largest memory of a process that runs so many thousand flows with little to do."""
-    path = SCENARIO[: SCENARIO.index("[[flow]]")].replace("4Mbit/s", "400Mbit/s").replace("50p", "5000p")
-    flows = "\n".join(IDLE.format(letter=letter) for letter in ascii_letters[:thousands])
+def peak_kib(thousands: int, size: str) -> int:
+    """Largest memory of a process with so many thousand connections, each of which has sent so much and waits."""
+    path = SCENARIO[: SCENARIO.index("[[flow]]")].replace("4Mbit/s", "10Gbit/s").replace("50p", "50000p")
+    path = path.replace("0.01", "0")
+    flows = "\n".join(IDLE.format(letter=letter, size=size) for letter in ascii_letters[:thousands])
     rw.Scenario.parse(path + flows).run(1, series=False)
     # Not ru_maxrss: a process inherits that of the one that has started it.
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0])
 
 
-def kib_per_flow() -> float:
+def kib_per_flow(size: str) -> float:
     """What a flow adds to the largest memory, everything included."""
     few, many = 6, 14
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        one, other = pool.map(peak_kib, [few, many], chunksize=1)
+        one, other = pool.starmap(peak_kib, [(few, size), (many, size)], chunksize=1)
     return (other - one) / (1000 * (many - few))
 
 
 if __name__ == "__main__":
     studies()
     recording()
-    print(f"memory per idle flow: {kib_per_flow():.1f} KiB, both ends and its rows of results")
+    for size in ("1kB", "100kB"):
+        print(f"memory per flow that has sent {size} and waits: {kib_per_flow(size):.1f} KiB, all included")

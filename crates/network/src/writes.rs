@@ -8,6 +8,9 @@ use trace::Histogram;
 use transport::tcp::ranges::{Range, RangeSet};
 use units::{Bytes, SimTime};
 
+/// Room for so many writes is kept while nothing is under way: thousands of connections may wait.
+const KEPT: usize = 32;
+
 /// Writes of one connection that are not delivered, and how far they have come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
@@ -63,6 +66,9 @@ impl Writes {
         // Mostly none or one, for which a range is dear.
         for _ in 0..done {
             self.writes.pop_front();
+        }
+        if self.writes.is_empty() && self.writes.capacity() > KEPT {
+            self.writes = VecDeque::new();
         }
         self.next = self.next.saturating_sub(done);
         let more = until.0 - self.delivered;

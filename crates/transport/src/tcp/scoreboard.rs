@@ -90,6 +90,9 @@ impl Change {
     }
 }
 
+/// Room for so many segments is kept while nothing is outstanding: thousands of connections may wait.
+const KEPT: usize = 32;
+
 /// Segments in sequence order with running sums.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
@@ -192,6 +195,9 @@ impl Scoreboard {
         }
         if self.in_flight_again == 0 && !self.again.is_empty() {
             self.again.clear();
+        }
+        if self.segments.is_empty() && self.segments.capacity() > KEPT {
+            self.segments = VecDeque::new();
         }
         if clean {
             change.oldest_clean = oldest;
