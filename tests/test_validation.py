@@ -162,7 +162,7 @@ def test_a_path_is_a_link() -> None:
     ("key", "value", "message"),
     [
         ("link.up.forward.queue", "100kB", "link.up.forward.queue: '100kB'"),
-        ("link.up.forward.queue", "0p", "link.up.forward.queue: '0p' .* allowed: a number of packets from 1 on"),
+        ("link.up.forward.queue", "0p", "queue: '0p' .* allowed: a number of packets from 1 on"),
         ("link.up.forward.delay", "1ms", "link.up.reverse.delay: '275ms'"),
         ("link.up.forward.loss", {"kind": "bursty", "loss": 0.1, "burst": 2}, "link.up.forward.loss"),
         ("flow.flow1.transport.pacing", True, "transport.pacing: True .* allowed: False"),
