@@ -79,19 +79,10 @@ template <class Base>
 class CountsOnce : public Base
 {
   public:
-    static ns3::TypeId GetTypeId()
-    {
-        // ns3::TcpCubic becomes ns3::TcpMendedCubic.
-        static ns3::TypeId id = ns3::TypeId("ns3::TcpMended" + Base::GetTypeId().GetName().substr(8))
-                                    .template SetParent<Base>()
-                                    .template AddConstructor<CountsOnce>();
-        return id;
-    }
-
     void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
     {
         const bool ended = std::exchange(m_ended, false);
-        Base::IncreaseWindow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
+        Grow(tcb, ended || AfterTimeout(tcb) ? 1 : segments);
     }
 
     void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
@@ -100,17 +91,91 @@ class CountsOnce : public Base
         Base::CongestionStateSet(tcb, state);
     }
 
-    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+  protected:
+    virtual void Grow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments)
     {
-        return ns3::CopyObject<CountsOnce>(this);
+        Base::IncreaseWindow(tcb, segments);
     }
 
   private:
     bool m_ended = false;
 };
 
-using LinuxReno = CountsOnce<ns3::TcpLinuxReno>;
-using Cubic = CountsOnce<ns3::TcpCubic>;
+// tcp-linux-reno.cc:118 halves cwnd, as Linux does, which is above FlightSize where the advertised window is the limit.
+class LinuxReno : public CountsOnce<ns3::TcpLinuxReno>
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedLinuxReno").SetParent<ns3::TcpLinuxReno>().AddConstructor<LinuxReno>();
+        return id;
+    }
+
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t) override
+    {
+        return HalfTheFlight(tcb);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<LinuxReno>(this);
+    }
+};
+
+// tcp-cubic.cc has no Reno-friendly region (RFC 9438, section 4.3): with short round trips the window grows slower than that
+// of Reno.
+class Cubic : public CountsOnce<ns3::TcpCubic>
+{
+  public:
+    static ns3::TypeId GetTypeId()
+    {
+        static ns3::TypeId id =
+            ns3::TypeId("ns3::TcpMendedCubic").SetParent<ns3::TcpCubic>().AddConstructor<Cubic>();
+        return id;
+    }
+
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t flight) override
+    {
+        m_prior = Window(tcb);
+        m_estimate = 0;
+        return CountsOnce<ns3::TcpCubic>::GetSsThresh(tcb, flight);
+    }
+
+    ns3::Ptr<ns3::TcpCongestionOps> Fork() override
+    {
+        return ns3::CopyObject<Cubic>(this);
+    }
+
+  protected:
+    void Grow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
+    {
+        const bool avoidance = tcb->m_cWnd >= tcb->m_ssThresh;
+        const double window = Window(tcb);
+        CountsOnce<ns3::TcpCubic>::Grow(tcb, segments);
+        if (!avoidance)
+        {
+            m_estimate = 0;
+            return;
+        }
+        m_estimate = m_estimate > 0 ? m_estimate : window;
+        const double alpha = m_estimate < m_prior ? 3 * (1 - BETA) / (1 + BETA) : 1;
+        m_estimate += alpha * segments / window;
+        tcb->m_cWnd = std::max(tcb->m_cWnd.Get(), static_cast<uint32_t>(m_estimate * tcb->m_segmentSize));
+    }
+
+  private:
+    static constexpr double BETA = 0.7;
+
+    static double Window(ns3::Ptr<const ns3::TcpSocketState> tcb)
+    {
+        return double(tcb->m_cWnd) / tcb->m_segmentSize;
+    }
+
+    // W_est and cwnd_prior, in segments.
+    double m_estimate = 0;
+    double m_prior = 0;
+};
 
 // tcp-hybla.cc:87 computes rho only with a round-trip time equal to the smallest. That of the handshake, whose packets are
 // short, stays the smallest, and no controller is told of it.
