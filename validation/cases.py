@@ -57,11 +57,6 @@ class Case:
         flows: list[dict[str, Any]] = tomllib.loads(self.scenario.read_text(encoding="utf-8"))["flow"]
         return flows
 
-    @property
-    def flow_count(self) -> int:
-        """Flows in all."""
-        return self.flows * len(self._flows)
-
     def document(self, seed: int) -> rw.Scenario:
         """The scenario of one run."""
         text = self.scenario.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
-from ropewalk.cli.tables import NONE, console, interval
+from ropewalk.cli.tables import NONE, console, narrow
 from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
@@ -199,7 +199,7 @@ def _show_comparisons(results: StudyResults, out: Console) -> None:
         text = NONE
         if row["relative"] is not None:
             width, percent = row["ci95"], abs(means[row["baseline"], row["metric"]]) / 100
-            change = _interval(row["difference"], width, percent)
+            change = narrow(row["difference"], width, percent)
             text = f"{'+' * (row['difference'] > 0)}{change} {'*' if row['differs'] else ' '}"
         rows.setdefault(row["case"], {})[row["metric"]] = text
     baseline = ", ".join((m.baseline or {}).values())
@@ -258,11 +258,7 @@ def _header(metric: Metric) -> str:
 def _cell(metric: Metric, row: dict[str, Any] | None) -> str:
     if row is None:
         return NONE
-    return _interval(row["mean"], row["ci95"], metric.unit[1])
-
-
-def _interval(mean: float, width: float | None, scale: float) -> str:
-    return interval({"mean": mean, "ci95": width, "min": mean, "max": mean, "n": 1}, scale)
+    return narrow(row["mean"], row["ci95"], metric.unit[1])
 
 
 def _table(title: str, headers: list[str], left: int) -> Table:

@@ -46,10 +46,13 @@ def console() -> Console:
 
 def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
     """Mean and half width of its 95 % interval."""
-    if value is None:
-        return NONE
-    width = None if value["ci95"] is None else value["ci95"] / scale
-    return numbers.interval(value["mean"] / scale, width, "±", narrow=True)
+    return NONE if value is None else narrow(value["mean"], value["ci95"], scale)
+
+
+def narrow(mean: float, half_width: float | None, scale: float) -> str:
+    """The same of figures, for columns with little room."""
+    width = None if half_width is None else half_width / scale
+    return numbers.interval(mean / scale, width, "±", narrow=True)
 
 
 def number(value: float | None, scale: float = 1.0) -> str:
