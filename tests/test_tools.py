@@ -1,5 +1,6 @@
 """The tools that guard the sources."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import instructions
 import lengths
 import links
 import overheads
@@ -64,6 +66,96 @@ def test_dead_links_and_unlisted_pages_are_named(tmp_path: Path, monkeypatch: py
 
 def test_this_project_has_no_dead_links() -> None:
     assert list(links.complaints()) == []
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def needs(folder: Path, count: int) -> None:
+    """As many instructions as the sources there say."""
+    (folder / "sources.rs").write_text(str(count), encoding="utf-8")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--no-gpg-sign", "--message", f"{count} instructions")
+
+
+@pytest.fixture
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project recorded with another compiler, which needs as many instructions as its sources say."""
+    project = tmp_path / "project"
+    (project / "benches").mkdir(parents=True)
+    (project / ".gitignore").write_text("target\n", encoding="utf-8")
+    git(project, "init", "--quiet")
+    needs(project, 5)
+    cases = {"one": {"duration": "1s", "instructions": 100}}
+    (project / "benches" / "instructions.toml").write_text(
+        instructions.written("rustc 1.2.3 (of then)", cases), encoding="utf-8"
+    )
+    needs(project, 1000)
+    monkeypatch.setattr(sys, "argv", ["instructions.py"])
+    look_at(project, monkeypatch)
+    monkeypatch.delenv("CARGO_TARGET_DIR", raising=False)
+    monkeypatch.setattr(instructions, "compiler", lambda: "rustc 1.2.4 (of now)")
+    monkeypatch.setattr(instructions, "benchmark", lambda sources, **_: sources / "sources.rs")
+    monkeypatch.setattr(instructions, "count", lambda program, *_: int(program.read_text(encoding="utf-8")))
+    return project
+
+
+def look_at(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instructions, "ROOT", project)
+    monkeypatch.setattr(instructions, "RECORD", project / "benches" / "instructions.toml")
+
+
+def test_with_another_compiler_the_commit_of_the_record_is_counted(
+    counting: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs(counting, 1029)
+    assert instructions.main() == 0
+    needs(counting, 1031)
+    # What was counted of the record is not counted again.
+    fresh: list[Path] = []
+
+    def built(sources: Path, **_: str) -> Path:
+        fresh.append(sources)
+        return sources / "sources.rs"
+
+    monkeypatch.setattr(instructions, "benchmark", built)
+    assert instructions.main() == 1
+    assert fresh == [counting]
+    told = capsys.readouterr()
+    assert "1,000            1,031    +3.1%  !" in told.out
+    assert "more than 3 % off" in told.err
+    assert "NOTHING" not in told.err
+    needs(counting, 969)
+    assert instructions.main() == 1
+    monkeypatch.setattr(instructions, "compiler", lambda: "rustc 1.2.5 (other once more)")
+    needs(counting, 1001)
+    assert instructions.main() == 0
+    assert len(fresh) == 4
+    assert len(git(counting, "worktree", "list").splitlines()) == 1
+    assert not fresh[2].exists()
+
+
+def test_without_history_it_is_said_that_no_counts_were_compared(
+    counting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs(counting, 2000)
+    shallow, plain = tmp_path / "shallow", tmp_path / "plain"
+    git(tmp_path, "clone", "--quiet", "--depth", "1", counting.as_uri(), str(shallow))
+    shutil.copytree(counting, plain, ignore=shutil.ignore_patterns(".git"))
+    for project, why in ((shallow, "the clone is shallow"), (plain, "not a git repository")):
+        look_at(project, monkeypatch)
+        assert instructions.main() == 0
+        told = capsys.readouterr()
+        assert why in told.err
+        assert "NOTHING HAS BEEN COMPARED" in told.err
+        assert "fix: a clone with its history" in told.err
+        assert "or RUSTUP_TOOLCHAIN=1.2.3 make count" in told.err
+        assert "!" not in told.out
+    # The compiler of the record needs no history.
+    monkeypatch.setattr(instructions, "compiler", lambda: "rustc 1.2.3 (of then)")
+    assert instructions.main() == 1
 
 
 def test_ten_thousand_idle_flows_fit_into_a_laptop() -> None:
