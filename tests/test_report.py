@@ -149,7 +149,11 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
         "version": "0.1.0",
         "model_version": 1,
         "unexplained": ["X-2"],
+        "studies": ["rates"],
     }
+    for study in ("rates", "of-an-earlier-call"):
+        (tmp_path / "studies" / study).mkdir(parents=True)
+        (tmp_path / "studies" / study / "study.json").touch()
     found["figures"] = [{"id": "figure-02", "title": "Figure 2: rates", "file": "figures/figure-02.png"}]
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "figure-02.png").write_bytes(b"\x89PNG picture")
@@ -161,6 +165,8 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     assert f'alt="Figure 2: rates" src="data:image/png;base64,{picture}"' in text
     assert '<a href="#figures">Figures</a>' in text
     assert len(text) < 100_000, "the library draws nothing here"
+    assert "<li>rates</li>" in text
+    assert "of-an-earlier-call" not in text
     assert rows[0][2:4] == ["360.6 s", "412 ± 8 s"]
     assert rows[1][5].endswith(". Cause: the initial window")
     assert "Without a demonstrated cause: 1 of those that differ." in text

@@ -65,9 +65,15 @@ def test_a_damaged_note_is_named(ran: Path, studied: Path, ropewalk: Ropewalk, t
     assert ropewalk("report", tmp_path).stderr.startswith(f"{tmp_path / 'verdicts.json'}: Expecting")
 
 
-def test_results_of_several_kinds_are_not_mixed(ropewalk: Ropewalk, studied: Path, tmp_path: Path) -> None:
+def test_results_of_several_kinds_are_not_mixed(
+    ropewalk: Ropewalk, studied: Path, ran: Path, tmp_path: Path
+) -> None:
     """The report would be that of the study, or of the reproduction, whatever came last."""
-    assert MARKS == {"study": manifest.FILE, "reproduction": verdicts.REPRODUCTION}
+    assert MARKS == {
+        "run": "delays.parquet",
+        "study": manifest.FILE,
+        "reproduction": verdicts.REPRODUCTION,
+    }
     assert (conduct.VERDICTS_JSON, conduct.FORM) == (verdicts.REPRODUCTION, verdicts.FORM)
     copy = tmp_path / "out"
     shutil.copytree(studied, copy)
@@ -77,11 +83,22 @@ def test_results_of_several_kinds_are_not_mixed(ropewalk: Ropewalk, studied: Pat
     assert (done.returncode, done.stdout) == (2, "")
     assert f"--out {copy}: study.json there belongs to the results of a study\n  fix: name" in done.stderr
     assert report.build(copy) == before
-    (copy / "verdicts.json").touch()
-    for command, file in (("run", small), ("study", tmp_path / "study.toml")):
-        done = ropewalk(command, file, "--out", copy)
-        assert done.returncode == 2
-        assert "belongs to the results of a" in done.stderr
+    given = {"run": small, "study": tmp_path / "study.toml", "reproduce": "omueti2007"}
+    marks = {
+        "run": ran / MARKS["run"],
+        "study": copy / MARKS["study"],
+        "reproduce": tmp_path / "verdicts.json",
+    }
+    marks["reproduce"].touch()
+    for there, mark in marks.items():
+        place = tmp_path / there
+        place.mkdir()
+        shutil.copy(mark, place)
+        for command in given.keys() - {there}:
+            done = ropewalk(command, given[command], "--out", place)
+            assert done.returncode == 2, (there, command)
+            assert f"{mark.name} there belongs to the results of a" in done.stderr
+        assert [path.name for path in place.iterdir()] == [mark.name]
 
 
 TOO_MUCH = """\

@@ -150,10 +150,27 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     traces = {f"trace/seed-{seed}.txt" for seed in (1, 2, 3)}
     always = {f"{name}.parquet" for name in TABLES} | {"summary.json", "scenario.toml", "provenance.json"}
     assert files == always | plots | traces
-    # A later study leaves nothing of an earlier one behind.
+    # A later run leaves nothing of an earlier one behind.
     assert ropewalk("run", small, "--out", out, "--no-plots").returncode == 0
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     assert files == always
+
+
+def test_what_was_made_of_an_earlier_run_does_not_stay(
+    ropewalk: Ropewalk, small: Path, tmp_path: Path
+) -> None:
+    assert ropewalk("run", small, "--out", tmp_path, "--no-plots").returncode == 0
+    before = set(tmp_path.rglob("*.*"))
+    (tmp_path / "figures").mkdir()
+    mine = tmp_path / "figures" / "mine.tex"
+    mine.touch()
+    assert ropewalk("report", tmp_path).returncode == 0
+    assert ropewalk("figures", tmp_path, "--format", "pdf,svg,png").returncode == 0
+    for form in ("csv", "parquet", "flent"):
+        assert ropewalk("export", tmp_path, "--format", form).returncode == 0
+    assert len(set(tmp_path.rglob("*.*")) - before) > 30
+    assert ropewalk("run", small, "--out", tmp_path, "--no-plots").returncode == 0
+    assert set(tmp_path.rglob("*.*")) == {*before, mine}
 
 
 def test_files_are_there_though_nobody_reads_what_is_printed(small: Path, tmp_path: Path) -> None:

@@ -177,7 +177,8 @@ class Results:
     def write(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Writes the tables (Parquet), `summary.json`, `scenario.toml` and the traces into `directory`.
 
-        What an earlier call wrote there is replaced, plots included; `summary.json` comes last.
+        What an earlier call wrote there is replaced; plots, reports, figures and exports that were made of it
+        are removed. `summary.json` comes last.
 
         Returns:
             the files.

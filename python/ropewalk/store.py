@@ -23,6 +23,15 @@ SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
 TRACES = "trace"
 PLOTS = "plots"
+DRAWN = ("png", "svg", "pdf")
+DERIVED = (
+    "report.html",
+    *(f"{folder}.{suffix}" for folder in ("figures/*", "figures/*/*", f"{PLOTS}/*") for suffix in DRAWN),
+    "export/csv/*.csv",
+    "export/parquet/*.parquet",
+    "export/flent/*.flent.gz",
+)
+"""What commands make of results, where they put it unless told otherwise."""
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:
@@ -60,8 +69,20 @@ def _forget_earlier(target: Path) -> None:
     """Removes what another study left: its summary first, so that the rest does not pass for whole."""
     (target / SUMMARY).unlink(missing_ok=True)
     (target / provenance.FILE).unlink(missing_ok=True)
-    for old in [*target.glob(f"{TRACES}/seed-*.txt"), *target.glob(f"{PLOTS}/*.png")]:
+    for old in target.glob(f"{TRACES}/seed-*.txt"):
         old.unlink()
+    forget_derived(target)
+
+
+def forget_derived(target: Path) -> None:
+    """Removes what was made of earlier results: it would be taken for something of the new ones.
+
+    Raises:
+        OSError: one could not be removed.
+    """
+    for pattern in DERIVED:
+        for old in [*target.glob(pattern)]:
+            old.unlink()
 
 
 def _move_in(staging: Path, target: Path) -> list[Path]:

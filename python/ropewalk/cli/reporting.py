@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 RUN_FAILED = 1
 WRONG_INPUT = 2
 UNEXPLAINED = 3
-MARKS = {"study": "study.json", "reproduction": "verdicts.json"}
-"""Files by which a report knows what a directory holds."""
+MARKS = {"run": "delays.parquet", "study": "study.json", "reproduction": "verdicts.json"}
+"""Files that nothing else leaves in a directory."""
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -29,12 +29,12 @@ def fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def refuse_others(out: Path, *kinds: str) -> None:
-    """Ends the command if `out` has results of one of `kinds`: a report would take those for the new ones."""
-    for kind in kinds:
-        if (out / MARKS[kind]).exists():
+def refuse_others(out: Path, kind: str) -> None:
+    """Ends the command if `out` has results of another kind: those would be taken for the new ones."""
+    for other, mark in MARKS.items():
+        if other != kind and (out / mark).exists():
             fail(
-                f"--out {out}: {MARKS[kind]} there belongs to the results of a {kind}\n"
+                f"--out {out}: {mark} there belongs to the results of a {other}\n"
                 "  fix: name another directory, or remove that one",
                 WRONG_INPUT,
             )

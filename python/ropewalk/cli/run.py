@@ -34,7 +34,7 @@ class Order:
 def execute(scenario: Scenario, order: Order) -> None:
     """Runs, prints, writes."""
     if order.out is not None:
-        refuse_others(order.out, "study", "reproduction")
+        refuse_others(order.out, "run")
         try:
             store.check_writable(order.out)
         except OSError as error:

@@ -83,7 +83,7 @@ def dry_run(study: Study, order: StudyOrder) -> None:
 
 def execute(study: Study, order: StudyOrder) -> None:
     """Runs, prints, writes."""
-    refuse_others(order.out, "reproduction")
+    refuse_others(order.out, "study")
     begun = time.monotonic()
     with computing(order.out, order.executor), Progress(study.plan.study.name) as progress:
         ran = study.run(

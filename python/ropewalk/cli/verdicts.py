@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail
+from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail, refuse_others
 from ropewalk.cli.study import computing, spent
 from ropewalk.cli.tables import console
 from ropewalk.numbers import count
@@ -69,6 +69,7 @@ def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
     if order.profile is not None and order.profile not in reproduction.profiles:
         known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
         fail(f'--profile: there is no "{order.profile}"\n  fix: {known}', WRONG_INPUT)
+    refuse_others(order.out, "reproduction")
     with computing(order.out, order.executor), _Progress() as progress:
         made = reproduce(
             reproduction,

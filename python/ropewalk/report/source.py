@@ -310,8 +310,8 @@ def _reproduction(directory: Path) -> Source:
     except ValueError as error:
         raise ReportError(str(error), "reproduce it again") from error
     found = json.loads((directory / verdicts.REPRODUCTION).read_text(encoding="utf-8"))
-    # The command that reproduces leaves its note in each study.
-    studies = sorted(path.parent for path in directory.glob(f"studies/*/{manifest.FILE}"))
+    # The command that reproduces leaves its note in each study; an earlier one may have run more of them.
+    studies = sorted(directory / "studies" / name for name in found["studies"])
     notes = [_facts(study) for study in studies]
     facts = max(notes, key=lambda note: str(note.get("finished", "")), default={})
     facts = {key: value for key, value in facts.items() if key in OF_ALL_STUDIES}

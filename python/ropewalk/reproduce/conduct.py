@@ -23,6 +23,7 @@ from ropewalk.reproduce.verdicts import (
     to_dicts,
     unexplained,
 )
+from ropewalk.store import forget_derived
 from ropewalk.study import Study
 from ropewalk.study.plan import plan
 
@@ -150,12 +151,13 @@ def _study(reproduction: Reproduction, name: str, *, quick: bool) -> Study:
 
 
 def write(made: Reproduced, directory: Path) -> None:
-    """The verdicts as CSV, JSON and HTML, and the figures whose studies have been run.
+    """The verdicts as CSV, JSON and HTML, and the figures whose studies have been run; earlier ones go.
 
     Raises:
         OSError: they could not be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
+    forget_derived(directory)
     drawn = _drawn(made)
     files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
     write_whole(directory / VERDICTS_CSV, to_csv(made.rows).encode(), lasting=False)

@@ -436,7 +436,7 @@ def _axes(axes: Axes, drawing: Drawing) -> None:
 def write(
     drawings: Sequence[Drawing], sources: Mapping[str, StudySource], directory: Path, suffix: str = "png"
 ) -> list[Path]:
-    """Draws all figures that can be drawn from what was run; others of an earlier call are removed.
+    """Draws all figures that can be drawn from what was run.
 
     Returns:
         the files, `ID.SUFFIX`.
@@ -453,8 +453,6 @@ def write(
         draw(drawing, sources).savefig(files[-1], metadata=metadata)
         if suffix == "png":
             _with_fewer_colours(files[-1])
-    for old in set(directory.glob(f"*.{suffix}")).difference(files):
-        old.unlink()
     return files
 
 

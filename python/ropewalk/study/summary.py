@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.disk import write_whole
-from ropewalk.store import to_json
+from ropewalk.store import forget_derived, to_json
 from ropewalk.study import manifest
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def reservations(results: StudyResults) -> list[str]:
 def write(results: StudyResults, directory: Path) -> list[Path]:
     """Writes tables (Parquet), figures (CSV, JSON) and what was asked; each file appears whole.
 
+    What was made of earlier results is removed.
+
     Raises:
         OSError: it could not be written.
     """
@@ -103,6 +105,7 @@ def write(results: StudyResults, directory: Path) -> list[Path]:
     contents[STUDY] = results.manifest.text.encode()
     contents[manifest.FILE] = results.manifest.to_json(directory).encode()
     contents[SUMMARY] = to_json(results).encode()
+    forget_derived(directory)
     for name, content in contents.items():
         write_whole(directory / name, content, lasting=False)
     return [directory / name for name in contents]
