@@ -71,9 +71,10 @@ def written(rows: list[verdicts.Row], made: Made) -> str:
 
 def _why(one: verdicts.Explanation, rows: list[verdicts.Row]) -> str:
     """An explanation, and how much it explains."""
-    figures = sum(row.cause is not None and row.cause.name == one.name for row in rows)
-    explained = f"Mended: {', '.join(one.mends)}. Figures explained: {figures}."
-    return f"### {one.name}\n\n{one.text.strip()}\n\n{explained}"
+    sets = [row.cause.explanations for row in rows if row.cause and one in row.cause.explanations]
+    alone = sets.count((one,))
+    explained = f"Mended: {one.mend}. Figures explained: {alone} alone, {len(sets) - alone} with others."
+    return f"### {one.name[0].upper()}{one.name[1:]}\n\n{one.text.strip()}\n\n{explained}"
 
 
 def _summary(rows: list[verdicts.Row]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import translate
 from ropewalk.statistics import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from cases import Case
     from ropewalk.statistics import Estimate
@@ -27,26 +28,35 @@ class Explanation:
     """Lines of ns-3 that may make figures differ: they do where figures agree once they are mended."""
 
     name: str
-    where: dict[str, str]
-    """Attributes and arguments of ns-3 without which the lines do nothing."""
-    mends: list[str]
-    """Names in `translate.MENDS`."""
+    where: dict[str, list[str]]
+    """Attributes and arguments of ns-3, each with the values without one of which the lines do nothing."""
+    mend: str
+    """Name in `translate.MENDS`."""
     text: str
 
     def applies(self, case: Case) -> bool:
         """Whether a case comes past these lines, and mending them is another thing to do."""
         found = translate.arguments(case.document(1)) | case.ns3
-        there = all(value in (found.get(key), found.get(f"ns3::{key}")) for key, value in self.where.items())
-        return there and translate.mended(found, self.mends) != found
+        there = all(found.get(key, found.get(f"ns3::{key}")) in values for key, values in self.where.items())
+        return there and translate.mended(found, [self.mend]) != found
 
 
 @dataclass(frozen=True)
 class Cause:
     """What ns-3 gives once it is mended."""
 
-    name: str
-    mends: list[str]
+    explanations: tuple[Explanation, ...]
     ns3: Estimate
+
+    @property
+    def name(self) -> str:
+        """All explanations that it takes."""
+        return " + ".join(one.name for one in self.explanations)
+
+    @property
+    def mends(self) -> list[str]:
+        """All mends that it takes."""
+        return [one.mend for one in self.explanations]
 
 
 @dataclass(frozen=True)
@@ -84,14 +94,12 @@ def agreement(ns3: Estimate, ours: Estimate) -> str | None:
 
 
 def explain(row: Row, mended: Callable[[list[str]], Estimate]) -> Row:
-    """Finds the first explanation that makes figures close, or the one that makes them overlap closest."""
+    """Finds the smallest set of explanations that makes figures close, or else overlap closest."""
     if row.agreement:
         return row
     overlapping = []
-    for one in explanations():
-        if not one.applies(row.case):
-            continue
-        cause = Cause(one.name, one.mends, mended(one.mends))
+    for together in _sets([one for one in explanations() if one.applies(row.case)]):
+        cause = Cause(together, mended([one.mend for one in together]))
         distance = abs(ratio(cause.ns3, row.ours) - 1)
         if distance <= CLOSE:
             return dataclasses.replace(row, cause=cause)
@@ -100,6 +108,12 @@ def explain(row: Row, mended: Callable[[list[str]], Estimate]) -> Row:
     if not overlapping:
         return row
     return dataclasses.replace(row, cause=min(overlapping, key=lambda found: found[0])[1])
+
+
+def _sets(among: list[Explanation]) -> Iterator[tuple[Explanation, ...]]:
+    """Each alone, then two together, and so on."""
+    for size in range(1, len(among) + 1):
+        yield from itertools.combinations(among, size)
 
 
 def explanations(path: Path = HERE / "explanations.toml") -> list[Explanation]:
