@@ -124,7 +124,8 @@ class LinuxReno : public CountsOnce<ns3::TcpLinuxReno>
 };
 
 // tcp-cubic.cc has no Reno-friendly region (RFC 9438, section 4.3): with short round trips the window grows slower than that
-// of Reno.
+// of Reno. Its line 304 lets the window grow by a segment for 20 acknowledged ones, 5 % per round trip, as long as there is no
+// last maximum, which is so after each timeout (line 452); the RFC, section 4.8, has the cubic function there, too.
 class Cubic : public CountsOnce<ns3::TcpCubic>
 {
   public:
@@ -137,9 +138,23 @@ class Cubic : public CountsOnce<ns3::TcpCubic>
 
     uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t flight) override
     {
-        m_prior = Window(tcb);
+        m_before = std::exchange(m_prior, Window(tcb));
         m_estimate = 0;
         return CountsOnce<ns3::TcpCubic>::GetSsThresh(tcb, flight);
+    }
+
+    void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
+    {
+        CountsOnce<ns3::TcpCubic>::CongestionStateSet(tcb, state);
+        if (state == ns3::TcpSocketState::CA_LOSS)
+        {
+            // A maximum below any window is none to return to.
+            const auto least = ns3::CreateObject<ns3::TcpSocketState>();
+            least->m_segmentSize = tcb->m_segmentSize;
+            least->m_cWnd = tcb->m_segmentSize;
+            CountsOnce<ns3::TcpCubic>::GetSsThresh(least, 0);
+            m_prior = tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY ? m_before : m_prior;
+        }
     }
 
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override
@@ -172,9 +187,10 @@ class Cubic : public CountsOnce<ns3::TcpCubic>
         return double(tcb->m_cWnd) / tcb->m_segmentSize;
     }
 
-    // W_est and cwnd_prior, in segments.
+    // W_est and cwnd_prior, in segments, and what that was before the last reduction.
     double m_estimate = 0;
     double m_prior = 0;
+    double m_before = 0;
 };
 
 // tcp-hybla.cc:87 computes rho only with a round-trip time equal to the smallest. That of the handshake, whose packets are

@@ -56,14 +56,20 @@ class Socket : public ns3::TcpSocketBase
             }
             return;
         }
-        const auto before = m_tcb->m_congState.Get();
         ns3::TcpSocketBase::ProcessAck(ack, scoreboardUpdated, delivered, oldHead);
-        // Guesses at what has arrived end with the disorder (Linux: tcp_remove_reno_sacks); line 3792 takes them back after
-        // a timeout only.
-        if (!m_sackEnabled && before != m_tcb->m_congState && m_tcb->m_congState == ns3::TcpSocketState::CA_OPEN)
+    }
+
+    // Guesses at what has arrived end with the ACK of new data (Linux: tcp_remove_reno_sacks), but for the partial ones of a
+    // recovery. tcp-tx-buffer.cc:761 makes of a guess that has come to the head a loss, and sends again what has arrived.
+    void ReceivedAck(ns3::Ptr<ns3::Packet> packet, const ns3::TcpHeader& header) override
+    {
+        const auto ack = header.GetAckNumber();
+        const bool partial = ack < m_recover && m_tcb->m_congState == ns3::TcpSocketState::CA_RECOVERY;
+        if (!m_sackEnabled && !partial && ack > m_txBuffer->HeadSequence() && m_txBuffer->GetSacked() > 0)
         {
             m_txBuffer->ResetRenoSack();
         }
+        ns3::TcpSocketBase::ReceivedAck(packet, header);
     }
 
     // Line 3829 reduces again in a recovery for the same losses.
