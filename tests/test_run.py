@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import COMMAND, Ropewalk
+from ropewalk import _core
 from ropewalk.results import TABLES
 
 ESTIMATE = {"mean", "ci95", "min", "max", "n"}
@@ -150,6 +151,7 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     traces = {f"trace/seed-{seed}.txt" for seed in (1, 2, 3)}
     always = {f"{name}.parquet" for name in TABLES} | {"summary.json", "scenario.toml", "provenance.json"}
     assert files == always | plots | traces
+    assert json.loads((out / "provenance.json").read_text(encoding="utf-8"))["build"] == _core.BUILD
     # A later run leaves nothing of an earlier one behind.
     assert ropewalk("run", small, "--out", out, "--no-plots").returncode == 0
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}

@@ -6,13 +6,15 @@ Each runs several times, and the quickest counts: whatever else the machine does
 from pathlib import Path
 
 import ropewalk as rw
+from ropewalk import _core
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 TURNS = 3
 
 
 def main() -> None:
-    """One line per scenario."""
+    """Which build it is, then one line per scenario."""
+    print(f"build: {_core.BUILD}")
     print(f"{'scenario':<20} {'packet-hops':>12} {'CPU s':>8} {'Mhops / CPU s':>14} {'CPU s / sim. s':>15}")
     for file in sorted(BENCHES.glob("*.toml")):
         if file.stem == "instructions":

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 VERSION: str
+BUILD: str
 MODEL_VERSION: int
 
 class InvalidScenario(ValueError):

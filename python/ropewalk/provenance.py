@@ -30,6 +30,7 @@ def write(directory: Path, **more: Any) -> None:  # noqa: ANN401
         "python": platform.python_version(),
         "ropewalk": _core.VERSION,
         "model_version": _core.MODEL_VERSION,
+        "build": _core.BUILD,
         **more,
     }
     (directory / FILE).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -26,6 +26,15 @@ mod _core {
     /// Version of the program.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+    /// How the module was compiled, as its build script knows. Results do not depend on it, speed does.
+    #[pymodule_export]
+    const BUILD: &str = if cfg!(debug_assertions) {
+        "unoptimised"
+    } else if cfg!(profile_guided) {
+        "guided by a profile"
+    } else {
+        "ordinary"
+    };
     /// Raised whenever any result may change.
     #[pymodule_export]
     const MODEL_VERSION: u32 = lab::MODEL_VERSION;

@@ -50,7 +50,8 @@ def _passes(name: str, check: Callable[[], str]) -> bool:
 
 
 def _versions() -> str:
-    return f"{_core.VERSION}, model version {_core.MODEL_VERSION}, {available_processors()} processors"
+    found = f"{_core.VERSION}, model version {_core.MODEL_VERSION}, {_core.BUILD} build"
+    return f"{found}, {available_processors()} processors"
 
 
 def _python() -> str:

@@ -30,7 +30,7 @@ MAX_FLOWS = 12
 """Flows of a study whose throughput is drawn against their delay."""
 
 
-OF_ALL_STUDIES = ("finished", "command", "host", "python", "ropewalk", "model_version", "executor")
+OF_ALL_STUDIES = ("finished", "command", "host", "python", "ropewalk", "model_version", "build", "executor")
 """What the notes of the studies of a reproduction have in common."""
 
 
