@@ -46,12 +46,12 @@ impl Rates {
     /// `cwnd` is the window of `paths.me` to the fraction of a byte. `None` if the path or all of its siblings are
     /// not coupled.
     fn of(cwnd: f64, paths: Paths<'_>) -> Option<Self> {
-        let me = paths.all.get(paths.me).filter(|p| p.coupled && p.srtt > 0.0)?;
+        let me = paths.all.get(paths.me).filter(|p| p.coupled)?;
         let mine = cwnd / me.srtt;
         let mut rates = Self { mine, best: mine, sum: mine };
         let mut linked = false;
         for (index, path) in paths.all.iter().enumerate() {
-            if index != paths.me && path.coupled && path.srtt > 0.0 {
+            if index != paths.me && path.coupled {
                 let rate = path.cwnd / path.srtt;
                 rates.best = rates.best.max(rate);
                 rates.sum += rate;

@@ -96,7 +96,7 @@ impl CongestionControl for Lia {
     }
 
     fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        let total: f64 = paths.all.iter().filter(|p| p.coupled && p.srtt > 0.0).map(|p| p.cwnd).sum();
+        let total: f64 = paths.all.iter().filter(|p| p.coupled).map(|p| p.cwnd).sum();
         report("alpha", alpha_over_total(self.window.cwnd, paths).map_or(1.0, |share| share * total));
     }
 

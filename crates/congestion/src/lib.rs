@@ -209,7 +209,7 @@ pub struct PathView {
     pub srtt: f64,
     /// Payload bytes of a full segment.
     pub mss: f64,
-    /// Takes part in coupling: established, sampled, neither closed nor potentially failed.
+    /// Takes part in coupling: established, sampled, neither closed nor potentially failed. Then `srtt` is not 0.
     pub coupled: bool,
     /// 1 / `srtt` in 1/s where the path takes part in coupling, else 0: sums over all paths are asked for with each ACK,
     /// and this way need neither divisions nor conditions.

@@ -74,12 +74,12 @@ impl Olia {
     }
 
     fn linked(&self, paths: Paths<'_>) -> Option<Linked> {
-        let me = paths.all.get(paths.me).filter(|p| takes_part(p))?;
+        let me = paths.all.get(paths.me).filter(|p| p.coupled)?;
         // The own path as it is now, its siblings as they were seen.
         let me = PathView { cwnd: self.window.cwnd, loss_interval: self.loss_interval(), ..*me };
         let linked = |index: usize, path: &PathView| if index == paths.me { me } else { *path };
         let counted =
-            || paths.all.iter().enumerate().filter(|(_, p)| takes_part(p)).map(move |(i, p)| linked(i, p));
+            || paths.all.iter().enumerate().filter(|(_, p)| p.coupled).map(move |(i, p)| linked(i, p));
         let n = counted().count();
         if n < 2 {
             return None;
@@ -98,10 +98,6 @@ struct Linked {
     sum_rate: f64,
     /// alpha_i.
     alpha: f64,
-}
-
-fn takes_part(path: &PathView) -> bool {
-    path.coupled && path.srtt > 0.0
 }
 
 /// The sets M and C, by what makes a path belong to them and by their sizes.

@@ -82,7 +82,7 @@ pub(crate) fn assert_reno_when_alone<C: CongestionControl>(
     window: impl Fn(&C) -> Window,
 ) {
     let me = views(&[(10.0, 0.1, 1460.0)])[0];
-    let unsampled = PathView::new(me.cwnd, 0.0, me.mss, false);
+    let unsampled = PathView::new(me.cwnd, 0.0, me.mss, true);
     let failed = PathView::new(me.cwnd, me.srtt, me.mss, false);
     for all in [vec![], vec![me], vec![me, unsampled, failed], vec![unsampled, me]] {
         for byte_counting in [true, false] {

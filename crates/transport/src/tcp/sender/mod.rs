@@ -448,11 +448,11 @@ impl Sender {
         // In recovery the inflated window would mislead the others.
         let cwnd =
             if self.phase == Phase::Recovery { self.congestion.ssthresh() } else { self.congestion.cwnd() };
-        let (srtt, sampled) = self.rtt.srtt().map_or((0.0, false), |srtt| (srtt.as_secs_f64(), true));
+        let srtt = self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64);
         PathView {
             loss_interval: self.congestion.loss_interval(),
             measured_rate: self.congestion.measured_rate(),
-            ..PathView::new(cwnd as f64, srtt, self.mss as f64, coupled && sampled)
+            ..PathView::new(cwnd as f64, srtt, self.mss as f64, coupled)
         }
     }
 
