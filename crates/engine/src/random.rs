@@ -22,6 +22,13 @@ impl Stream {
         Self(Xoshiro256PlusPlus::from_seed(hash.finalize().into()))
     }
 
+    /// The next 2^128 numbers as a stream of their own; this one goes on behind them.
+    pub fn split(&mut self) -> Self {
+        let part = self.clone();
+        self.0.jump();
+        part
+    }
+
     /// Uniform in [0, 1), with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -55,6 +62,15 @@ mod tests {
         for (seed, component, purpose) in others {
             assert_ne!(draw(1, "beam1.up", "loss"), draw(seed, component, purpose));
         }
+    }
+
+    #[test]
+    fn a_part_goes_on_where_the_whole_was() {
+        let mut whole = Stream::named(1, "x", "y");
+        let mut same = whole.clone();
+        let mut parts = [whole.split(), whole.split(), whole];
+        assert_eq!(parts[0].bits(), same.bits());
+        assert_ne!(parts[1].bits(), parts[2].bits());
     }
 
     #[test]

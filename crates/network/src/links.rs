@@ -183,20 +183,19 @@ impl Maker<'_> {
     fn loss(&self, choices: &[Choice], name: &str) -> Option<Box<dyn LossModel>> {
         // A direction is named after its link: `beam1.up`.
         let link = name.rsplit_once('.').map_or(name, |(link, _)| link);
-        let model = |choice: &Choice, purpose: &str| {
-            let mut model = (self.registries.loss.get(&choice.kind).expect(CHECKED).build)(&choice.options);
-            model.share(Stream::named(self.seed, link, purpose));
-            model
+        let build = |choice: &Choice| {
+            let row = self.registries.loss.get(&choice.kind).expect(CHECKED);
+            (row.build)(&choice.options)
         };
         let (first, rest) = choices.split_first()?;
-        if rest.is_empty() {
-            return Some(model(first, "sky"));
+        let mut model = build(first);
+        if !rest.is_empty() {
+            let stream = |number| Stream::named(self.seed, name, &format!("loss.{number}"));
+            let further = rest.iter().zip(2..).map(|(choice, number)| (build(choice), stream(number)));
+            model = Box::new(links::loss::Composed::new(model, further.collect()));
         }
-        let further = rest.iter().enumerate().map(|(i, choice)| {
-            let stream = Stream::named(self.seed, name, &format!("loss.{}", i + 2));
-            (model(choice, &format!("sky.{}", i + 2)), stream)
-        });
-        Some(Box::new(links::loss::Composed::new(model(first, "sky"), further.collect())))
+        model.share(Stream::named(self.seed, link, "sky"));
+        Some(model)
     }
 
     fn rate(

@@ -4,8 +4,8 @@
 //! P(lost) = 1 - (1 - P1)(1 - P2)...
 //! ```
 //!
-//! Each is asked about each packet, whatever the others say, and draws from a stream of its own: adding a model does
-//! not change what the others lose.
+//! Each is asked about each packet, whatever the others say, and draws from a stream and a sky of its own: adding a model
+//! does not change what the others lose.
 
 use engine::Stream;
 use units::{Bytes, SimTime};
@@ -33,6 +33,13 @@ impl LossModel for Composed {
             lost |= model.is_lost(at, size, stream);
         }
         lost
+    }
+
+    fn share(&mut self, mut sky: Stream) {
+        self.first.share(sky.split());
+        for (model, _) in &mut self.further {
+            model.share(sky.split());
+        }
     }
 }
 
@@ -66,5 +73,37 @@ mod tests {
         check("composed", &all, &theory);
         let alone = fates(&mut *bernoulli(0.02), n);
         assert!(alone.iter().zip(&all).all(|(alone, all)| !alone || *all));
+    }
+
+    /// Loses every second packet, by the sky alone.
+    #[derive(Debug, Default)]
+    struct Clouds(Option<Stream>);
+
+    impl LossModel for Clouds {
+        fn is_lost(&mut self, _: SimTime, _: Bytes, _: &mut Stream) -> bool {
+            self.0.as_mut().is_some_and(|sky| sky.uniform() < 0.5)
+        }
+
+        fn share(&mut self, sky: Stream) {
+            self.0 = Some(sky);
+        }
+    }
+
+    #[test]
+    fn all_have_something_in_common_with_the_other_direction_and_nothing_with_each_other() {
+        let sky = || Stream::named(1, "link", "sky");
+        let direction = |name| {
+            let further: Vec<(Box<dyn LossModel>, _)> =
+                vec![(Box::new(Clouds::default()), Stream::named(1, name, "loss.2"))];
+            let mut composed = Composed::new(Box::new(Clouds::default()), further);
+            composed.share(sky());
+            fates(&mut composed, 100_000)
+        };
+        let up = direction("link.up");
+        assert_eq!(up, direction("link.down"));
+        check("clouds", &up, &Theory::independent(0.75));
+        let mut alone = Clouds::default();
+        alone.share(sky());
+        assert!(fates(&mut alone, 100_000).iter().zip(&up).all(|(alone, all)| !alone || *all));
     }
 }
