@@ -14,6 +14,8 @@ pub(crate) enum QueueSize {
     Bdp(u64),
 }
 
+/// Bits in a byte, nanoseconds in a second, millionths.
+const PER_BYTE: u128 = 8 * 1_000_000_000 * 1_000_000;
 /// Most products of bandwidth and delay.
 const MOST: u64 = 1_000_000;
 
@@ -23,9 +25,9 @@ impl QueueSize {
         match self {
             Self::Limit(limit) => limit,
             Self::Bdp(millionths) => {
-                let bits = u128::from(rate.0) * u128::from(round_trip.0) / 1_000_000_000;
-                let bytes = (bits * u128::from(millionths)).div_ceil(8_000_000);
-                QueueLimit::Bytes(Bytes(u64::try_from(bytes).unwrap_or(u64::MAX)))
+                let bit_nanos = u128::from(rate.0) * u128::from(round_trip.0);
+                let bytes = bit_nanos.checked_mul(u128::from(millionths)).map(|bits| bits.div_ceil(PER_BYTE));
+                QueueLimit::Bytes(Bytes(bytes.and_then(|b| u64::try_from(b).ok()).unwrap_or(u64::MAX)))
             }
         }
     }
@@ -80,6 +82,11 @@ mod tests {
         // 10 Mbit/s times 500 ms are 625 kB.
         let limit = size.limit(BitsPerSecond(10_000_000), Nanos::from_millis(500));
         assert_eq!(limit, QueueLimit::Bytes(Bytes(937_500)));
+        // Nine tenths of a bit ten times are nine bits.
+        let limit = QueueSize::Bdp(10_000_000).limit(BitsPerSecond(1), Nanos::from_millis(900));
+        assert_eq!(limit, QueueLimit::Bytes(Bytes(2)));
+        let most = QueueSize::Bdp(MOST * 1_000_000).limit(BitsPerSecond(u64::MAX), Nanos(u64::MAX));
+        assert_eq!(most, QueueLimit::Bytes(Bytes(u64::MAX)));
         for (text, canonical) in [("2BDP", "2BDP"), (".25 BDP", "0.25BDP"), ("1.50BDP", "1.5BDP")] {
             assert_eq!(text.parse::<QueueSize>().unwrap().to_string(), canonical);
         }
