@@ -76,7 +76,7 @@ impl HyblaConfig {
     }
 
     fn rho(&self, rtt: Nanos) -> f64 {
-        (rtt.as_secs_f64() / self.rtt0.max(Nanos(1)).as_secs_f64()).max(1.0)
+        (rtt / self.rtt0.max(Nanos(1))).max(1.0)
     }
 }
 

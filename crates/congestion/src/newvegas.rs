@@ -118,7 +118,7 @@ impl NewVegas {
         let segments = self.shown() / mss;
         let diff = self.config.vegas.diff(segments, round);
         self.diff = Some(diff);
-        let fitting = segments * (round.base.as_secs_f64() / round.min.as_secs_f64());
+        let fitting = segments * (round.base / round.min);
         if self.window.in_slow_start() {
             if diff > self.config.vegas.gamma {
                 self.converging = self.config.rapid_convergence;

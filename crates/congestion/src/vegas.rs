@@ -145,7 +145,7 @@ impl Vegas {
         self.diff = Some(diff);
         if window.in_slow_start() {
             if diff > self.config.gamma {
-                let fitting = window.cwnd * (round.base.as_secs_f64() / round.min.as_secs_f64());
+                let fitting = window.cwnd * (round.base / round.min);
                 shrink(window, fitting + window.mss);
             } else {
                 window.grow(ack);

@@ -178,7 +178,7 @@ impl WVegas {
 
 /// base / rtt.
 fn base_share(round: &RoundTrip) -> f64 {
-    round.base.as_secs_f64() / round.mean.as_secs_f64()
+    round.base / round.mean
 }
 
 /// Segments queued by a window of `segments`.

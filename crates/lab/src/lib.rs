@@ -11,7 +11,6 @@ mod marks;
 mod opportunities;
 mod pool;
 mod replication;
-mod seconds;
 mod tables;
 
 use std::fmt;
@@ -26,7 +25,6 @@ use trace::Table;
 pub use catalogue::catalogue;
 pub use marks::{Mark, marks};
 pub use opportunities::{NoOpportunities, opportunities};
-pub use seconds::Seconds;
 
 use replication::{Replication, Variant};
 

@@ -217,7 +217,7 @@ fn events_are_described_by_cable_or_direction() {
     let marks = marks(&parse(TWO_PATHS).scenario);
     let [mark] = marks.as_slice() else { panic!("{marks:?}") };
     assert_eq!((mark.links.as_str(), mark.what.as_str()), ("b", "rate 1Mbit/s, delay 60ms"));
-    assert!((mark.at.seconds() - 2.0).abs() < 1e-12);
+    assert!((mark.at.as_secs_f64() - 2.0).abs() < 1e-12);
     let one_way = TWO_PATHS.replace("link = \"b\"", "link = \"b.down\"");
     assert_eq!(super::marks(&parse(&one_way).scenario)[0].links, "b.down");
 }

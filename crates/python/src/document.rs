@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use lab::{RunError, RunOptions, Seconds};
+use lab::{RunError, RunOptions};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use scenario::Registries;
@@ -60,7 +60,7 @@ impl Document {
     /// Simulated time in seconds.
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.inner.scenario.duration.seconds()
+        self.inner.scenario.duration.as_secs_f64()
     }
 
     /// Seeds of the replications.
@@ -72,7 +72,7 @@ impl Document {
     /// Changes of links while the run goes on: `(instant in seconds, links, what happens)`.
     fn events(&self) -> Vec<(f64, String, String)> {
         let marks = lab::marks(&self.inner.scenario);
-        marks.into_iter().map(|mark| (mark.at.seconds(), mark.links, mark.what)).collect()
+        marks.into_iter().map(|mark| (mark.at.as_secs_f64(), mark.links, mark.what)).collect()
     }
 
     /// The delivery opportunities of a link direction under a seed, in the format of mahimahi.

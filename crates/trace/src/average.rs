@@ -8,6 +8,7 @@ pub struct TimeAverage {
     since: SimTime,
     last_change: SimTime,
     value: f64,
+    /// Sum of value times nanoseconds.
     area: f64,
     max: f64,
 }
@@ -20,7 +21,7 @@ impl TimeAverage {
 
     /// From `now` on the value is `value`.
     pub fn set(&mut self, now: SimTime, value: f64) {
-        self.area += self.value * now.since(self.last_change).as_secs_f64();
+        self.area += self.value * now.since(self.last_change).0 as f64;
         self.last_change = now;
         self.value = value;
         self.max = self.max.max(value);
@@ -28,11 +29,11 @@ impl TimeAverage {
 
     /// Average from the start to `now`; the present value if no time has passed.
     pub fn mean(&self, now: SimTime) -> f64 {
-        let total = now.since(self.since).as_secs_f64();
+        let total = now.since(self.since).0 as f64;
         if total <= 0.0 {
             return self.value;
         }
-        (self.area + self.value * now.since(self.last_change).as_secs_f64()) / total
+        (self.area + self.value * now.since(self.last_change).0 as f64) / total
     }
 
     /// Largest value so far.

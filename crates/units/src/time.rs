@@ -36,9 +36,10 @@ impl Nanos {
         Self((seconds * 1e9 + 0.5) as u64)
     }
 
-    /// In seconds, for formulas that are defined on reals.
+    /// In seconds: the nearest number up to 2^53 ns, which are 104 days. Times 1e-9 would make 30 s out to be
+    /// 30.000000000000004.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// `self - other`, zero if `other` is longer.
@@ -73,9 +74,9 @@ impl SimTime {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Seconds since the start.
+    /// Seconds since the start, as [`Nanos::as_secs_f64`] has them.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        Nanos(self.0).as_secs_f64()
     }
 
     /// True for a timer that is not set.
@@ -133,6 +134,14 @@ impl Div<u64> for Nanos {
     }
 }
 
+/// How many times the other it is: of whole nanoseconds, so that 600 ms over 25 ms are 24.
+impl Div for Nanos {
+    type Output = f64;
+    fn div(self, other: Self) -> f64 {
+        self.0 as f64 / other.0 as f64
+    }
+}
+
 impl FromStr for Nanos {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -178,6 +187,17 @@ mod tests {
             assert_eq!(value.to_string(), printed);
             assert_eq!(value.to_string().parse::<Nanos>().unwrap(), value);
         }
+    }
+
+    #[test]
+    fn seconds_are_the_nearest_number() {
+        // Steps of a large prime come by numbers of all sizes.
+        for nanos in (0..1_u64 << 53).step_by(90_071_992_547_409).chain((0..100_000).map(|n| n * 100_003)) {
+            let written = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+            let nearest: f64 = written.parse().unwrap();
+            assert_eq!(Nanos(nanos).as_secs_f64().to_bits(), nearest.to_bits(), "{nanos}");
+        }
+        assert_eq!(SimTime::from_secs(30).as_secs_f64().to_string(), "30");
     }
 
     #[test]

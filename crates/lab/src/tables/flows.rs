@@ -7,7 +7,6 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::OneSeed;
 use super::column::{flag, integer, real, word};
-use crate::Seconds;
 use crate::replication::{Replication, Variant};
 
 /// One row of `flows`.
@@ -67,7 +66,7 @@ impl FlowRow<'_> {
 
     /// Rate of `bytes` over the flow's life in bit/s; `None` if it had none.
     fn rate(&self, bytes: Bytes) -> Option<f64> {
-        let seconds = self.lasted().seconds();
+        let seconds = self.lasted().as_secs_f64();
         (seconds > 0.0).then(|| bytes.as_f64() * 8.0 / seconds)
     }
 
@@ -91,7 +90,7 @@ impl FlowRow<'_> {
     }
 
     fn delay_quantile(&self, q: f64) -> Option<f64> {
-        self.record.delay.quantile(q).map(Nanos::seconds)
+        self.record.delay.quantile(q).map(Nanos::as_secs_f64)
     }
 
     fn transport(&self) -> &'static str {
@@ -123,15 +122,15 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         word("transport", rows, |r| Some(r.transport())),
         word("congestion", rows, |r| r.congestion()),
         word("scheduler", rows, |r| r.scheduler()),
-        real("start_s", rows, |r| Some(r.record.start.seconds())),
-        real("end_s", rows, |r| Some(r.record.end.seconds())),
+        real("start_s", rows, |r| Some(r.record.start.as_secs_f64())),
+        real("end_s", rows, |r| Some(r.record.end.as_secs_f64())),
         flag("completed", rows, |r| r.record.completed),
         word("failure", rows, |r| r.record.failure),
         flag("fell_back", rows, |r| r.record.fell_back),
         integer("delivered_bytes", rows, |r| r.record.delivered.0),
-        real("last_delivery_s", rows, |r| r.record.last_delivery.map(SimTime::seconds)),
+        real("last_delivery_s", rows, |r| r.record.last_delivery.map(SimTime::as_secs_f64)),
         real("goodput_bit_s", rows, FlowRow::goodput),
-        real("completion_s", rows, |r| r.record.completed.then(|| r.lasted().seconds())),
+        real("completion_s", rows, |r| r.record.completed.then(|| r.lasted().as_secs_f64())),
         integer("segments_sent", rows, |r| r.sum(|s| s.segments_sent)),
         integer("retransmitted_segments", rows, |r| r.sum(|s| s.segments_retransmitted)),
         integer("timeouts", rows, |r| r.sum(|s| s.timeouts)),
@@ -142,7 +141,7 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         real("delay_p95_s", rows, |r| r.delay_quantile(0.95)),
         real("delay_p99_s", rows, |r| r.delay_quantile(0.99)),
         real("send_delay_mean_s", rows, |r| r.record.send_delay_mean),
-        real("send_delay_p95_s", rows, |r| r.record.send_delay_p95.map(Nanos::seconds)),
+        real("send_delay_p95_s", rows, |r| r.record.send_delay_p95.map(Nanos::as_secs_f64)),
         real("wire_bit_s", rows, FlowRow::wire_rate),
         real("ofo_mean_bytes", rows, |r| Some(r.record.ofo.mean)),
         integer("ofo_p95_bytes", rows, |r| r.record.ofo.p95.0),
@@ -192,10 +191,10 @@ pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
         integer("connection", rows, |r| r.record.connection.into()),
         integer("subflow", rows, |r| r.record.subflow.into()),
         word("path", rows, SubflowRow::path),
-        real("established_s", rows, |r| r.record.established.map(SimTime::seconds)),
+        real("established_s", rows, |r| r.record.established.map(SimTime::as_secs_f64)),
         real("goodput_bit_s", rows, |r| r.of.rate(r.record.received)),
         real("share", rows, SubflowRow::share),
-        real("srtt_mean_s", rows, |r| r.record.srtt_mean.map(Nanos::seconds)),
+        real("srtt_mean_s", rows, |r| r.record.srtt_mean.map(Nanos::as_secs_f64)),
         real("cwnd_mean_bytes", rows, |r| r.record.established.map(|_| r.record.cwnd_mean)),
         real("ofo_mean_bytes", rows, |r| Some(r.record.ofo.mean)),
         integer("ofo_p95_bytes", rows, |r| r.record.ofo.p95.0),
@@ -226,7 +225,7 @@ pub(super) fn delays(flows: &[FlowRow<'_>]) -> Table {
     let columns = vec![
         integer("run", rows, |r| r.0.run),
         word("flow", rows, |r| Some(r.0.name)),
-        real("delay_s", rows, |r| Some(r.1.seconds())),
+        real("delay_s", rows, |r| Some(r.1.as_secs_f64())),
         integer("bytes", rows, |r| r.2),
     ];
     Table { name: "delays", columns }

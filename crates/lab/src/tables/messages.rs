@@ -2,11 +2,10 @@
 
 use network::record::{MessageRecord, PageRecord};
 use trace::{MessageStats, Table};
-use units::Nanos;
+use units::{Nanos, SimTime};
 
 use super::column::{integer, real, word};
 use super::flows::FlowRow;
-use crate::Seconds;
 
 pub(super) fn messages(flows: &[FlowRow<'_>]) -> Table {
     let rows: Vec<(&FlowRow<'_>, u64, &MessageRecord)> = flows
@@ -20,9 +19,9 @@ pub(super) fn messages(flows: &[FlowRow<'_>]) -> Table {
         integer("message", rows, |r| r.1),
         word("what", rows, |r| Some(r.2.what)),
         integer("size_bytes", rows, |r| r.2.size.0),
-        real("start_s", rows, |r| Some(r.2.start.seconds())),
-        real("end_s", rows, |r| r.2.end.map(Seconds::seconds)),
-        real("delay_s", rows, |r| r.2.delay.map(Seconds::seconds)),
+        real("start_s", rows, |r| Some(r.2.start.as_secs_f64())),
+        real("end_s", rows, |r| r.2.end.map(SimTime::as_secs_f64)),
+        real("delay_s", rows, |r| r.2.delay.map(Nanos::as_secs_f64)),
     ];
     Table { name: "messages", columns }
 }
@@ -36,7 +35,7 @@ struct Measure<'a> {
 
 impl Measure<'_> {
     fn quantile(&self, q: f64) -> Option<f64> {
-        self.stats.quantile(q).map(Nanos::seconds)
+        self.stats.quantile(q).map(Nanos::as_secs_f64)
     }
 }
 
@@ -94,9 +93,9 @@ pub(super) fn pages(flows: &[FlowRow<'_>]) -> Table {
         integer("arrived", rows, |r| r.2.arrived),
         integer("size_bytes", rows, |r| r.2.size.0),
         integer("connections", rows, |r| r.2.connections),
-        real("start_s", rows, |r| Some(r.2.start.seconds())),
-        real("end_s", rows, |r| r.2.end.map(Seconds::seconds)),
-        real("load_time_s", rows, |r| r.2.end.map(|end| end.since(r.2.start).seconds())),
+        real("start_s", rows, |r| Some(r.2.start.as_secs_f64())),
+        real("end_s", rows, |r| r.2.end.map(SimTime::as_secs_f64)),
+        real("load_time_s", rows, |r| r.2.end.map(|end| end.since(r.2.start).as_secs_f64())),
     ];
     Table { name: "pages", columns }
 }

@@ -7,7 +7,6 @@ use units::Nanos;
 
 use super::OneSeed;
 use super::column::{integer, real, word};
-use crate::Seconds;
 
 /// One row per seed; the work of its baselines is counted in.
 pub(super) fn runs(seeds: &[OneSeed<'_>]) -> Table {
@@ -15,7 +14,7 @@ pub(super) fn runs(seeds: &[OneSeed<'_>]) -> Table {
         integer("run", seeds, OneSeed::seed),
         integer("events", seeds, |s| s.of_seed.iter().map(|r| r.record.events).sum()),
         integer("packet_hops", seeds, |s| s.of_seed.iter().map(|r| r.record.packet_hops).sum()),
-        real("end_s", seeds, |s| Some(s.of_seed[0].record.end.seconds())),
+        real("end_s", seeds, |s| Some(s.of_seed[0].record.end.as_secs_f64())),
     ];
     Table { name: "runs", columns }
 }
@@ -58,5 +57,5 @@ pub(super) fn links(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
 
 /// Waiting time in seconds; `None` on a link that no packet used.
 fn waiting(row: &LinkRow<'_>, delay: Nanos) -> Option<f64> {
-    (row.record.packets > 0).then(|| delay.seconds())
+    (row.record.packets > 0).then(|| delay.as_secs_f64())
 }

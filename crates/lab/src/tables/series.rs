@@ -6,7 +6,6 @@ use scenario::model::Scenario;
 use trace::{Column, Data, Metric, SeriesKey, Table};
 
 use super::OneSeed;
-use crate::Seconds;
 use crate::replication::{Replication, Variant};
 
 /// Of a baseline only the samples of its flow are kept, under the name of the baseline.
@@ -64,7 +63,7 @@ impl Rows {
             self.connection.push(of_flow.map(|(connection, _)| f64::from(connection)));
             self.subflow.push(of_flow.map(|(_, subflow)| f64::from(subflow)));
             self.link.push(link);
-            self.at.push(Some(at.seconds()));
+            self.at.push(Some(at.as_secs_f64()));
             self.value.push(Some(*value));
             let next = self.metric_words.len() as u32;
             self.metric.push(Some(*self.metric_words.entry(metric).or_insert(next)));

@@ -121,7 +121,7 @@ impl Red {
         match self.idle_since {
             Some(since) if self.buffer.packets.is_empty() => {
                 if self.service > Nanos::ZERO {
-                    let missed = now.since(since).as_secs_f64() / self.service.as_secs_f64();
+                    let missed = now.since(since) / self.service;
                     self.average *= libm::pow(1.0 - self.weight, missed);
                     self.idle_since = Some(now);
                 }
