@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -81,10 +82,10 @@ def test_a_difference_is_explained_if_ns3_mended_agrees(
         ({"controller": 1.85, "socket": 2.2}, "growth of CUBIC"),
         ({"controller": 2.02, "socket": 2.0}, "growth of CUBIC"),
         ({"controller": 1.85, "controller, recovery": 1.98}, "growth of CUBIC + PRR wraps around"),
-        ({"controller, socket": 2.0, "recovery, socket": 2.0}, "growth of CUBIC + the timer in a recovery"),
+        ({"controller, socket": 2.0, "socket, recovery": 2.0}, "growth of CUBIC + the timer in a recovery"),
         (
-            {"controller, recovery, socket": 2.0},
-            "growth of CUBIC + PRR wraps around + the timer in a recovery",
+            {"controller, socket, recovery": 2.0},
+            "growth of CUBIC + the timer in a recovery + PRR wraps around",
         ),
     ],
 )
@@ -110,6 +111,26 @@ def test_no_set_of_mends_is_tried_twice_and_none_after_the_first_that_is_close()
     alone = [["controller"], ["recovery"], ["samples"], ["socket"]]
     assert sorted(tried[:4]) == alone
     assert [len(mends) for mends in tried[4:]] == [2]
+
+
+@pytest.mark.parametrize(("share", "runs"), [(0.5, 16), (1.0, 64)])
+def test_ns3_mended_and_far_off_is_run_a_quarter_of_the_times(
+    share: float, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = verdicts.Row(one("chain/CUBIC/1e-2/1/on"), "goodput", estimate(9.0), estimate(8.0, 0.1))
+    seeds = []
+
+    def run(_case: cases.Case, seed: int, _mends: list[str]) -> simulators.Outcome:
+        seeds.append(seed)
+        return simulators.Outcome([int(share * 1e6 * (100 + seed % 2))], [None], 100.0)
+
+    ns3 = simulators.Ns3.__new__(simulators.Ns3)
+    monkeypatch.setattr(ns3, "run", run)
+    with ThreadPoolExecutor(1) as pool:
+        found = validate._mended(pool, ns3, row, ["controller"])
+    assert set(seeds) == set(range(1, runs + 1))
+    assert found.n == runs
+    assert found.mean == pytest.approx(8 * share, rel=0.02)
 
 
 def test_explanations_explain_something() -> None:

@@ -221,7 +221,8 @@ class Hybla : public CountsOnce<ns3::TcpHybla>
     }
 };
 
-// tcp-vegas.cc:293 takes one segment off at a loss; the paper, and Linux, reduce.
+// tcp-vegas.cc:293 takes one segment off at a loss; the paper, and Linux, reduce. After a recovery its line 148 has the next round
+// decide, by samples of segments sent before; here that round passes.
 class Vegas : public ns3::TcpVegas
 {
   public:
@@ -238,10 +239,41 @@ class Vegas : public ns3::TcpVegas
         return inFlight == 0 ? ns3::TcpVegas::GetSsThresh(tcb, inFlight) : HalfTheFlight(tcb);
     }
 
+    void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> tcb, ns3::TcpSocketState::TcpCongState_t state) override
+    {
+        const auto before = tcb->m_congState.Get();
+        m_passing = state == ns3::TcpSocketState::CA_OPEN &&
+                    (before == ns3::TcpSocketState::CA_RECOVERY || before == ns3::TcpSocketState::CA_LOSS);
+        m_end = tcb->m_nextTxSequence;
+        ns3::TcpVegas::CongestionStateSet(tcb, state);
+    }
+
+    void IncreaseWindow(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segments) override
+    {
+        if (!m_passing)
+        {
+            ns3::TcpVegas::IncreaseWindow(tcb, segments);
+            return;
+        }
+        if (tcb->m_cWnd < tcb->m_ssThresh)
+        {
+            SlowStart(tcb, segments);
+        }
+        if (tcb->m_lastAckedSeq >= m_end)
+        {
+            m_passing = false;
+            ns3::TcpVegas::CongestionStateSet(tcb, ns3::TcpSocketState::CA_OPEN);
+        }
+    }
+
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override
     {
         return ns3::CopyObject<Vegas>(this);
     }
+
+  private:
+    bool m_passing = false;
+    ns3::SequenceNumber32 m_end;
 };
 
 // Westwood+ as in Linux. tcp-socket-base.cc:1999 counts a segment for each duplicate ACK, and its line 2168 counts all
