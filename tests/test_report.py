@@ -149,6 +149,7 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
         "version": "0.1.0",
         "model_version": 1,
         "unexplained": ["X-2"],
+        "quick": False,
         "studies": ["rates"],
     }
     for study in ("rates", "of-an-earlier-call"):

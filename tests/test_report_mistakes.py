@@ -49,7 +49,7 @@ def test_a_damaged_table_is_an_error(ran: Path, ropewalk: Ropewalk, tmp_path: Pa
     (tmp_path / "summary.json").write_text('{"study": "other"}', encoding="utf-8")
     done = ropewalk("report", tmp_path)
     assert done.returncode == 2
-    assert f"{tmp_path / 'summary.json'}: not that of a run: no 'events'" in done.stderr
+    assert f"{tmp_path / 'summary.json'}: no seeds" in done.stderr
 
 
 def test_a_damaged_note_is_named(ran: Path, studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:

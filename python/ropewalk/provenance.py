@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import _core
+from ropewalk import _core, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,12 +44,4 @@ def read(directory: Path) -> dict[str, Any]:
         ValueError: it is no JSON object.
     """
     path = directory / FILE
-    if not path.exists():
-        return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: not a JSON object")
-    return found
+    return written.parse(path) if path.exists() else {}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import provenance
+from ropewalk import provenance, written
 from ropewalk.disk import partial_name, sweep
 
 if TYPE_CHECKING:
@@ -108,21 +109,29 @@ def _table(path: Path) -> pl.DataFrame:
         raise ValueError(f"{path}: {error}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    """What no table says."""
+
+    seeds: list[int]
+    model_version: int
+    events: int
+    packet_hops: int
+    cpu_s: float
+
+
 def read(directory: str | os.PathLike[str]) -> Results:
     """See `Results.read`."""
     from ropewalk.results import TABLES, Origin, Results, Totals
     from ropewalk.scenario import Scenario
 
     source = Path(directory)
-    try:
-        summary = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
-        totals = Totals(summary["events"], summary["packet_hops"], summary["cpu_s"])
-        seeds, model_version = summary["seeds"], summary["model_version"]
-    except (ValueError, KeyError, TypeError) as error:
-        why = f"no {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{source / SUMMARY}: not that of a run: {why}") from None
-    origin = Origin(Scenario.load(source / SCENARIO), seeds, model_version, totals)
+    summary = written.load(source / SUMMARY, _Summary)
+    totals = Totals(summary.events, summary.packet_hops, summary.cpu_s)
+    origin = Origin(Scenario.load(source / SCENARIO), summary.seeds, summary.model_version, totals)
     tables = {name: _table(source / f"{name}.parquet") for name in TABLES}
+    if summary.seeds != tables["runs"]["run"].to_list():
+        raise ValueError(f"{source / SUMMARY}: seeds: not those of runs.parquet")
     traces = {
         int(file.stem.removeprefix("seed-")): file.read_text(encoding="utf-8")
         for file in (source / TRACES).glob("seed-*.txt")

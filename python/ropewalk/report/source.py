@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
@@ -306,29 +305,22 @@ def case_results(results: StudyResults, case: str) -> Results:
 
 def _reproduction(directory: Path) -> Source:
     try:
-        table = verdicts.of_reproduction(directory)
+        found = verdicts.Verdicts.read(directory)
     except ValueError as error:
         raise ReportError(str(error), "reproduce it again") from error
-    found = json.loads((directory / verdicts.REPRODUCTION).read_text(encoding="utf-8"))
     # The command that reproduces leaves its note in each study; an earlier one may have run more of them.
-    studies = sorted(directory / "studies" / name for name in found["studies"])
-    notes = [_facts(study) for study in studies]
+    notes = [_facts(directory / "studies" / name) for name in found.studies]
     facts = max(notes, key=lambda note: str(note.get("finished", "")), default={})
     facts = {key: value for key, value in facts.items() if key in OF_ALL_STUDIES}
-    for theirs, ours in (("model_version", "model_version"), ("version", "ropewalk")):
-        if theirs in found:
-            facts.setdefault(ours, found[theirs])
+    facts = {"model_version": found.model_version, "ropewalk": found.version, **facts}
     return Source(
         directory,
         "reproduction",
-        f"Reproduction of {found['reproduction']}",
-        numbers.count(len(table.rows), "claim"),
-        table,
-        description=str(found["title"]),
+        f"Reproduction of {found.reproduction}",
+        numbers.count(len(found.claims), "claim"),
+        verdicts.of_reproduction(found),
+        description=found.title,
         facts=facts,
-        parts=[study.name for study in studies],
-        images=[
-            Image(figure["id"], figure["title"], (directory / figure["file"]).read_bytes())
-            for figure in found.get("figures", [])
-        ],
+        parts=sorted(found.studies),
+        images=[Image(one.id, one.title, (directory / one.file).read_bytes()) for one in found.figures],
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ropewalk import numbers
+from ropewalk import numbers, written
 from ropewalk.plots import words
 from ropewalk.plots.study import best
 from ropewalk.statistics import estimate
@@ -243,43 +242,82 @@ def _benefit(results: Results, name: str, measured: str, benefit: Estimate, tota
     return Row(name, "goodput", reference, measured, verdict, reason, mood)
 
 
-def of_reproduction(directory: Path) -> Table:
-    """The claims of a published document.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is shown of a claim."""
 
-    Raises:
-        OSError: there is no such file.
-        ValueError: it is of another form.
-    """
-    path = directory / REPRODUCTION
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    if not isinstance(found, dict) or found.get("form") != FORM:
-        raise ValueError(f"{path}: not the verdicts of a reproduction, or of another version of Ropewalk")
-    try:
-        rows = [_claim(claim) for claim in found["claims"]]
-        counts = ", ".join(f"{number} {verdict}" for verdict, number in found["counts"].items())
-        title, source = found["title"], found["source"]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
-    quick = " The quick part only: few replications, some of the claims." if found.get("quick") else ""
-    left = len(found.get("unexplained", ()))
+    id: str
+    what: str
+    conditions: str
+    published: str
+    unit: str
+    measured: str
+    verdict: str
+    reason: str
+    cause: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that has been drawn."""
+
+    id: str
+    title: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What is shown of `verdicts.json`."""
+
+    reproduction: str
+    title: str
+    source: str
+    quick: bool
+    version: str
+    model_version: int
+    studies: list[str]
+    counts: dict[str, int]
+    unexplained: list[str]
+    claims: list[Claim]
+    figures: list[Figure]
+
+    @classmethod
+    def read(cls, directory: Path) -> Verdicts:
+        """What the command left that reproduced it.
+
+        Raises:
+            OSError: there is no such file.
+            ValueError: it is of another form.
+        """
+        path = directory / REPRODUCTION
+        if written.parse(path).get("form") != FORM:
+            raise ValueError(f"{path}: not the verdicts of a reproduction, or of another version of Ropewalk")
+        return written.load(path, cls)
+
+
+def of_reproduction(found: Verdicts) -> Table:
+    """The claims of a published document."""
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in found.counts.items())
+    quick = " The quick part only: few replications, some of the claims." if found.quick else ""
+    left = len(found.unexplained)
     without = f" Without a demonstrated cause: {left} of those that differ." if left else ""
-    note = f"{source}. {counts}.{without}{quick}"
-    return Table(f"Claims: {title}", ("claim", "quantity and conditions", "published"), rows, note)
+    note = f"{found.source}. {counts}.{without}{quick}"
+    rows = [_claim(claim) for claim in found.claims]
+    return Table(f"Claims: {found.title}", ("claim", "quantity and conditions", "published"), rows, note)
 
 
-def _claim(claim: dict[str, Any]) -> Row:
-    unit = f" {claim['unit']}" if claim.get("unit") else ""
-    conditions = claim.get("conditions", "").replace(";", ", ")
-    what = claim["what"] + (f"; {conditions}" if conditions else "")
-    reason = claim["reason"] + (f". Cause: {claim['cause']}" if claim.get("cause") else "")
-    if claim.get("expected"):
+def _claim(claim: Claim) -> Row:
+    unit = f" {claim.unit}" if claim.unit else ""
+    conditions = claim.conditions.replace(";", ", ")
+    what = claim.what + (f"; {conditions}" if conditions else "")
+    reason = claim.reason + (f". Cause: {claim.cause}" if claim.cause else "")
+    if claim.expected:
         reason += " Expected: the document contradicts itself here."
-    mood = OF_CLAIMS.get(claim["verdict"], OPEN)
-    published = f"{claim['published']}{unit}" if _is_number(claim["published"]) else str(claim["published"])
-    return Row(claim["id"], what, published, claim["measured"], claim["verdict"], reason, mood)
+    mood = OF_CLAIMS.get(claim.verdict, OPEN)
+    published = f"{claim.published}{unit}" if _is_number(claim.published) else claim.published
+    return Row(claim.id, what, published, claim.measured, claim.verdict, reason, mood)
 
 
 def _is_number(text: str) -> bool:

@@ -19,7 +19,17 @@ from ropewalk.study.mistakes import (
     Mistakes,
     did_you_mean,
 )
-from ropewalk.study.model import Factor, Level, Override, Stopping, StudyFile, Treatment
+from ropewalk.study.model import (
+    CORRECTIONS,
+    OUTLIERS,
+    TESTS,
+    Factor,
+    Level,
+    Override,
+    Stopping,
+    StudyFile,
+    Treatment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -361,10 +371,10 @@ class _Reader(document.Document):
                 self.mistakes.add((*place, "pool", index), UNKNOWN_NAME, message, cure)
         positive: Callable[[float], bool] = lambda value: value > 0  # noqa: E731
         return Treatment(
-            outliers=self._choice(given, place, "outliers", ("keep", "z-score")),
+            outliers=self._choice(given, place, "outliers", OUTLIERS),
             z=self._number(given, "z", 3.0, positive, "above 0"),
-            test=self._choice(given, place, "test", ("t", "wilcoxon")),
-            correction=self._choice(given, place, "correction", ("holm", "none")),
+            test=self._choice(given, place, "test", TESTS),
+            correction=self._choice(given, place, "correction", CORRECTIONS),
             alpha=self._number(given, "alpha", 0.05, lambda value: 0 < value < 1, "between 0 and 1"),
             pool=pool,
         )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import _core
-from ropewalk.study.metrics import Metric, MetricError
-from ropewalk.study.model import Treatment
+from ropewalk import _core, written
+from ropewalk.scenario import MAX_REPLICATIONS
+from ropewalk.study.metrics import Metric
+from ropewalk.study.model import Treatment  # noqa: TC001  # read by its annotation
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from ropewalk.study.conduct import Conducted
     from ropewalk.study.plan import Plan
@@ -34,6 +37,17 @@ class CaseEntry:
     """Seeds 1 to this, failed ones included."""
     overrides: list[list[str]]
     """Keys and values that make the scenario of the case out of that of the study."""
+
+    def mistakes(self, factors: dict[str, list[str]]) -> Iterator[str]:
+        """What the kinds of the values do not rule out."""
+        if list(self.levels) != list(factors):
+            yield f"levels: found those of {', '.join(self.levels)}, factors are {', '.join(factors)}"
+        elif strange := [name for name, level in self.levels.items() if level not in factors[name]]:
+            yield f"levels.{strange[0]}: there is no level {self.levels[strange[0]]!r} among the factors"
+        if not 1 <= self.replications <= MAX_REPLICATIONS:
+            yield f"replications: found {self.replications}, allowed are 1 to {MAX_REPLICATIONS}"
+        if any(len(pair) != len(("key", "value")) for pair in self.overrides):
+            yield "overrides: found other things than pairs of key and value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +103,44 @@ class Manifest:
             ValueError: it is of another form.
         """
         path = directory / FILE
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
-        if not isinstance(found, dict) or found.pop("form", None) != FORM:
+        if written.parse(path).get("form") != FORM:
             raise ValueError(f"{path}: not the list of a study, or of another version of Ropewalk")
+        found = written.load(path, cls, {Metric: Metric.parse, Path: directory.joinpath})
+        if mistake := next(found.mistakes(), None):
+            raise ValueError(f"{path}: {mistake}")
+        return found
+
+    def mistakes(self) -> Iterator[str]:
+        """What the kinds of the values do not rule out."""
+        for name, level in (self.baseline or {}).items():
+            if level not in self.factors.get(name, ()):
+                yield f"baseline: there is no {name} {level!r}"
+        yield from self.treatment.mistakes(self.factors)
+        if self.series < 0:
+            yield f"series: found {self.series}, allowed are 0 and more"
+        for name in ("metrics", "cases"):
+            if not getattr(self, name):
+                yield f"{name}: there are none"
         try:
-            found["metrics"] = tuple(map(Metric.parse, found["metrics"]))
-            found["treatment"] = Treatment(
-                **{**found["treatment"], "pool": tuple(found["treatment"]["pool"])}
-            )
-            found["cases"] = [CaseEntry(**entry) for entry in found["cases"]]
-            found["failures"] = [FailureEntry(**entry) for entry in found["failures"]]
-            found["store"] = directory / found["store"]
-            return cls(**found)
-        except (KeyError, TypeError, MetricError) as error:
-            raise ValueError(f"{path}: {error}") from error
+            tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            yield f"text: no study file: {error}"
+        yield from self._mistakes_of_runs()
+
+    def _mistakes_of_runs(self) -> Iterator[str]:
+        runs: dict[str, int] = {}
+        for index, case in enumerate(self.cases):
+            yield from (f"cases[{index}].{mistake}" for mistake in case.mistakes(self.factors))
+            if case.case in runs:
+                yield f"cases[{index}].case: there are two of the name {case.case!r}"
+            runs[case.case] = case.replications
+        there = [case.levels for case in self.cases]
+        for case in self.cases:
+            if self.baseline is not None and {**case.levels, **self.baseline} not in there:
+                yield f"cases: {case.case!r} has no baseline among them"
+        for index, failure in enumerate(self.failures):
+            if not 1 <= failure.seed <= runs.get(failure.case, 0):
+                yield f"failures[{index}]: there is no seed {failure.seed} of case {failure.case!r}"
 
 
 def _inside(store: Path, directory: Path) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from ropewalk.study.metrics import Metric
@@ -65,6 +66,11 @@ class Stopping:
         return min(replications + self.step, self.maximum)
 
 
+OUTLIERS = ("keep", "z-score")
+TESTS = ("t", "wilcoxon")
+CORRECTIONS = ("holm", "none")
+
+
 @dataclass(frozen=True, slots=True)
 class Treatment:
     """Options of the statistics."""
@@ -79,6 +85,23 @@ class Treatment:
     alpha: float = 0.05
     pool: tuple[str, ...] = ()
     """Factors over which cases are pooled in a table of their own."""
+
+    def mistakes(self, factors: Collection[str]) -> Iterator[str]:
+        """What the kinds of the values do not rule out."""
+        for name, found, allowed in (
+            ("outliers", self.outliers, OUTLIERS),
+            ("test", self.test, TESTS),
+            ("correction", self.correction, CORRECTIONS),
+        ):
+            if found not in allowed:
+                yield f"treatment.{name}: found {found!r}, allowed is {' or '.join(allowed)}"
+        if not 0 < self.alpha < 1:
+            yield f"treatment.alpha: found {self.alpha:g}, allowed is what lies between 0 and 1"
+        if self.z <= 0:
+            yield f"treatment.z: found {self.z:g}, allowed is what is above 0"
+        for name in self.pool:
+            if name not in factors:
+                yield f"treatment.pool: there is no factor {name!r}"
 
 
 @dataclass(frozen=True, slots=True)
