@@ -81,11 +81,11 @@ def test_a_difference_is_explained_if_ns3_mended_agrees(
         ({"controller": 1.8, "socket": 2.1, "controller, recovery": 2.2}, "the timer in a recovery"),
         ({"controller": 1.85, "socket": 2.2}, "growth of CUBIC"),
         ({"controller": 2.02, "socket": 2.0}, "growth of CUBIC"),
-        ({"controller": 1.85, "controller, recovery": 1.98}, "growth of CUBIC + PRR wraps around"),
+        ({"controller": 1.85, "controller, recovery": 1.98}, "growth of CUBIC + PRR stalls"),
         ({"controller, socket": 2.0, "socket, recovery": 2.0}, "growth of CUBIC + the timer in a recovery"),
         (
             {"controller, socket, recovery": 2.0},
-            "growth of CUBIC + the timer in a recovery + PRR wraps around",
+            "growth of CUBIC + the timer in a recovery + PRR stalls",
         ),
     ],
 )
@@ -220,6 +220,14 @@ def test_what_ns3_has_not_is_refused(key: str, value: Value, message: str) -> No
         translate.arguments(scenario.set(key, value))
 
 
+def test_the_first_segment_is_acknowledged_at_once() -> None:
+    each = rw.Scenario.load(cases.HERE / "scenarios" / "chain.toml")
+    later = each.set("flow.flow1.transport.quick_acks", 0)
+    assert translate.arguments(later) == translate.arguments(each)
+    with pytest.raises(translate.Untranslatable, match=r"quick_acks: 0 .* allowed: 1"):
+        translate.arguments(later.set("flow.flow1.transport.ack_every", 2))
+
+
 def test_other_numbers_reach_both_simulators() -> None:
     command = ["--only", "chain/NewReno/1e-3/1/on", "--seeds", "3", "--flows", "2"]
     options = validate.arguments([*command, "--set", "link.up.both.rate=7Mbit/s"])
@@ -257,6 +265,7 @@ def test_what_is_mended_is_what_an_explanation_names() -> None:
         "ns3::TcpL4Protocol::SocketType": "ns3::TcpMendedVegas",
         "ns3::TcpL4Protocol::RecoveryType": "ns3::TcpMendedPrrRecovery",
         "ns3::RttMeanDeviation::Alpha": "1",
+        "ns3::TcpSocketBase::Timestamp": "false",
     }
     assert translate.mended(plain, []) == translate.mended(plain, ["mtu"]) == plain
 

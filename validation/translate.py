@@ -79,7 +79,7 @@ APP = {
 }  # fmt: skip
 TCP = {
     "kind": "tcp", "header": "40B", "overhead": "2B", "rto_initial": "3s", "rto_max": "60s",
-    "rto_floor": "total", "syn_retries": 6, "quick_acks": 0, "acks_per_rtt": 0, "ecn": False,
+    "rto_floor": "total", "syn_retries": 6, "acks_per_rtt": 0, "ecn": False,
     "loss_means": "congestion", "pacing": False, "nagle": False, "idle_restart": False,
     "flight_limit": "unlimited", "unsent_limit": "unlimited",
 }  # fmt: skip
@@ -180,8 +180,8 @@ MENDS: dict[str, Callable[[dict[str, str]], dict[str, str]]] = {
     "socket": lambda _: {"sockets": "ns3::TcpMendedSocketFactory"},
     "controller": _renamed("Socket", "::Tcp", "::TcpMended"),
     "recovery": _renamed("Recovery", "::TcpPrr", "::TcpMendedPrr"),
-    # Controllers get samples of the round-trip time and not what is smoothed.
-    "samples": lambda _: {"ns3::RttMeanDeviation::Alpha": "1"},
+    # Controllers get samples of the round-trip time, not smoothed and not in whole milliseconds.
+    "samples": lambda _: {"ns3::RttMeanDeviation::Alpha": "1", "ns3::TcpSocketBase::Timestamp": "false"},
     "granularity": lambda _: {"ns3::TcpSocketBase::ClockGranularity": "200ms"},
     "mtu": lambda arguments: {
         "ns3::PointToPointNetDevice::Mtu": _mtu(int(arguments["ns3::TcpSocket::SegmentSize"]))
@@ -287,6 +287,10 @@ def _attributes(transport: dict[str, Any]) -> dict[str, str]:
     }
     for name, attribute in CONTROLLER_ATTRIBUTES.get(kind, {}).items():
         found[attribute] = _value(f"transport.congestion.{name}", named[name])
+    # tcp-socket-base.cc:2406 has the first segment acknowledged at once; with ack_every = 1 all are.
+    quick = keys.take("quick_acks")
+    if quick != 1 and transport["ack_every"] > 1:
+        raise Untranslatable(keys.key("quick_acks"), quick, "1")
     # A sender of ns-3 that fills the window to the last byte and then loses a segment ends the process.
     send, receive = (_bytes(keys.key(name), keys.take(name)) for name in ("send_buffer", "receive_buffer"))
     found["TcpSocket::SndBufSize"], found["TcpSocket::RcvBufSize"] = str(min(send, receive)), str(receive)

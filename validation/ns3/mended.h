@@ -222,7 +222,8 @@ class Hybla : public CountsOnce<ns3::TcpHybla>
 };
 
 // tcp-vegas.cc:293 takes one segment off at a loss; the paper, and Linux, reduce. After a recovery its line 148 has the next round
-// decide, by samples of segments sent before; here that round passes.
+// decide, by samples of segments sent before; here that round passes. Its line 209 rounds the window without a queue down and so
+// the queue up to whole segments: what is less than alpha = 2 is less than 3 then.
 class Vegas : public ns3::TcpVegas
 {
   public:
@@ -231,6 +232,11 @@ class Vegas : public ns3::TcpVegas
         static ns3::TypeId id =
             ns3::TypeId("ns3::TcpMendedVegas").SetParent<ns3::TcpVegas>().AddConstructor<Vegas>();
         return id;
+    }
+
+    void Init(ns3::Ptr<ns3::TcpSocketState>) override
+    {
+        SetAttribute("Alpha", ns3::UintegerValue(3));
     }
 
     uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> tcb, uint32_t inFlight) override
@@ -339,7 +345,9 @@ class Westwood : public ns3::TcpNewReno
 };
 
 // tcp-prr-recovery.cc:96 multiplies two 32-bit numbers of bytes before it goes over to real ones: with windows above some
-// 60 segments the product wraps around, and nothing is sent until what is in flight has fallen to ssthresh.
+// 60 segments the product wraps around, and nothing is sent until what is in flight has fallen to ssthresh. Below it line 114
+// allows no more than what an ACK delivers until a retransmission is acknowledged cumulatively: what is lost meanwhile leaves in
+// one piece then. RFC 6937 has its slow start there (PRR-SSRB).
 class PrrRecovery : public ns3::TcpClassicRecovery
 {
   public:
@@ -371,9 +379,7 @@ class PrrRecovery : public ns3::TcpClassicRecovery
         }
         else
         {
-            const double limit = tcb->m_isRetransDataAcked
-                                     ? std::max<double>(m_delivered - m_out, delivered) + tcb->m_segmentSize
-                                     : delivered;
+            const double limit = std::max<double>(m_delivered - m_out, delivered) + tcb->m_segmentSize;
             send = std::min(limit, threshold - pipe);
         }
         send = std::max(send, m_out > 0 ? 0.0 : tcb->m_segmentSize);
