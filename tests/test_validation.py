@@ -243,10 +243,15 @@ def test_mistakes_of_the_command_line_are_named(words: list[str]) -> None:
         validate.choose(validate.arguments(words))
 
 
-def test_numbers_of_the_command_line_come_before_those_that_vary() -> None:
-    options = validate.arguments(["--only", "chain/CUBIC/0/1/on", "--set", "link.up.both.queue=20p"])
+@pytest.mark.parametrize(
+    ("queue", "lengths"),
+    [("20p", ["20p", "24p", "15p"]), ('"20p"', ["20p", "24p", "15p"]), ("3p", ["3p", "7p", "1p"])],
+)
+def test_queues_vary_about_the_length_of_the_command_line(queue: str, lengths: list[str]) -> None:
+    options = validate.arguments(["--only", "chain/CUBIC/0/1/on", "--set", f"link.up.both.queue={queue}"])
     (case,) = validate.choose(options)
-    assert {translate.arguments(case.document(seed))["links"].count("20p") for seed in (1, 2)} == {2}
+    for seed, length in zip((1, 2, 6), lengths, strict=True):
+        assert translate.arguments(case.document(seed))["links"].count(f"/{length}/") == 2
 
 
 @pytest.mark.parametrize(("flows", "starts"), [("1", ["3"]), ("3", ["3", "3", "3"])])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import random
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,8 +45,8 @@ class Case:
     """Arguments of ns-3 beside those that the scenario means: what ns-3 does unless it is told otherwise."""
     keys: dict[str, str] = field(hash=False)
     """Of the scenario, with values as they stand in TOML."""
-    vary: dict[str, list[str]] = field(hash=False, default_factory=dict)
-    """Keys that have another value in each run, unless `keys` says otherwise."""
+    vary: dict[str, list[int]] = field(hash=False, default_factory=dict)
+    """Queues among `keys`, and how many packets more they have in each run: so no single event decides."""
 
     @property
     def runs(self) -> int:
@@ -64,7 +65,9 @@ class Case:
         names = [*bases, *(f"{base}-{i}" for i in range(2, self.flows + 1) for base in bases)]
         for name in names[len(bases) :]:
             text += f'\n[[flow]]\nname = "{name}"\nlike = "{name.rpartition("-")[0]}"\n'
-        keys = {key: values[(seed - 1) % len(values)] for key, values in self.vary.items()} | self.keys
+        keys = self.keys | {
+            key: _longer(self.keys[key], more[(seed - 1) % len(more)]) for key, more in self.vary.items()
+        }
         timed = {flow["name"] for flow in self._flows if TIMES & set(flow)}
         timed |= {name for name in names if any(f"flow.{name}.{key}" in keys for key in TIMES)}
         starts = dict(zip(names, self.starts(seed, len(names)), strict=True))
@@ -78,6 +81,11 @@ class Case:
             return [0.0]
         draw = random.Random(f"{seed}")  # noqa: S311
         return [round(draw.uniform(0, FIRST_SECOND), 6) for _ in range(count)]
+
+
+def _longer(queue: str, packets: int) -> str:
+    """A queue with so many packets more; what is not in packets stays for `translate` to refuse."""
+    return re.sub(r"\d+(?=p\b)", lambda length: str(max(1, int(length[0]) + packets)), queue)
 
 
 def load(path: Path = HERE / "cases.toml") -> list[Case]:
