@@ -10,6 +10,7 @@ import pytest
 
 import ropewalk as rw
 from conftest import ROOT, Ropewalk
+from ropewalk.cli.app import app
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-scenario.md"
@@ -40,6 +41,18 @@ def spoken(code: str) -> str:
     with contextlib.redirect_stdout(said):
         exec(compile(code, "snippet", "exec"), {})  # noqa: S102
     return said.getvalue()
+
+
+def test_options_that_are_named_exist() -> None:
+    known = {name: {o for p in c.params for o in p.opts} for name, c in app.commands.items()}
+    named = []
+    for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        for command, rest in re.findall(r"\bropewalk ([a-z]+)\b([^`\n]*)", text):
+            if command in known:
+                named += [(page.name, command, option) for option in re.findall(r"(?<!\S)--[a-z-]+", rest)]
+    assert len(named) > 40
+    assert [one for one in named if one[2] not in known[one[1]]] == []
 
 
 def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> None:
