@@ -161,9 +161,11 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
 def test_what_was_made_of_an_earlier_run_does_not_stay(
     ropewalk: Ropewalk, small: Path, tmp_path: Path
 ) -> None:
-    assert ropewalk("run", small, "--out", tmp_path, "--no-plots").returncode == 0
-    before = set(tmp_path.rglob("*.*"))
     (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "mine.png").touch()
+    assert ropewalk("run", small, "--out", tmp_path, "--no-plots").returncode == 0
+    (tmp_path / "figures" / "mine.png").unlink()
+    before = set(tmp_path.rglob("*.*"))
     mine = tmp_path / "figures" / "mine.tex"
     mine.touch()
     assert ropewalk("report", tmp_path).returncode == 0

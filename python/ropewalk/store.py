@@ -33,6 +33,8 @@ DERIVED = (
     "export/flent/*.flent.gz",
 )
 """What commands make of results, where they put it unless told otherwise."""
+LAST = (SUMMARY, "verdicts.json")
+"""Written last: a directory with one of them has results."""
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:
@@ -67,20 +69,24 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
 
 
 def _forget_earlier(target: Path) -> None:
-    """Removes what another study left: its summary first, so that the rest does not pass for whole."""
+    """Removes what another run left: its summary before the tables, so that those do not pass for whole."""
+    forget_derived(target)
     (target / SUMMARY).unlink(missing_ok=True)
     (target / provenance.FILE).unlink(missing_ok=True)
     for old in target.glob(f"{TRACES}/seed-*.txt"):
         old.unlink()
-    forget_derived(target)
 
 
 def forget_derived(target: Path) -> None:
     """Removes what was made of earlier results: it would be taken for something of the new ones.
 
+    In a directory without results, files of such names are somebody else's.
+
     Raises:
         OSError: one could not be removed.
     """
+    if not any((target / name).exists() for name in LAST):
+        return
     for pattern in DERIVED:
         for old in [*target.glob(pattern)]:
             old.unlink()
