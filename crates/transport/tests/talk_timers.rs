@@ -133,6 +133,23 @@ fn timeouts_double_up_to_the_maximum() {
     );
 }
 
+/// What is not sent again yet is not in flight: the second timeout finds two segments there, not the nine that the first
+/// has given up.
+#[test]
+fn a_timeout_after_a_timeout_goes_by_what_was_sent_again() {
+    setups::established(&rfc(), "newreno", 100).play(
+        " 100  write s10
+          100  > . s0..s10
+         1100  > . s0..s1 again
+         1100  = ssthresh 7300 cwnd 1460
+         1200  < . ack s1
+         1200  > . s1..s3 again
+         1200  = ssthresh 7300 cwnd 2920
+         3200  > . s1..s2 again
+         3200  = ssthresh 2920 cwnd 1460 timeouts 2",
+    );
+}
+
 /// Karn: an ACK of a retransmission is no sample, and the backed-off timeout stays until there is one.
 #[test]
 fn the_back_off_stays_until_a_sample() {

@@ -262,12 +262,21 @@ impl Sender {
     pub(super) fn loss_event(&self, now: SimTime, first_timeout: bool) -> Loss {
         Loss {
             now,
-            flight: Bytes(self.board.outstanding().saturating_sub(self.limited_sent)),
+            flight: Bytes(self.flight_size()),
             cwnd_limited: self.is_cwnd_limited(),
             srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
             snd_nxt: self.nxt,
             marked: self.marked,
             first_timeout,
+        }
+    }
+
+    /// RFC 5681's FlightSize, without Limited Transmit (RFC 3042). What a timeout has given up is in flight again once it
+    /// is sent again: else the next timeout would set ssthresh by the window before the first.
+    fn flight_size(&self) -> u64 {
+        match self.phase {
+            Phase::Loss => self.board.pipe() + self.board.sacked().bytes(),
+            _ => self.board.outstanding().saturating_sub(self.limited_sent),
         }
     }
 }
