@@ -1,8 +1,11 @@
 """The comparison with ns-3: its parts, and figures of ns-3 that are on record."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -218,6 +221,36 @@ def test_what_ns3_has_not_is_refused(key: str, value: Value, message: str) -> No
         scenario = scenario.set("flow.flow1.transport.congestion", "vegas")
     with pytest.raises(translate.Untranslatable, match=message):
         translate.arguments(scenario.set(key, value))
+
+
+def test_all_that_ns3_has_not_is_told_at_once_and_where(tmp_path: Path) -> None:
+    text = (cases.HERE / "scenarios" / "chain.toml").read_text(encoding="utf-8")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(re.sub(r"(?m)^(rto_max|overhead) .*\n", "", text), encoding="utf-8")
+    done = _validate("--scenario", str(mine))
+    assert (done.returncode, done.stdout) == (1, "")
+    file, *mistakes, cure = done.stderr.splitlines()
+    assert file == f"{mine}:"
+    assert [line.partition(": ")[0] for line in mistakes] == [
+        "flow.flow1.transport.overhead",
+        "flow.flow1.transport.rto_max",
+    ]
+    assert cure.endswith("as in validation/scenarios/chain.toml have counterparts")
+    nowhere = _validate("--scenario", str(tmp_path / "nowhere.toml")).stderr
+    assert nowhere.startswith(f"--scenario {tmp_path / 'nowhere.toml'}: there is no such file\n  fix: ")
+
+
+def _validate(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(cases.HERE / "validate.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_each_flow_of_a_scenario_has_a_goodput(tmp_path: Path) -> None:
+    text = (cases.HERE / "scenarios" / "chain.toml").read_text(encoding="utf-8")
+    more = text.replace('name = "flow1"', 'name = "flow1"\ncount = 2')
+    mine = tmp_path / "mine.toml"
+    mine.write_text(more + '\n[[flow]]\nname = "b"\nlike = "flow1"\n', encoding="utf-8")
+    assert cases.of_scenario(mine).metrics == ("goodput", "jain", *(f"goodput {i}" for i in range(1, 5)))
 
 
 def test_the_first_segment_is_acknowledged_at_once() -> None:

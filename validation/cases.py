@@ -99,9 +99,10 @@ def load(path: Path = HERE / "cases.toml") -> list[Case]:
 
 def of_scenario(path: Path) -> Case:
     """A scenario of its own as a case."""
-    flows = tomllib.loads(path.read_text(encoding="utf-8")).get("flow", [])
-    sized = any(isinstance(flow.get("app"), dict) and "size" in flow["app"] for flow in flows)
-    metrics = ("goodput", "jain", *(f"goodput {i + 1}" for i in range(len(flows))))
+    flows = tomllib.loads(rw.Scenario.load(path).show())["flow"]
+    sized = any(flow["app"].get("size", "unlimited") != "unlimited" for flow in flows)
+    count = sum(flow["count"] for flow in flows)
+    metrics = ("goodput", "jain", *(f"goodput {i + 1}" for i in range(count)))
     return Case(
         name=path.stem,
         scenario=path,

@@ -70,7 +70,7 @@ def main() -> None:
         try:
             translate.arguments(case.document(SEED))
         except translate.Untranslatable as why:
-            print(f"{case.name:<26} not on ns-3: {why}")
+            print(f"{case.name:<26} not on ns-3: {str(why).splitlines()[0]}")
             continue
         hops, seconds = ns3_speed(ns3, case)
         ours = simulators.ropewalk(case, SEED)

@@ -86,10 +86,11 @@ TCP = {
 
 
 class Untranslatable(ValueError):
-    """ns-3, or our program for it, has nothing for a value."""
+    """ns-3, or our program for it, has nothing for a value, or for several: a line of each."""
 
-    def __init__(self, key: str, found: object, allowed: object) -> None:
-        super().__init__(f"{key}: {found!r} has no counterpart in the program for ns-3; allowed: {allowed}")
+
+def _refused(key: str, found: object, allowed: object) -> Untranslatable:
+    return Untranslatable(f"{key}: {found!r} has no counterpart in the program for ns-3; allowed: {allowed}")
 
 
 class Keys:
@@ -98,6 +99,7 @@ class Keys:
     def __init__(self, where: str, table: dict[str, Any]) -> None:
         self._where = where
         self._table = dict(table)
+        self._mistakes: list[Untranslatable] = []
 
     def take(self, key: str) -> Any:  # noqa: ANN401
         """The value of a key; tables that a scenario may have several of may be missing."""
@@ -108,18 +110,24 @@ class Keys:
         return self._where + key
 
     def choose(self, keys: tuple[str, ...], among: dict[tuple[Any, ...], str]) -> str:
-        """What several keys mean together."""
+        """What several keys mean together; nothing where `rest` refuses them."""
         values = tuple(self.take(key) for key in keys)
         if values not in among:
-            raise Untranslatable(self.key(", ".join(keys)), values, ", ".join(map(repr, among)))
-        return among[values]
+            self.refuse(", ".join(keys), values, ", ".join(map(repr, among)))
+        return among.get(values, "")
+
+    def refuse(self, key: str, found: object, allowed: object) -> None:
+        """What `rest` tells with all others."""
+        self._mistakes.append(_refused(self.key(key), found, allowed))
 
     def rest(self, fixed: dict[str, Any], ignored: tuple[str, ...] = ()) -> None:
         """Refuses what has not been taken unless it says what is so anyway."""
         for key, value in self._table.items():
             if key not in ignored and (key not in fixed or fixed[key] != value):
                 found = f"a list of {len(value)}" if isinstance(value, list) else value
-                raise Untranslatable(self.key(key), found, repr(fixed[key]) if key in fixed else "none")
+                self.refuse(key, found, repr(fixed[key]) if key in fixed else "none")
+        if self._mistakes:
+            raise Untranslatable("\n".join(map(str, self._mistakes)))
 
 
 def arguments(scenario: rw.Scenario) -> dict[str, str]:
@@ -132,7 +140,7 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
     nodes, duration, flows = top.take("node"), top.take("duration"), top.take("flow")
     for flow in flows:
         if flow["transport"]["kind"] != TCP["kind"]:
-            raise Untranslatable(
+            raise _refused(
                 f"flow.{flow['name']}.transport.kind", flow["transport"]["kind"], repr(TCP["kind"])
             )
     names = [name for node in nodes for name in _names(node)]
@@ -143,8 +151,8 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
     app, transport = flows[0]["app"], flows[0]["transport"]
     for flow in flows:
         if (flow["app"], flow["transport"]) != (app, transport):
-            raise Untranslatable(f"flow.{flow['name']}", "its own app or transport", "that of the first flow")
-    attributes = _attributes(transport)
+            raise _refused(f"flow.{flow['name']}", "its own app or transport", "that of the first flow")
+    attributes = _attributes(f"flow.{flows[0]['name']}.transport.", transport)
     send = int(attributes["TcpSocket::SndBufSize"])
     ends = ",".join(str(names.index(name)) for name in silent)
     return {
@@ -155,7 +163,7 @@ def arguments(scenario: rw.Scenario) -> dict[str, str]:
         ),
         "flows": ",".join(pairs),
         "duration": str(scenario.duration_s),
-        "bytes": str(_size_of_flow(app)),
+        "bytes": str(_size_of_flow(f"flow.{flows[0]['name']}.app.", app)),
         "write": str(min(WRITE, max(send // 40, int(attributes["TcpSocket::SegmentSize"])))),
         **{f"ns3::{key}": value for key, value in attributes.items()},
     }
@@ -206,9 +214,7 @@ def _links(top: Keys, kind: str, nodes: list[dict[str, Any]]) -> Iterator[tuple[
     groups = {node["name"]: _names(node) for node in nodes}
     tables = top.take(kind)
     if kind == "path" and len(tables) > 1:
-        raise Untranslatable(
-            kind, f"a list of {len(tables)}", "one; several are links with nodes between them"
-        )
+        raise _refused(kind, f"a list of {len(tables)}", "one; several are links with nodes between them")
     for link in tables:
         where = f"{kind}.{link['name']}."
         keys = Keys(where, link)
@@ -224,7 +230,7 @@ def _links(top: Keys, kind: str, nodes: list[dict[str, Any]]) -> Iterator[tuple[
         keys.rest({})
         delay, back = forward.take("delay"), reverse.take("delay")
         if delay != back:
-            raise Untranslatable(reverse.key("delay"), back, f"that of the other direction, {delay}")
+            raise _refused(reverse.key("delay"), back, f"that of the other direction, {delay}")
         ways = (_time(f"{where}both.delay", delay), _direction(forward), _direction(reverse))
         left, right = (
             [end] if kind != "mesh" else [n for name in end for n in groups.get(name, [name])] for end in ends
@@ -238,7 +244,7 @@ def _direction(keys: Keys) -> str:
     queue = keys.take("queue")
     # ns-3 takes a queue of no packets for one of its own choice.
     if not (isinstance(queue, str) and queue.endswith("p")) or queue == "0p":
-        raise Untranslatable(keys.key("queue"), queue, 'a number of packets from 1 on, as "100p"')
+        raise _refused(keys.key("queue"), queue, 'a number of packets from 1 on, as "100p"')
     match keys.take("loss"):
         case "none" | {"kind": "packet", "probability": 0} | {"kind": "ber", "ratio": 0}:
             loss = "none"
@@ -247,7 +253,7 @@ def _direction(keys: Keys) -> str:
         case {"kind": "ber", "ratio": ratio, **rest} if not rest:
             loss = f"bit={ratio}"
         case other:
-            raise Untranslatable(keys.key("loss"), other, "none, and packet or ber with one probability")
+            raise _refused(keys.key("loss"), other, "none, and packet or ber with one probability")
     keys.rest({"strip_mptcp": False})
     return f"{rate}/{queue}/{loss}"
 
@@ -262,15 +268,15 @@ def _flow(flow: dict[str, Any], names: list[str], duration: str) -> str:
     return f"{ends[0]}:{ends[1]}:{start:.9g}:{spread:.9g}:{count}"
 
 
-def _size_of_flow(app: dict[str, Any]) -> int:
+def _size_of_flow(where: str, app: dict[str, Any]) -> int:
     """Bytes of a flow, 0 if it has no end."""
-    keys = Keys("app.", app)
+    keys = Keys(where, app)
     size = keys.take("size")
     keys.rest(APP)
-    return 0 if size == "unlimited" else _bytes("app.size", size)
+    return 0 if size == "unlimited" else _bytes(keys.key("size"), size)
 
 
-def _attributes(transport: dict[str, Any]) -> dict[str, str]:
+def _attributes(where: str, transport: dict[str, Any]) -> dict[str, str]:
     """TCP as attributes of ns-3."""
     congestion = transport["congestion"]
     kind, options = congestion, {}
@@ -278,19 +284,19 @@ def _attributes(transport: dict[str, Any]) -> dict[str, str]:
         kind, options = congestion["kind"], {k: v for k, v in congestion.items() if k != "kind"}
     named = {key: options.pop(key) for key in CONTROLLER_ATTRIBUTES.get(kind, {}) if key in options}
     if options != CONTROLLER_OPTIONS.get(kind, options):
-        raise Untranslatable(f"transport.congestion of kind {kind}", options, CONTROLLER_OPTIONS[kind])
-    keys = Keys("transport.", transport | {"congestion": kind})
+        raise _refused(f"{where}congestion of kind {kind}", options, CONTROLLER_OPTIONS[kind])
+    keys = Keys(where, transport | {"congestion": kind})
     found = ALWAYS | {
         "TcpL4Protocol::SocketType": "ns3::" + keys.choose(CONTROLLER_KEYS, CONTROLLERS),
         "TcpL4Protocol::RecoveryType": "ns3::" + keys.choose(RECOVERY_KEYS, RECOVERIES),
-        "TcpSocketBase::Sack": _value("transport.sack", transport["sack"]),
+        "TcpSocketBase::Sack": _value(keys.key("sack"), transport["sack"]),
     }
     for name, attribute in CONTROLLER_ATTRIBUTES.get(kind, {}).items():
-        found[attribute] = _value(f"transport.congestion.{name}", named[name])
+        found[attribute] = _value(keys.key(f"congestion.{name}"), named[name])
     # tcp-socket-base.cc:2406 has the first segment acknowledged at once; with ack_every = 1 all are.
     quick = keys.take("quick_acks")
     if quick != 1 and transport["ack_every"] > 1:
-        raise Untranslatable(keys.key("quick_acks"), quick, "1")
+        keys.refuse("quick_acks", quick, "1")
     # A sender of ns-3 that fills the window to the last byte and then loses a segment ends the process.
     send, receive = (_bytes(keys.key(name), keys.take(name)) for name in ("send_buffer", "receive_buffer"))
     found["TcpSocket::SndBufSize"], found["TcpSocket::RcvBufSize"] = str(min(send, receive)), str(receive)
@@ -313,14 +319,14 @@ def _value(key: str, value: object) -> str:
             return _time(key, value)
         case str():
             return str(_bytes(key, value))
-    raise Untranslatable(key, value, "a number, a size or a time")
+    raise _refused(key, value, "a number, a size or a time")
 
 
 def _number(key: str, value: object, units: dict[str, str]) -> str:
     """A number with its unit, as ns-3 writes it."""
     number, unit = _split(value)
     if unit not in units:
-        raise Untranslatable(key, value, f"a constant in {', '.join(units)}")
+        raise _refused(key, value, f"a constant in {', '.join(units)}")
     return number + units[unit]
 
 
@@ -342,5 +348,5 @@ def _seconds(key: str, value: str) -> float:
 def _bytes(key: str, value: object) -> int:
     number, unit = _split(value)
     if unit not in SIZES:
-        raise Untranslatable(key, value, f"a number of {', '.join(SIZES)}")
+        raise _refused(key, value, f"a number of {', '.join(SIZES)}")
     return round(float(number) * SIZES[unit])

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPLAINED = "3.37"
+AS_HERE = "fix: links, queues and transports as in validation/scenarios/chain.toml have counterparts"
 FEW = 8
 """Runs that are enough to say that a figure differs."""
 
@@ -116,6 +117,8 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
 
 def choose(options: argparse.Namespace) -> list[cases.Case]:
     """The cases to run, with the numbers of the command line."""
+    if options.scenario and not options.scenario.is_file():
+        sys.exit(f"--scenario {options.scenario}: there is no such file\n  {AS_HERE}")
     known = [cases.of_scenario(options.scenario)] if options.scenario else cases.load()
     chosen = [case for case in known if fnmatch.fnmatchcase(case.name, options.only)]
     if not chosen:
@@ -144,7 +147,10 @@ def main() -> int:
     options = arguments()
     chosen = choose(options)
     for case in chosen:
-        translate.arguments(case.document(1))
+        try:
+            translate.arguments(case.document(1))
+        except translate.Untranslatable as why:
+            sys.exit(f"{case.scenario}:\n{why}\n  {AS_HERE}")
     version = simulators.install_ns3()
     if not version.startswith(EXPLAINED):
         print(f"the explanations name lines of ns-3 {EXPLAINED}; version {version} may differ elsewhere")

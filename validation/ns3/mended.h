@@ -74,7 +74,7 @@ AfterTimeout(ns3::Ptr<const ns3::TcpSocketState> tcb)
 
 // The ACK that ends a recovery acknowledges a window that the recovery has counted before. tcp-socket-base.cc:2213 lets the
 // window of LinuxReno and Hybla grow by all of it; tcp-cubic.cc:206 adds it up, and line 217 takes it off again one ACK after the
-// other, each of which lets the window grow by a segment.
+// other, each of which lets the window grow by a segment until it has reached the cubic function.
 template <class Base>
 class CountsOnce : public Base
 {
@@ -101,7 +101,7 @@ class CountsOnce : public Base
     bool m_ended = false;
 };
 
-// tcp-linux-reno.cc:118 halves cwnd, as Linux does, which is above FlightSize where the advertised window is the limit.
+// tcp-linux-reno.cc:144 halves cwnd, as Linux does, which is above FlightSize where the advertised window is the limit.
 class LinuxReno : public CountsOnce<ns3::TcpLinuxReno>
 {
   public:
@@ -221,9 +221,9 @@ class Hybla : public CountsOnce<ns3::TcpHybla>
     }
 };
 
-// tcp-vegas.cc:293 takes one segment off at a loss; the paper, and Linux, reduce. After a recovery its line 148 has the next round
-// decide, by samples of segments sent before; here that round passes. Its line 209 rounds the window without a queue down and so
-// the queue up to whole segments: what is less than alpha = 2 is less than 3 then.
+// tcp-vegas.cc:293 takes a segment off at a loss, or what was gained since the last; the paper, and Linux, reduce. After a
+// recovery its line 148 has the next round decide, by samples of segments sent before; here that round passes. Its line 209
+// rounds the window without a queue down and so the queue up to whole segments: what is less than alpha = 2 is less than 3 then.
 class Vegas : public ns3::TcpVegas
 {
   public:
@@ -345,9 +345,9 @@ class Westwood : public ns3::TcpNewReno
 };
 
 // tcp-prr-recovery.cc:96 multiplies two 32-bit numbers of bytes before it goes over to real ones: with windows above some
-// 60 segments the product wraps around, and nothing is sent until what is in flight has fallen to ssthresh. Below it line 114
-// allows no more than what an ACK delivers until a retransmission is acknowledged cumulatively: what is lost meanwhile leaves in
-// one piece then. RFC 6937 has its slow start there (PRR-SSRB).
+// 60 segments the product wraps around, and nothing is sent until what is in flight has fallen to ssthresh. Below it line 113
+// allows no more than what an ACK delivers, but with one that acknowledges a retransmission cumulatively: what is lost meanwhile
+// leaves in one piece then. RFC 6937 has its slow start there (PRR-SSRB).
 class PrrRecovery : public ns3::TcpClassicRecovery
 {
   public:

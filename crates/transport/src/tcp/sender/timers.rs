@@ -1,4 +1,6 @@
 //! The sender's timers: retransmission, persist, RACK reordering, tail-loss probe.
+//!
+//! Deviation: a timeout in a recovery keeps its ssthresh, as in Linux; RFC 5681 section 4.3 lowers it again.
 
 use congestion::{Paths, RtoTimer};
 use units::{Nanos, SimTime};
