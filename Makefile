@@ -5,7 +5,7 @@
 #   make pgo      build it again, guided by a profile: the same results in a quarter less time
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
-#   make validate compare with ns-3 on the same work, half an hour on two cores (Debian; as root where ns-3 is missing)
+#   make validate compare with ns-3 on the same work, three quarters of an hour on two cores (Debian; as root where ns-3 is missing)
 #   make clean    remove everything that was built, and results/
 
 PYTHON ?= python3
