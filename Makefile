@@ -16,7 +16,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo test bench count count-update clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce validate
+.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce validate
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -113,6 +113,14 @@ bench: count
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:
 	$(PYTHON) tools/instructions.py $(if $(filter count-update,$@),--update)
+
+# Results of all shipped scenarios, studies and reproductions against what is on record, a quarter of an hour on two cores;
+# digests-update records them anew, with a new MODEL_VERSION.
+digests digests-update: build
+	@mkdir -p $(or $(CARGO_TARGET_DIR),target)
+	@$(BIN)/python tools/digests.py $(or $(CARGO_TARGET_DIR),target)/cases.jsonl
+	ROPEWALK_CASES=$(abspath $(or $(CARGO_TARGET_DIR),target)/cases.jsonl) $(if $(filter digests-update,$@),ROPEWALK_BLESS=1) \
+	  cargo test --release --locked --quiet -p lab --test digests
 
 format: $(VENV)/.requirements
 	cargo fmt --all
