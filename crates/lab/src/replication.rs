@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use network::record::RunRecord;
 use network::{Observe, World};
 use scenario::Registries;
 use scenario::model::Scenario;
+use trace::RunRecord;
 
 use crate::baseline::{self, Baseline};
 use crate::{RunError, RunOptions};

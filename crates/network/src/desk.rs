@@ -4,12 +4,12 @@
 //! was touched.
 
 use apps::{ConnectionId, Measurement, Message, Page, Side};
+use trace::{MessageRecord, PageRecord};
 use units::{Bytes, SimTime};
 
 use crate::channel::Channel;
 use crate::end::End;
 use crate::flow::{Ended, Flow};
-use crate::record::{MessageRecord, PageRecord};
 
 /// One flow's view of the world.
 #[derive(Debug)]

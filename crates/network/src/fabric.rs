@@ -6,6 +6,7 @@
 use engine::{EventQueue, LazyTimer};
 use links::{Arrival, Counters, Fate, Offered};
 use scenario::model::Strip;
+use trace::LinkRecord;
 use transport::segment::Segment;
 use units::{Bytes, SimTime};
 
@@ -14,7 +15,6 @@ use crate::end::End;
 use crate::lane::{Lane, Link, LinkChange};
 use crate::middlebox;
 use crate::packets::{Label, Packets};
-use crate::record::LinkRecord;
 use crate::routing::{Routes, TargetId};
 use crate::topology::{LinkId, NodeId};
 use crate::tracer::{Tracer, What};

@@ -8,10 +8,10 @@ use std::collections::BinaryHeap;
 use apps::App;
 use engine::{LazyTimer, Stream};
 use scenario::model::Flow as FlowModel;
+use trace::{FlowRecord, MessageRecord, PageRecord};
 use units::{Nanos, SimTime};
 
 use crate::factory::Factory;
-use crate::record::{FlowRecord, MessageRecord, PageRecord};
 use crate::recorder::FlowRecorder;
 
 /// How an application has ended.

@@ -8,9 +8,9 @@ use links::queue::{DropTail, QueueDiscipline};
 use links::rate::{self, RateModel};
 use links::{Counters, Faults, Fifo, LossModel, Shaper, Station};
 use scenario::model::Strip;
+use trace::LinkRecord;
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, SimTime};
 
-use crate::record::LinkRecord;
 use crate::topology::LinkId;
 use crate::tracer::What;
 

@@ -9,7 +9,7 @@
 //! - `deeds.rs`, `middlebox.rs`: what happens to addresses and connections meanwhile, and to options on their way;
 //! - `flow.rs`, `desk.rs`, `factory.rs`: an application, what it asks for, and the connections made for it;
 //! - `build.rs`, `links.rs`, `ahead.rs`, `world.rs`, `outcome.rs`: a scenario becomes a world, runs, and leaves a record;
-//! - `recorder.rs`, `writes.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs; `record.rs`: what is left.
+//! - `recorder.rs`, `writes.rs`, `sampler.rs`, `tracer.rs`: what is recorded while it runs. What is left is `trace::RunRecord`.
 
 mod ahead;
 mod build;
@@ -26,7 +26,6 @@ mod links;
 mod middlebox;
 mod outcome;
 mod packets;
-pub mod record;
 mod recorder;
 mod routing;
 mod sampler;

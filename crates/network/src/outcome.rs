@@ -2,7 +2,7 @@
 //!
 //! May: read counters and recorders. May not: change how the run goes on; a flow may be recorded before it ends.
 
-use trace::TimeLevels;
+use trace::{FlowRecord, Held, RunRecord, SubflowRecord, TimeLevels};
 use transport::Connection;
 use units::{Bytes, SimTime};
 
@@ -10,7 +10,6 @@ use crate::channel::Channel;
 use crate::end::End;
 use crate::fabric::Exit;
 use crate::flow::Flow;
-use crate::record::{FlowRecord, Held, RunRecord, SubflowRecord};
 use crate::topology::cable_of;
 use crate::tracer::Tracer;
 use crate::world::World;

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use apps::Side;
+use trace::RunRecord;
 use transport::segment::SubflowId;
 use units::SimTime;
 
@@ -21,7 +22,6 @@ use crate::fabric::{Delivery, EndId, Event, Fabric};
 use crate::flow::{Ended, Flow};
 use crate::lane::LinkChange;
 use crate::outcome;
-use crate::record::RunRecord;
 use crate::sampler::Sampler;
 use crate::topology::LinkId;
 

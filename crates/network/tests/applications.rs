@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use network::record::{FlowRecord, RunRecord};
 use network::{Observe, World};
 use scenario::{Document, Registries};
+use trace::{FlowRecord, RunRecord};
 use units::{Bytes, Nanos, SimTime};
 
 fn run(text: &str, seed: u64) -> RunRecord {

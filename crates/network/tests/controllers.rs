@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use network::record::RunRecord;
 use network::{Observe, World};
 use scenario::{Document, Registries};
+use trace::RunRecord;
 use units::Nanos;
 
 /// One bulk upload over one path; keys of its transport, and of both directions of the path, in TOML.

@@ -3,9 +3,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use network::record::RunRecord;
 use network::{Observe, World};
 use scenario::{Document, Registries};
+use trace::RunRecord;
 
 /// Goodput of an MPTCP connection of two subflows over that of a NewReno connection beside it, on a wide link with a
 /// round-trip time of 40 ms that loses 2 packets in 1000; mean over four seeds.

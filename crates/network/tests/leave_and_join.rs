@@ -2,10 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use network::record::RunRecord;
 use network::{Observe, World};
 use scenario::{Document, Registries};
-use trace::SeriesKey;
+use trace::{RunRecord, SeriesKey};
 use units::Bytes;
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=20;

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use network::record::RunRecord;
 use network::{NodeId, Observe, Routes, Target, TargetId, Topology, World};
 use scenario::{Document, Registries};
-use trace::SeriesKey;
+use trace::{RunRecord, SeriesKey};
 use units::Bytes;
 
 fn run(text: &str, seed: u64) -> RunRecord {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use network::record::RunRecord;
 use network::{Observe, World};
 use scenario::{Document, Registries};
+use trace::RunRecord;
 
 /// The scenario that is shipped, not a copy of it.
 fn shipped(sets: &[(&str, &str)], seed: u64) -> RunRecord {

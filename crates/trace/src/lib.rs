@@ -1,4 +1,4 @@
-//! What can be recorded, defined once: histograms, time averages, time series, tables of columns.
+//! What can be recorded, defined once: histograms, time averages, time series, records of a run, tables of columns.
 //!
 //! May: store numbers compactly, in bounded memory where that is possible. May not: know who produced them.
 
@@ -7,6 +7,7 @@ mod buckets;
 mod histogram;
 mod levels;
 mod messages;
+mod record;
 mod series;
 mod table;
 
@@ -14,5 +15,6 @@ pub use average::TimeAverage;
 pub use histogram::Histogram;
 pub use levels::TimeLevels;
 pub use messages::MessageStats;
+pub use record::{FlowRecord, Held, LinkRecord, MessageRecord, PageRecord, RunRecord, SubflowRecord};
 pub use series::{Metric, Series, SeriesKey};
 pub use table::{Column, Data, Table};

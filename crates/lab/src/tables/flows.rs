@@ -1,8 +1,7 @@
 //! Tables of flows and of what belongs to them: subflows, delays.
 
-use network::record::{FlowRecord, SubflowRecord};
 use scenario::model::{Cable, Flow};
-use trace::Table;
+use trace::{FlowRecord, SubflowRecord, Table};
 use units::{Bytes, Nanos, SimTime};
 
 use super::OneSeed;

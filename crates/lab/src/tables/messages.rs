@@ -1,7 +1,6 @@
 //! Tables of what applications measure: messages, figures of each kind of message, pages.
 
-use network::record::{MessageRecord, PageRecord};
-use trace::{MessageStats, Table};
+use trace::{MessageRecord, MessageStats, PageRecord, Table};
 use units::{Nanos, SimTime};
 
 use super::column::{integer, real, word};

@@ -1,8 +1,7 @@
 //! Tables of replications and of links.
 
-use network::record::LinkRecord;
 use scenario::model::Scenario;
-use trace::Table;
+use trace::{LinkRecord, Table};
 use units::Nanos;
 
 use super::OneSeed;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use trace::{FlowRecord, Held};
 use units::SimTime;
 
 use super::*;
-use crate::record::{FlowRecord, Held};
 
 /// One path of 10 Gbit/s and 100 ms each way: what is sent takes round trips and nothing else.
 fn round_trips(size: &str, transport: &str) -> FlowRecord {

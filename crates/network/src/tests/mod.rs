@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicBool;
 
 use scenario::model::Scenario;
 use scenario::{Document, Registries};
+use trace::RunRecord;
 use units::SimTime;
 
-use crate::record::RunRecord;
 use crate::{Observe, World};
 
 const ALL: Observe = Observe { series: true, trace: true };
@@ -92,7 +92,7 @@ fn checked(text: &str, seed: u64) -> RunRecord {
     for link in &record.links {
         assert!((0.0..=1.0).contains(&link.utilisation), "{link:?}");
     }
-    let drops = |n: fn(&crate::record::LinkRecord) -> u64| record.links.iter().map(n).sum::<u64>();
+    let drops = |n: fn(&trace::LinkRecord) -> u64| record.links.iter().map(n).sum::<u64>();
     assert_eq!(drops(|l| l.drops_queue), sum(&["drop-queue"]));
     assert!(drops(|l| l.drops_error) <= sum(&["drop-error"]), "announced before they leave");
     for flow in &record.flows {

@@ -1,8 +1,8 @@
 //! What the choice of the scheduler does to a transfer over unequal paths.
 
-use std::collections::BTreeSet;
-
 use trace::SeriesKey;
+
+use std::collections::BTreeSet;
 
 use super::*;
 

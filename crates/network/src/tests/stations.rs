@@ -78,7 +78,7 @@ fn rates_that_vary() {
     assert!(record.links[0].utilisation <= 1.0);
 }
 
-fn with_models(from: &str, to: &str) -> crate::record::RunRecord {
+fn with_models(from: &str, to: &str) -> trace::RunRecord {
     let text = station("queue = \"100p\"");
     assert!(text.contains(from));
     run(&text.replacen(from, to, 1), 1, NOTHING)
@@ -223,7 +223,7 @@ fn marks_reach_the_sender() {
         checked(&text, 1)
     };
     let (plain, ecn) = (run_with(false), run_with(true));
-    let link = |record: &crate::record::RunRecord| record.links[0].clone();
+    let link = |record: &trace::RunRecord| record.links[0].clone();
     assert!(link(&plain).drops_queue > 3 && link(&plain).marked == 0);
     assert!(link(&ecn).drops_queue == 0 && link(&ecn).marked > 3, "{:?}", link(&ecn));
     assert_eq!(count(&ecn, "mark"), link(&ecn).marked);

@@ -1,6 +1,6 @@
-//! What one run leaves behind: plain numbers, one struct per row of a table.
+//! What one run leaves behind: plain numbers, one struct per row of a table. Every back end fills them in.
 
-use trace::{Histogram, Series};
+use crate::{Histogram, Series};
 use units::{Bytes, Nanos, SimTime};
 
 /// Everything recorded in one replication.
