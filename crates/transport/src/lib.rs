@@ -8,6 +8,7 @@
 
 pub mod config;
 mod connection;
+mod limit;
 pub mod mptcp;
 pub mod segment;
 pub mod tcp;
@@ -17,3 +18,4 @@ mod wire_size;
 pub use connection::{
     AbortForm, AddressPair, Connection, NewCongestion, Role, SenderState, Setup, SubflowGauges, SubflowStats,
 };
+pub use limit::Limit;
