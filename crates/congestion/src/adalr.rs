@@ -130,7 +130,7 @@ const BREAKPOINT: f64 = 15.0;
 /// When the window is deflated by Algorithm 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deflation {
-    /// By partial ACKs (decision D-16).
+    /// By partial ACKs (choice D-16).
     PartialAck,
     /// By the ACK that ends recovery, as printed.
     FullAck,
@@ -138,7 +138,7 @@ pub(crate) enum Deflation {
     Off,
 }
 
-/// When the window beyond the advertised one rests (decision D-17).
+/// When the window beyond the advertised one rests (choice D-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     /// While more than rwnd is in flight.
@@ -149,7 +149,7 @@ pub(crate) enum Guard {
     Literal,
 }
 
-/// How long avoidance is that of the base protocol after fast recovery (decision D-19).
+/// How long avoidance is that of the base protocol after fast recovery (choice D-19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// A smoothed round-trip time.
@@ -174,29 +174,29 @@ pub(crate) enum Avoidance {
 /// Parameters of TCP-ADaLR: its open points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AdalrConfig {
-    /// How often avoidance adds its quantum (decision D-10).
+    /// How often avoidance adds its quantum (choice D-10).
     pub avoidance: Avoidance,
-    /// Slow start adds at least one segment (decision D-11).
+    /// Slow start adds at least one segment (choice D-11).
     pub floor_one: bool,
-    /// A loss is never forgotten (decision D-12).
+    /// A loss is never forgotten (choice D-12).
     pub loss_latch: bool,
-    /// Gain of the window beyond the advertised one (decision D-13).
+    /// Gain of the window beyond the advertised one (choice D-13).
     pub rtt_dev_gain: f64,
     /// Clock that the samples behind rho are read from; zero: an exact one.
     pub rtt_granularity: Nanos,
-    /// Algorithm 3 (decision D-16).
+    /// Algorithm 3 (choice D-16).
     pub deflation: Deflation,
-    /// Margin of the retransmission timer (decision D-18).
+    /// Margin of the retransmission timer (choice D-18).
     pub rto_margin: Nanos,
     /// It is for each timer.
     pub rto_margin_always: bool,
     /// It is for receivers that acknowledge each segment, too.
     pub rto_margin_any_receiver: bool,
-    /// rwnd is the sum so far and not what the ACK advertises (decision D-14).
+    /// rwnd is the sum so far and not what the ACK advertises (choice D-14).
     pub running_base: bool,
     /// When the rule of the window rests.
     pub guard: Guard,
-    /// FlightSize is that before the ACK (decision D-19).
+    /// FlightSize is that before the ACK (choice D-19).
     pub flight_before: bool,
     /// What "immediately after fast recovery" is.
     pub after_recovery: Pause,
@@ -333,18 +333,18 @@ impl Adalr {
         self.window.cwnd = self.window.cwnd.min(MAX_WINDOW.max(self.window.mss));
     }
 
-    /// FlightSize as the rules see it (decision D-19).
+    /// FlightSize as the rules see it (choice D-19).
     fn flight(&self, ack: &Ack) -> f64 {
         if self.config.flight_before { ack.flight_before.as_f64() } else { ack.flight.as_f64() }
     }
 
-    /// rwnd as the rules see it (decision D-14). The sum so far ends at the largest window of TCP.
+    /// rwnd as the rules see it (choice D-14). The sum so far ends at the largest window of TCP.
     fn rwnd(&self, ack: &Ack) -> f64 {
         let advertised = ack.rwnd.as_f64();
         if self.config.running_base { self.effective.min(MAX_WINDOW).max(advertised) } else { advertised }
     }
 
-    /// Fast recovery has only just ended (decision D-19).
+    /// Fast recovery has only just ended (choice D-19).
     fn just_recovered(&mut self, ack: &Ack) -> bool {
         match self.config.after_recovery {
             Pause::RoundTrip => self.recovered_at.is_some_and(|at| ack.now.since(at) < ack.srtt),

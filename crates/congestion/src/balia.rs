@@ -7,7 +7,7 @@
 //! A path in recovery enters the sums with its ssthresh. Alone, or while no sibling has a round-trip sample, it is
 //! Reno to the last bit.
 //! Deviation: a loss takes its share of FlightSize and not of the window, as Reno does (RFC 5681 equation 4).
-//! Deviation: ssthresh never falls below two segments; the draft allows one (decision D-09).
+//! Deviation: ssthresh never falls below two segments; the draft allows one (choice D-09).
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS.
 
 use units::{Bytes, Options, SimTime};

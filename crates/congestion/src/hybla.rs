@@ -8,7 +8,7 @@
 //! With rho = 1 growth is that of Reno to the last bit.
 //! `2^rho` is astronomically large on a long path: growth saturates at the largest window of TCP, 2^30 bytes
 //! (RFC 7323 section 2.3). A finite initial ssthresh is needed for sense; the option `scale_ssthresh` multiplies it by
-//! rho, as the paper does with terrestrial values (decision D-04).
+//! rho, as the paper does with terrestrial values (choice D-04).
 //! Deviation: an ACK counts for the segments it acknowledges, as far as the profile counts bytes; Linux counts ACKs.
 //! Deviation: no packet spacing and no bandwidth estimate for ssthresh, which the paper leaves to other mechanisms.
 

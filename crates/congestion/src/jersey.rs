@@ -2,7 +2,7 @@
 //!
 //! Source: Xu, Tian and Ansari, "TCP-Jersey for wireless IP communications", IEEE JSAC 22(4), 2004, as secondary sources
 //! give it. Units: bytes, seconds, bytes per second. With R from the filter in `abe.rs`, `ownd = R * SRTT`. Congestion
-//! warning: `cwnd = ssthresh = min(cwnd, ownd)`, once per window (decision D-20), with or without a loss beside it. Loss
+//! warning: `cwnd = ssthresh = min(cwnd, ownd)`, once per window (choice D-20), with or without a loss beside it. Loss
 //! without a warning is random: it is repaired, and the window stays. Timeout: `ssthresh = ownd`, one segment.
 //! The marks are those of ECN (RFC 3168). Growth is that of NewReno.
 //! Deviation: after a random loss ssthresh is ownd, so that the first slow start does not go on for ever.

@@ -7,8 +7,8 @@
 //! l / r^2 and C = B without M: alpha_i is 1 / (n |C|) in C, -1 / (n |M|) in M if C is not empty, else 0.
 //! Slow start, decrease and timeout are those of Reno. A path in recovery enters the sums with its ssthresh.
 //! Alone, or while no sibling has a round-trip sample, it is Reno to the last bit.
-//! M compares whole segments, B with a relative tolerance of 1e-9 (decision D-07). The ranking is l / r^2 as in the
-//! paper, not l^2 / r as in some copies of the draft: the rate of TCP goes with sqrt(l) / r (decision D-08).
+//! M compares whole segments, B with a relative tolerance of 1e-9 (choice D-07). The ranking is l / r^2 as in the
+//! paper, not l^2 / r as in some copies of the draft: the rate of TCP goes with sqrt(l) / r (choice D-08).
 //! Acknowledged bytes are counted by `snd_una`, so that those of the ACK that ends an episode are not forgotten.
 //! Deviation: a window that shrinks takes ssthresh along, below two segments if need be: it must not fall into slow
 //! start.

@@ -2,7 +2,7 @@
 //!
 //! Source: Obata, Ishida, Takeuchi and Hanasaki, "TCP-STAR: TCP Congestion Control Method for Satellite Internet",
 //! IEICE Transactions on Communications E89-B(6), 2006, as secondary sources give it.
-//! Fidelity is not claimed: the original could not be read, and the law of growth is Ropewalk's (decision D-22).
+//! Fidelity is not claimed: the original could not be read, and the law of growth is Ropewalk's (choice D-22).
 //! Units: bytes and seconds.
 //! With `target = ABE * smallest RTT`, where ABE is the filter of `abe.rs`:
 //! CWS, a loss sets `ssthresh = cwnd = min(cwnd, target)`, at least two segments; a timeout sets ssthresh so.

@@ -451,7 +451,7 @@ impl Rules<'_, '_, '_> {
         None
     }
 
-    /// Some controllers make no sense without a threshold for slow start (decision D-04), or without marks.
+    /// Some controllers make no sense without a threshold for slow start (choice D-04), or without marks.
     fn congestion(&mut self, transport: &Table, at: Origin, choices: &Choices<'_>) {
         let Some(choice) = self.options(transport, "congestion", Catalogue::Congestion, choices) else {
             return;

@@ -8,7 +8,7 @@
 //! ```
 //! and minRTT chooses among the subflows whose usable window has room for a full segment. Only this decision sees the
 //! limit, the congestion control does not.
-//! Deviation: rtt_min is that of the last 10 to 20 s and not of the connection's lifetime (decision D-39), since a
+//! Deviation: rtt_min is that of the last 10 to 20 s and not of the connection's lifetime (choice D-39), since a
 //! handover may lengthen the path for good. A subflow without round-trip samples has no limit.
 
 use units::{Nanos, OptionKind, OptionSpec, Options};

@@ -9,7 +9,7 @@
 //! Each subflow sends its own blocks as its window allows: the slow path sends its block at once, far ahead of what the
 //! fast path has sent so far. cwnd_i is smoothed by 7/8 from plan to plan. When the window is full the oldest segment
 //! is sent again as in `head.rs`, without penalties; what else is sent again goes as with minRTT.
-//! Decision D-36: D_i are rounded to multiples of the smallest, so that E is finite, and E is at most 64 times the
+//! Choice D-36: D_i are rounded to multiples of the smallest, so that E is finite, and E is at most 64 times the
 //! smallest. A plan ends when it is carried out, that is when a subflow has sent its blocks and has free window, or when
 //! the set of usable subflows changes. Segments that a subflow still has queued count against its first block in the
 //! next plan.

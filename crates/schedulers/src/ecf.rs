@@ -10,7 +10,7 @@
 //! wait if  r T_F < (r + waiting) T_S  and  max(k, W_S) srtt_S >= W_S (2 srtt_F + delta)
 //! ```
 //! `waiting` is set by a wait and cleared when the first condition fails, or when the subflow waited for is gone.
-//! Deviation: the deviation is RTTVAR of RFC 6298 (decision D-33); `linux_delta` takes max(2 RTTVAR, 100 ms) as the
+//! Deviation: the deviation is RTTVAR of RFC 6298 (choice D-33); `linux_delta` takes max(2 RTTVAR, 100 ms) as the
 //! kernel does. If F or S has no round-trip sample, or F has nothing in flight, S is used.
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options};

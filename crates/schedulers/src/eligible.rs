@@ -10,7 +10,7 @@ use crate::SubflowView;
 /// A subflow and its index.
 pub(crate) type Indexed<'a> = (usize, &'a SubflowView);
 
-/// The smallest smoothed round-trip time; one without a sample comes last (decision D-31).
+/// The smallest smoothed round-trip time; one without a sample comes last (choice D-31).
 pub(crate) fn fastest<'a>(subflows: impl Iterator<Item = Indexed<'a>>) -> Option<Indexed<'a>> {
     // `min_by_key` keeps the first of equals: the lowest index.
     subflows.min_by_key(|(_, subflow)| subflow.srtt.unwrap_or(Nanos(u64::MAX)))

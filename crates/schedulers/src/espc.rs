@@ -10,7 +10,7 @@
 //! ```
 //! Before the first loss there is no cap but the window. Candidates are the available subflows with less than cap in
 //! flight; the smallest srtt is chosen; without candidates it waits.
-//! Deviation: fidelity is not claimed (decision D-34). Losses are read from the view: the slow-start threshold has
+//! Deviation: fidelity is not claimed (choice D-34). Losses are read from the view: the slow-start threshold has
 //! changed to less than the window seen before. Their flight is that of the question before. `hi` is 2 at least.
 
 use units::{Bytes, Nanos, SimTime};

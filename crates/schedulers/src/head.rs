@@ -8,7 +8,7 @@
 //! penalise o if  srtt(sk) < srtt(o)  and o is in no loss episode; at most once per srtt(sk), for a full window only
 //! resend on sk if sk has not carried it, and  cwnd(o) <= 4  or  4 srtt(sk) < srtt(o)  for every o
 //! ```
-//! All slower carriers are penalised (decision D-38).
+//! All slower carriers are penalised (choice D-38).
 
 use units::{Nanos, SimTime};
 

@@ -58,7 +58,7 @@ pub struct SubflowView {
     /// The peer's window as this subflow knows it, counted from its own first unacknowledged byte. Only for a
     /// scheduler with [`Needs`].
     pub send_window: Bytes,
-    /// What its send buffer has been expanded to; `None` where it follows the window (decision D-32). Only for a scheduler
+    /// What its send buffer has been expanded to; `None` where it follows the window (choice D-32). Only for a scheduler
     /// with [`Needs`].
     pub expanded: Option<Bytes>,
     /// Rate at which the subflow would pace; `None` where it is unlimited or [`Needs::pacing`] is not set.
@@ -79,7 +79,7 @@ pub struct SubflowView {
     pub lag: Bytes,
 }
 
-/// Send buffer for a congestion window: twice the window and 16 KiB, 87,040 bytes at least (decision D-32).
+/// Send buffer for a congestion window: twice the window and 16 KiB, 87,040 bytes at least (choice D-32).
 pub fn send_buffer(cwnd: Bytes) -> Bytes {
     Bytes(cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
 }
@@ -152,7 +152,7 @@ pub struct ConnectionView<'a> {
     pub now: SimTime,
     /// What is to be decided.
     pub question: Question,
-    /// By subflow index; ties go to the lowest (decision D-30).
+    /// By subflow index; ties go to the lowest (choice D-30).
     pub subflows: &'a [SubflowView],
     /// Bytes written by the application and not yet given to any subflow.
     pub unassigned: Bytes,
@@ -190,7 +190,7 @@ pub enum Queueing {
     /// Nothing.
     #[default]
     Never,
-    /// What the subflow's send buffer takes (decision D-32).
+    /// What the subflow's send buffer takes (choice D-32).
     SendBuffer,
     /// Anything: what is queued is a plan.
     Unlimited,

@@ -11,8 +11,8 @@
 //! The comment in the kernel calls it the ratio of wmem to wspace, and papers repeat it (see `minratio_thesis`).
 //! 5.15 divides by the present pacing rate, passes over subflows whose send buffer or window is full, and takes burst =
 //! min(65428, send window of the subflow).
-//! Deviation: the pacing rate is unlimited before the first round-trip sample (decision D-02). The kernel tunes send
-//! buffers by its own rules, here decision D-32 sizes them. What is sent again goes to the least linger among the
+//! Deviation: the pacing rate is unlimited before the first round-trip sample (choice D-02). The kernel tunes send
+//! buffers by its own rules, here choice D-32 sizes them. What is sent again goes to the least linger among the
 //! subflows with free window.
 
 use units::{Bytes, OptionKind, OptionSpec, Options};

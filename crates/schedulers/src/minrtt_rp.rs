@@ -5,7 +5,7 @@
 //! segment without Data ACK is sent again on a much faster subflow that has room, and the windows of the slower
 //! subflows that carry it are halved; the formulas are in `head.rs`. When the send buffer is full and everything in it
 //! was given to subflows, the segment is sent again without penalty.
-//! Deviation: all slower carriers are penalised, the kernel penalises the first one it finds (decision D-38).
+//! Deviation: all slower carriers are penalised, the kernel penalises the first one it finds (choice D-38).
 
 use units::{OptionKind, OptionSpec, Options};
 

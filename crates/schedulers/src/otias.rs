@@ -10,7 +10,7 @@
 //! T = wait + srtt/2
 //! ```
 //! and the segment is queued where T is least. `rounds = "floor"` takes floor((unsent - sendable)/cwnd) as MP-DCCP
-//! does (decision D-35). If the send buffer of that subflow is full it waits (decision D-32). A segment that is sent
+//! does (choice D-35). If the send buffer of that subflow is full it waits (choice D-32). A segment that is sent
 //! again goes only to a subflow with free window. A subflow without round-trip sample is used when the segment would
 //! have to queue elsewhere. Has no state.
 

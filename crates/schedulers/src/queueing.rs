@@ -7,7 +7,7 @@ use crate::minrtt::MinRtt;
 use crate::{ConnectionView, Decision, Question, Scheduler};
 
 /// The subflow whose segment arrives first; one that cannot be estimated only if the segment would have to queue
-/// otherwise (decision D-31). Ties go to the lowest index.
+/// otherwise (choice D-31). Ties go to the lowest index.
 pub(crate) fn arrival_first<'a>(
     eligible: Eligible<'a>,
     arrival: impl Fn(&crate::SubflowView) -> Option<Nanos>,

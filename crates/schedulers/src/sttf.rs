@@ -14,7 +14,7 @@
 //! the best split of it differs by more than one segment on any subflow. While the first round-trip times of all
 //! usable subflows lie within 10 % of each other it decides as minRTT. When the window is full the oldest segment is
 //! sent again as in `head.rs`, without penalties.
-//! Deviation: the send buffer limits the queue (decision D-32); then it waits. A subflow without round-trip sample is
+//! Deviation: the send buffer limits the queue (choice D-32); then it waits. A subflow without round-trip sample is
 //! used when the segment would have to queue elsewhere.
 
 use units::Nanos;

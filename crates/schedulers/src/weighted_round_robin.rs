@@ -4,7 +4,7 @@
 //! Wireless Environments", Computer Communications 2017, known to us through secondary sources only: no claim to
 //! fidelity. Units: segments per round; default weights in byte/s.
 //! `quota_i = max(1, round(weight_i / min_k weight_k))`. The weights are given by subflow index, or cwnd_i / srtt_i as
-//! found at the start of each round (decision D-37). A subflow without a round-trip sample, without a given weight, or
+//! found at the start of each round (choice D-37). A subflow without a round-trip sample, without a given weight, or
 //! that joins during the round has the quota 1. The rest is as in `round_robin.rs`.
 
 use units::{Bytes, Items, OptionFault, OptionKind, OptionSpec, Options};

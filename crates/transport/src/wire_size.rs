@@ -102,7 +102,7 @@ fn syn_options(tcp: &TcpConfig) -> u64 {
     4 + if tcp.window_scaling { 4 } else { 0 } + sack
 }
 
-/// SACK blocks that fit into `[segments with data, pure ACKs]` (decision D-40).
+/// SACK blocks that fit into `[segments with data, pure ACKs]` (choice D-40).
 pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize; 2] {
     let with = |dss: u64| {
         let used = dss + if tcp.timestamps { TIMESTAMPS } else { 0 };
@@ -124,7 +124,7 @@ pub(crate) fn mapping_size(mptcp: &MptcpConfig) -> u64 {
 mod tests {
     use super::*;
 
-    /// Test vector of decision D-40: which SACK blocks fit where.
+    /// Test vector of choice D-40: which SACK blocks fit where.
     #[test]
     fn sack_blocks_in_the_option_space() {
         let mut tcp = TcpConfig { timestamps: true, ..TcpConfig::default() };

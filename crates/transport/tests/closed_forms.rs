@@ -37,7 +37,7 @@ fn one_segment() {
     assert_eq!(duo.delivered_at, SimTime::ZERO + RTT * 3 / 2 + syn * 2 + data);
 }
 
-/// Vector CF-2 (decision D-72): a page of 8 segments in rounds of 2, 4, 2 is acknowledged at 4 RTT, then 80 segments
+/// Vector CF-2 (choice D-72): a page of 8 segments in rounds of 2, 4, 2 is acknowledged at 4 RTT, then 80 segments
 /// in rounds of 10, 20, 40, 10 at 8 RTT: 4.3 s at an RTT of 0.54 s.
 #[test]
 fn cf_2_page_and_objects() {

@@ -126,7 +126,7 @@ fn delivers(duo: Duo, download: bool, mss: u64, total: u64) -> Result<(), TestCa
     Ok(())
 }
 
-/// TCP-ADaLR sends beyond the advertised window: against a receiver that cannot take it, it is hopeless (decision D-15).
+/// TCP-ADaLR sends beyond the advertised window: against a receiver that cannot take it, it is hopeless (choice D-15).
 fn suited(config: TcpConfig, control: &str) -> TcpConfig {
     if control != "adalr" {
         return config;

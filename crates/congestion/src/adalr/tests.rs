@@ -196,7 +196,7 @@ fn on_a_short_path_it_is_newreno() {
     assert_eq!(format!("{:?}", cc.window), format!("{:?}", reno.window));
 }
 
-/// Decision D-14: the other reading adds to its own sum, up to the largest window of TCP.
+/// Choice D-14: the other reading adds to its own sum, up to the largest window of TCP.
 #[test]
 fn a_running_base_grows_with_each_ack() {
     let mut cc = adalr(14_600, AdalrConfig { running_base: true, ..config() });
@@ -208,7 +208,7 @@ fn a_running_base_grows_with_each_ack() {
     assert!(cc.beyond_window() <= Bytes((1 << 30) + 13_140), "{}", cc.beyond_window());
 }
 
-/// Decision D-17: with more in flight than rwnd the rule rests, or does not; as printed it rests at ssthresh, too.
+/// Choice D-17: with more in flight than rwnd the rule rests, or does not; as printed it rests at ssthresh, too.
 #[test]
 fn the_guard_of_the_window_is_an_option() {
     let beyond = |guard, window, flight| {
@@ -228,7 +228,7 @@ fn the_guard_of_the_window_is_an_option() {
     }
 }
 
-/// Decision D-19: what the ACK takes out of flight counts or not, and how long recovery is remembered.
+/// Choice D-19: what the ACK takes out of flight counts or not, and how long recovery is remembered.
 #[test]
 fn the_flight_and_the_pause_after_recovery_are_options() {
     let growth = |config, flight_before, acks: u64| {

@@ -88,7 +88,7 @@ pub struct MptcpConnection {
     pub(super) buffer: ReceiveBuffer,
     pub(super) expanded: ExpandedBuffer,
     pub(super) window: AdvertisedWindow,
-    /// All subflows are gone since; after a while the connection is given up (decision D-43).
+    /// All subflows are gone since; after a while the connection is given up (choice D-43).
     pub(super) alone_since: SimTime,
     pub(super) failure: Option<&'static str>,
     held_open: bool,
@@ -103,7 +103,7 @@ impl std::fmt::Debug for Congestion {
     }
 }
 
-/// How long a connection survives without any subflow (decision D-43).
+/// How long a connection survives without any subflow (choice D-43).
 const BREAK_BEFORE_MAKE: Nanos = Nanos::from_secs(60);
 
 impl MptcpConnection {

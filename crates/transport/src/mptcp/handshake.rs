@@ -13,11 +13,11 @@ use crate::tcp::endpoint::Input;
 use crate::wire_size::{sack_room, wire_size};
 
 /// SYN retransmissions that still carry MP_CAPABLE; the next ones are plain, in case a middlebox drops the option
-/// (decision D-41).
+/// (choice D-41).
 pub(super) const CAPABLE_SYN_RETRIES: u32 = 2;
 /// ADD_ADDR transmissions before the announcement is given up (RFC 8684 section 3.4.1 leaves it open).
 const ANNOUNCEMENT_TRIES: u32 = 4;
-/// Shortest time to wait for the echo of ADD_ADDR (decision D-42).
+/// Shortest time to wait for the echo of ADD_ADDR (choice D-42).
 const ECHO_TIMEOUT: Nanos = Nanos::from_secs(1);
 
 /// An address to be announced, or to be echoed.

@@ -309,7 +309,7 @@ impl MptcpConnection {
     }
 
     /// The one of `among` with the smallest round-trip time that has room for so many bytes ahead of its queue; one
-    /// without a sample comes last (decision D-31).
+    /// without a sample comes last (choice D-31).
     pub(super) fn fastest_with_room(&self, now: SimTime, among: u64, len: u64) -> Option<usize> {
         let ahead = self.needs.queueing != Queueing::Never;
         let has_room = |i: &usize| {

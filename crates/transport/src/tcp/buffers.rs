@@ -105,7 +105,7 @@ impl AdvertisedWindow {
     }
 }
 
-/// The send buffer for congestion windows of together `cwnd` bytes (decision D-32), or what it has been expanded to.
+/// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.send_buffer {
         SendBuffer::Fixed(size) => size,

@@ -21,7 +21,7 @@ pub struct RttEstimator {
     sum: u128,
 }
 
-/// How long a minimum stays valid (decision D-39).
+/// How long a minimum stays valid (choice D-39).
 const MIN_WINDOW: Nanos = Nanos::from_secs(10);
 /// RFC 6298 rule 5.7: after a retransmitted SYN data starts with this timeout.
 const AFTER_SYN_LOSS: Nanos = Nanos::from_secs(3);

@@ -63,7 +63,7 @@ impl Sender {
 
     /// The rate of its pacer, or the one at which Linux would pace a controller without one: twice the window per
     /// smoothed round trip in slow start, else 1.2 times. `None` (unlimited) before the first round-trip sample
-    /// (decision D-02).
+    /// (choice D-02).
     pub fn pacing_rate_estimate(&self) -> Option<BitsPerSecond> {
         let srtt = self.rtt.srtt()?.max(Nanos(1));
         if self.congestion.wants().pacing {

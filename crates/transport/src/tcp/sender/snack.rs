@@ -1,7 +1,7 @@
 //! SCPS-TP at the sender: an acknowledgement that may carry a SNACK (CCSDS 714.0-B).
 //!
 //! What the peer names is sent again at once, without a duplicate threshold. Whether that says anything about
-//! congestion is a setting. Decision D-25: what was sent less than a round trip ago is not sent again, since the
+//! congestion is a setting. Choice D-25: what was sent less than a round trip ago is not sent again, since the
 //! report cannot know of it.
 
 use congestion::{Ack, Paths};

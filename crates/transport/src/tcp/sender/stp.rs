@@ -1,7 +1,7 @@
 //! STP at the sender: it polls, the peer answers what is missing. No acknowledgements, no retransmission timer.
 //!
-//! Source: T. Henderson and R. Katz, IEEE JSAC 17(2), 1999, after the SSCOP of ITU-T Q.2110. Decision D-24: a poll
-//! every third of a round trip but not more often than every 100 ms, or after 50 segments. Decision D-26: a peer
+//! Source: T. Henderson and R. Katz, IEEE JSAC 17(2), 1999, after the SSCOP of ITU-T Q.2110. Choice D-24: a poll
+//! every third of a round trip but not more often than every 100 ms, or after 50 segments. Choice D-26: a peer
 //! that answers no poll for as long as TCP would try is given up.
 
 use std::collections::VecDeque;
@@ -14,9 +14,9 @@ use super::super::scoreboard::Change;
 use super::Sender;
 use crate::segment::{Segment, Signal};
 
-/// Least time between polls (decision D-24).
+/// Least time between polls (choice D-24).
 const MIN_INTERVAL: Nanos = Nanos::from_millis(100);
-/// Segments after which a poll is due whatever the time (decision D-24).
+/// Segments after which a poll is due whatever the time (choice D-24).
 const SEGMENTS: u32 = 50;
 
 /// State of the poll timer.

@@ -1,7 +1,7 @@
 //! The SNACK option of SCPS-TP: selective negative acknowledgement.
 //!
-//! Source: CCSDS 714.0-B-2 section 3.2.5. Numbers of the option are multiples of the MSS. Decision D-23: the bit vector
-//! begins after the first hole, one bit per MSS, 1 for received. Decision D-25: a hole is reported again after 5/4
+//! Source: CCSDS 714.0-B-2 section 3.2.5. Numbers of the option are multiples of the MSS. Choice D-23: the bit vector
+//! begins after the first hole, one bit per MSS, 1 for received. Choice D-25: a hole is reported again after 5/4
 //! of a round trip, since its repair needs a whole one.
 
 use units::{Nanos, SimTime};
