@@ -11,7 +11,7 @@ use transport::segment::Segment;
 use units::{Bytes, SimTime};
 
 use crate::ecmp::Chooser;
-use crate::end::End;
+use crate::host::endpoint::End;
 use crate::lane::{Lane, Link, LinkChange};
 use crate::middlebox;
 use crate::packets::{Label, Packets};

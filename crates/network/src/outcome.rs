@@ -6,10 +6,10 @@ use trace::{FlowRecord, Held, RunRecord, SubflowRecord, TimeLevels};
 use transport::Connection;
 use units::{Bytes, SimTime};
 
-use crate::channel::Channel;
-use crate::end::End;
 use crate::fabric::Exit;
 use crate::flow::Flow;
+use crate::flow::channel::Channel;
+use crate::host::endpoint::End;
 use crate::topology::cable_of;
 use crate::tracer::Tracer;
 use crate::world::World;

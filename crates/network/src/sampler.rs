@@ -8,10 +8,10 @@ use trace::{Series, SeriesKey};
 use transport::{Connection, SenderState};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::channel::Channel;
-use crate::end::End;
 use crate::fabric::Fabric;
 use crate::flow::Flow;
+use crate::flow::channel::Channel;
+use crate::host::endpoint::End;
 
 /// Counters at the last sample.
 #[derive(Clone, Debug, Default)]

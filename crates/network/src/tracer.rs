@@ -7,8 +7,8 @@ use transport::segment::{Dss, MptcpOption, Segment, SubflowId};
 use transport::{SenderState, SubflowGauges};
 use units::SimTime;
 
-use crate::end::End;
 use crate::fabric::EndId;
+use crate::host::endpoint::End;
 use crate::topology::{LinkId, NodeId};
 
 /// The event of a line.

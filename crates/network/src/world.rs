@@ -13,13 +13,13 @@ use trace::RunRecord;
 use transport::segment::SubflowId;
 use units::SimTime;
 
-use crate::channel::{Channel, Mark};
-use crate::deeds::Deed;
-use crate::desk::{Desk, Traits};
 use crate::ecmp;
-use crate::end::{self, End};
 use crate::fabric::{Delivery, EndId, Event, Fabric};
+use crate::flow::channel::{Channel, Mark};
+use crate::flow::context::{Desk, Traits};
+use crate::flow::events::Deed;
 use crate::flow::{Ended, Flow};
+use crate::host::endpoint::{self, End};
 use crate::lane::LinkChange;
 use crate::outcome;
 use crate::sampler::Sampler;
@@ -383,7 +383,7 @@ impl World {
             // Further connections have ports of their own.
             number => ecmp::flow_hash([self.names[channel.flow], u64::from(number)]),
         };
-        let way = end::way(&mut self.fabric, name, places, pair, ports);
+        let way = endpoint::way(&mut self.fabric, name, places, pair, ports);
         let ways = &mut self.ends[index].ways;
         ways.reserve_exact(1);
         ways.push(way);

@@ -11,8 +11,8 @@ use transport::Connection;
 use transport::tcp::ranges::Range;
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::end::End;
-use crate::recorder::Recorder;
+use crate::flow::recorder::Recorder;
+use crate::host::endpoint::End;
 
 /// A reader that takes its time.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use transport::segment::SubflowId;
 use transport::tcp::ranges::Range;
 use units::{Bytes, SimTime};
 
-use crate::writes::Writes;
+use crate::flow::writes::Writes;
 
 /// One subflow.
 #[derive(Clone, Debug, Default)]

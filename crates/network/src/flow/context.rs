@@ -7,9 +7,9 @@ use apps::{ConnectionId, Measurement, Message, Page, Side};
 use trace::{MessageRecord, PageRecord};
 use units::{Bytes, SimTime};
 
-use crate::channel::Channel;
-use crate::end::End;
+use crate::flow::channel::Channel;
 use crate::flow::{Ended, Flow};
+use crate::host::endpoint::End;
 
 /// One flow's view of the world.
 #[derive(Debug)]

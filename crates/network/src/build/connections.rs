@@ -18,8 +18,8 @@ use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::{Bytes, Options};
 
 use crate::build::CHECKED;
-use crate::deeds;
-use crate::end::{End, connected_pairs, hops, pair_over};
+use crate::flow::events;
+use crate::host::endpoint::{End, connected_pairs, hops, pair_over};
 use crate::routing::Routes;
 use crate::topology::{NodeId, Topology};
 
@@ -168,7 +168,7 @@ fn carrier(flow: &FlowModel, registries: &Registries, topology: &Topology) -> Ca
     let congestion: NewCongestion =
         Arc::new(move |setup| -> Box<dyn CongestionControl> { build(setup, &transport.congestion.options) });
     let mptcp = flow.transport.mptcp.as_ref().map(|multipath| Multipath {
-        configs: [true, false].map(|client| Arc::new(deeds::end_config(multipath, flow, client, topology))),
+        configs: [true, false].map(|client| Arc::new(events::end_config(multipath, flow, client, topology))),
         scheduler: registries.schedulers.get(&multipath.scheduler.kind).expect(CHECKED).build,
         options: multipath.scheduler.options.clone(),
     });

@@ -2,6 +2,12 @@
 //!
 //! May: keep what the application needs between events. May not: touch connections; the desk and the channels do.
 
+pub(crate) mod channel;
+pub(crate) mod context;
+pub(crate) mod events;
+pub(crate) mod recorder;
+mod writes;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -11,8 +17,8 @@ use scenario::model::Flow as FlowModel;
 use trace::{FlowRecord, MessageRecord, PageRecord};
 use units::{Nanos, SimTime};
 
-use crate::factory::Factory;
-use crate::recorder::FlowRecorder;
+use crate::build::connections::Factory;
+use crate::flow::recorder::FlowRecorder;
 
 /// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,17 +2,22 @@
 //!
 //! May: look up algorithms by name and draw from named streams. May not: make any event happen.
 
+pub(crate) mod connections;
+mod links;
+mod precomputed;
+
+pub use links::opportunities;
+
 use engine::Stream;
 use scenario::Registries;
 use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
-use crate::deeds;
+use crate::build::connections::Factory;
 use crate::ecmp::{Chooser, name_hash};
 use crate::fabric::{Event, Fabric};
-use crate::factory::Factory;
 use crate::flow::Flow;
-use crate::links;
+use crate::flow::events;
 use crate::routing::Routes;
 use crate::sampler::Sampler;
 use crate::topology::Topology;
@@ -35,9 +40,9 @@ impl World {
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
         let duration = SimTime::ZERO + scenario.duration;
-        let deeds = deeds::all(scenario, routes.topology());
+        let deeds = events::all(scenario, routes.topology());
         let flow = |(index, flow)| {
-            let absent = deeds::absent(scenario, index, routes.topology());
+            let absent = events::absent(scenario, index, routes.topology());
             let factory = Factory::new(flow, registries, seed, &mut routes, absent);
             Flow::new(flow, factory, seed, duration)
         };

@@ -1,0 +1,3 @@
+//! Hosts: the endpoints of connections and how their packets leave.
+
+pub(crate) mod endpoint;
