@@ -11,32 +11,33 @@ pub(crate) struct Baseline {
     pub(crate) name: String,
 }
 
-/// All baselines that the scenario asks for, by flow and then by cable, each with its scenario.
+/// All baselines that the scenario asks for, by flow and then by duplex link, each with its scenario.
 pub(crate) fn all(scenario: &Scenario) -> Vec<(Baseline, Scenario)> {
     let compared = scenario.flows.iter().enumerate().filter(|(_, flow)| flow.compare_paths);
     compared
         .flat_map(|(index, flow)| {
-            usable_cables(scenario, flow).into_iter().map(move |cable| {
-                let name = format!("{}@{}", flow.name, scenario.cables[cable].name);
-                (Baseline { flow: index, name }, alone_over(scenario, index, cable))
+            usable_duplex_links(scenario, flow).into_iter().map(move |duplex_link| {
+                let name = format!("{}@{}", flow.name, scenario.duplex_links[duplex_link].name);
+                (Baseline { flow: index, name }, alone_over(scenario, index, duplex_link))
             })
         })
         .collect()
 }
 
-fn alone_over(scenario: &Scenario, flow: usize, cable: usize) -> Scenario {
+fn alone_over(scenario: &Scenario, flow: usize, duplex_link: usize) -> Scenario {
     let mut alone = scenario.clone();
     Arc::make_mut(&mut alone.flows[flow].transport).mptcp = None;
-    alone.flows[flow].via = Some(cable);
+    alone.flows[flow].via = Some(duplex_link);
     alone
 }
 
-/// Cables at the sender over which the receiver can be reached, in order of appearance.
-fn usable_cables(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
-    let at_sender = scenario.cables.iter().enumerate().filter(|(_, cable)| cable.ends.contains(&flow.from));
+/// Duplex links at the sender over which the receiver can be reached, in order of appearance.
+fn usable_duplex_links(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
+    let at_sender =
+        scenario.duplex_links.iter().enumerate().filter(|(_, link)| link.ends.contains(&flow.from));
     at_sender
-        .filter(|(_, cable)| {
-            let neighbour = if cable.ends[0] == flow.from { cable.ends[1] } else { cable.ends[0] };
+        .filter(|(_, link)| {
+            let neighbour = if link.ends[0] == flow.from { link.ends[1] } else { link.ends[0] };
             reaches(scenario, neighbour, flow)
         })
         .map(|(index, _)| index)
@@ -55,8 +56,8 @@ fn reaches(scenario: &Scenario, start: usize, flow: &Flow) -> bool {
         if std::mem::replace(&mut seen[node], true) || !scenario.nodes[node].forward {
             continue;
         }
-        let cables = scenario.cables.iter().filter(|cable| cable.ends.contains(&node));
-        open.extend(cables.map(|cable| if cable.ends[0] == node { cable.ends[1] } else { cable.ends[0] }));
+        let links = scenario.duplex_links.iter().filter(|link| link.ends.contains(&node));
+        open.extend(links.map(|link| if link.ends[0] == node { link.ends[1] } else { link.ends[0] }));
     }
     false
 }

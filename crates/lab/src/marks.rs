@@ -8,7 +8,7 @@ use units::SimTime;
 pub struct Mark {
     /// When.
     pub at: SimTime,
-    /// Names, separated by commas; the name of the cable where both of its directions change.
+    /// Names, separated by commas; the name of the duplex link where both of its directions change.
     pub links: String,
     /// What, as in `down` or `rate 2Mbit/s, delay 30ms`.
     pub what: String,
@@ -22,12 +22,12 @@ pub fn marks(scenario: &Scenario) -> Vec<Mark> {
 
 fn links(scenario: &Scenario, change: &Change) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for &(cable, direction) in &change.links {
-        let cable_at = &scenario.cables[cable];
-        if !change.links.contains(&(cable, 1 - direction)) {
-            names.push(&cable_at.directions[direction].name);
+    for &(duplex_link, direction) in &change.links {
+        let duplex_link_at = &scenario.duplex_links[duplex_link];
+        if !change.links.contains(&(duplex_link, 1 - direction)) {
+            names.push(&duplex_link_at.directions[direction].name);
         } else if direction == 0 {
-            names.push(&cable_at.name);
+            names.push(&duplex_link_at.name);
         }
     }
     names.join(", ")

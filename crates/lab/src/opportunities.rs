@@ -52,11 +52,11 @@ pub fn opportunities(
     name: &str,
 ) -> Result<String, NoOpportunities> {
     let directions = || {
-        let of = |(cable, c): (usize, &'_ scenario::model::Cable)| {
+        let of = |(duplex_link, c): (usize, &'_ scenario::model::DuplexLink)| {
             let names = c.directions.iter().map(|direction| direction.name.clone()).enumerate();
-            names.map(|(i, name)| ((cable, i), name)).collect::<Vec<_>>()
+            names.map(|(i, name)| ((duplex_link, i), name)).collect::<Vec<_>>()
         };
-        scenario.cables.iter().enumerate().flat_map(of)
+        scenario.duplex_links.iter().enumerate().flat_map(of)
     };
     let Some((place, _)) = directions().find(|(_, link)| link == name) else {
         let links = directions().map(|(_, link)| link).collect();

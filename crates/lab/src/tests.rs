@@ -193,7 +193,7 @@ fn a_baseline_alone_is_the_same_flow_written_by_hand() {
 }
 
 #[test]
-fn cables_that_lead_nowhere_are_no_paths() {
+fn duplex_links_that_lead_nowhere_are_no_paths() {
     let text = r#"
 name = "a dead end"
 duration = "1s"
@@ -213,7 +213,7 @@ flow = [{ name = "f", from = "left", to = "right", compare_paths = true, transpo
 }
 
 #[test]
-fn events_are_described_by_cable_or_direction() {
+fn events_are_described_by_duplex_link_or_direction() {
     let marks = marks(&parse(TWO_PATHS).scenario);
     let [mark] = marks.as_slice() else { panic!("{marks:?}") };
     assert_eq!((mark.links.as_str(), mark.what.as_str()), ("b", "rate 1Mbit/s, delay 60ms"));

@@ -10,7 +10,7 @@ use crate::fabric::Exit;
 use crate::flow::Flow;
 use crate::flow::channel::Channel;
 use crate::host::endpoint::End;
-use crate::topology::cable_of;
+use crate::topology::duplex_link_of;
 use crate::tracer::Tracer;
 use crate::world::World;
 
@@ -124,8 +124,8 @@ fn subflow_record(
     SubflowRecord {
         connection: channel.number,
         subflow: index as u32,
-        cable: way.and_then(|way| match way.route.exit {
-            Exit::Over(link) => Some(cable_of(link)),
+        duplex_link: way.and_then(|way| match way.route.exit {
+            Exit::Over(link) => Some(duplex_link_of(link)),
             Exit::Any | Exit::Nowhere => None,
         }),
         established: stats.established_at,

@@ -1,8 +1,8 @@
-//! Shortest paths by number of cables, with all next hops of equal cost.
+//! Shortest paths by number of duplex links, with all next hops of equal cost.
 //!
 //! May: read the topology. May not: see packets, queues or time; routes do not change while a run goes on.
 //!
-//! A target is a host (any of its interfaces will do) or one interface of a host (then the last cable is given).
+//! A target is a host (any of its interfaces will do) or one interface of a host (then the last duplex link is given).
 //! A node that does not forward, and the target itself, are never on the way.
 
 use crate::topology::{LinkId, NodeId, Topology, opposite};
@@ -25,7 +25,7 @@ const UNREACHABLE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 struct Table {
     target: Target,
-    /// Cables to the target, by node.
+    /// Duplex links to the target, by node.
     distance: Vec<u32>,
     /// `links[offset[node]..offset[node + 1]]` are the next hops of `node`.
     offset: Vec<u32>,
@@ -66,7 +66,7 @@ impl Routes {
         self.tables[target as usize].next_hops(node)
     }
 
-    /// Cables that a packet crosses to `target` if it leaves its source by `link`; `None` if there is no way.
+    /// Duplex links that a packet crosses to `target` if it leaves its source by `link`; `None` if there is no way.
     pub fn hops_over(&self, target: TargetId, link: LinkId) -> Option<u32> {
         let table = &self.tables[target as usize];
         let head = self.topology.head(link);
@@ -113,7 +113,7 @@ impl Table {
     }
 }
 
-/// Cables from each node to the target: breadth first from the target, through nodes that forward.
+/// Duplex links from each node to the target: breadth first from the target, through nodes that forward.
 fn distances(topology: &Topology, target: Target) -> Vec<u32> {
     let mut distance = vec![UNREACHABLE; topology.nodes()];
     distance[target.node] = 0;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_cables_are_paths_of_their_own() {
+    fn parallel_duplex_links_are_paths_of_their_own() {
         let mut routes = Routes::new(Topology::new([false, false], [[0, 1], [0, 1], [1, 0]]));
         assert_eq!(paths(&mut routes, 0, 1), 3);
         let (any, second) = (routes.target(host(1)), routes.target(Target { node: 1, interface: Some(1) }));
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!((routes.hops_over(any, 5), routes.hops_over(second, 0)), (Some(1), None));
     }
 
-    /// A client with two access paths, a server with one: the first cable can be chosen, the last is common.
+    /// A client with two access paths, a server with one: the first duplex link can be chosen, the last is common.
     ///
     /// ```text
     ///   0 --- 1 --- 3 --- 4      (1, 2, 3 forward)
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(routes.next_hops(server, 0), [0, 2]);
         assert_eq!((routes.hops_over(server, 0), routes.hops_over(server, 2)), (Some(3), Some(3)));
         let second = routes.target(Target { node: 0, interface: Some(1) });
-        assert_eq!(routes.next_hops(second, 4), [9], "over the only cable");
+        assert_eq!(routes.next_hops(second, 4), [9], "over the only duplex link");
         assert_eq!(routes.next_hops(second, 3), [7], "towards node 2, not node 1");
         // Leaving towards node 1, the packet comes back over node 3.
         assert_eq!(routes.next_hops(second, 1), [4]);

@@ -2,7 +2,7 @@
 //!
 //! May: say who is connected to whom. May not: know routes, rates or packets.
 
-/// Index of a link direction: `2 * cable` from the first end of a cable to the second, `2 * cable + 1` back.
+/// Index of a link direction: `2 * duplex_link` from the first end to the second, `2 * duplex_link + 1` back.
 pub type LinkId = u32;
 
 /// Index of a node.
@@ -11,7 +11,7 @@ pub type NodeId = usize;
 #[derive(Clone, Debug)]
 struct Vertex {
     forward: bool,
-    /// By interface: the link that leaves there. Interfaces are numbered in the order of cables.
+    /// By interface: the link that leaves there. Interfaces are numbered in the order of duplex links.
     leaving: Vec<LinkId>,
 }
 
@@ -24,7 +24,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// From `forward` by node and the two `ends` by cable.
+    /// From `forward` by node and the two `ends` by duplex link.
     pub fn new(forward: impl IntoIterator<Item = bool>, ends: impl IntoIterator<Item = [NodeId; 2]>) -> Self {
         let mut nodes: Vec<_> =
             forward.into_iter().map(|forward| Vertex { forward, leaving: Vec::new() }).collect();
@@ -68,20 +68,20 @@ impl Topology {
         (0..=u8::MAX).take(self.nodes[node].leaving.len())
     }
 
-    /// The address that `node` has on `cable`; `None` if the cable does not end there.
-    pub fn address_on(&self, node: NodeId, cable: usize) -> Option<u8> {
-        let on_cable = |link: &LinkId| cable_of(*link) == cable;
-        let interface = self.nodes[node].leaving.iter().position(on_cable)?;
+    /// The address that `node` has on `duplex_link`; `None` if the duplex link does not end there.
+    pub fn address_on(&self, node: NodeId, duplex_link: usize) -> Option<u8> {
+        let on_duplex_link = |link: &LinkId| duplex_link_of(*link) == duplex_link;
+        let interface = self.nodes[node].leaving.iter().position(on_duplex_link)?;
         u8::try_from(interface).ok()
     }
 }
 
-/// The other direction of the same cable.
+/// The other direction of the same duplex link.
 pub const fn opposite(link: LinkId) -> LinkId {
     link ^ 1
 }
 
-/// The cable of a link direction.
-pub const fn cable_of(link: LinkId) -> usize {
+/// The duplex link of a link direction.
+pub const fn duplex_link_of(link: LinkId) -> usize {
     (link >> 1) as usize
 }

@@ -155,7 +155,7 @@ fn the_shipped_layered_graph_has_864_paths() {
         Document::parse(&text, file, &[], &Registries::builtin()).unwrap_or_else(|e| panic!("{e}"));
     let scenario = document.scenario;
     let forward = scenario.nodes.iter().map(|node| node.forward);
-    let mut routes = Routes::new(Topology::new(forward, scenario.cables.iter().map(|cable| cable.ends)));
+    let mut routes = Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)));
     for flow in &scenario.flows {
         let target = routes.target(Target { node: flow.to, interface: None });
         assert_eq!(ways(&routes, target, flow.from, flow.to), 864, "{}", flow.name);

@@ -18,8 +18,8 @@ fn end_node(flow: &Table, end: &str, topology: &Topology) -> Option<usize> {
     topology.hosts.iter().position(|host| host.name == name)
 }
 
-/// The cable that `key` of `table` names, if `node` has an address on it.
-fn cable_of(
+/// The duplex link that `key` of `table` names, if `node` has an address on it.
+fn duplex_link_of(
     table: &Table,
     key: &str,
     node: usize,
@@ -73,7 +73,7 @@ pub(crate) fn endpoints(flow: &Table, topology: &Topology, path: &str, report: &
         let Some(end) = table.text("end") else { continue };
         flags(table, end, &path, report);
         let Some(node) = end_node(flow, end, topology) else { continue };
-        let Some(wire) = cable_of(table, "path", node, topology, &path, report) else { continue };
+        let Some(wire) = duplex_link_of(table, "path", node, topology, &path, report) else { continue };
         let at = table.get("path").map_or(item.at, |node| node.at);
         if seen.contains(&(end, wire)) {
             let message =
@@ -111,7 +111,7 @@ struct Step<'t> {
     at: Nanos,
     origin: Origin,
     path: String,
-    /// Flow, end, cable.
+    /// Flow, end, duplex link.
     whose: (&'t str, &'t str, usize),
     joins: bool,
 }
@@ -131,7 +131,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
             continue;
         }
         let Some(node) = end_node(flow, end, topology) else { continue };
-        let Some(wire) = cable_of(table, key, node, topology, &path, report) else { continue };
+        let Some(wire) = duplex_link_of(table, key, node, topology, &path, report) else { continue };
         let (Some(at), Some(name)) = (event.parse::<Nanos>("at"), flow.text("name")) else { continue };
         let origin = table.get(key).map_or(item.at, |node| node.at);
         let opens_over = flow.text("via") == Some(&topology.wires[wire].name);

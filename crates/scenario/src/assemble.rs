@@ -15,7 +15,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, Ratio, SimTime};
 use crate::choices::Choices;
 use crate::keys::{AUTO, EXPAND, UNLIMITED};
 use crate::model::{
-    Cable, Change, Choice, Deed, DeedKind, Direction, Ecmp, Endpoint, Flow, Multipath, Node as Host,
+    Change, Choice, Deed, DeedKind, Direction, DuplexLink, Ecmp, Endpoint, Flow, Multipath, Node as Host,
     Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers;
@@ -48,7 +48,11 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         },
         record_interval: root.table("record")?.parse("interval")?,
         nodes: topology.hosts.iter().map(|h| Host { name: h.name.clone(), forward: h.forward }).collect(),
-        cables: topology.wires.iter().map(|wire| assembler.cable(root, wire)).collect::<Option<_>>()?,
+        duplex_links: topology
+            .wires
+            .iter()
+            .map(|wire| assembler.duplex_link(root, wire))
+            .collect::<Option<_>>()?,
         flows: assembler.flows(root)?,
         events,
         deeds,
@@ -75,7 +79,7 @@ struct Assembler<'a> {
 }
 
 impl Assembler<'_> {
-    fn cable(&self, root: &Table, wire: &Wire) -> Option<Cable> {
+    fn duplex_link(&self, root: &Table, wire: &Wire) -> Option<DuplexLink> {
         let (list, index) = wire.source;
         let table = root.list(list).get(index)?.as_table()?;
         let direction = |i: usize| {
@@ -94,7 +98,11 @@ impl Assembler<'_> {
                 strip: strip(keys)?,
             })
         };
-        Some(Cable { name: wire.name.clone(), ends: wire.ends, directions: [direction(0)?, direction(1)?] })
+        Some(DuplexLink {
+            name: wire.name.clone(),
+            ends: wire.ends,
+            directions: [direction(0)?, direction(1)?],
+        })
     }
 
     /// All loss models that do something.
@@ -233,7 +241,7 @@ impl Assembler<'_> {
         let flags = keys.list("flags");
         let has = |flag: &str| flags.iter().any(|word| word.as_text() == Some(flag));
         Some(Endpoint {
-            cable: self.topology.wire(keys.text("path")?)?,
+            duplex_link: self.topology.wire(keys.text("path")?)?,
             client: keys.text("end")? == "client",
             flags: EndpointFlags {
                 subflow: has("subflow"),
@@ -249,15 +257,15 @@ impl Assembler<'_> {
     fn deeds(&self, root: &Table, event: &Table) -> Option<Vec<Deed>> {
         let name = event.text("flow")?;
         let keys = event.table("do")?;
-        let cable = |key: &str| keys.text(key).and_then(|name| self.topology.wire(name));
-        let what = if let Some(cable) = cable("leave") {
-            DeedKind::Leave(cable)
-        } else if let Some(cable) = cable("join") {
-            DeedKind::Join(cable)
-        } else if let Some(cable) = cable("backup") {
-            DeedKind::Backup(cable, true)
-        } else if let Some(cable) = cable("regular") {
-            DeedKind::Backup(cable, false)
+        let duplex_link = |key: &str| keys.text(key).and_then(|name| self.topology.wire(name));
+        let what = if let Some(duplex_link) = duplex_link("leave") {
+            DeedKind::Leave(duplex_link)
+        } else if let Some(duplex_link) = duplex_link("join") {
+            DeedKind::Join(duplex_link)
+        } else if let Some(duplex_link) = duplex_link("backup") {
+            DeedKind::Backup(duplex_link, true)
+        } else if let Some(duplex_link) = duplex_link("regular") {
+            DeedKind::Backup(duplex_link, false)
         } else {
             DeedKind::Abort(match keys.text("abort")? {
                 "ack" => AbortForm::Ack,

@@ -22,7 +22,7 @@ pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report
             let path = element_path("", section.name, index, item);
             let Some(table) = item.as_table_mut() else { continue };
             if section.key("both").is_some() {
-                rules.cable(table, direction_names(section), &path);
+                rules.duplex_link(table, direction_names(section), &path);
             } else if let Some(set) = table.get("set").and_then(Node::as_table) {
                 rules.event(set, &join(&path, "set"));
             }
@@ -43,7 +43,7 @@ fn in_bdp(direction: &Table) -> Option<&Node> {
 }
 
 impl Rules<'_, '_, '_> {
-    fn cable(&mut self, table: &mut Table, names: [&'static str; 2], path: &str) {
+    fn duplex_link(&mut self, table: &mut Table, names: [&'static str; 2], path: &str) {
         let delay = |name: &str| table.table(name)?.parse::<Nanos>("delay");
         let round_trip = delay(names[0]).zip(delay(names[1])).map(|(there, back)| there + back);
         for name in names {

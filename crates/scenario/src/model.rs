@@ -64,7 +64,7 @@ pub struct Scenario {
     /// Nodes in order of appearance.
     pub nodes: Vec<Node>,
     /// Duplex connections between two nodes.
-    pub cables: Vec<Cable>,
+    pub duplex_links: Vec<DuplexLink>,
     /// Flows in order of appearance.
     pub flows: Vec<Flow>,
     /// Changes of links, by time.
@@ -93,7 +93,7 @@ pub struct Node {
 
 /// Two link directions between two nodes; each end is an interface with an address of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cable {
+pub struct DuplexLink {
     /// Unique name: of the `[[path]]`, `[[link]]`, or `mesh.left-right`.
     pub name: String,
     /// Indices of the two nodes: `[terminal, server]` for a path.
@@ -103,7 +103,7 @@ pub struct Cable {
     pub directions: [Direction; 2],
 }
 
-/// One direction of a cable.
+/// One direction of a duplex link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
     /// Unique name.
@@ -161,7 +161,7 @@ pub struct Flow {
     pub app: Arc<Choice>,
     /// What carries it.
     pub transport: Arc<Transport>,
-    /// Cable over which a TCP connection, or the first subflow, leaves; `None`: routing decides.
+    /// Duplex link over which a TCP connection, or the first subflow, leaves; `None`: routing decides.
     pub via: Option<usize>,
     /// Also run this flow as plain TCP over each path alone, with the same seeds.
     pub compare_paths: bool,
@@ -196,8 +196,8 @@ pub struct Multipath {
 /// One address of the in-kernel path manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The cable that the address is on.
-    pub cable: usize,
+    /// The duplex link that the address is on.
+    pub duplex_link: usize,
     /// The address of the end that opens the connection.
     pub client: bool,
     /// What it is for.
@@ -217,7 +217,7 @@ pub struct Deed {
     pub what: DeedKind,
 }
 
-/// What happens to a connection. Addresses are named by the cable that they are on.
+/// What happens to a connection. Addresses are named by the duplex link that they are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeedKind {
     /// An address leaves.
@@ -230,12 +230,12 @@ pub enum DeedKind {
     Abort(AbortForm),
 }
 
-/// A change of one or both directions of a cable while the run goes on. `None` leaves a parameter as it is.
+/// A change of one or both directions of a duplex link while the run goes on. `None` leaves a parameter as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// When.
     pub at: SimTime,
-    /// `(cable, direction)`.
+    /// `(duplex_link, direction)`.
     pub links: Vec<(usize, usize)>,
     /// New rate.
     pub rate: Option<Vec<Setting<BitsPerSecond>>>,

@@ -139,13 +139,13 @@ fn shape(event: &Table, at: Origin, path: &str, report: &mut Report<'_>) {
     }
 }
 
-/// `(cable, direction)` of a cable's or a direction's name.
+/// `(duplex_link, direction)` of a duplex link's or a direction's name.
 pub(crate) fn directions(topology: &Topology, name: &str) -> Option<Vec<(usize, usize)>> {
     if let Some(wire) = topology.wire(name) {
         return Some(vec![(wire, 0), (wire, 1)]);
     }
-    let (cable, _) = name.rsplit_once('.')?;
-    let wire = topology.wire(cable)?;
+    let (duplex_link, _) = name.rsplit_once('.')?;
+    let wire = topology.wire(duplex_link)?;
     let direction = topology.wires[wire].directions.iter().position(|d| d == name)?;
     Some(vec![(wire, direction)])
 }
@@ -197,7 +197,7 @@ impl Rules<'_, '_, '_> {
         }
     }
 
-    /// Nodes, routes, and the first cable.
+    /// Nodes, routes, and the first duplex link.
     fn ends(&mut self, flow: &mut Table, topology: &Topology) {
         let mut host = |key: &str| {
             let path = format!("{}.{key}", self.path);
@@ -299,7 +299,7 @@ impl Rules<'_, '_, '_> {
         self.add(at, Code::NoRoute, "to", format!("no route joins \"{from}\" and \"{to}\""), help);
     }
 
-    /// The cable that the flow names, if it touches the sender.
+    /// The duplex link that the flow names, if it touches the sender.
     fn via(&mut self, flow: &Table, topology: &Topology, from: Option<usize>) -> Option<(usize, Origin)> {
         let node = flow.get("via")?;
         let name = node.as_text()?;
@@ -517,7 +517,7 @@ fn whose(transport: &Table, key: &str) -> String {
     }
 }
 
-/// The cables that leave a node.
+/// The duplex links that leave a node.
 fn leaving(topology: &Topology, node: usize) -> String {
     let touching = topology.wires.iter().filter(|wire| wire.ends.contains(&node));
     let names: Vec<&str> = touching.map(|wire| wire.name.as_str()).collect();

@@ -256,7 +256,7 @@ fn word(text: &str, what: &str, words: &[&'static str]) -> Result<(), Fault> {
     })
 }
 
-/// Names address keys in overrides, and cables are named LEFT-RIGHT: dots and blanks would be ambiguous.
+/// Names address keys in overrides, and duplex links are named LEFT-RIGHT: dots and blanks would be ambiguous.
 fn name(text: &str) -> Result<(), Fault> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !text.is_empty() && text.chars().all(allowed) {

@@ -1,4 +1,4 @@
-//! Nodes and cables of a filled scenario: counted nodes and meshes are expanded, names become indices.
+//! Nodes and duplex links of a filled scenario: counted nodes and meshes are expanded, names become indices.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Host {
     pub forward: bool,
 }
 
-/// One cable and where its settings are.
+/// One duplex link and where its settings are.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub name: String,
@@ -45,7 +45,7 @@ pub(crate) struct Topology {
     neighbours: Vec<Vec<usize>>,
 }
 
-/// Expands all nodes and cables. Nodes that only a path names are added to the tree.
+/// Expands all nodes and duplex links. Nodes that only a path names are added to the tree.
 pub(crate) fn build(root: &mut Table, report: &mut Report<'_>) -> Topology {
     let mut topology = Topology::default();
     topology.declared_nodes(root, report);
@@ -313,7 +313,7 @@ impl Topology {
         complete.then_some(all)
     }
 
-    /// The cable of a name.
+    /// The duplex link of a name.
     pub fn wire(&self, name: &str) -> Option<usize> {
         self.wire_names.get(name).copied()
     }
@@ -385,7 +385,7 @@ impl Topology {
         (partners.iter().sum(), partners.iter().filter(|n| **n > 0).count())
     }
 
-    /// How many cables end at `node`.
+    /// How many duplex links end at `node`.
     pub fn degree(&self, node: usize) -> usize {
         self.neighbours[node].len()
     }

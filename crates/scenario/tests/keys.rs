@@ -284,7 +284,10 @@ fn endpoints_and_deeds_reach_the_model() {
     let signal = EndpointFlags { signal: true, ..EndpointFlags::default() };
     assert_eq!(
         endpoints,
-        &[Endpoint { cable: 1, client: true, flags }, Endpoint { cable: 0, client: false, flags: signal },]
+        &[
+            Endpoint { duplex_link: 1, client: true, flags },
+            Endpoint { duplex_link: 0, client: false, flags: signal },
+        ]
     );
     let deeds: Vec<_> =
         document.scenario.deeds.iter().map(|d| (d.at.0 / 1_000_000_000, d.flow, d.client, d.what)).collect();

@@ -18,7 +18,7 @@ fn up(keys: &str) -> String {
 fn direction(text: &str) -> Direction {
     let document = good(text, &[]);
     assert_round_trip(&document);
-    document.scenario.cables[0].directions[0].clone()
+    document.scenario.duplex_links[0].directions[0].clone()
 }
 
 fn kind<T>(setting: &Setting<T>) -> &str {
@@ -88,7 +88,7 @@ fn several_loss_models_at_once() {
     assert_eq!(kinds("\"none\""), Vec::<String>::new());
     // A list is inherited as a whole.
     let text = up(&format!("loss = {both}")) + "[[path]]\nname = \"beam2\"\nlike = \"beam1\"\n";
-    assert_eq!(good(&text, &[]).scenario.cables[1].directions[0].loss.len(), 2);
+    assert_eq!(good(&text, &[]).scenario.duplex_links[1].directions[0].loss.len(), 2);
     let found = parse(&text, &[("path.beam1.up.loss.ratio", "1e-5")]).unwrap_err();
     assert!(found.to_string().contains("as a whole"), "{found}");
     let bad = mistake(&up("loss = [{ kind = \"ber\" }]"));
@@ -111,7 +111,7 @@ fn several_rates_delays_and_shapers_at_once() {
     // A list is inherited and replaced as a whole.
     let two = text.clone() + "[[path]]\nname = \"beam2\"\nlike = \"beam1\"\nup = { rate = \"1Mbit/s\" }\n";
     let like = good(&two, &[("path.beam1.up.shaper", "[{ rate = \"7Mbit/s\", burst = \"3kB\" }]")]);
-    let beam2 = &like.scenario.cables[1].directions[0];
+    let beam2 = &like.scenario.duplex_links[1].directions[0];
     assert_eq!((beam2.rate.len(), beam2.delay.len(), beam2.shapers.len()), (1, 3, 1));
     for part in ["rate.times", "delay.max", "shaper.burst", "delay.3", "delay.-1.max", "delay.2.max.x"] {
         let found = parse(&text, &[(&format!("path.beam1.up.{part}"), "3")]).unwrap_err();
@@ -124,7 +124,7 @@ fn several_rates_delays_and_shapers_at_once() {
         ("path.beam1.up.delay.2.max", "9ms"),
         ("path.beam1.up.shaper.1.burst", "4kB"),
     ];
-    let changed = &good(&text, &sets).scenario.cables[0].directions[0];
+    let changed = &good(&text, &sets).scenario.duplex_links[0].directions[0];
     assert_eq!(changed.delay[0], Setting::Value(Nanos::from_millis(7)));
     let Setting::Model(jittered) = &changed.delay[2] else { panic!("a model") };
     assert_eq!(jittered.options.duration("max"), Nanos::from_millis(9));
@@ -142,12 +142,13 @@ fn several_rates_delays_and_shapers_at_once() {
         ),
         &[],
     );
-    let delays = both.scenario.cables[0].directions.each_ref().map(|direction| direction.delay.len());
+    let delays = both.scenario.duplex_links[0].directions.each_ref().map(|direction| direction.delay.len());
     assert_eq!(delays, [1, 2]);
     // An override of `both` holds for both directions, whatever the file says of one.
     let text = BASE.replacen("up   = {", &format!("both = {{ delay = [\"5ms\", {jitter}] }}\nup   = {{"), 1);
     let all = good(&text, &[("path.beam1.both.delay.0", "6ms")]);
-    let delays = all.scenario.cables[0].directions.each_ref().map(|direction| direction.delay[0].value());
+    let delays =
+        all.scenario.duplex_links[0].directions.each_ref().map(|direction| direction.delay[0].value());
     assert_eq!(delays, [Some(Nanos::from_millis(6)); 2]);
 }
 
@@ -191,7 +192,7 @@ fn rates_delays_shapers_and_faults() {
     assert_eq!(direction.shapers[0].burst, Bytes(15_000));
     assert_eq!(direction.faults.duplicate.get().to_string(), "0.1");
     let off = text.replacen("\"2Mbit/s\"", "\"unlimited\"", 1);
-    assert_eq!(good(&off, &[]).scenario.cables[0].directions[0].shapers, []);
+    assert_eq!(good(&off, &[]).scenario.duplex_links[0].directions[0].shapers, []);
     let event = BASE.replace(
         "up = false",
         "rate = { kind = \"markov\", rates = [\"1Mbit/s\", \"2Mbit/s\"], dwell = [\"1s\", \"2s\"] }",
@@ -309,7 +310,7 @@ fn what_a_file_holds_reaches_the_model() {
     let folder = folder("right");
     std::fs::write(folder.join("rate.csv"), "0,1e6\n10,20Mbit/s\n").unwrap();
     let document = load(&folder, "{ kind = \"series\", file = \"rate.csv\", repeat = \"20s\" }").unwrap();
-    let Setting::Model(choice) = &document.scenario.cables[0].directions[0].rate[0] else {
+    let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].rate[0] else {
         panic!("a model")
     };
     let rows = choice.options.file("file");
@@ -332,7 +333,7 @@ fn a_whole_scenario_needs_no_files() {
     let again = good(&whole, &[]);
     assert_eq!(again.to_whole_toml(), whole);
     let rows = |document: &Document| {
-        let Setting::Model(choice) = &document.scenario.cables[0].directions[0].rate[0] else {
+        let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].rate[0] else {
             panic!("a model")
         };
         choice.options.file("file").series().to_vec()

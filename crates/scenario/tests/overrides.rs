@@ -5,9 +5,9 @@ mod common;
 use common::{BASE, ROUTED, assert_round_trip, good, parse};
 use scenario::model::Scenario;
 
-/// `(up, down)` of the cable at this position, in Mbit/s.
-fn rates(scenario: &Scenario, cable: usize) -> (u64, u64) {
-    let [up, down] = &scenario.cables[cable].directions;
+/// `(up, down)` of the duplex link at this position, in Mbit/s.
+fn rates(scenario: &Scenario, duplex_link: usize) -> (u64, u64) {
+    let [up, down] = &scenario.duplex_links[duplex_link].directions;
     let rate = |direction: &scenario::model::Direction| {
         direction.rate[0].value().map_or(0, |rate| rate.0) / 1_000_000
     };
@@ -31,8 +31,8 @@ fn an_heir_keeps_its_own() {
         let document = good(&with_heir(keys), &[]);
         assert_eq!(rates(&document.scenario, 1), wanted, "{keys}");
         assert_eq!(
-            document.scenario.cables[1].directions[0].delay,
-            document.scenario.cables[0].directions[0].delay
+            document.scenario.duplex_links[1].directions[0].delay,
+            document.scenario.duplex_links[0].directions[0].delay
         );
         assert_round_trip(&document);
     }
@@ -66,16 +66,20 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
         "delay = \"250ms\", loss = { kind = \"packet\", probability = 0.1 } }\ndown",
     );
     let sets = [("path.beam1.up.loss.ratio", "1e-6"), ("path.beam1.up.loss.kind", "ber")];
-    let loss = good(&text, &sets).scenario.cables[0].directions[0].loss.clone();
+    let loss = good(&text, &sets).scenario.duplex_links[0].directions[0].loss.clone();
     assert_eq!(
         loss.into_iter().next().map(|l| (l.kind, l.options.probability("ratio").get())),
         Some(("ber".into(), 1e-6))
     );
-    let loss = good(&text, &[("path.beam1.up.loss.probability", "5%")]).scenario.cables[0].directions[0]
-        .loss
-        .clone();
+    let loss = good(&text, &[("path.beam1.up.loss.probability", "5%")]).scenario.duplex_links[0].directions
+        [0]
+    .loss
+    .clone();
     assert_eq!(loss.into_iter().next().map(|l| l.options.probability("probability").get()), Some(0.05));
-    assert_eq!(good(&text, &[("path.beam1.up.loss", "none")]).scenario.cables[0].directions[0].loss, []);
+    assert_eq!(
+        good(&text, &[("path.beam1.up.loss", "none")]).scenario.duplex_links[0].directions[0].loss,
+        []
+    );
 }
 
 #[test]

@@ -27,9 +27,9 @@ fn each_parses_and_survives_its_own_expansion() {
 #[test]
 fn two_geo_beams_is_m_def() {
     let s = scenario("two-geo-beams.toml");
-    assert_eq!((s.duration, s.seeds.len(), s.cables.len()), (Nanos::from_secs(30), 20, 2));
-    for cable in &s.cables {
-        let [up, down] = &cable.directions;
+    assert_eq!((s.duration, s.seeds.len(), s.duplex_links.len()), (Nanos::from_secs(30), 20, 2));
+    for link in &s.duplex_links {
+        let [up, down] = &link.directions;
         let rates = (up.rate[0].value(), down.rate[0].value());
         assert_eq!(rates, (Some(BitsPerSecond(3_000_000)), Some(BitsPerSecond(10_000_000))));
         for direction in [up, down] {
@@ -52,7 +52,7 @@ fn two_geo_beams_is_m_def() {
 fn layered_graph_has_its_layers() {
     let s = scenario("layered-graph.toml");
     assert_eq!((s.ecmp, s.nodes.len()), (Ecmp::Flow, 30));
-    assert_eq!(s.cables.len(), 15 + 12 + 24 + 24 + 12 + 15);
+    assert_eq!(s.duplex_links.len(), 15 + 12 + 24 + 24 + 12 + 15);
     let names: Vec<(&str, &str)> =
         s.flows.iter().map(|f| (s.nodes[f.from].name.as_str(), s.nodes[f.to].name.as_str())).collect();
     let pairs = [
@@ -67,7 +67,7 @@ fn layered_graph_has_its_layers() {
         assert_eq!((flow.transport.congestion.kind.as_str(), flow.via), ("lia", None));
         assert_eq!(flow.transport.mptcp.as_ref().map(|m| m.scheduler.kind.as_str()), Some("roundrobin"));
     }
-    assert!(s.cables.iter().any(|c| c.name == "space-left.left-dish4-sat6"));
+    assert!(s.duplex_links.iter().any(|c| c.name == "space-left.left-dish4-sat6"));
 }
 
 /// Enough of JSON Schema for our own.
@@ -170,7 +170,7 @@ fn several() -> String {
 fn the_example_of_several_models_on_one_link_is_one() {
     let document = good(&several(), &[]);
     assert_round_trip(&document);
-    let [up, down] = &document.scenario.cables[0].directions;
+    let [up, down] = &document.scenario.duplex_links[0].directions;
     assert_eq!([up.rate.len(), up.delay.len(), up.shapers.len(), up.loss.len()], [2; 4]);
     assert_eq!(
         (&up.rate, &up.delay, &up.shapers, &up.loss),

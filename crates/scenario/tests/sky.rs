@@ -46,7 +46,7 @@ fn satellites_are_models_of_the_delay() {
     ] {
         let document = good(&up(&delay), &[]);
         assert_round_trip(&document);
-        let Setting::Model(choice) = &document.scenario.cables[0].directions[0].delay[0] else {
+        let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].delay[0] else {
             panic!("{delay}")
         };
         assert!(delay.contains(&format!("\"{}\"", choice.kind)));
@@ -56,7 +56,7 @@ fn satellites_are_models_of_the_delay() {
         format!("kind = \"walker\", altitude = 550, inclination = 53, planes = 72, per_plane = 22, {ENDS}");
     let text = up(&shell) + "[[path]]\nname = \"beam2\"\nlike = \"beam1\"\nup = { delay = { rank = 2 } }\n";
     let document = good(&text, &[]);
-    let Setting::Model(choice) = &document.scenario.cables[1].directions[0].delay[0] else {
+    let Setting::Model(choice) = &document.scenario.duplex_links[1].directions[0].delay[0] else {
         panic!("a model")
     };
     assert_eq!((choice.options.integer("rank"), choice.options.number("altitude")), (2, 550.0));

@@ -16,7 +16,7 @@ pub struct RunRecord {
     pub end: SimTime,
     /// By flow index of the scenario.
     pub flows: Vec<FlowRecord>,
-    /// By cable and direction: `2 * cable + direction`.
+    /// By duplex link and direction: `2 * duplex_link + direction`.
     pub links: Vec<LinkRecord>,
     /// Time series; empty unless asked for.
     pub series: Series,
@@ -80,8 +80,8 @@ pub struct SubflowRecord {
     pub connection: u32,
     /// Subflow of the connection.
     pub subflow: u32,
-    /// Cable over which it leaves the data sender; `None` if routing decides packet by packet.
-    pub cable: Option<usize>,
+    /// Duplex link over which it leaves the data sender; `None` if routing decides packet by packet.
+    pub duplex_link: Option<usize>,
     /// When its handshake was complete at the data sender.
     pub established: Option<SimTime>,
     /// Payload bytes that reached the receiver, first copies at subflow level.

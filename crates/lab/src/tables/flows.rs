@@ -1,6 +1,6 @@
 //! Tables of flows and of what belongs to them: subflows, delays.
 
-use scenario::model::{Cable, Flow};
+use scenario::model::{DuplexLink, Flow};
 use trace::{FlowRecord, SubflowRecord, Table};
 use units::{Bytes, Nanos, SimTime};
 
@@ -13,7 +13,7 @@ pub(super) struct FlowRow<'a> {
     pub(super) run: u64,
     pub(super) name: &'a str,
     flow: &'a Flow,
-    cables: &'a [Cable],
+    duplex_links: &'a [DuplexLink],
     pub(super) record: &'a FlowRecord,
     benefit: Option<Benefit>,
 }
@@ -45,7 +45,7 @@ fn row<'a>(variant: &'a Variant<'a>, replication: &'a Replication, index: usize)
         run: replication.record.seed,
         name: variant.baseline.as_ref().map_or(&flow.name, |b| &b.name),
         flow,
-        cables: &variant.scenario.cables,
+        duplex_links: &variant.scenario.duplex_links,
         record: &replication.record.flows[index],
         benefit: None,
     }
@@ -163,7 +163,7 @@ struct SubflowRow<'a> {
 
 impl SubflowRow<'_> {
     fn path(&self) -> Option<&str> {
-        self.record.cable.map(|cable| self.of.cables[cable].name.as_str())
+        self.record.duplex_link.map(|duplex_link| self.of.duplex_links[duplex_link].name.as_str())
     }
 
     /// Part of the payload that this subflow brought to the receiver; `None` if none brought any.

@@ -26,7 +26,7 @@ struct LinkRow<'a> {
 
 /// One row per link direction and seed, of the scenario itself.
 pub(super) fn links(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
-    let names = || scenario.cables.iter().flat_map(|cable| &cable.directions).map(|d| d.name.as_str());
+    let names = || scenario.duplex_links.iter().flat_map(|link| &link.directions).map(|d| d.name.as_str());
     let rows: Vec<LinkRow<'_>> = seeds
         .iter()
         .flat_map(|one| {

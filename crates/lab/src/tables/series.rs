@@ -16,7 +16,8 @@ pub(super) fn series(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
             rows.add(one.seed(), variant, replication);
         }
     }
-    let links = scenario.cables.iter().flat_map(|cable| &cable.directions).map(|d| d.name.clone()).collect();
+    let links =
+        scenario.duplex_links.iter().flat_map(|link| &link.directions).map(|d| d.name.clone()).collect();
     Table { name: "series", columns: rows.columns(links) }
 }
 

@@ -175,20 +175,20 @@ fn carrier(flow: &FlowModel, registries: &Registries, topology: &Topology) -> Ca
     Carrier::Stream { tcp: Arc::clone(&flow.transport.tcp), congestion, mptcp }
 }
 
-/// Addresses of the first subflow, seen from the data sender. `via` may be a cable at either host.
+/// Addresses of the first subflow, seen from the data sender. `via` may be a duplex link at either host.
 fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[AddressPair]) -> AddressPair {
     let manager = flow.transport.mptcp.as_ref().map(|multipath| &multipath.config.path_manager);
     if let Some(PathManager::Triangle { .. }) = manager {
-        let line = flow.via.and_then(|cable| routes.topology().address_on(flow.from, cable));
+        let line = flow.via.and_then(|duplex_link| routes.topology().address_on(flow.from, duplex_link));
         let local = line.or(pairs.first().and_then(|pair| pair.local));
         let there = pairs.iter().filter(|pair| pair.local == local);
         return there.max_by_key(|pair| pair.remote).copied().expect("routing has been checked");
     }
-    if let Some(cable) = flow.via {
-        if routes.topology().address_on(flow.from, cable).is_some() {
-            return pair_over(routes, flow.from, flow.to, cable);
+    if let Some(duplex_link) = flow.via {
+        if routes.topology().address_on(flow.from, duplex_link).is_some() {
+            return pair_over(routes, flow.from, flow.to, duplex_link);
         }
-        return pair_over(routes, flow.to, flow.from, cable).reversed();
+        return pair_over(routes, flow.to, flow.from, duplex_link).reversed();
     }
     let nearest = match manager {
         // These set paths apart by their addresses, so the first subflow must have some: the nearest.

@@ -19,16 +19,16 @@ struct Maker<'a> {
     seed: u64,
 }
 
-/// All link directions, `2 * cable + direction`, and the changes of them, the last one first.
+/// All link directions, `2 * duplex_link + direction`, and the changes of them, the last one first.
 pub(crate) fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
     let maker = Maker { registries, seed };
     let mut changes = maker.changes(scenario);
     let mut ahead = Ahead::new(SimTime::ZERO + scenario.duration);
-    let mut links = Vec::with_capacity(2 * scenario.cables.len());
-    for (cable, c) in scenario.cables.iter().enumerate() {
+    let mut links = Vec::with_capacity(2 * scenario.duplex_links.len());
+    for (duplex_link, c) in scenario.duplex_links.iter().enumerate() {
         for (index, direction) in c.directions.iter().enumerate() {
             let id = links.len() as LinkId;
-            let events = scenario.events.iter().filter(|event| event.links.contains(&(cable, index)));
+            let events = scenario.events.iter().filter(|event| event.links.contains(&(duplex_link, index)));
             let (link, steps) = maker.link(direction, events, &mut ahead);
             changes.extend(steps.into_iter().map(|(at, rate)| LinkChange::step(at, id, rate)));
             links.push(link);
@@ -45,10 +45,10 @@ pub fn opportunities(
     scenario: &Scenario,
     registries: &Registries,
     seed: u64,
-    (cable, direction): (usize, usize),
+    (duplex_link, direction): (usize, usize),
 ) -> Vec<SimTime> {
     let maker = Maker { registries, seed };
-    let link = &scenario.cables[cable].directions[direction];
+    let link = &scenario.duplex_links[duplex_link].directions[direction];
     let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
     let end = SimTime::ZERO + scenario.duration;
     let (mut up, mut from, mut times) = (true, SimTime::ZERO, Vec::new());
@@ -57,11 +57,11 @@ pub fn opportunities(
             times.extend(links::rate::trace_of(rate, from, until));
         }
     };
-    let ours = |event: &&(usize, &Change)| event.1.links.contains(&(cable, direction));
+    let ours = |event: &&(usize, &Change)| event.1.links.contains(&(duplex_link, direction));
     let mut events: Vec<_> = scenario.events.iter().enumerate().collect();
     events.sort_by_key(|(_, event)| event.at);
     for (number, event) in events.iter().filter(ours) {
-        let change = maker.change(event, number + 1, (2 * cable + direction) as LinkId, &link.name);
+        let change = maker.change(event, number + 1, (2 * duplex_link + direction) as LinkId, &link.name);
         if change.rate.is_none() && change.up.is_none() {
             continue;
         }
@@ -152,9 +152,9 @@ impl Maker<'_> {
     fn changes(&self, scenario: &Scenario) -> Vec<LinkChange> {
         let mut changes = Vec::new();
         for (number, event) in scenario.events.iter().enumerate() {
-            changes.extend(event.links.iter().map(|&(cable, direction)| {
-                let name = &scenario.cables[cable].directions[direction].name;
-                self.change(event, number + 1, (2 * cable + direction) as LinkId, name)
+            changes.extend(event.links.iter().map(|&(duplex_link, direction)| {
+                let name = &scenario.duplex_links[duplex_link].directions[direction].name;
+                self.change(event, number + 1, (2 * duplex_link + direction) as LinkId, name)
             }));
         }
         changes

@@ -34,7 +34,8 @@ impl World {
     /// If the scenario names an algorithm that `registries` does not hold; the parser refuses such a scenario.
     pub fn new(scenario: &Scenario, registries: &Registries, seed: u64, observe: Observe) -> Self {
         let forward = scenario.nodes.iter().map(|node| node.forward);
-        let mut routes = Routes::new(Topology::new(forward, scenario.cables.iter().map(|cable| cable.ends)));
+        let mut routes =
+            Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)));
         let tracer = observe.trace.then(|| Box::new(Tracer::new(names(scenario))));
         let (links, changes) = links::links(scenario, registries, seed);
         let sampler =
@@ -48,7 +49,7 @@ impl World {
         };
         let flows: Vec<Flow> = scenario.flows.iter().enumerate().map(flow).collect();
         let mut fabric = Fabric::new(routes, links, choosers(scenario, seed), tracer);
-        let directions = scenario.cables.iter().flat_map(|cable| &cable.directions);
+        let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
         for (link, direction) in directions.enumerate() {
             fabric.set_strip(link as crate::LinkId, direction.strip);
         }
@@ -76,7 +77,7 @@ impl World {
 }
 
 fn names(scenario: &Scenario) -> Names {
-    let directions = scenario.cables.iter().flat_map(|cable| &cable.directions);
+    let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
     Names {
         nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
         links: directions.map(|direction| direction.name.clone()).collect(),

@@ -69,7 +69,7 @@ mod tests {
         let registries = Registries::builtin();
         let document =
             Document::parse(&text, "test.toml", &[], &registries).unwrap_or_else(|e| panic!("{e}"));
-        let rate = &document.scenario.cables[0].directions[0].rate[0];
+        let rate = &document.scenario.duplex_links[0].directions[0].rate[0];
         let scenario::model::Setting::Model(choice) = rate else { panic!("no model") };
         let build = registries.rates.get(&choice.kind).expect("a builtin").build;
         let mut model = build(&choice.options, engine::Stream::named(1, "beam", "rate"));

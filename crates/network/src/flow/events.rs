@@ -1,7 +1,7 @@
 //! What happens to connections while the run goes on: addresses leave and come, change their priority, and
 //! applications abort. And what connections must know of addresses at the start.
 //!
-//! May: translate cables into the interfaces of a host, and tell a connection at the right time. May not: decide what
+//! May: translate duplex links into the interfaces of a host, and tell a connection at the right time. May not: decide what
 //! a connection does about it.
 
 use scenario::model::{Deed as DeedModel, DeedKind, Flow as FlowModel, Multipath, Scenario};
@@ -28,9 +28,11 @@ fn node_of(flow: &FlowModel, client: bool) -> NodeId {
     if client != flow.opened_by_receiver { flow.from } else { flow.to }
 }
 
-fn cable_of(what: DeedKind) -> Option<usize> {
+fn duplex_link_of(what: DeedKind) -> Option<usize> {
     match what {
-        DeedKind::Leave(cable) | DeedKind::Join(cable) | DeedKind::Backup(cable, _) => Some(cable),
+        DeedKind::Leave(duplex_link) | DeedKind::Join(duplex_link) | DeedKind::Backup(duplex_link, _) => {
+            Some(duplex_link)
+        }
         DeedKind::Abort(_) => None,
     }
 }
@@ -40,7 +42,8 @@ pub(crate) fn all(scenario: &Scenario, topology: &Topology) -> Vec<Deed> {
     let deed = |model: &DeedModel| {
         let flow = &scenario.flows[model.flow];
         let node = node_of(flow, model.client);
-        let address = cable_of(model.what).and_then(|cable| topology.address_on(node, cable));
+        let address =
+            duplex_link_of(model.what).and_then(|duplex_link| topology.address_on(node, duplex_link));
         Deed {
             at: model.at,
             flow: model.flow,
@@ -60,12 +63,12 @@ pub(crate) fn absent(scenario: &Scenario, flow: usize, topology: &Topology) -> [
     let mut seen = Vec::new();
     let model = &scenario.flows[flow];
     for deed in scenario.deeds.iter().filter(|deed| deed.flow == flow) {
-        let (DeedKind::Join(cable) | DeedKind::Leave(cable)) = deed.what else { continue };
-        if seen.contains(&(deed.client, cable)) {
+        let (DeedKind::Join(duplex_link) | DeedKind::Leave(duplex_link)) = deed.what else { continue };
+        if seen.contains(&(deed.client, duplex_link)) {
             continue;
         }
-        seen.push((deed.client, cable));
-        let address = topology.address_on(node_of(model, deed.client), cable);
+        seen.push((deed.client, duplex_link));
+        let address = topology.address_on(node_of(model, deed.client), duplex_link);
         if let (DeedKind::Join(_), Some(address)) = (deed.what, address) {
             absent[usize::from(deed.client == model.opened_by_receiver)].push(address);
         }
@@ -85,7 +88,9 @@ pub(crate) fn end_config(
     if let PathManager::InKernel(kernel) = &mut config.path_manager {
         let own = multipath.endpoints.iter().filter(|endpoint| endpoint.client == client);
         kernel.endpoints = own
-            .filter_map(|e| Some(Endpoint { address: topology.address_on(node, e.cable)?, flags: e.flags }))
+            .filter_map(|e| {
+                Some(Endpoint { address: topology.address_on(node, e.duplex_link)?, flags: e.flags })
+            })
             .collect();
     }
     config

@@ -48,17 +48,17 @@ pub(crate) fn connected_pairs(routes: &mut Routes, from: NodeId, to: NodeId) -> 
     pairs
 }
 
-/// The addresses of a subflow that leaves `from` by `cable`: the one there, and the nearest of `to` (on the same
-/// cable, if it joins the two).
-pub(crate) fn pair_over(routes: &mut Routes, from: NodeId, to: NodeId, cable: usize) -> AddressPair {
-    let local = routes.topology().address_on(from, cable);
+/// The addresses of a subflow that leaves `from` by `duplex_link`: the one there, and the nearest of `to` (on the same
+/// duplex link, if it joins the two).
+pub(crate) fn pair_over(routes: &mut Routes, from: NodeId, to: NodeId, duplex_link: usize) -> AddressPair {
+    let local = routes.topology().address_on(from, duplex_link);
     let pair = |remote| AddressPair { local, remote: Some(remote) };
     let addresses = routes.topology().addresses(to);
     let nearest = addresses.filter_map(|remote| Some((hops(routes, from, to, pair(remote))?, remote))).min();
     AddressPair { local, remote: nearest.map(|(_, remote)| remote) }
 }
 
-/// Cables from one address to the other, both given; `None` if routing does not connect them in both directions.
+/// Duplex links from one address to the other, both given; `None` if routing does not connect them in both directions.
 pub(crate) fn hops(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> Option<u32> {
     // A host that forwards could send a packet round and back through itself; the answer would not come that way.
     one_way(routes, to, from, pair.reversed())?;

@@ -22,7 +22,7 @@ fn deed(at: &str, deed: &str) -> String {
     format!("[[event]]\nat = \"{at}\"\nflow = \"up\"\ndo = {{ {deed} }}\n")
 }
 
-/// Times at which packets with payload left the terminal over `cable`, and the options that were seen.
+/// Times at which packets with payload left the terminal over `duplex_link`, and the options that were seen.
 fn sent(record: &RunRecord, subflow: usize) -> Vec<f64> {
     let name = format!("up.{subflow}");
     let data = lines(record).filter(|w| w[1] == "send" && w[2] == "terminal" && w[3] == name);
@@ -35,8 +35,8 @@ fn a_path_leaves_and_comes_back() {
     let events = [deed("5s", "leave = \"b\""), deed("12s", "join = \"b\"")].concat();
     let record = checked(&three_paths("", "", &events), 1);
     let flow = &record.flows[0];
-    let cables: Vec<_> = flow.subflows.iter().map(|s| s.cable).collect();
-    assert_eq!(cables, [Some(0), Some(1), Some(2), Some(1)]);
+    let duplex_links: Vec<_> = flow.subflows.iter().map(|s| s.duplex_link).collect();
+    assert_eq!(duplex_links, [Some(0), Some(1), Some(2), Some(1)]);
     // The terminal stops at once, and begins anew two round trips after the address is there.
     let (old, new) = (sent(&record, 1), sent(&record, 3));
     assert!(*old.last().expect("it was used") <= 5.0, "{:?}", old.last());
@@ -75,7 +75,7 @@ fn an_address_of_the_server_leaves_and_is_announced_again() {
                           [{ path = \"b\", end = \"server\", flags = [\"signal\"] }]",
     ] {
         let record = checked(&three_paths("", transport, &events), 1);
-        let over_b: Vec<_> = record.flows[0].subflows.iter().filter(|s| s.cable == Some(1)).collect();
+        let over_b: Vec<_> = record.flows[0].subflows.iter().filter(|s| s.duplex_link == Some(1)).collect();
         assert_eq!(over_b.len(), 2, "{transport}");
         assert!(over_b.iter().all(|s| s.received > Bytes(100_000)), "{over_b:?}");
     }

@@ -26,8 +26,8 @@ fn two_paths_carry_more_than_one() {
     let flow = &record.flows[0];
     let goodput = flow.delivered.as_f64() * 8.0 / 30.0;
     assert!((9e6..15e6).contains(&goodput), "{goodput}");
-    let cables: Vec<_> = flow.subflows.iter().map(|subflow| subflow.cable).collect();
-    assert_eq!(cables, [Some(0), Some(1)]);
+    let duplex_links: Vec<_> = flow.subflows.iter().map(|subflow| subflow.duplex_link).collect();
+    assert_eq!(duplex_links, [Some(0), Some(1)]);
     assert!(!flow.fell_back && flow.ofo.max > Bytes::ZERO && flow.ofo.mean > 0.0);
     let [first, second] = [0, 1].map(|i| flow.subflows[i].established.expect("both are"));
     assert!(second > first, "the join comes after the first handshake");
@@ -61,25 +61,25 @@ fn routed(path_manager: &str) -> String {
 
 #[test]
 fn the_triangle_leaves_out_the_addresses_of_the_first_pair() {
-    let cables = |via: &str| {
+    let duplex_links = |via: &str| {
         let text = routed("{ kind = \"triangle\", subflows = 4 }") + via;
-        checked(&text, 1).flows[0].subflows.iter().map(|subflow| subflow.cable).collect::<Vec<_>>()
+        checked(&text, 1).flows[0].subflows.iter().map(|subflow| subflow.duplex_link).collect::<Vec<_>>()
     };
     assert_eq!(
-        cables(""),
+        duplex_links(""),
         [Some(0)],
         "the second address has none but the last one, which the first pair has"
     );
-    assert_eq!(cables("via = \"tb\"\n"), [Some(1), Some(0)]);
+    assert_eq!(duplex_links("via = \"tb\"\n"), [Some(1), Some(0)]);
 }
 
 #[test]
 fn a_full_mesh_needs_routers() {
     let record = checked(&routed("\"fullmesh\""), 1);
     let flow = &record.flows[0];
-    let mut cables: Vec<_> = flow.subflows.iter().map(|subflow| subflow.cable).collect();
-    cables.sort_unstable();
-    assert_eq!(cables, [Some(0), Some(0), Some(1), Some(1)], "two local by two remote addresses");
+    let mut duplex_links: Vec<_> = flow.subflows.iter().map(|subflow| subflow.duplex_link).collect();
+    duplex_links.sort_unstable();
+    assert_eq!(duplex_links, [Some(0), Some(0), Some(1), Some(1)], "two local by two remote addresses");
     assert!(flow.subflows.iter().all(|subflow| subflow.received > Bytes(10_000)));
     // The last link of a subflow is that of its remote address.
     assert!(record.links[8].bytes > Bytes(1_000_000) && record.links[10].bytes > Bytes(1_000_000));
@@ -103,7 +103,7 @@ fn different_ports_take_different_ways() {
              transport = { kind = \"mptcp\", path_manager = { kind = \"ndiffports\", subflows = 12 } }\n";
     let record = checked(&text, 1);
     assert_eq!(record.flows[0].subflows.len(), 12);
-    assert!((1..4).all(|cable| record.links[2 * cable].packets > 100), "{:?}", record.links);
+    assert!((1..4).all(|duplex_link| record.links[2 * duplex_link].packets > 100), "{:?}", record.links);
 }
 
 #[test]

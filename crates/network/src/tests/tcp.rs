@@ -39,7 +39,7 @@ fn a_bulk_transfer_fills_the_link() {
     let series = &record.series;
     let queue = (0..series.len()).filter(|i| series.metric[*i] == "queue_packets").map(|i| series.value[i]);
     assert!((50.0..=100.0).contains(&queue.fold(0.0, f64::max)), "the queue fills and keeps its limit");
-    assert_eq!(flow.subflows[0].cable, Some(0));
+    assert_eq!(flow.subflows[0].duplex_link, Some(0));
     assert!(flow.subflows[0].cwnd_mean > 100_000.0);
     assert!(flow.subflows[0].wire.as_f64() > flow.subflows[0].sent.as_f64());
 }
@@ -92,7 +92,7 @@ fn a_download_is_opened_by_the_receiver() {
     // Data goes up, so the first SYN comes down.
     let first: Vec<_> = lines(&record).find(|words| words[1] == "send").unwrap();
     assert_eq!((first[2], first[4]), ("server", "S"));
-    assert_eq!(flow.subflows[0].cable, Some(0));
+    assert_eq!(flow.subflows[0].duplex_link, Some(0));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_flow_keeps_its_way() {
         let record = checked(&dumbbell("flow"), seed);
         let used = trunks(&record).into_iter().filter(|bytes| *bytes > Bytes(1_000_000)).count();
         assert!(used == 1 || used == 2, "{used} trunks for two flows");
-        assert_eq!(record.flows[0].subflows[0].cable, Some(0), "its own access link");
+        assert_eq!(record.flows[0].subflows[0].duplex_link, Some(0), "its own access link");
         let total: f64 = record.flows.iter().map(|flow| flow.delivered.as_f64() * 8.0 / 10.0).sum();
         assert!(total < used as f64 * 10e6);
     }
@@ -76,7 +76,7 @@ fn another_flow_does_not_change_the_way_of_the_first() {
 }
 
 #[test]
-fn via_chooses_the_first_cable() {
+fn via_chooses_the_first_duplex_link() {
     let text = "name = \"two access links\"\nduration = \"5s\"\n\
         [[node]]\nname = \"t\"\nforward = false\n[[node]]\nname = \"wlan\"\n[[node]]\nname = \"lte\"\n\
         [[node]]\nname = \"core\"\n[[node]]\nname = \"s\"\nforward = false\n";
@@ -92,12 +92,12 @@ fn via_chooses_the_first_cable() {
     assert!(record.links[2].bytes > Bytes(1_000_000), "out over lte");
     assert!(record.links[3].bytes > Bytes(10_000), "and back, to the same address");
     assert_eq!((record.links[0].packets, record.links[1].packets), (0, 0));
-    assert_eq!(record.flows[0].subflows[0].cable, Some(1));
+    assert_eq!(record.flows[0].subflows[0].duplex_link, Some(1));
 }
 
 /// A dead end at one host is no path, even if that host would pass packets on.
 #[test]
-fn a_cable_that_leads_back_connects_nothing() {
+fn a_duplex_link_that_leads_back_connects_nothing() {
     let topology = Topology::new([true, true, false], [[0, 1], [0, 2], [0, 2]]);
     let pairs = connected_pairs(&mut Routes::new(topology), 0, 2);
     let expected = [(1, 0), (2, 1)];
