@@ -3,7 +3,7 @@
 
 use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "bulk",
@@ -113,45 +113,45 @@ impl Bulk {
         Bytes(self.size.0 / self.connections + u64::from(i < self.size.0 % self.connections))
     }
 
-    fn transfer(&mut self, desk: &mut dyn Desk) {
+    fn transfer(&mut self, ctx: &mut dyn AppContext) {
         self.repeat -= 1;
-        self.began = desk.now();
+        self.began = ctx.now();
         self.missing = 0;
         for (i, &connection) in (0..).zip(&self.opened) {
             let size = self.part(i);
             if size > Bytes::ZERO {
-                desk.send(connection, Side::Sender, Message { size, tag: i, log: None });
+                ctx.send(connection, Side::Sender, Message { size, tag: i, log: None });
                 self.missing += 1;
             }
             if self.repeat == 0 {
-                desk.close(connection, Side::Sender);
+                ctx.close(connection, Side::Sender);
             }
         }
         if self.repeat == 0 {
-            desk.finish();
+            ctx.finish();
         }
     }
 }
 
 impl App for Bulk {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.opened = (0..self.connections).map(|_| desk.open()).collect();
+                self.opened = (0..self.connections).map(|_| ctx.open()).collect();
                 if self.duration != Nanos(u64::MAX) {
-                    desk.wake(desk.now() + self.duration, OVER);
+                    ctx.wake(ctx.now() + self.duration, OVER);
                 }
-                self.transfer(desk);
+                self.transfer(ctx);
             }
-            Event::Wake(OVER) => desk.stop(),
-            Event::Wake(_) => self.transfer(desk),
+            Event::Wake(OVER) => ctx.stop(),
+            Event::Wake(_) => self.transfer(ctx),
             Event::Arrived { .. } => {
                 self.missing -= 1;
                 if self.missing > 0 {
                     return;
                 }
-                let delay = Some(desk.now().since(self.began));
-                desk.log(Measurement {
+                let delay = Some(ctx.now().since(self.began));
+                ctx.log(Measurement {
                     what: "transfer",
                     size: self.size,
                     start: self.began,
@@ -159,7 +159,7 @@ impl App for Bulk {
                     delay,
                 });
                 if self.repeat > 0 {
-                    desk.wake(desk.now() + self.think, NEXT);
+                    ctx.wake(ctx.now() + self.think, NEXT);
                 }
             }
             Event::Accepted { .. } => {}

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "ftp",
@@ -67,48 +67,48 @@ impl Ftp {
         }
     }
 
-    fn ask(&mut self, desk: &mut dyn Desk) {
+    fn ask(&mut self, ctx: &mut dyn AppContext) {
         self.left -= 1;
-        self.asked = desk.now();
+        self.asked = ctx.now();
         self.waiting = true;
-        let connection = self.connection.unwrap_or_else(|| desk.open());
+        let connection = self.connection.unwrap_or_else(|| ctx.open());
         self.connection = Some(connection);
-        desk.send(connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
+        ctx.send(connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
     }
 
-    fn log(&self, ended: bool, desk: &mut dyn Desk) {
-        let delay = ended.then(|| desk.now().since(self.asked));
-        desk.log(Measurement { what: "file", size: self.size, start: self.asked, ended, delay });
+    fn log(&self, ended: bool, ctx: &mut dyn AppContext) {
+        let delay = ended.then(|| ctx.now().since(self.asked));
+        ctx.log(Measurement { what: "file", size: self.size, start: self.asked, ended, delay });
     }
 }
 
 impl App for Ftp {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
-            Event::Start | Event::Wake(_) => self.ask(desk),
+            Event::Start | Event::Wake(_) => self.ask(ctx),
             Event::Arrived { connection, tag: REQUEST, .. } => {
-                desk.send(connection, Side::Sender, Message { size: self.size, tag: FILE, log: None });
+                ctx.send(connection, Side::Sender, Message { size: self.size, tag: FILE, log: None });
             }
             Event::Arrived { connection, .. } => {
                 self.waiting = false;
-                self.log(true, desk);
+                self.log(true, ctx);
                 if !self.persistent || self.left == 0 {
                     self.connection = None;
-                    desk.close(connection, Side::Receiver);
+                    ctx.close(connection, Side::Receiver);
                 }
                 if self.left > 0 {
-                    desk.wake(self.asked + self.interval, 0);
+                    ctx.wake(self.asked + self.interval, 0);
                 } else {
-                    desk.finish();
+                    ctx.finish();
                 }
             }
             Event::Accepted { .. } => {}
         }
     }
 
-    fn on_end(&mut self, desk: &mut dyn Desk) {
+    fn on_end(&mut self, ctx: &mut dyn AppContext) {
         if self.waiting {
-            self.log(false, desk);
+            self.log(false, ctx);
         }
     }
 

@@ -6,7 +6,7 @@
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
 
 use crate::phases::{normal, open};
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "game",
@@ -71,14 +71,14 @@ impl Game {
         }
     }
 
-    fn size(&self, desk: &mut dyn Desk) -> Bytes {
-        let size = libm::exp(self.mu + self.sigma * normal(desk));
+    fn size(&self, ctx: &mut dyn AppContext) -> Bytes {
+        let size = libm::exp(self.mu + self.sigma * normal(ctx));
         Bytes(libm::round(size.clamp(LEAST, MOST)) as u64)
     }
 
-    fn wait(&self, desk: &mut dyn Desk) {
-        let gap = Nanos::from_secs_f64(-self.gap * libm::log(open(desk)));
-        desk.wake(desk.now() + gap, 0);
+    fn wait(&self, ctx: &mut dyn AppContext) {
+        let gap = Nanos::from_secs_f64(-self.gap * libm::log(open(ctx)));
+        ctx.wake(ctx.now() + gap, 0);
     }
 }
 
@@ -104,25 +104,25 @@ fn location(mean: f64, sigma: f64) -> f64 {
 }
 
 impl App for Game {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.connection = desk.open();
-                self.end = desk.now() + self.duration;
+                self.connection = ctx.open();
+                self.end = ctx.now() + self.duration;
                 if self.burst > Bytes::ZERO {
                     let message = Message { size: self.burst, tag: 0, log: Some("set-up") };
-                    desk.send(self.connection, Side::Sender, message);
+                    ctx.send(self.connection, Side::Sender, message);
                 }
-                self.wait(desk);
+                self.wait(ctx);
             }
-            Event::Wake(_) if desk.now() >= self.end => {
-                desk.close(self.connection, Side::Sender);
-                desk.finish();
+            Event::Wake(_) if ctx.now() >= self.end => {
+                ctx.close(self.connection, Side::Sender);
+                ctx.finish();
             }
             Event::Wake(_) => {
-                let size = self.size(desk);
-                desk.send(self.connection, Side::Sender, Message { size, tag: 0, log: Some("message") });
-                self.wait(desk);
+                let size = self.size(ctx);
+                ctx.send(self.connection, Side::Sender, Message { size, tag: 0, log: Some("message") });
+                self.wait(ctx);
             }
             Event::Arrived { .. } | Event::Accepted { .. } => {}
         }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
 use crate::pages::{self, Description, Protocol};
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Page, Side};
 
 const SIZES: OptionKind = OptionKind::Choice(&["equal", "log-normal"]);
 const FLAG: OptionKind = OptionKind::Flag;
@@ -184,41 +184,41 @@ impl Http {
         }
     }
 
-    fn begin(&mut self, desk: &mut dyn Desk) {
+    fn begin(&mut self, ctx: &mut dyn AppContext) {
         if let Some(sigma) = self.sigma {
-            self.page.redraw(sigma, desk);
+            self.page.redraw(sigma, ctx);
         }
         self.left -= 1;
-        self.began = desk.now();
+        self.began = ctx.now();
         (self.arrived, self.bytes, self.opened) = (0, Bytes::ZERO, 0);
         self.loading = true;
         self.waiting[0].push_back(0);
-        self.assign(0, desk);
+        self.assign(0, ctx);
     }
 
     /// Gives the waiting objects of a domain to connections.
-    fn assign(&mut self, domain: usize, desk: &mut dyn Desk) {
+    fn assign(&mut self, domain: usize, ctx: &mut dyn AppContext) {
         while let Some(&object) = self.waiting[domain].front() {
             let mine = || self.links.iter().enumerate().filter(|(_, link)| link.domain == domain);
             let least =
                 mine().min_by_key(|(_, link)| link.outstanding).map(|(i, link)| (i, link.outstanding));
             let link = match least {
                 Some((i, 0)) => i,
-                _ if mine().count() < self.connections => self.open(domain, desk),
+                _ if mine().count() < self.connections => self.open(domain, ctx),
                 Some((i, _)) if self.pipelining => i,
                 _ => return,
             };
             self.waiting[domain].pop_front();
-            self.asked[object] = desk.now();
+            self.asked[object] = ctx.now();
             self.links[link].outstanding += 1;
             let message = Message { size: self.request, tag: object as u64, log: None };
-            desk.send(self.links[link].id, Side::Receiver, message);
+            ctx.send(self.links[link].id, Side::Receiver, message);
         }
     }
 
-    fn open(&mut self, domain: usize, desk: &mut dyn Desk) -> usize {
+    fn open(&mut self, domain: usize, ctx: &mut dyn AppContext) -> usize {
         self.opened += 1;
-        let (id, active) = (desk.open(), VecDeque::new());
+        let (id, active) = (ctx.open(), VecDeque::new());
         self.links.push(Link { id, domain, outstanding: 0, active, busy: false });
         self.links.len() - 1
     }
@@ -228,22 +228,22 @@ impl Http {
     }
 
     /// A request has reached the server.
-    fn serve(&mut self, link: usize, object: usize, desk: &mut dyn Desk) {
+    fn serve(&mut self, link: usize, object: usize, ctx: &mut dyn AppContext) {
         let size = self.page.objects[object];
         match self.page.protocol {
             Protocol::Http1 => {
                 let message = Message { size, tag: answer(object, true), log: None };
-                desk.send(self.links[link].id, Side::Sender, message);
+                ctx.send(self.links[link].id, Side::Sender, message);
             }
             Protocol::Http2 => {
                 self.links[link].active.push_back((object, size));
-                self.next_frame(link, desk);
+                self.next_frame(link, ctx);
             }
         }
     }
 
     /// The next frame of the object whose turn it is, unless one still waits.
-    fn next_frame(&mut self, link: usize, desk: &mut dyn Desk) {
+    fn next_frame(&mut self, link: usize, ctx: &mut dyn AppContext) {
         let link = &mut self.links[link];
         if link.busy {
             return;
@@ -255,55 +255,55 @@ impl Http {
             link.active.push_back((object, rest));
         }
         link.busy = true;
-        desk.send(
+        ctx.send(
             link.id,
             Side::Sender,
             Message { size, tag: answer(object, rest == Bytes::ZERO), log: None },
         );
-        desk.notify(link.id, Side::Sender);
+        ctx.notify(link.id, Side::Sender);
     }
 
     /// All of an object has reached the browser.
-    fn complete(&mut self, link: usize, object: usize, desk: &mut dyn Desk) {
+    fn complete(&mut self, link: usize, object: usize, ctx: &mut dyn AppContext) {
         let size = self.page.objects[object];
         let (start, domain) = (self.asked[object], self.links[link].domain);
         self.links[link].outstanding -= 1;
         self.arrived += 1;
         self.bytes += size;
-        let delay = Some(desk.now().since(start));
-        desk.log(Measurement { what: "object", size, start, ended: true, delay });
+        let delay = Some(ctx.now().since(start));
+        ctx.log(Measurement { what: "object", size, start, ended: true, delay });
         if object == 0 {
             for embedded in 1..self.page.objects.len() {
                 self.waiting[embedded % self.page.domains as usize].push_back(embedded);
             }
             for domain in 0..self.waiting.len() {
-                self.assign(domain, desk);
+                self.assign(domain, ctx);
             }
         } else {
-            self.assign(domain, desk);
+            self.assign(domain, ctx);
         }
         if self.arrived == self.page.objects.len() as u64 {
-            self.end(desk);
+            self.end(ctx);
         }
     }
 
-    fn end(&mut self, desk: &mut dyn Desk) {
-        self.report(true, desk);
+    fn end(&mut self, ctx: &mut dyn AppContext) {
+        self.report(true, ctx);
         self.loading = false;
         if !self.keep_alive || self.left == 0 {
             for link in self.links.drain(..) {
-                desk.close(link.id, Side::Receiver);
+                ctx.close(link.id, Side::Receiver);
             }
         }
         if self.left == 0 {
-            desk.finish();
+            ctx.finish();
         } else {
-            desk.wake(self.began + self.interval, 0);
+            ctx.wake(self.began + self.interval, 0);
         }
     }
 
-    fn report(&self, complete: bool, desk: &mut dyn Desk) {
-        desk.page(Page {
+    fn report(&self, complete: bool, ctx: &mut dyn AppContext) {
+        ctx.page(Page {
             name: self.page.name,
             objects: self.page.objects.len() as u64,
             arrived: self.arrived,
@@ -321,29 +321,29 @@ fn answer(object: usize, last: bool) -> u64 {
 }
 
 impl App for Http {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
-            Event::Start | Event::Wake(_) => self.begin(desk),
+            Event::Start | Event::Wake(_) => self.begin(ctx),
             Event::Arrived { connection, at, tag, .. } => {
                 let Some(link) = self.link(connection) else { return };
                 match at {
-                    Side::Sender => self.serve(link, tag as usize, desk),
-                    Side::Receiver if tag & 1 == 1 => self.complete(link, (tag / 2) as usize, desk),
+                    Side::Sender => self.serve(link, tag as usize, ctx),
+                    Side::Receiver if tag & 1 == 1 => self.complete(link, (tag / 2) as usize, ctx),
                     Side::Receiver => {}
                 }
             }
             Event::Accepted { connection, .. } => {
                 if let Some(link) = self.link(connection) {
                     self.links[link].busy = false;
-                    self.next_frame(link, desk);
+                    self.next_frame(link, ctx);
                 }
             }
         }
     }
 
-    fn on_end(&mut self, desk: &mut dyn Desk) {
+    fn on_end(&mut self, ctx: &mut dyn AppContext) {
         if self.loading {
-            self.report(false, desk);
+            self.report(false, ctx);
         }
     }
 

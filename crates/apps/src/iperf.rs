@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "iperf",
@@ -49,55 +49,55 @@ impl Iperf {
         }
     }
 
-    fn log(what: &'static str, (start, before): (SimTime, Bytes), desk: &mut dyn Desk) {
-        let (size, delay) = (desk.delivered() - before, desk.now().since(start));
+    fn log(what: &'static str, (start, before): (SimTime, Bytes), ctx: &mut dyn AppContext) {
+        let (size, delay) = (ctx.delivered() - before, ctx.now().since(start));
         if delay > Nanos::ZERO {
-            desk.log(Measurement { what, size, start, ended: true, delay: Some(delay) });
+            ctx.log(Measurement { what, size, start, ended: true, delay: Some(delay) });
         }
     }
 
-    fn report(&mut self, desk: &mut dyn Desk) {
+    fn report(&mut self, ctx: &mut dyn AppContext) {
         if self.total.0.is_never() {
             // The warm-up is over.
-            self.total = (desk.now(), desk.delivered());
+            self.total = (ctx.now(), ctx.delivered());
         } else {
-            Self::log("interval", self.present, desk);
+            Self::log("interval", self.present, ctx);
         }
-        self.present = (desk.now(), desk.delivered());
-        desk.wake(desk.now() + self.interval, REPORT);
+        self.present = (ctx.now(), ctx.delivered());
+        ctx.wake(ctx.now() + self.interval, REPORT);
     }
 
-    fn conclude(&mut self, desk: &mut dyn Desk) {
+    fn conclude(&mut self, ctx: &mut dyn AppContext) {
         if !self.total.0.is_never() {
-            Self::log("interval", self.present, desk);
-            Self::log("total", self.total, desk);
+            Self::log("interval", self.present, ctx);
+            Self::log("total", self.total, ctx);
         }
     }
 }
 
 impl App for Iperf {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.opened = (0..self.connections).map(|_| desk.open()).collect();
+                self.opened = (0..self.connections).map(|_| ctx.open()).collect();
                 for &connection in &self.opened {
                     let endless = Message { size: Bytes::MAX, tag: 0, log: None };
-                    desk.send(connection, Side::Sender, endless);
+                    ctx.send(connection, Side::Sender, endless);
                 }
-                desk.wake(desk.now() + self.omit, REPORT);
-                desk.wake(desk.now() + self.omit + self.duration, END);
+                ctx.wake(ctx.now() + self.omit, REPORT);
+                ctx.wake(ctx.now() + self.omit + self.duration, END);
             }
             Event::Wake(END) => {
-                self.conclude(desk);
-                desk.stop();
+                self.conclude(ctx);
+                ctx.stop();
             }
-            Event::Wake(_) => self.report(desk),
+            Event::Wake(_) => self.report(ctx),
             Event::Arrived { .. } | Event::Accepted { .. } => {}
         }
     }
 
-    fn on_end(&mut self, desk: &mut dyn Desk) {
-        self.conclude(desk);
+    fn on_end(&mut self, ctx: &mut dyn AppContext) {
+        self.conclude(ctx);
     }
 
     fn talks_both_ways(&self) -> bool {

@@ -1,10 +1,9 @@
 //! Applications: what users do with connections. An application is a conversation between the two ends of a flow.
 //!
-//! It is told what happens (`Event`) and answers by asking for something at its `Desk`: send a message, close, wake me
-//! later. Messages are stretches of a byte stream, or datagrams, with a tag that comes back when the last byte has
-//! arrived. One object stands for both ends, and each end acts only on what has reached it.
-//! May: look at the time and at the events it is given, draw random numbers at its desk. May not: know transports,
-//! links or packets.
+//! It handles an `Event` and makes requests through its `AppContext`: send a message, close, set a wake-up. Messages are
+//! ranges of a byte stream, or datagrams, with a tag that is returned when the last byte has arrived. One object models
+//! both ends, and each end acts only on what has reached it.
+//! May: read the time and the events, draw random numbers from its context. May not: know transports, links or packets.
 //! To add one: `docs/howto/add-an-application.md`.
 
 mod bulk;
@@ -34,7 +33,7 @@ pub use registry::{Algorithm, Registry};
 pub enum Side {
     /// The node `from` of the flow: the sender of its data, such as a server of pages.
     Sender,
-    /// The node `to`: whoever the data is for.
+    /// The node `to`: the receiver of the data.
     Receiver,
 }
 
@@ -60,18 +59,18 @@ impl Side {
 /// Number of a connection within its flow, in the order of opening.
 pub type ConnectionId = u32;
 
-/// A stretch of bytes to be sent.
+/// A range of bytes to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its size; none of an endless one (`Bytes::MAX`) ever arrives as a whole.
+    /// Its size; `Bytes::MAX` is endless: such a message never arrives as a whole.
     pub size: Bytes,
-    /// Comes back with `Event::Arrived`.
+    /// Returned with `Event::Arrived`.
     pub tag: u64,
-    /// What it is called in the table of messages; `None`: it has no row there.
+    /// Its name in the table of messages; `None`: it has no row there.
     pub log: Option<&'static str>,
 }
 
-/// What happens to an application.
+/// An event of the flow, as its application sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The flow starts.
@@ -86,40 +85,39 @@ pub enum Event {
         tag: u64,
         /// Its size.
         size: Bytes,
-        /// When it was asked to be sent.
+        /// When the application sent it.
         sent: SimTime,
     },
-    /// Everything that this end asked to be sent over a connection is in the send buffer; told once for each
-    /// `Desk::notify`.
+    /// All data that this end has sent over a connection is in the send buffer; once for each `Sockets::notify`.
     Accepted {
         /// Over which connection.
         connection: ConnectionId,
         /// Which end.
         from: Side,
     },
-    /// A time that was asked for by `Desk::wake` has come.
+    /// A wake-up requested by `AppContext::wake`, with its tag.
     Wake(u64),
 }
 
-/// One row of the table of messages that an application measured by itself.
+/// A row of the table of messages that the application measured itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
-    /// What it is called.
+    /// Its name in the table.
     pub what: &'static str,
     /// Bytes concerned.
     pub size: Bytes,
-    /// From when.
+    /// Start of the measurement.
     pub start: SimTime,
-    /// Until now if true; never, if the end has not come and will not.
+    /// True: it ends now. False: it was cut off by the end of the flow.
     pub ended: bool,
-    /// The figure of interest.
+    /// The measured time, if there is one.
     pub delay: Option<Nanos>,
 }
 
-/// One page, as its reader sees it.
+/// One load of a web page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Which page.
+    /// Name of the page.
     pub name: &'static str,
     /// Objects of the page, the main one included.
     pub objects: u64,
@@ -129,21 +127,15 @@ pub struct Page {
     pub size: Bytes,
     /// Connections opened for it.
     pub connections: u64,
-    /// When it was asked for: the first SYN leaves.
+    /// When it was requested: the first SYN leaves.
     pub start: SimTime,
     /// True if its last object has arrived.
     pub complete: bool,
 }
 
-/// What an application may ask for.
-pub trait Desk {
-    /// The present time.
-    fn now(&self) -> SimTime;
-
-    /// Uniform in [0, 1), from a stream of the flow's own.
-    fn uniform(&mut self) -> f64;
-
-    /// Opens one more connection; who opens is a matter of the flow. What is sent waits for its handshake.
+/// The connections of a flow, as its application uses them.
+pub trait Sockets {
+    /// Opens one more connection; which end opens is a setting of the flow. Data waits for the handshake.
     fn open(&mut self) -> ConnectionId;
 
     /// Sends a message after everything that this end has sent over the connection before.
@@ -152,56 +144,66 @@ pub trait Desk {
     /// This end sends nothing more over the connection; the other end closes when it has sent all of its own.
     fn close(&mut self, connection: ConnectionId, from: Side);
 
-    /// Asks for `Event::Accepted` as soon as all that was sent is in the send buffer.
+    /// Requests `Event::Accepted` as soon as all data of this end is in the send buffer.
     fn notify(&mut self, connection: ConnectionId, from: Side);
 
-    /// Bytes that the send buffer would still take at once; no limit with datagrams.
+    /// Free bytes of the send buffer, less what already waits for it; no limit with datagrams.
     fn space(&self, connection: ConnectionId, from: Side) -> Bytes;
+}
+
+/// What an application may read and request while it handles an event: connections, time, random numbers, wake-ups,
+/// records. Requests take effect after it returns.
+pub trait AppContext: Sockets {
+    /// The present time.
+    fn now(&self) -> SimTime;
+
+    /// Uniform in [0, 1), from the flow's own random stream.
+    fn uniform(&mut self) -> f64;
 
     /// Bytes of the flow's data that its receiver has got so far, over all connections.
     fn delivered(&self) -> Bytes;
 
-    /// Asks for `Event::Wake` with this tag at `at`; earlier wishes stand.
+    /// Requests `Event::Wake` with this tag at `at`; earlier requests stand.
     fn wake(&mut self, at: SimTime, tag: u64);
 
-    /// Nothing more will be sent: the flow is complete when all of it is delivered.
+    /// Nothing more will be sent: the flow completes when all of its data is delivered.
     fn finish(&mut self);
 
-    /// Ends the flow now: what the send buffers have not taken is not sent.
+    /// Ends the flow now: data that is not in a send buffer yet is discarded.
     fn stop(&mut self);
 
-    /// A row of the table of messages.
+    /// Adds a row to the table of messages.
     fn log(&mut self, measurement: Measurement);
 
-    /// A row of the table of pages, complete or the last word about one that is not.
+    /// Adds a row to the table of pages; a page that stays incomplete is reported once, at the end.
     fn page(&mut self, page: Page);
 }
 
 /// One application of one flow.
 pub trait App: fmt::Debug + Send {
-    /// Something has happened.
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk);
+    /// Handles an event.
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext);
 
-    /// The flow's time is over; last measurements may be written. Nothing that is sent leaves.
-    fn on_end(&mut self, _desk: &mut dyn Desk) {}
+    /// The flow's time is over: last measurements may be logged. Data sent here is not transmitted.
+    fn on_end(&mut self, _ctx: &mut dyn AppContext) {}
 
-    /// Rate at which the receiving end reads; `None`: it reads at once.
+    /// Rate at which the receiving end reads; `None`: immediately.
     fn read_rate(&self) -> Option<BitsPerSecond> {
         None
     }
 
-    /// Which end opens connections, unless the scenario says.
+    /// The end that opens connections unless the scenario sets one.
     fn opens(&self) -> Side {
         Side::Sender
     }
 
-    /// True if it copes with datagrams that get lost.
+    /// True if it can run over a transport that loses datagrams.
     fn takes_datagrams(&self) -> bool {
         false
     }
 
-    /// True if each end waits until the other has finished sending before it closes for good. Otherwise the
-    /// receiving end has nothing to say and closes as soon as it has read the last byte.
+    /// True if both ends send: each waits until the other has finished before it closes. Otherwise the receiving end
+    /// closes as soon as it has read the last byte.
     fn talks_both_ways(&self) -> bool {
         true
     }

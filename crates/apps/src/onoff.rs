@@ -13,7 +13,7 @@ use units::{
 };
 
 use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "onoff",
@@ -138,32 +138,32 @@ impl OnOff {
     }
 
     /// The next phase begins after one of this kind.
-    fn schedule_phase(&self, i: usize, desk: &mut dyn Desk) {
+    fn schedule_phase(&self, i: usize, ctx: &mut dyn AppContext) {
         let source = &self.sources[i];
         let (mean, shape) = self.phases[usize::from(source.on)];
-        let length = shape.draw(mean, desk);
-        desk.wake(desk.now() + length, tag(PHASE, i, source.phase));
+        let length = shape.draw(mean, ctx);
+        ctx.wake(ctx.now() + length, tag(PHASE, i, source.phase));
     }
 
-    fn schedule_packet(&mut self, i: usize, desk: &mut dyn Desk) {
+    fn schedule_packet(&mut self, i: usize, ctx: &mut dyn AppContext) {
         let limit = self.limit();
         let source = &mut self.sources[i];
         if source.sent >= limit {
             source.over = true;
             source.phase += 1;
-            desk.close(source.connection, Side::Sender);
+            ctx.close(source.connection, Side::Sender);
             if self.sources.iter().all(|source| source.over) {
-                desk.finish();
+                ctx.finish();
             }
             return;
         }
         let bits = (8 * self.packet.0).saturating_sub(source.residual);
         let after = u128::from(bits) * 1_000_000_000 / u128::from(self.rate.0);
-        desk.wake(desk.now() + Nanos(after as u64), tag(SEND, i, source.phase));
+        ctx.wake(ctx.now() + Nanos(after as u64), tag(SEND, i, source.phase));
     }
 
-    fn toggle(&mut self, i: usize, desk: &mut dyn Desk) {
-        let now = desk.now();
+    fn toggle(&mut self, i: usize, ctx: &mut dyn AppContext) {
+        let now = ctx.now();
         let source = &mut self.sources[i];
         source.phase += 1;
         if source.on {
@@ -173,34 +173,34 @@ impl OnOff {
         } else {
             source.on = true;
             source.last_start = now;
-            self.schedule_packet(i, desk);
+            self.schedule_packet(i, ctx);
         }
         if !self.sources[i].over {
-            self.schedule_phase(i, desk);
+            self.schedule_phase(i, ctx);
         }
     }
 
-    fn send(&mut self, i: usize, desk: &mut dyn Desk) {
+    fn send(&mut self, i: usize, ctx: &mut dyn AppContext) {
         let source = &mut self.sources[i];
-        let fits = !self.drops || desk.space(source.connection, Side::Sender) >= self.packet;
+        let fits = !self.drops || ctx.space(source.connection, Side::Sender) >= self.packet;
         if fits {
             let message = Message { size: self.packet, tag: 0, log: self.log };
-            desk.send(source.connection, Side::Sender, message);
+            ctx.send(source.connection, Side::Sender, message);
         }
         source.sent += self.packet.0;
-        source.last_start = desk.now();
+        source.last_start = ctx.now();
         source.residual = 0;
-        self.schedule_packet(i, desk);
+        self.schedule_packet(i, ctx);
     }
 }
 
 impl App for OnOff {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
                 for i in 0..self.sources.len() {
-                    self.sources[i].connection = desk.open();
-                    self.schedule_phase(i, desk);
+                    self.sources[i].connection = ctx.open();
+                    self.schedule_phase(i, ctx);
                 }
             }
             Event::Wake(tag) => {
@@ -208,7 +208,7 @@ impl App for OnOff {
                 if self.sources[i].phase != phase {
                     return;
                 }
-                if tag & 1 == SEND { self.send(i, desk) } else { self.toggle(i, desk) }
+                if tag & 1 == SEND { self.send(i, ctx) } else { self.toggle(i, ctx) }
             }
             Event::Arrived { .. } | Event::Accepted { .. } => {}
         }

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Options};
 
-use crate::Desk;
+use crate::AppContext;
 use crate::phases::normal;
 
 /// Which of two ways to fetch a page.
@@ -97,9 +97,9 @@ fn parse(name: &'static str, text: &str) -> Description {
 
 impl Description {
     /// Sizes drawn from a log-normal distribution with the same sum, for pages of which only that is known.
-    pub(crate) fn redraw(&mut self, sigma: f64, desk: &mut dyn Desk) {
+    pub(crate) fn redraw(&mut self, sigma: f64, ctx: &mut dyn AppContext) {
         let total = self.objects.iter().map(|size| size.0).sum();
-        let weights: Vec<f64> = self.objects.iter().map(|_| libm::exp(sigma * normal(desk))).collect();
+        let weights: Vec<f64> = self.objects.iter().map(|_| libm::exp(sigma * normal(ctx))).collect();
         self.objects = split(total, &weights);
     }
 }

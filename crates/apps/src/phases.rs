@@ -2,7 +2,7 @@
 
 use units::{Nanos, OptionKind, OptionSpec, Options};
 
-use crate::Desk;
+use crate::AppContext;
 
 /// How a duration with a given mean is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,23 +45,23 @@ impl Shape {
     }
 
     /// A duration with this mean (of `FoldedNormal` and `Normal` the mean before folding and drawing again).
-    pub(crate) fn draw(self, mean: Nanos, desk: &mut dyn Desk) -> Nanos {
+    pub(crate) fn draw(self, mean: Nanos, ctx: &mut dyn AppContext) -> Nanos {
         let seconds = mean.as_secs_f64();
         match self {
             Self::Constant => mean,
-            Self::Exponential => Nanos::from_secs_f64(-seconds * libm::log(open(desk))),
+            Self::Exponential => Nanos::from_secs_f64(-seconds * libm::log(open(ctx))),
             // It would be drawn again for ever.
             Self::Normal(sd) if sd <= 0.0 => mean,
             Self::Normal(sd) => loop {
-                let value = seconds + sd * normal(desk);
+                let value = seconds + sd * normal(ctx);
                 if value > 0.0 {
                     return Nanos::from_secs_f64(value);
                 }
             },
-            Self::FoldedNormal(sd) => Nanos::from_secs_f64((seconds + sd * normal(desk)).abs()),
+            Self::FoldedNormal(sd) => Nanos::from_secs_f64((seconds + sd * normal(ctx)).abs()),
             Self::Pareto(shape) => {
                 let scale = seconds * (shape - 1.0) / shape;
-                Nanos::from_secs_f64(pareto(scale, shape, open(desk)))
+                Nanos::from_secs_f64(pareto(scale, shape, open(ctx)))
             }
         }
     }
@@ -73,14 +73,14 @@ pub(crate) fn pareto(scale: f64, shape: f64, u: f64) -> f64 {
 }
 
 /// Uniform in (0, 1].
-pub(crate) fn open(desk: &mut dyn Desk) -> f64 {
-    1.0 - desk.uniform()
+pub(crate) fn open(ctx: &mut dyn AppContext) -> f64 {
+    1.0 - ctx.uniform()
 }
 
 /// Standard normal (Box and Muller).
-pub(crate) fn normal(desk: &mut dyn Desk) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(open(desk)));
-    radius * libm::cos(2.0 * std::f64::consts::PI * desk.uniform())
+pub(crate) fn normal(ctx: &mut dyn AppContext) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(open(ctx)));
+    radius * libm::cos(2.0 * std::f64::consts::PI * ctx.uniform())
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn means_are_those_asked_for() {
-        let mut desk = Notes::default();
+        let mut ctx = Notes::default();
         let mean = Nanos::from_millis(500);
         for (shape, expected) in [
             (Shape::Constant, 0.5),
@@ -108,7 +108,7 @@ mod tests {
             (Shape::Pareto(3.0), 0.5),
         ] {
             let n = 20_000;
-            let sum: f64 = (0..n).map(|_| shape.draw(mean, &mut desk).as_secs_f64()).sum();
+            let sum: f64 = (0..n).map(|_| shape.draw(mean, &mut ctx).as_secs_f64()).sum();
             let found = sum / f64::from(n);
             assert!((found - expected).abs() < 0.01, "{shape:?}: {found}");
         }
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn what_is_normal_is_positive_unless_it_cannot_vary() {
-        let mut desk = Notes::default();
-        assert_eq!(Shape::Normal(0.0).draw(Nanos::ZERO, &mut desk), Nanos::ZERO);
+        let mut ctx = Notes::default();
+        assert_eq!(Shape::Normal(0.0).draw(Nanos::ZERO, &mut ctx), Nanos::ZERO);
         for shape in [Shape::Normal(1.0), Shape::FoldedNormal(1.0)] {
-            assert!((0..1000).all(|_| shape.draw(Nanos::from_millis(1), &mut desk) > Nanos::ZERO));
+            assert!((0..1000).all(|_| shape.draw(Nanos::from_millis(1), &mut ctx) > Nanos::ZERO));
         }
     }
 }

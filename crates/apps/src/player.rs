@@ -12,7 +12,7 @@ use units::{
     BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least, in_order,
 };
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "player",
@@ -136,13 +136,13 @@ impl Player {
         fits.copied().unwrap_or(self.rates[0])
     }
 
-    fn ask(&mut self, desk: &mut dyn Desk) {
+    fn ask(&mut self, ctx: &mut dyn AppContext) {
         // The last one is what is left.
         self.length = self.segment.min(self.left);
         self.left = self.left.saturating_sub(self.length);
         self.size = self.rate().bytes_in(self.length).max(Bytes(1));
-        self.asked = desk.now();
-        desk.send(self.connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
+        self.asked = ctx.now();
+        ctx.send(self.connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
     }
 
     /// Takes what was played since the last look out of the buffer.
@@ -153,8 +153,8 @@ impl Player {
         self.since = now;
     }
 
-    fn arrived(&mut self, desk: &mut dyn Desk) {
-        let now = desk.now();
+    fn arrived(&mut self, ctx: &mut dyn AppContext) {
+        let now = ctx.now();
         self.play(now);
         let delay = now.since(self.asked);
         let row = Measurement {
@@ -164,7 +164,7 @@ impl Player {
             ended: true,
             delay: Some(delay),
         };
-        desk.log(row);
+        ctx.log(row);
         if self.measured.len() == MEMORY {
             self.measured.pop_front();
         }
@@ -172,66 +172,66 @@ impl Player {
         self.held = self.held + self.length;
         self.complete = self.left == Nanos::ZERO;
         if !self.playing && (self.held >= self.start_buffer || self.complete) {
-            self.waited(true, desk);
+            self.waited(true, ctx);
             self.playing = true;
             self.begun = true;
         }
         if self.playing {
             self.dry_wishes += 1;
-            desk.wake(now + self.held, DRY + self.dry_wishes);
+            ctx.wake(now + self.held, DRY + self.dry_wishes);
         }
         if self.complete {
-            desk.close(self.connection, Side::Receiver);
+            ctx.close(self.connection, Side::Receiver);
         } else if self.playing && self.held > self.buffer {
-            desk.wake(now + self.held.saturating_sub(self.buffer), ASK);
+            ctx.wake(now + self.held.saturating_sub(self.buffer), ASK);
         } else {
-            self.ask(desk);
+            self.ask(ctx);
         }
     }
 
     /// A wait for the start, or a stall, is over or goes on to the end.
-    fn waited(&self, ended: bool, desk: &mut dyn Desk) {
+    fn waited(&self, ended: bool, ctx: &mut dyn AppContext) {
         let what = if self.begun { "stall" } else { "startup" };
         let start = self.waiting_since;
-        let delay = Some(desk.now().since(start));
-        desk.log(Measurement { what, size: Bytes::ZERO, start, ended, delay });
+        let delay = Some(ctx.now().since(start));
+        ctx.log(Measurement { what, size: Bytes::ZERO, start, ended, delay });
     }
 
-    fn dry(&mut self, desk: &mut dyn Desk) {
-        self.play(desk.now());
+    fn dry(&mut self, ctx: &mut dyn AppContext) {
+        self.play(ctx.now());
         self.playing = false;
-        self.waiting_since = desk.now();
+        self.waiting_since = ctx.now();
         if self.complete {
-            desk.finish();
+            ctx.finish();
         }
     }
 }
 
 impl App for Player {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.connection = desk.open();
-                self.waiting_since = desk.now();
-                self.ask(desk);
+                self.connection = ctx.open();
+                self.waiting_since = ctx.now();
+                self.ask(ctx);
             }
             Event::Arrived { at: Side::Sender, .. } => {
                 let message = Message { size: self.size, tag: SEGMENT, log: None };
-                desk.send(self.connection, Side::Sender, message);
+                ctx.send(self.connection, Side::Sender, message);
             }
-            Event::Arrived { .. } => self.arrived(desk),
+            Event::Arrived { .. } => self.arrived(ctx),
             Event::Wake(ASK) => {
-                self.play(desk.now());
-                self.ask(desk);
+                self.play(ctx.now());
+                self.ask(ctx);
             }
-            Event::Wake(tag) if tag == DRY + self.dry_wishes => self.dry(desk),
+            Event::Wake(tag) if tag == DRY + self.dry_wishes => self.dry(ctx),
             Event::Wake(_) | Event::Accepted { .. } => {}
         }
     }
 
-    fn on_end(&mut self, desk: &mut dyn Desk) {
+    fn on_end(&mut self, ctx: &mut dyn AppContext) {
         if !self.playing && !self.complete {
-            self.waited(false, desk);
+            self.waited(false, ctx);
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Measurement, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 const DURATION: OptionSpec =
     OptionSpec::new("duration", OptionKind::Duration, "unlimited", "stop asking after this long");
@@ -143,80 +143,80 @@ impl Probe {
     }
 
     /// True once no further request is made.
-    fn is_over(&mut self, desk: &mut dyn Desk) -> bool {
-        if !self.over && (self.left == 0 || desk.now() >= self.end) {
+    fn is_over(&mut self, ctx: &mut dyn AppContext) -> bool {
+        if !self.over && (self.left == 0 || ctx.now() >= self.end) {
             self.over = true;
-            self.finish_if_answered(desk);
+            self.finish_if_answered(ctx);
         }
         self.over
     }
 
-    fn finish_if_answered(&mut self, desk: &mut dyn Desk) {
+    fn finish_if_answered(&mut self, ctx: &mut dyn AppContext) {
         if self.over && self.open.is_empty() {
-            desk.close(self.connection, Side::Sender);
-            desk.finish();
+            ctx.close(self.connection, Side::Sender);
+            ctx.finish();
         }
     }
 
-    fn ask(&mut self, desk: &mut dyn Desk) {
-        if self.is_over(desk) {
+    fn ask(&mut self, ctx: &mut dyn AppContext) {
+        if self.is_over(ctx) {
             return;
         }
         self.left -= 1;
         let tag = self.made;
         self.made += 1;
         if tag.is_multiple_of(self.reply_every) {
-            self.open.insert(tag, desk.now());
+            self.open.insert(tag, ctx.now());
         }
-        desk.send(self.connection, Side::Sender, Message { size: self.size, tag, log: None });
+        ctx.send(self.connection, Side::Sender, Message { size: self.size, tag, log: None });
         if let Pace::Every(gap) = self.pace {
             self.next += gap;
             if self.blocks {
-                desk.notify(self.connection, Side::Sender);
+                ctx.notify(self.connection, Side::Sender);
             } else {
-                desk.wake(self.next, 0);
+                ctx.wake(self.next, 0);
             }
         }
     }
 
-    fn log(&self, start: SimTime, ended: bool, desk: &mut dyn Desk) {
-        let delay = ended.then(|| Nanos(desk.now().since(start).0 / self.divide));
-        desk.log(Measurement { what: self.what, size: self.size, start, ended, delay });
+    fn log(&self, start: SimTime, ended: bool, ctx: &mut dyn AppContext) {
+        let delay = ended.then(|| Nanos(ctx.now().since(start).0 / self.divide));
+        ctx.log(Measurement { what: self.what, size: self.size, start, ended, delay });
     }
 }
 
 impl App for Probe {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.connection = desk.open();
-                self.end = desk.now() + self.duration;
-                self.next = desk.now();
-                self.ask(desk);
+                self.connection = ctx.open();
+                self.end = ctx.now() + self.duration;
+                self.next = ctx.now();
+                self.ask(ctx);
             }
-            Event::Wake(_) => self.ask(desk),
-            Event::Accepted { .. } => desk.wake(self.next, 0),
+            Event::Wake(_) => self.ask(ctx),
+            Event::Accepted { .. } => ctx.wake(self.next, 0),
             Event::Arrived { at: Side::Receiver, tag, .. } => {
                 if tag.is_multiple_of(self.reply_every) {
-                    desk.send(self.connection, Side::Receiver, Message { size: self.size, tag, log: None });
+                    ctx.send(self.connection, Side::Receiver, Message { size: self.size, tag, log: None });
                 }
             }
             Event::Arrived { tag, .. } => {
                 if let Some(start) = self.open.remove(&tag) {
-                    self.log(start, true, desk);
+                    self.log(start, true, ctx);
                 }
                 if self.pace == Pace::PingPong {
-                    self.ask(desk);
+                    self.ask(ctx);
                 } else {
-                    self.finish_if_answered(desk);
+                    self.finish_if_answered(ctx);
                 }
             }
         }
     }
 
-    fn on_end(&mut self, desk: &mut dyn Desk) {
+    fn on_end(&mut self, ctx: &mut dyn AppContext) {
         for &start in self.open.values() {
-            self.log(start, false, desk);
+            self.log(start, false, ctx);
         }
     }
 

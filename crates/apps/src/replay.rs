@@ -2,7 +2,7 @@
 
 use units::{FileFormat, Nanos, OptionKind, OptionSpec, Options, SimTime, TraceFile};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "replay",
@@ -35,30 +35,30 @@ impl Replay {
     }
 
     /// Sends what is due and asks to be woken for the next message.
-    fn send(&mut self, desk: &mut dyn Desk) {
+    fn send(&mut self, ctx: &mut dyn AppContext) {
         while let Some(&(at, size, up)) = self.file.messages().get(self.next) {
-            if self.began + at > desk.now() {
-                return desk.wake(self.began + at, 0);
+            if self.began + at > ctx.now() {
+                return ctx.wake(self.began + at, 0);
             }
             let (from, what) = if up { (Side::Receiver, "up") } else { (Side::Sender, "down") };
-            desk.send(self.connection, from, Message { size, tag: 0, log: Some(what) });
+            ctx.send(self.connection, from, Message { size, tag: 0, log: Some(what) });
             self.next += 1;
         }
-        desk.close(self.connection, Side::Sender);
-        desk.close(self.connection, Side::Receiver);
-        desk.finish();
+        ctx.close(self.connection, Side::Sender);
+        ctx.close(self.connection, Side::Receiver);
+        ctx.finish();
     }
 }
 
 impl App for Replay {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.began = desk.now();
-                self.connection = desk.open();
-                self.send(desk);
+                self.began = ctx.now();
+                self.connection = ctx.open();
+                self.send(ctx);
             }
-            Event::Wake(_) => self.send(desk),
+            Event::Wake(_) => self.send(ctx),
             Event::Arrived { .. } | Event::Accepted { .. } => {}
         }
     }

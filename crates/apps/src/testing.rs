@@ -1,12 +1,12 @@
-//! A desk that writes down what an application asks for; messages arrive when the test says so.
+//! An `AppContext` that records the requests of an application; messages arrive when the test says so.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use units::{Bytes, SimTime};
 
-use crate::{App, ConnectionId, Desk, Event, Measurement, Message, Page, Side};
+use crate::{App, AppContext, ConnectionId, Event, Measurement, Message, Page, Side, Sockets};
 
-/// What was asked for. Wishes to be woken are kept apart.
+/// A request of the application. Wake-ups are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Open(ConnectionId),
@@ -19,11 +19,11 @@ pub(crate) enum Asked {
     Page(Page),
 }
 
-/// An application with its desk.
+/// An application and its context.
 #[derive(Debug)]
 pub(crate) struct Script<A> {
     pub(crate) app: A,
-    desk: Notes,
+    context: Notes,
 }
 
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Notes {
     now: SimTime,
     asked: Vec<Asked>,
     wakes: BTreeSet<(SimTime, u64, u64)>,
-    wished: u64,
+    requested: u64,
     opened: ConnectionId,
     sent: VecDeque<(ConnectionId, Side, Message, SimTime)>,
     delivered: Bytes,
@@ -39,20 +39,7 @@ pub(crate) struct Notes {
     draws: u64,
 }
 
-impl Desk for Notes {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    /// SplitMix64: the same numbers in every test.
-    fn uniform(&mut self) -> f64 {
-        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.draws;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
+impl Sockets for Notes {
     fn open(&mut self) -> ConnectionId {
         self.opened += 1;
         self.asked.push(Asked::Open(self.opened - 1));
@@ -75,14 +62,29 @@ impl Desk for Notes {
     fn space(&self, _connection: ConnectionId, _from: Side) -> Bytes {
         self.space.unwrap_or(Bytes::MAX)
     }
+}
+
+impl AppContext for Notes {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// SplitMix64: the same numbers in every test.
+    fn uniform(&mut self) -> f64 {
+        self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.draws;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
 
     fn delivered(&self) -> Bytes {
         self.delivered
     }
 
     fn wake(&mut self, at: SimTime, tag: u64) {
-        self.wished += 1;
-        self.wakes.insert((at, self.wished, tag));
+        self.requested += 1;
+        self.wakes.insert((at, self.requested, tag));
     }
 
     fn finish(&mut self) {
@@ -104,51 +106,51 @@ impl Desk for Notes {
 
 impl<A: App> Script<A> {
     pub(crate) fn new(app: A) -> Self {
-        Self { app, desk: Notes::default() }
+        Self { app, context: Notes::default() }
     }
 
     pub(crate) fn start(&mut self) {
-        self.app.on_event(Event::Start, &mut self.desk);
+        self.app.on_event(Event::Start, &mut self.context);
     }
 
-    /// Everything asked for since the last call.
+    /// Every request since the last call.
     pub(crate) fn take(&mut self) -> Vec<Asked> {
-        std::mem::take(&mut self.desk.asked)
+        std::mem::take(&mut self.context.asked)
     }
 
     pub(crate) fn now(&self) -> SimTime {
-        self.desk.now
+        self.context.now
     }
 
     pub(crate) fn next_wake(&self) -> Option<SimTime> {
-        self.desk.wakes.first().map(|(at, ..)| *at)
+        self.context.wakes.first().map(|(at, ..)| *at)
     }
 
     /// The earliest wake-up comes.
     pub(crate) fn wake(&mut self) {
-        let (at, _, tag) = self.desk.wakes.pop_first().expect("a wish to be woken");
-        self.desk.now = at;
-        self.app.on_event(Event::Wake(tag), &mut self.desk);
+        let (at, _, tag) = self.context.wakes.pop_first().expect("a wake-up requested");
+        self.context.now = at;
+        self.app.on_event(Event::Wake(tag), &mut self.context);
     }
 
     /// Bytes of an endless message arrive.
     pub(crate) fn deliver(&mut self, bytes: Bytes) {
-        self.desk.delivered += bytes;
+        self.context.delivered += bytes;
     }
 
     /// Everything that an end has sent is in the send buffer.
     pub(crate) fn accept(&mut self, connection: ConnectionId, from: Side) {
-        self.app.on_event(Event::Accepted { connection, from }, &mut self.desk);
+        self.app.on_event(Event::Accepted { connection, from }, &mut self.context);
     }
 
     /// The message that was sent first (after `skip` others), and has not arrived yet, arrives `at` this end (it must
     /// be meant for it).
     pub(crate) fn arrive(&mut self, now: SimTime, skip: usize, at: Side) {
-        let (connection, from, message, sent) = self.desk.sent.remove(skip).expect("a message under way");
+        let (connection, from, message, sent) = self.context.sent.remove(skip).expect("a message under way");
         assert_eq!(from.other(), at);
-        self.desk.now = now;
-        self.desk.delivered = Bytes(self.desk.delivered.0 + message.size.0);
+        self.context.now = now;
+        self.context.delivered = Bytes(self.context.delivered.0 + message.size.0);
         let Message { size, tag, .. } = message;
-        self.app.on_event(Event::Arrived { connection, at, tag, size, sent }, &mut self.desk);
+        self.app.on_event(Event::Arrived { connection, at, tag, size, sent }, &mut self.context);
     }
 }

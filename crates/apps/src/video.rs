@@ -2,7 +2,7 @@
 
 use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
 
-use crate::{Algorithm, App, ConnectionId, Desk, Event, Message, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "video",
@@ -67,32 +67,32 @@ impl Video {
         Nanos((u128::from(frame) * 1_000_000_000 / u128::from(self.per_second)) as u64)
     }
 
-    fn send(&mut self, desk: &mut dyn Desk) {
+    fn send(&mut self, ctx: &mut dyn AppContext) {
         if self.time_of(self.frame) >= self.duration {
-            desk.close(self.connection, Side::Sender);
-            return desk.finish();
+            ctx.close(self.connection, Side::Sender);
+            return ctx.finish();
         }
         let mut left = Bytes(self.until(self.frame + 1) - self.until(self.frame));
         let log = Some(if self.message == Bytes::MAX { "frame" } else { "message" });
         while left > Bytes::ZERO {
             let size = left.min(self.message);
-            desk.send(self.connection, Side::Sender, Message { size, tag: self.frame, log });
+            ctx.send(self.connection, Side::Sender, Message { size, tag: self.frame, log });
             left -= size;
         }
         self.frame += 1;
-        desk.wake(self.began + self.time_of(self.frame), 0);
+        ctx.wake(self.began + self.time_of(self.frame), 0);
     }
 }
 
 impl App for Video {
-    fn on_event(&mut self, event: Event, desk: &mut dyn Desk) {
+    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start => {
-                self.began = desk.now();
-                self.connection = desk.open();
-                self.send(desk);
+                self.began = ctx.now();
+                self.connection = ctx.open();
+                self.send(ctx);
             }
-            Event::Wake(_) => self.send(desk),
+            Event::Wake(_) => self.send(ctx),
             Event::Arrived { .. } | Event::Accepted { .. } => {}
         }
     }

@@ -16,7 +16,7 @@ use units::SimTime;
 use crate::ecmp;
 use crate::fabric::{Delivery, EndId, Event, Fabric};
 use crate::flow::channel::{Channel, Mark};
-use crate::flow::context::{Desk, Traits};
+use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::Deed;
 use crate::flow::{Ended, Flow};
 use crate::host::endpoint::{self, End};
@@ -177,8 +177,8 @@ impl World {
         if self.flows[flow].ended.is_none() {
             self.tell(now, flow, None);
         }
-        let mut desk = self.desk(now, flow, Traits { read_rate: None, talks_both_ways: false });
-        apps::Desk::stop(&mut desk);
+        let mut ctx = self.context(now, flow, Traits { read_rate: None, talks_both_ways: false });
+        apps::AppContext::stop(&mut ctx);
         self.flows[flow].sleep();
     }
 
@@ -189,10 +189,10 @@ impl World {
         }
         let Some(mut app) = self.flows[flow].app.take() else { return };
         let traits = Traits { read_rate: app.read_rate(), talks_both_ways: app.talks_both_ways() };
-        let mut desk = self.desk(now, flow, traits);
+        let mut ctx = self.context(now, flow, traits);
         match event {
-            Some(event) => app.on_event(event, &mut desk),
-            None => app.on_end(&mut desk),
+            Some(event) => app.on_event(event, &mut ctx),
+            None => app.on_end(&mut ctx),
         }
         self.flows[flow].app = Some(app);
         if let Some(tracer) = &mut self.fabric.tracer {
@@ -201,9 +201,9 @@ impl World {
         self.arm_flow(now, flow);
     }
 
-    fn desk(&mut self, now: SimTime, index: usize, traits: Traits) -> Desk<'_> {
+    fn context(&mut self, now: SimTime, index: usize, traits: Traits) -> FlowContext<'_> {
         let Self { flows, channels, ends, touched, .. } = self;
-        Desk { now, index, flow: &mut flows[index], channels, ends, touched, traits }
+        FlowContext { now, index, flow: &mut flows[index], channels, ends, touched, traits }
     }
 
     /// Keeps the flow's queue entry no later than the next wish of its application.

@@ -1,9 +1,9 @@
-//! The desk of an application: what it asks for is noted down at once and carried out when it has said all.
+//! The context of an application: its requests are recorded during the call and carried out after it returns.
 //!
-//! May: open connections and note what is to be sent. May not: make packets leave; the world serves every end that
-//! was touched.
+//! May: open connections and record what is to be sent. May not: transmit packets; the world serves every end in
+//! `touched` afterwards.
 
-use apps::{ConnectionId, Measurement, Message, Page, Side};
+use apps::{AppContext, ConnectionId, Measurement, Message, Page, Side, Sockets};
 use trace::{MessageRecord, PageRecord};
 use units::{Bytes, SimTime};
 
@@ -11,9 +11,9 @@ use crate::flow::channel::Channel;
 use crate::flow::{Ended, Flow};
 use crate::host::endpoint::End;
 
-/// One flow's view of the world.
+/// The world as the application of one flow may change it.
 #[derive(Debug)]
-pub(crate) struct Desk<'w> {
+pub(crate) struct FlowContext<'w> {
     pub(crate) now: SimTime,
     pub(crate) index: usize,
     pub(crate) flow: &'w mut Flow,
@@ -21,18 +21,18 @@ pub(crate) struct Desk<'w> {
     pub(crate) ends: &'w mut Vec<End>,
     /// Ends that must be served.
     pub(crate) touched: &'w mut Vec<usize>,
-    /// As the application wishes: the reader's rate, and whether the receiving end speaks.
+    /// Settings of the application that every connection it opens takes over.
     pub(crate) traits: Traits,
 }
 
-/// What an application says of itself once and for all.
+/// Settings of an application, constant over its life: its read rate, and whether both ends send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traits {
     pub(crate) read_rate: Option<units::BitsPerSecond>,
     pub(crate) talks_both_ways: bool,
 }
 
-impl Desk<'_> {
+impl FlowContext<'_> {
     fn end(&self, connection: ConnectionId, side: Side) -> usize {
         2 * self.flow.channels[connection as usize] + side.index()
     }
@@ -43,21 +43,13 @@ impl Desk<'_> {
         }
     }
 
-    /// True once nothing may be sent any more.
+    /// The flow was stopped: nothing more may be sent.
     fn over(&self) -> bool {
         self.flow.ended == Some(Ended::Stopped)
     }
 }
 
-impl apps::Desk for Desk<'_> {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn uniform(&mut self) -> f64 {
-        self.flow.random.uniform()
-    }
-
+impl Sockets for FlowContext<'_> {
     fn open(&mut self) -> ConnectionId {
         let (index, number) = (self.channels.len(), self.flow.channels.len() as ConnectionId);
         let Traits { read_rate, talks_both_ways } = self.traits;
@@ -112,6 +104,16 @@ impl apps::Desk for Desk<'_> {
         let end = self.end(connection, from);
         let backlog = self.channels[end / 2].outgoing[from.index()].backlog();
         self.ends[end].connection.send_space().saturating_sub(Bytes(backlog))
+    }
+}
+
+impl AppContext for FlowContext<'_> {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.flow.random.uniform()
     }
 
     fn delivered(&self) -> Bytes {
