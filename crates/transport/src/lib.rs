@@ -6,16 +6,24 @@
 //! May: hold protocol state, ask the congestion control and the scheduler. May not: know links, an event queue,
 //! a socket, the wall clock; draw random numbers.
 
+mod address;
 pub mod config;
 mod connection;
 mod limit;
 pub mod mptcp;
+mod role;
 pub mod segment;
+pub mod seq;
+mod setup;
+mod stats;
 pub mod tcp;
 pub mod udp;
 mod wire_size;
 
-pub use connection::{
-    AbortForm, AddressPair, Connection, NewCongestion, Role, SenderState, Setup, SubflowGauges, SubflowStats,
-};
+pub use address::AddressPair;
+pub use connection::Connection;
 pub use limit::Limit;
+pub use role::{AbortForm, Role};
+pub use setup::{NewCongestion, Setup};
+pub use stats::{SubflowGauges, SubflowStats};
+pub use tcp::sender::SenderState;

@@ -2,7 +2,7 @@
 
 use units::{Bytes, SimTime};
 
-use crate::connection::AddressPair;
+use crate::address::AddressPair;
 use crate::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, Token};
 use crate::tcp::ranges::Range;
 use crate::tcp::space::Snack;

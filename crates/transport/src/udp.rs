@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use units::{Bytes, SimTime};
 
 use crate::config::UdpConfig;
-use crate::connection::{Role, SubflowStats};
+use crate::role::Role;
 use crate::segment::Segment;
+use crate::stats::SubflowStats;
 use crate::tcp::ranges::{Range, RangeSet};
 
 /// One end.

@@ -7,8 +7,10 @@ use super::connection::{Mode, MptcpConnection};
 use super::keys::{Hmac64, add_addr_hmac, join_hmac64, join_hmac160};
 use super::send_side::DataFin;
 use super::subflow::{ASKED, Join, Subflow, TOLD};
-use crate::connection::{AddressPair, Role, new_congestion};
+use crate::address::AddressPair;
+use crate::role::Role;
 use crate::segment::{Flags, MptcpOption, ResetReason, Segment, SubflowId};
+use crate::setup::new_congestion;
 use crate::tcp::endpoint::Input;
 use crate::wire_size::{sack_room, wire_size};
 

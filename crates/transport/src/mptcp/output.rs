@@ -9,7 +9,7 @@ use super::handshake::CAPABLE_SYN_RETRIES;
 use super::keys::{join_hmac64, join_hmac160};
 use super::send_side::DataFin;
 use super::subflow::{Join, TOLD};
-use crate::connection::Role;
+use crate::role::Role;
 use crate::segment::{Dss, MptcpOption, Segment};
 use crate::tcp::endpoint::Offer;
 use crate::wire_size::wire_size;

@@ -4,8 +4,9 @@
 //! is opened whenever that knowledge changes. A subflow that has died counts as there, since nothing is opened twice,
 //! unless its address has left.
 
+use crate::address::AddressPair;
 use crate::config::{Endpoint, EndpointFlags, InKernel, PathManager};
-use crate::connection::{AddressPair, Role};
+use crate::role::Role;
 
 /// What one end knows of the addresses of both.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use units::SimTime;
 use super::connection::{Mode, MptcpConnection};
 use super::keys::Key;
 use super::subflow::{ASKED, Subflow, TOLD};
-use crate::connection::{AbortForm, Role};
+use crate::role::{AbortForm, Role};
 use crate::segment::{MptcpOption, Segment};
 
 /// A signal that leaves once and is not confirmed.

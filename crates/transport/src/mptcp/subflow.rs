@@ -6,7 +6,7 @@ use units::{Bytes, SimTime};
 use super::keys::Nonce;
 use super::meta_timer::Silence;
 use super::receive_side::Mappings;
-use crate::connection::AddressPair;
+use crate::address::AddressPair;
 use crate::segment::ResetReason;
 use crate::tcp::buffers::ExpandedBuffer;
 use crate::tcp::endpoint::Endpoint;

@@ -11,8 +11,9 @@ use units::{Bytes, SimTime};
 use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
 use super::endpoint::{Endpoint, Offer};
 use crate::config::{SendBuffer, TcpConfig};
-use crate::connection::{Role, Setup};
+use crate::role::Role;
 use crate::segment::{Flags, Segment};
+use crate::setup::Setup;
 use crate::wire_size::{sack_room, wire_size};
 
 /// One end of a plain TCP connection.

@@ -2,24 +2,26 @@
 
 use std::collections::VecDeque;
 
-/// Sequence numbers `start..end`, `end` excluded.
+use crate::seq::Position;
+
+/// Positions `start..end`, `end` excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Range {
+pub struct Range<P = u64> {
     /// First.
-    pub start: u64,
+    pub start: P,
     /// After the last.
-    pub end: u64,
+    pub end: P,
 }
 
-impl Range {
+impl<P: Position> Range<P> {
     /// `start..end`.
-    pub const fn new(start: u64, end: u64) -> Self {
+    pub const fn new(start: P, end: P) -> Self {
         Self { start, end }
     }
 
     /// Length in bytes.
     pub fn len(self) -> u64 {
-        self.end.saturating_sub(self.start)
+        self.end.distance().saturating_sub(self.start.distance())
     }
 
     /// True if it holds nothing.
@@ -36,12 +38,12 @@ impl Range {
 /// Disjoint, non-touching ranges in ascending order. They come and go at the ends for the most part, and a burst of
 /// losses makes thousands of them: a deque takes from its front without moving the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RangeSet {
-    ranges: VecDeque<Range>,
+pub struct RangeSet<P = u64> {
+    ranges: VecDeque<Range<P>>,
     bytes: u64,
 }
 
-impl RangeSet {
+impl<P: Position> RangeSet<P> {
     /// Numbers in the set.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -53,17 +55,17 @@ impl RangeSet {
     }
 
     /// The ranges, ascending.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> + ExactSizeIterator {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<P>> + ExactSizeIterator {
         self.ranges.iter().copied()
     }
 
     /// Number after the highest one in the set, 0 if empty.
-    pub fn end(&self) -> u64 {
-        self.ranges.back().map_or(0, |r| r.end)
+    pub fn end(&self) -> P {
+        self.ranges.back().map_or(P::at(0), |r| r.end)
     }
 
     /// How many ranges lie before what is looked for: most often none or all, so the ends are looked at first.
-    fn count(&self, before: impl Fn(&Range) -> bool) -> usize {
+    fn count(&self, before: impl Fn(&Range<P>) -> bool) -> usize {
         match (self.ranges.front(), self.ranges.back()) {
             (Some(first), _) if !before(first) => 0,
             (_, Some(last)) if !before(last) => self.ranges.partition_point(before),
@@ -72,20 +74,20 @@ impl RangeSet {
     }
 
     /// The range that holds `point`.
-    pub fn find(&self, point: u64) -> Option<Range> {
+    pub fn find(&self, point: P) -> Option<Range<P>> {
         let i = self.count(|r| r.end <= point);
         self.ranges.get(i).copied().filter(|r| r.start <= point)
     }
 
     /// True if all of `range` is in the set.
     #[inline]
-    pub fn covers(&self, range: Range) -> bool {
+    pub fn covers(&self, range: Range<P>) -> bool {
         // Asked for each segment, and empty for most of them.
         range.is_empty() || !self.is_empty() && self.find(range.start).is_some_and(|r| r.end >= range.end)
     }
 
     /// Adds `range`; returns how many numbers were not in the set before.
-    pub fn insert(&mut self, range: Range) -> u64 {
+    pub fn insert(&mut self, range: Range<P>) -> u64 {
         if range.is_empty() {
             return 0;
         }
@@ -93,8 +95,8 @@ impl RangeSet {
         match self.ranges.back_mut() {
             Some(last) if range.start < last.start => self.merge(range),
             Some(last) if range.start <= last.end => {
-                let fresh = range.end.saturating_sub(last.end);
-                last.end += fresh;
+                let fresh = Range::new(last.end, range.end).len();
+                last.end = last.end.max(range.end);
                 self.bytes += fresh;
                 fresh
             }
@@ -107,7 +109,7 @@ impl RangeSet {
     }
 
     /// All ranges that overlap or touch the new one become one.
-    fn merge(&mut self, range: Range) -> u64 {
+    fn merge(&mut self, range: Range<P>) -> u64 {
         let first = self.count(|r| r.end < range.start);
         let touched = self.ranges.range(first..).take_while(|r| r.start <= range.end);
         let (count, before) = touched.fold((0, 0), |(n, bytes), r| (n + 1, bytes + r.len()));
@@ -128,7 +130,7 @@ impl RangeSet {
     }
 
     /// Removes everything below `point`.
-    pub fn remove_below(&mut self, point: u64) {
+    pub fn remove_below(&mut self, point: P) {
         while let Some(first) = self.ranges.front().copied()
             && first.end <= point
         {
@@ -138,14 +140,14 @@ impl RangeSet {
         if let Some(first) = self.ranges.front_mut()
             && first.start < point
         {
-            self.bytes -= point - first.start;
+            self.bytes -= Range::new(first.start, point).len();
             first.start = point;
         }
     }
 
     /// Removes everything up to the first gap at or above `point`; returns where that gap begins, which is `point`
     /// itself if the set does not hold it.
-    pub fn take_from(&mut self, point: u64) -> u64 {
+    pub fn take_from(&mut self, point: P) -> P {
         while let Some(first) = self.ranges.front().copied()
             && first.start <= point
         {
@@ -160,7 +162,7 @@ impl RangeSet {
     }
 
     /// The first part of `range` that is not in the set.
-    pub fn first_gap(&self, range: Range) -> Option<Range> {
+    pub fn first_gap(&self, range: Range<P>) -> Option<Range<P>> {
         let mut from = range.start;
         let first = self.count(|r| r.end <= range.start);
         for known in self.ranges.range(first..).take_while(|r| r.start < range.end) {

@@ -1,0 +1,65 @@
+//! What a connection is made of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use congestion::CongestionControl;
+use schedulers::Scheduler;
+use units::Bytes;
+
+use crate::address::AddressPair;
+use crate::config::{MptcpConfig, TcpConfig};
+use crate::mptcp::keys::Key;
+use crate::role::Role;
+
+/// Makes the congestion control of one path.
+pub type NewCongestion = Arc<dyn Fn(&congestion::Setup) -> Box<dyn CongestionControl> + Send + Sync>;
+
+/// What a connection is made of.
+pub struct Setup {
+    /// TCP parameters, of each subflow too.
+    pub tcp: Arc<TcpConfig>,
+    /// Called once per subflow.
+    pub congestion: NewCongestion,
+    /// MPTCP parameters and the scheduler; `None`: plain TCP.
+    pub mptcp: Option<(Arc<MptcpConfig>, Box<dyn Scheduler>)>,
+    /// Which end this is.
+    pub role: Role,
+    /// Addresses of the first subflow, seen from this end.
+    pub first: AddressPair,
+    /// Every pair that routing can connect, seen from this end.
+    pub pairs: Vec<AddressPair>,
+    /// Addresses of this end, and of the peer, that are not there at the start.
+    pub absent: [Vec<u8>; 2],
+    /// Random key of this end (MPTCP).
+    pub key: Key,
+    /// Seed of the random numbers in MP_JOIN.
+    pub nonce_seed: u64,
+}
+
+impl Setup {
+    /// The congestion control of a path with this MSS.
+    pub(crate) fn new_congestion(&self, mss: Bytes) -> Box<dyn CongestionControl> {
+        new_congestion(&self.tcp, &self.congestion, mss)
+    }
+}
+
+/// The congestion control of a path with this MSS.
+pub(crate) fn new_congestion(
+    tcp: &TcpConfig,
+    make: &NewCongestion,
+    mss: Bytes,
+) -> Box<dyn CongestionControl> {
+    make(&congestion::Setup {
+        mss,
+        initial_window: mss * u64::from(tcp.initial_window),
+        initial_ssthresh: tcp.initial_ssthresh,
+        growth: tcp.growth,
+    })
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("role", &self.role).field("first", &self.first).finish_non_exhaustive()
+    }
+}
