@@ -17,7 +17,7 @@ use crate::ecmp;
 use crate::fabric::{Delivery, EndId, Event, Fabric};
 use crate::flow::channel::{Channel, Mark};
 use crate::flow::context::{FlowContext, Traits};
-use crate::flow::events::Deed;
+use crate::flow::events::ScheduledEvent;
 use crate::flow::{Ended, Flow};
 use crate::host::endpoint::{self, End};
 use crate::lane::LinkChange;
@@ -58,8 +58,8 @@ pub struct World {
     pub(crate) names: Vec<u64>,
     /// The next change last.
     pub(crate) changes: Vec<LinkChange>,
-    /// The next deed last.
-    pub(crate) deeds: Vec<Deed>,
+    /// The next flow event last.
+    pub(crate) flow_events: Vec<ScheduledEvent>,
     pub(crate) sampler: Option<Sampler>,
     /// Some flow waits for the end of others.
     pub(crate) waits: bool,
@@ -108,15 +108,15 @@ impl World {
     /// When the next change or sample is due.
     fn next_aside(&self) -> SimTime {
         let change = self.changes.last().map_or(SimTime::NEVER, |change| change.at);
-        let deed = self.deeds.last().map_or(SimTime::NEVER, |deed| deed.at);
-        change.min(deed).min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
+        let event = self.flow_events.last().map_or(SimTime::NEVER, |event| event.at);
+        change.min(event).min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
     }
 
     fn on_aside(&mut self, now: SimTime) {
         while let Some(change) = self.changes.pop_if(|change| change.at <= now) {
             self.fabric.change(now, change);
         }
-        self.do_deeds(now);
+        self.apply_flow_events(now);
         if let Some(sampler) = &mut self.sampler
             && sampler.next() <= now
         {

@@ -3,7 +3,7 @@
 use units::Nanos;
 
 use crate::diagnostic::{Code, Report, suggest};
-use crate::keys::DEEDS;
+use crate::keys::FLOW_ACTIONS;
 use crate::path_managers::{self, IN_KERNEL};
 use crate::topology::Topology;
 use crate::tree::{Node, Origin, Table};
@@ -123,8 +123,8 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         let Some(event) = item.as_table() else { continue };
         let path = format!("event.{index}");
         let flow = event.get("flow").and_then(|node| named_flow(root, node, &path, report));
-        let Some(deed) = event.get("do") else { continue };
-        let Some((key, table)) = one_deed(deed, &path, report) else { continue };
+        let Some(action) = event.get("do") else { continue };
+        let Some((key, table)) = one_action(action, &path, report) else { continue };
         let (Some(flow), Some(end)) = (flow, table.text("end")) else { continue };
         let path = format!("{path}.do");
         if !applies(flow, table, key, &path, report) || key == "abort" {
@@ -151,12 +151,12 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
 
 /// True if the same address leaves at an earlier time, wherever that is written.
 fn leaves_before(root: &Table, join: &Table, flow: &str, end: &str, at: Nanos) -> bool {
-    let wanted = join.table("do").and_then(|deed| deed.text("join"));
+    let wanted = join.table("do").and_then(|action| action.text("join"));
     root.tables("event").any(|(_, event)| {
-        let Some(deed) = event.table("do") else { return false };
+        let Some(action) = event.table("do") else { return false };
         event.text("flow") == Some(flow)
-            && deed.text("end") == Some(end)
-            && deed.text("leave") == wanted
+            && action.text("end") == Some(end)
+            && action.text("leave") == wanted
             && event.parse::<Nanos>("at").is_some_and(|t| t < at)
     })
 }
@@ -193,14 +193,14 @@ fn named_flow<'t>(root: &'t Table, node: &Node, path: &str, report: &mut Report<
 }
 
 /// The one thing that `do` asks for.
-fn one_deed<'t>(node: &'t Node, path: &str, report: &mut Report<'_>) -> Option<(&'static str, &'t Table)> {
+fn one_action<'t>(node: &'t Node, path: &str, report: &mut Report<'_>) -> Option<(&'static str, &'t Table)> {
     let table = node.as_table()?;
-    let found: Vec<&'static str> = DEEDS.iter().copied().filter(|key| table.has(key)).collect();
+    let found: Vec<&'static str> = FLOW_ACTIONS.iter().copied().filter(|key| table.has(key)).collect();
     match found.as_slice() {
         [only] => return Some((*only, table)),
         [] if table.partial => {}
         [] => {
-            let help = format!("give one of {}", DEEDS.join(", "));
+            let help = format!("give one of {}", FLOW_ACTIONS.join(", "));
             report.add(node.at, Code::MissingKey, &format!("{path}.do"), "nothing is done".into(), help);
         }
         [first, second, ..] => {
@@ -215,8 +215,8 @@ fn one_deed<'t>(node: &'t Node, path: &str, report: &mut Report<'_>) -> Option<(
 
 /// Addresses that come and go are the business of MPTCP, and of subflows that have addresses; datagrams have no
 /// connection.
-fn applies(flow: &Table, deed: &Table, key: &'static str, path: &str, report: &mut Report<'_>) -> bool {
-    let at = deed.get(key).map_or(Origin::Default, |node| node.at);
+fn applies(flow: &Table, action: &Table, key: &'static str, path: &str, report: &mut Report<'_>) -> bool {
+    let at = action.get(key).map_or(Origin::Default, |node| node.at);
     let Some(transport) = flow.table("transport") else { return false };
     let Some(kind) = transport.text("kind") else { return false };
     let name = flow.text("name").unwrap_or_default();

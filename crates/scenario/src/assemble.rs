@@ -15,8 +15,8 @@ use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, Ratio, SimTime};
 use crate::choices::Choices;
 use crate::keys::{AUTO, EXPAND, UNLIMITED};
 use crate::model::{
-    Change, Choice, Deed, DeedKind, Direction, DuplexLink, Ecmp, Endpoint, Flow, Multipath, Node as Host,
-    Scenario, Setting, Strip, Transport,
+    Change, Choice, Direction, DuplexLink, Ecmp, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
+    Node as Host, Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers;
 use crate::queue_size::QueueSize;
@@ -33,9 +33,9 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         of_links.map(|(_, event)| assembler.change(event)).collect::<Option<_>>()?;
     events.sort_by_key(|event| event.at);
     let of_flows = root.tables("event").filter(|(_, event)| event.has("flow"));
-    let mut deeds: Vec<Deed> =
-        of_flows.map(|(_, event)| assembler.deeds(root, event)).collect::<Option<Vec<_>>>()?.concat();
-    deeds.sort_by_key(|deed| deed.at);
+    let mut flow_events: Vec<FlowEvent> =
+        of_flows.map(|(_, event)| assembler.flow_events(root, event)).collect::<Option<Vec<_>>>()?.concat();
+    flow_events.sort_by_key(|event| event.at);
     Some(Scenario {
         name: root.text("name")?.into(),
         description: root.text("description")?.into(),
@@ -55,7 +55,7 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
             .collect::<Option<_>>()?,
         flows: assembler.flows(root)?,
         events,
-        deeds,
+        flow_events,
     })
 }
 
@@ -254,20 +254,20 @@ impl Assembler<'_> {
     }
 
     /// One for each flow that the name stands for.
-    fn deeds(&self, root: &Table, event: &Table) -> Option<Vec<Deed>> {
+    fn flow_events(&self, root: &Table, event: &Table) -> Option<Vec<FlowEvent>> {
         let name = event.text("flow")?;
         let keys = event.table("do")?;
         let duplex_link = |key: &str| keys.text(key).and_then(|name| self.topology.wire(name));
         let what = if let Some(duplex_link) = duplex_link("leave") {
-            DeedKind::Leave(duplex_link)
+            FlowAction::Leave(duplex_link)
         } else if let Some(duplex_link) = duplex_link("join") {
-            DeedKind::Join(duplex_link)
+            FlowAction::Join(duplex_link)
         } else if let Some(duplex_link) = duplex_link("backup") {
-            DeedKind::Backup(duplex_link, true)
+            FlowAction::Backup(duplex_link, true)
         } else if let Some(duplex_link) = duplex_link("regular") {
-            DeedKind::Backup(duplex_link, false)
+            FlowAction::Backup(duplex_link, false)
         } else {
-            DeedKind::Abort(match keys.text("abort")? {
+            FlowAction::Abort(match keys.text("abort")? {
                 "ack" => AbortForm::Ack,
                 "reset" => AbortForm::Reset,
                 _ => return None,
@@ -278,7 +278,9 @@ impl Assembler<'_> {
             let count = usize::try_from(flow.integer("count")?).ok()?;
             if flow.text("name") == Some(name) {
                 let (at, client) = (event.parse("at")?, keys.text("end")? == "client");
-                return Some((first..first + count).map(|flow| Deed { at, flow, client, what }).collect());
+                return Some(
+                    (first..first + count).map(|flow| FlowEvent { at, flow, client, what }).collect(),
+                );
             }
             first += count;
         }

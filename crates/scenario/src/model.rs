@@ -70,7 +70,7 @@ pub struct Scenario {
     /// Changes of links, by time.
     pub events: Vec<Change>,
     /// What happens to connections, by time.
-    pub deeds: Vec<Deed>,
+    pub flow_events: Vec<FlowEvent>,
 }
 
 /// How packets choose among next hops of equal cost.
@@ -206,7 +206,7 @@ pub struct Endpoint {
 
 /// Something that happens to a connection while the run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct FlowEvent {
     /// When.
     pub at: SimTime,
     /// Index of the flow.
@@ -214,12 +214,12 @@ pub struct Deed {
     /// At the end that opens the connection.
     pub client: bool,
     /// What.
-    pub what: DeedKind,
+    pub what: FlowAction,
 }
 
 /// What happens to a connection. Addresses are named by the duplex link that they are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeedKind {
+pub enum FlowAction {
     /// An address leaves.
     Leave(usize),
     /// An address comes, or comes back.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{BASE, MULTIPATH, ROUTED, assert_round_trip, good};
-use scenario::model::{DeedKind, Endpoint};
+use scenario::model::{Endpoint, FlowAction};
 use scenario::{Registries, schema};
 use transport::AbortForm;
 use transport::config::{EndpointFlags, RecoveryKind};
@@ -273,9 +273,9 @@ fn events_are_sorted_and_stable() {
     assert_round_trip(&document);
 }
 
-/// Endpoints and deeds, with the interfaces of neither end: those are the network's business.
+/// Endpoints and flow events, with the interfaces of neither end: those are the network's business.
 #[test]
-fn endpoints_and_deeds_reach_the_model() {
+fn endpoints_and_flow_events_reach_the_model() {
     let text = MULTIPATH.to_owned();
     let document = good(&text, &[]);
     let flow = &document.scenario.flows[0];
@@ -289,15 +289,19 @@ fn endpoints_and_deeds_reach_the_model() {
             Endpoint { duplex_link: 0, client: false, flags: signal },
         ]
     );
-    let deeds: Vec<_> =
-        document.scenario.deeds.iter().map(|d| (d.at.0 / 1_000_000_000, d.flow, d.client, d.what)).collect();
+    let flow_events: Vec<_> = document
+        .scenario
+        .flow_events
+        .iter()
+        .map(|d| (d.at.0 / 1_000_000_000, d.flow, d.client, d.what))
+        .collect();
     assert_eq!(
-        deeds,
+        flow_events,
         [
-            (3, 0, true, DeedKind::Join(1)),
-            (4, 0, true, DeedKind::Backup(1, false)),
-            (5, 0, false, DeedKind::Leave(0)),
-            (6, 0, true, DeedKind::Abort(AbortForm::Reset)),
+            (3, 0, true, FlowAction::Join(1)),
+            (4, 0, true, FlowAction::Backup(1, false)),
+            (5, 0, false, FlowAction::Leave(0)),
+            (6, 0, true, FlowAction::Abort(AbortForm::Reset)),
         ]
     );
     assert_round_trip(&document);

@@ -441,7 +441,7 @@ fn endpoints() {
 
 /// Events of flows.
 #[test]
-fn deeds() {
+fn flow_events() {
     check(
         MULTIPATH,
         &[

@@ -41,7 +41,7 @@ impl World {
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
         let duration = SimTime::ZERO + scenario.duration;
-        let deeds = events::all(scenario, routes.topology());
+        let flow_events = events::all(scenario, routes.topology());
         let flow = |(index, flow)| {
             let absent = events::absent(scenario, index, routes.topology());
             let factory = Factory::new(flow, registries, seed, &mut routes, absent);
@@ -70,7 +70,7 @@ impl World {
             flows,
             names: scenario.flows.iter().map(|flow| name_hash(&flow.name)).collect(),
             changes,
-            deeds,
+            flow_events,
             sampler,
         }
     }

@@ -1,24 +1,24 @@
-//! What happens to connections while the run goes on: addresses leave and come, change their priority, and
-//! applications abort. And what connections must know of addresses at the start.
+//! Flow events of a scenario: addresses of a host are removed, added or change their priority, and applications abort.
+//! And which addresses exist at the start.
 //!
 //! May: translate duplex links into the interfaces of a host, and tell a connection at the right time. May not: decide what
 //! a connection does about it.
 
-use scenario::model::{Deed as DeedModel, DeedKind, Flow as FlowModel, Multipath, Scenario};
+use scenario::model::{Flow as FlowModel, FlowAction, FlowEvent, Multipath, Scenario};
 use transport::config::{Endpoint, MptcpConfig, PathManager};
 use units::SimTime;
 
 use crate::topology::{NodeId, Topology};
 use crate::world::World;
 
-/// Something that happens to one end of a connection.
+/// A flow event with the address that it concerns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deed {
+pub(crate) struct ScheduledEvent {
     pub(crate) at: SimTime,
     flow: usize,
     /// The data sender (0) or receiver (1).
     end: usize,
-    what: DeedKind,
+    what: FlowAction,
     /// Interface of the address, where one is concerned.
     address: u8,
 }
@@ -28,23 +28,23 @@ fn node_of(flow: &FlowModel, client: bool) -> NodeId {
     if client != flow.opened_by_receiver { flow.from } else { flow.to }
 }
 
-fn duplex_link_of(what: DeedKind) -> Option<usize> {
+fn duplex_link_of(what: FlowAction) -> Option<usize> {
     match what {
-        DeedKind::Leave(duplex_link) | DeedKind::Join(duplex_link) | DeedKind::Backup(duplex_link, _) => {
-            Some(duplex_link)
-        }
-        DeedKind::Abort(_) => None,
+        FlowAction::Leave(duplex_link)
+        | FlowAction::Join(duplex_link)
+        | FlowAction::Backup(duplex_link, _) => Some(duplex_link),
+        FlowAction::Abort(_) => None,
     }
 }
 
-/// All deeds of a scenario, the last one first.
-pub(crate) fn all(scenario: &Scenario, topology: &Topology) -> Vec<Deed> {
-    let deed = |model: &DeedModel| {
+/// All flow events of a scenario, the last one first.
+pub(crate) fn all(scenario: &Scenario, topology: &Topology) -> Vec<ScheduledEvent> {
+    let event = |model: &FlowEvent| {
         let flow = &scenario.flows[model.flow];
         let node = node_of(flow, model.client);
         let address =
             duplex_link_of(model.what).and_then(|duplex_link| topology.address_on(node, duplex_link));
-        Deed {
+        ScheduledEvent {
             at: model.at,
             flow: model.flow,
             end: usize::from(model.client == flow.opened_by_receiver),
@@ -52,9 +52,9 @@ pub(crate) fn all(scenario: &Scenario, topology: &Topology) -> Vec<Deed> {
             address: address.unwrap_or_default(),
         }
     };
-    let mut deeds: Vec<Deed> = scenario.deeds.iter().map(deed).collect();
-    deeds.reverse();
-    deeds
+    let mut flow_events: Vec<ScheduledEvent> = scenario.flow_events.iter().map(event).collect();
+    flow_events.reverse();
+    flow_events
 }
 
 /// Addresses of sender and receiver of a flow that are not there at the start: those that come before they leave.
@@ -62,15 +62,15 @@ pub(crate) fn absent(scenario: &Scenario, flow: usize, topology: &Topology) -> [
     let mut absent = [Vec::new(), Vec::new()];
     let mut seen = Vec::new();
     let model = &scenario.flows[flow];
-    for deed in scenario.deeds.iter().filter(|deed| deed.flow == flow) {
-        let (DeedKind::Join(duplex_link) | DeedKind::Leave(duplex_link)) = deed.what else { continue };
-        if seen.contains(&(deed.client, duplex_link)) {
+    for event in scenario.flow_events.iter().filter(|event| event.flow == flow) {
+        let (FlowAction::Join(duplex_link) | FlowAction::Leave(duplex_link)) = event.what else { continue };
+        if seen.contains(&(event.client, duplex_link)) {
             continue;
         }
-        seen.push((deed.client, duplex_link));
-        let address = topology.address_on(node_of(model, deed.client), duplex_link);
-        if let (DeedKind::Join(_), Some(address)) = (deed.what, address) {
-            absent[usize::from(deed.client == model.opened_by_receiver)].push(address);
+        seen.push((event.client, duplex_link));
+        let address = topology.address_on(node_of(model, event.client), duplex_link);
+        if let (FlowAction::Join(_), Some(address)) = (event.what, address) {
+            absent[usize::from(event.client == model.opened_by_receiver)].push(address);
         }
     }
     absent
@@ -97,29 +97,29 @@ pub(crate) fn end_config(
 }
 
 impl World {
-    /// Does what is due at `now`.
-    pub(crate) fn do_deeds(&mut self, now: SimTime) {
-        while let Some(deed) = self.deeds.pop_if(|deed| deed.at <= now) {
-            if let DeedKind::Leave(_) | DeedKind::Join(_) = deed.what {
-                let present = matches!(deed.what, DeedKind::Join(_));
-                self.flows[deed.flow].factory.set_present(deed.end, deed.address, present);
+    /// Applies the flow events that are due at `now`.
+    pub(crate) fn apply_flow_events(&mut self, now: SimTime) {
+        while let Some(event) = self.flow_events.pop_if(|event| event.at <= now) {
+            if let FlowAction::Leave(_) | FlowAction::Join(_) = event.what {
+                let present = matches!(event.what, FlowAction::Join(_));
+                self.flows[event.flow].factory.set_present(event.end, event.address, present);
             }
             for channel in 0..self.channels.len() {
-                if self.channels[channel].flow == deed.flow {
-                    self.do_deed(now, deed, 2 * channel + deed.end);
+                if self.channels[channel].flow == event.flow {
+                    self.apply_flow_event(now, event, 2 * channel + event.end);
                 }
             }
             self.serve_touched(now);
         }
     }
 
-    fn do_deed(&mut self, now: SimTime, deed: Deed, end: usize) {
-        let (connection, address) = (&mut self.ends[end].connection, deed.address);
-        match deed.what {
-            DeedKind::Leave(_) => connection.remove_address(now, address),
-            DeedKind::Join(_) => connection.add_address(address),
-            DeedKind::Backup(_, backup) => connection.set_backup(address, backup),
-            DeedKind::Abort(form) => connection.abort(now, form),
+    fn apply_flow_event(&mut self, now: SimTime, event: ScheduledEvent, end: usize) {
+        let (connection, address) = (&mut self.ends[end].connection, event.address);
+        match event.what {
+            FlowAction::Leave(_) => connection.remove_address(now, address),
+            FlowAction::Join(_) => connection.add_address(address),
+            FlowAction::Backup(_, backup) => connection.set_backup(address, backup),
+            FlowAction::Abort(form) => connection.abort(now, form),
         }
         self.note_held(now, end);
         self.serve(now, end);

@@ -18,8 +18,8 @@ fn three_paths(app: &str, transport: &str, extra: &str) -> String {
     )
 }
 
-fn deed(at: &str, deed: &str) -> String {
-    format!("[[event]]\nat = \"{at}\"\nflow = \"up\"\ndo = {{ {deed} }}\n")
+fn event(at: &str, event: &str) -> String {
+    format!("[[event]]\nat = \"{at}\"\nflow = \"up\"\ndo = {{ {event} }}\n")
 }
 
 /// Times at which packets with payload left the terminal over `duplex_link`, and the options that were seen.
@@ -32,7 +32,7 @@ fn sent(record: &RunRecord, subflow: usize) -> Vec<f64> {
 
 #[test]
 fn a_path_leaves_and_comes_back() {
-    let events = [deed("5s", "leave = \"b\""), deed("12s", "join = \"b\"")].concat();
+    let events = [event("5s", "leave = \"b\""), event("12s", "join = \"b\"")].concat();
     let record = checked(&three_paths("", "", &events), 1);
     let flow = &record.flows[0];
     let duplex_links: Vec<_> = flow.subflows.iter().map(|s| s.duplex_link).collect();
@@ -51,7 +51,7 @@ fn a_path_leaves_and_comes_back() {
 /// 9 Mbit/s for 5 s, 6 for the rest.
 #[test]
 fn what_was_on_its_way_is_not_lost() {
-    let record = checked(&three_paths(", size = \"12MB\"", "", &deed("5s", "leave = \"b\"")), 1);
+    let record = checked(&three_paths(", size = \"12MB\"", "", &event("5s", "leave = \"b\"")), 1);
     let flow = &record.flows[0];
     assert!(flow.completed && flow.delivered == Bytes(12_000_000));
     assert!(flow.subflows.iter().map(|s| s.reinjected.0).sum::<u64>() > 0);
@@ -59,15 +59,15 @@ fn what_was_on_its_way_is_not_lost() {
 
 #[test]
 fn every_path_leaves_and_one_returns() {
-    let events = ["a", "b", "c"].map(|p| deed("5s", &format!("leave = \"{p}\""))).concat();
-    let record = checked(&three_paths(", size = \"3MB\"", "", &(events + &deed("8s", "join = \"c\""))), 1);
+    let events = ["a", "b", "c"].map(|p| event("5s", &format!("leave = \"{p}\""))).concat();
+    let record = checked(&three_paths(", size = \"3MB\"", "", &(events + &event("8s", "join = \"c\""))), 1);
     assert!(record.flows[0].completed, "{:?}", record.flows[0]);
 }
 
 #[test]
 fn an_address_of_the_server_leaves_and_is_announced_again() {
     let events =
-        [deed("5s", "leave = \"b\", end = \"server\""), deed("9s", "join = \"b\", end = \"server\"")]
+        [event("5s", "leave = \"b\", end = \"server\""), event("9s", "join = \"b\", end = \"server\"")]
             .concat();
     for transport in [
         "",
@@ -101,7 +101,7 @@ fn a_backup_steps_in_and_steps_back() {
     let transport = ", path_manager = \"in-kernel\", endpoints = \
                      [{ path = \"c\", flags = [\"subflow\", \"backup\"] }]";
     let events =
-        [deed("5s", "leave = \"a\""), deed("10s", "join = \"a\""), deed("14s", "backup = \"a\"")].concat();
+        [event("5s", "leave = \"a\""), event("10s", "join = \"a\""), event("14s", "backup = \"a\"")].concat();
     let record = checked(&three_paths("", transport, &events), 1);
     let backup = sent(&record, 1);
     assert!((5.0..5.1).contains(&backup[0]), "{:?}", backup.first());
@@ -121,7 +121,7 @@ fn a_backup_steps_in_and_steps_back() {
 fn an_abort_ends_the_transfer() {
     for form in ["ack", "reset"] {
         let record =
-            checked(&three_paths(", size = \"9MB\"", "", &deed("2s", &format!("abort = \"{form}\""))), 1);
+            checked(&three_paths(", size = \"9MB\"", "", &event("2s", &format!("abort = \"{form}\""))), 1);
         assert!(!record.flows[0].completed && record.flows[0].delivered > Bytes(100_000));
         let last =
             lines(&record).filter(|w| w[1] == "send").last().map(|w| w[0].parse::<f64>().expect("a time"));

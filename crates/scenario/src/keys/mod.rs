@@ -11,7 +11,7 @@ use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind};
 
 use crate::registries::Catalogue;
 
-pub(crate) use tables::{DEEDS, DIRECTION, ROOT, SET};
+pub(crate) use tables::{DIRECTION, FLOW_ACTIONS, ROOT, SET};
 pub(crate) use transport::TRANSPORT;
 
 /// A table of a scenario: the keys that it may hold.

@@ -353,9 +353,9 @@ static EVENT: Section = Section {
 };
 
 /// What `do` can ask for.
-pub(crate) const DEEDS: &[&str] = &["leave", "join", "backup", "regular", "abort"];
+pub(crate) const FLOW_ACTIONS: &[&str] = &["leave", "join", "backup", "regular", "abort"];
 
-const fn deed(name: &'static str, doc: &'static str) -> Key {
+const fn action(name: &'static str, doc: &'static str) -> Key {
     key(name, Kind::Reference("a path or link"), Default::Absent, doc)
 }
 
@@ -366,14 +366,14 @@ static DO: Section = Section {
     inline: true,
     inherits: false,
     keys: &[
-        deed("leave", "the address on it is gone: its subflows end, the peer is told (REMOVE_ADDR)"),
-        deed(
+        action("leave", "the address on it is gone: its subflows end, the peer is told (REMOVE_ADDR)"),
+        action(
             "join",
             "the address on it is there (again): the path manager does its work. An address whose first event this is \
              was not there before",
         ),
-        deed("backup", "the subflows of the address on it become backups (MP_PRIO)"),
-        deed("regular", "they are so no longer"),
+        action("backup", "the subflows of the address on it become backups (MP_PRIO)"),
+        action("regular", "they are so no longer"),
         key(
             "abort",
             words(&["ack", "reset"]),
