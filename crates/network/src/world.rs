@@ -375,7 +375,7 @@ impl World {
         let client = if self.ends[index].client { index } else { peer };
         let pair = self.ends[client].connection.address_pair(subflow);
         let pair = if client == index { pair } else { pair.reversed() };
-        let ports = self.ends[index].connection.ports(subflow);
+        let ports = endpoint::ports(self.ends[index].client, subflow);
         let places = (self.ends[index].node, peer as EndId, self.ends[peer].node);
         let channel = &self.channels[index / 2];
         let name = match channel.number {

@@ -330,16 +330,12 @@ impl Connection {
         }
     }
 
-    /// Ports of a subflow `(local, remote)`: they set apart subflows between the same addresses.
-    pub fn ports(&self, subflow: SubflowId) -> (u16, u16) {
-        const SERVER: u16 = 5001;
-        const FIRST_EPHEMERAL: u16 = 49_152;
-        let ephemeral = FIRST_EPHEMERAL + u16::from(subflow);
-        let client = match &self.0 {
-            Kind::Tcp(c, _) => c.is_client(),
-            Kind::Mptcp(c) => c.role() == Role::Client,
-            Kind::Udp(c, _) => c.is_client(),
-        };
-        if client { (ephemeral, SERVER) } else { (SERVER, ephemeral) }
+    /// Which end this is.
+    pub fn role(&self) -> Role {
+        match &self.0 {
+            Kind::Tcp(c, _) => c.role(),
+            Kind::Mptcp(c) => c.role(),
+            Kind::Udp(c, _) => c.role(),
+        }
     }
 }

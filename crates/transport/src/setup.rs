@@ -27,9 +27,12 @@ pub struct Setup {
     pub role: Role,
     /// Addresses of the first subflow, seen from this end.
     pub first: AddressPair,
-    /// Every pair that routing can connect, seen from this end.
+    /// Client: the pairs of an own address and an address of the server that its configuration lists. Empty at a
+    /// server, which learns the client's addresses from SYNs and ADD_ADDR.
     pub pairs: Vec<AddressPair>,
-    /// Addresses of this end, and of the peer, that are not there at the start.
+    /// Server: its own addresses that it may announce. Empty at a client.
+    pub own: Vec<u8>,
+    /// Addresses of this end, and those configured of the peer, that do not exist at the start.
     pub absent: [Vec<u8>; 2],
     /// Random key of this end (MPTCP).
     pub key: Key,

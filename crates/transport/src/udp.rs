@@ -134,8 +134,8 @@ impl UdpSocket {
     }
 
     /// Which end this is.
-    pub fn is_client(&self) -> bool {
-        self.role == Role::Client
+    pub fn role(&self) -> Role {
+        self.role
     }
 
     /// Counters.

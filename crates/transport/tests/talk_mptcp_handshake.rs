@@ -417,7 +417,7 @@ fn an_announcement_without_a_subflow_waits() {
 }
 
 #[test]
-fn several_subflows_per_path_and_ports() {
+fn several_subflows_per_path_and_pair() {
     let counts = [
         (PathManager::PerPath { subflows: 1 }, 3),
         (PathManager::PerPath { subflows: 2 }, 6),
@@ -428,8 +428,6 @@ fn several_subflows_per_path_and_ports() {
     for (path_manager, subflows) in counts {
         let mut talk = setups::mptcp_client(&setups::tcp(), &manager(path_manager), 3);
         talk.play(OPENED).play(&format!("200 skip\n200 = subflows {subflows}"));
-        let ports: Vec<_> = (0..subflows).map(|i| talk.end.ports(i)).collect();
-        assert!(ports.windows(2).all(|p| p[0].0 + 1 == p[1].0 && p[0].1 == p[1].1), "{ports:?}");
     }
 }
 

@@ -105,15 +105,13 @@ impl Factory {
 
     /// Sender and receiver of one more connection.
     pub(crate) fn make(&mut self) -> [End; 2] {
-        let back = self.pairs.iter().map(|pair| pair.reversed()).collect();
         let [from, to] = self.nodes;
         // A connection that is opened later begins where there is an address.
         let other = self.pairs.iter().find(|pair| is_present(&self.absent, **pair)).copied();
         let first = other.filter(|_| !is_present(&self.absent, self.first)).unwrap_or(self.first);
         let [here, there] = self.absent.clone();
-        let sender =
-            self.end(from, !self.receiver_opens, first, self.pairs.clone(), [here.clone(), there.clone()]);
-        let receiver = self.end(to, self.receiver_opens, first.reversed(), back, [there, here]);
+        let sender = self.end(from, !self.receiver_opens, first, [here.clone(), there.clone()]);
+        let receiver = self.end(to, self.receiver_opens, first.reversed(), [there, here]);
         [sender, receiver]
     }
 
@@ -125,15 +123,12 @@ impl Factory {
         }
     }
 
-    fn end(
-        &mut self,
-        node: NodeId,
-        client: bool,
-        first: AddressPair,
-        pairs: Vec<AddressPair>,
-        absent: [Vec<u8>; 2],
-    ) -> End {
+    fn end(&mut self, node: NodeId, client: bool, first: AddressPair, absent: [Vec<u8>; 2]) -> End {
         let role = if client { Role::Client } else { Role::Server };
+        let from_here = |pair: &AddressPair| if node == self.nodes[0] { *pair } else { pair.reversed() };
+        let seen: Vec<_> = self.pairs.iter().map(from_here).collect();
+        let own = seen.iter().filter_map(|pair| pair.local);
+        let (own, pairs) = if client { (Vec::new(), seen) } else { (own.collect(), Vec::new()) };
         let connection = match &self.carrier {
             Carrier::Datagrams(config) => Connection::datagrams(*config, role, first),
             Carrier::Stream { tcp, congestion, mptcp } => Connection::new(Setup {
@@ -145,6 +140,7 @@ impl Factory {
                 role,
                 first,
                 pairs,
+                own,
                 absent,
                 key: Key(self.keys.bits()),
                 nonce_seed: self.keys.bits(),

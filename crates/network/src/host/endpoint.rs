@@ -3,6 +3,7 @@
 //! May: ask routing which addresses are connected. May not: send, or hold state of a transport.
 
 use engine::LazyTimer;
+use transport::segment::SubflowId;
 use transport::{AddressPair, Connection};
 use units::Bytes;
 
@@ -11,6 +12,9 @@ use crate::fabric::{EndId, Exit, Fabric, Route};
 use crate::packets::Label;
 use crate::routing::{Routes, Target};
 use crate::topology::{LinkId, NodeId, Topology};
+
+const SERVER: u16 = 5001;
+const FIRST_EPHEMERAL: u16 = 49_152;
 
 /// One subflow at one end.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +77,12 @@ fn one_way(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> 
 
 fn leaving(topology: &Topology, node: NodeId, interface: u8) -> LinkId {
     topology.leaving(node)[usize::from(interface)]
+}
+
+/// Ports `(local, remote)` of a subflow: a client has an ephemeral port for each, a server one port for all.
+pub(crate) fn ports(client: bool, subflow: SubflowId) -> (u16, u16) {
+    let ephemeral = FIRST_EPHEMERAL + u16::from(subflow);
+    if client { (ephemeral, SERVER) } else { (SERVER, ephemeral) }
 }
 
 /// The way of a subflow from the end on `node` with these addresses and ports (seen from there) to the end `to`

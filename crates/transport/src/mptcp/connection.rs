@@ -123,7 +123,7 @@ impl MptcpConnection {
             Some(pair) if needs_address && setup.first.local.is_none() => *pair,
             _ => setup.first,
         };
-        let book = AddressBook::new(setup.pairs, setup.absent, &config.path_manager);
+        let book = AddressBook::new((setup.pairs, setup.own), setup.absent, &config.path_manager);
         let mut connection = Self {
             sack_blocks: sack_room(&setup.tcp, Some(&config)),
             buffer: ReceiveBuffer::new(&setup.tcp),

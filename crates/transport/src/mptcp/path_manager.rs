@@ -11,8 +11,10 @@ use crate::role::Role;
 /// What one end knows of the addresses of both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressBook {
-    /// Every pair that routing can connect.
+    /// Client: the configured pairs of an own and a remote address.
     pairs: Vec<AddressPair>,
+    /// Server: own addresses that it may announce.
+    own: Vec<u8>,
     /// Addresses that the peer has announced: `(ID, address)`, in order.
     announced: Vec<(u8, u8)>,
     /// Addresses of this end and of the peer that are not there.
@@ -28,9 +30,13 @@ const HERE: usize = 0;
 const THERE: usize = 1;
 
 impl AddressBook {
-    pub(super) fn new(pairs: Vec<AddressPair>, gone: [Vec<u8>; 2], manager: &PathManager) -> Self {
+    pub(super) fn new(
+        (pairs, own): (Vec<AddressPair>, Vec<u8>),
+        gone: [Vec<u8>; 2],
+        manager: &PathManager,
+    ) -> Self {
         let backups = endpoints(manager).filter(|e| e.flags.backup).map(|e| e.address).collect();
-        Self { pairs, gone, backups, ..Self::default() }
+        Self { pairs, own, gone, backups, ..Self::default() }
     }
 
     /// True if this end has the address; `None`, the host's own address, never leaves.
@@ -206,9 +212,7 @@ impl AddressBook {
     /// Own addresses that are announced as soon as joins are allowed: all but the one that the peer knows.
     pub(super) fn to_announce(&self, manager: &PathManager, role: Role, first: AddressPair) -> Vec<u8> {
         let mut addresses: Vec<u8> = match manager {
-            PathManager::FullMesh { .. } if role == Role::Server => {
-                self.pairs.iter().filter_map(|p| p.local).collect()
-            }
+            PathManager::FullMesh { .. } if role == Role::Server => self.own.clone(),
             PathManager::InKernel(_) => {
                 endpoints(manager).filter(|e| e.flags.signal).map(|e| e.address).collect()
             }
@@ -276,7 +280,8 @@ mod tests {
     }
 
     fn book(list: &[(u8, u8)], manager: &PathManager) -> AddressBook {
-        AddressBook::new(pairs(list), [Vec::new(), Vec::new()], manager)
+        let own = list.iter().map(|(local, _)| *local).collect();
+        AddressBook::new((pairs(list), own), [Vec::new(), Vec::new()], manager)
     }
 
     #[test]

@@ -212,8 +212,8 @@ impl TcpConnection {
         self.endpoint.receiver().finished() && self.endpoint.sender().finished()
     }
 
-    /// True at the end that opens.
-    pub fn is_client(&self) -> bool {
-        self.role == Role::Client
+    /// Which end this is.
+    pub fn role(&self) -> Role {
+        self.role
     }
 }
