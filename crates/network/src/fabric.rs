@@ -7,20 +7,19 @@ use engine::{EventQueue, LazyTimer};
 use links::{Arrival, Counters, Fate, Offered};
 use scenario::model::Strip;
 use trace::LinkRecord;
+use transport::Connection;
 use transport::segment::Segment;
 use units::{Bytes, SimTime};
 
+use crate::address::PacketAddresses;
 use crate::ecmp::Chooser;
-use crate::host::endpoint::End;
+use crate::host::socket::SocketId;
 use crate::lane::{Lane, Link, LinkChange};
 use crate::middlebox;
-use crate::packets::{Label, Packets};
+use crate::packets::{Header, Packets};
 use crate::routing::{Routes, TargetId};
 use crate::topology::{LinkId, NodeId};
 use crate::tracer::{Tracer, What};
-
-/// Index of one end of a connection: `2 * connection` is the data sender, `2 * connection + 1` the receiver.
-pub(crate) type EndId = u32;
 
 /// What can happen. Changes of links and samples are not in the queue: they are known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,41 +27,39 @@ pub(crate) enum Event {
     /// A packet on a link reaches its far end, or something else happens on the link.
     Arrival(LinkId),
     /// A connection's deadline.
-    Timer(EndId),
+    Timer(SocketId),
     /// A flow starts.
     Start(u32),
-    /// The application of a flow wants to be woken, or its time is over.
+    /// The wake-up that the application of a flow has requested, or the end of its time.
     Wake(u32),
-    /// The receiving end of a connection may read again.
-    Read(u32),
+    /// The reader of a connection may read again.
+    Read(SocketId),
 }
 
-/// How packets of one subflow leave one of its ends, and where they go.
+/// How packets of one subflow leave their host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
-    /// Where they go.
-    pub(crate) label: Label,
-    /// The node that they leave.
-    pub(crate) node: NodeId,
-    /// Over which link they leave.
-    pub(crate) exit: Exit,
+    /// Their header.
+    pub(crate) header: Header,
+    /// The link over which they leave.
+    pub(crate) egress: Egress,
 }
 
 /// The first link of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum Egress {
     /// Always this one.
     Over(LinkId),
     /// One of several of equal cost, chosen for each packet.
-    Any,
-    /// There is no way: packets vanish.
-    Nowhere,
+    PerPacket,
+    /// There is no route: packets are discarded.
+    Unreachable,
 }
 
-/// A packet that has reached the end it was sent to.
+/// A packet that has reached the host that it is addressed to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
-    pub(crate) to: EndId,
+    pub(crate) addresses: PacketAddresses,
     packet: u32,
 }
 
@@ -105,16 +102,18 @@ impl Fabric {
 
     /// Sends the draft on its way.
     pub(crate) fn send(&mut self, now: SimTime, route: &Route) {
-        let Label { target, hash, .. } = route.label;
-        let link = match route.exit {
-            Exit::Over(link) => link,
-            Exit::Any => match self.next_hop(target, route.node, hash) {
-                Some(link) => link,
-                None => return,
-            },
-            Exit::Nowhere => return,
+        let link = match route.egress {
+            Egress::Over(link) => link,
+            Egress::PerPacket => {
+                let Header { source, target, hash, .. } = route.header;
+                match self.next_hop(target, source.node(), hash) {
+                    Some(link) => link,
+                    None => return,
+                }
+            }
+            Egress::Unreachable => return,
         };
-        let size = self.packets.address(self.draft, route.label).wire_size;
+        let size = self.packets.address(self.draft, route.header).wire_size;
         self.offer(now, link, self.draft, size);
         self.draft = self.packets.reserve();
     }
@@ -132,14 +131,14 @@ impl Fabric {
         self.lanes[link as usize].timer.fires(now)
     }
 
-    /// Moves packets that have arrived over `link` onwards, up to the first that has reached its end. Call it
+    /// Moves packets that have arrived over `link` onwards, up to the first that has reached its host. Call it
     /// until `None`, or until no more is due and then [`Fabric::arm`].
     pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
             let node = self.routes.topology().head(link);
-            let Label { to, home, target, hash } = *self.packets.label(packet);
-            if node == home {
-                return Some(Delivery { to, packet });
+            let Header { source, destination, target, hash } = *self.packets.header(packet);
+            if node == destination.node() {
+                return Some(Delivery { addresses: PacketAddresses { source, destination }, packet });
             }
             match self.next_hop(target, node, hash) {
                 Some(next) => self.offer(now, next, packet, self.packets.segment(packet).wire_size),
@@ -162,21 +161,34 @@ impl Fabric {
         self.packets.segment(delivery.packet)
     }
 
-    /// Writes a line for the draft, which `end` sends.
-    pub(crate) fn trace_sending(&mut self, now: SimTime, route: &Route, end: &End) {
+    /// The delivered segment, which stays where it is.
+    pub(crate) fn peek(&self, delivery: Delivery) -> &Segment {
+        self.packets.segment(delivery.packet)
+    }
+
+    /// Writes a line for the draft, which `connection` sends.
+    pub(crate) fn trace_sending(&mut self, now: SimTime, route: &Route, connection: &Connection) {
         if let Some(tracer) = &mut self.tracer {
             let segment = self.packets.segment(self.draft);
-            let gauges = end.connection.gauges(segment.subflow.into());
-            tracer.packet(now, (What::Send, route.node), route.label.to, segment, gauges);
+            let gauges = connection.gauges(segment.subflow.into());
+            let Header { source, destination, .. } = route.header;
+            let addresses = PacketAddresses { source, destination };
+            tracer.packet(now, (What::Send, source.node()), addresses, segment, gauges);
         }
     }
 
-    /// Writes a line for a segment that `end` has taken in.
-    pub(crate) fn trace_delivery(&mut self, now: SimTime, delivery: Delivery, end: &End) {
+    /// Writes a line for a segment that has reached its host, where it belongs to `connection`.
+    pub(crate) fn trace_delivery(
+        &mut self,
+        now: SimTime,
+        delivery: Delivery,
+        connection: Option<&Connection>,
+    ) {
         if let Some(tracer) = &mut self.tracer {
             let segment = self.packets.segment(delivery.packet);
-            let gauges = end.connection.gauges(segment.subflow.into());
-            tracer.packet(now, (What::Recv, end.node), delivery.to, segment, gauges);
+            let gauges = connection.and_then(|connection| connection.gauges(segment.subflow.into()));
+            let at = delivery.addresses.destination.node();
+            tracer.packet(now, (What::Recv, at), delivery.addresses, segment, gauges);
         }
     }
 
@@ -276,8 +288,7 @@ impl Fabric {
             return Some(id);
         }
         if let Some(tracer) = &mut self.tracer {
-            let to = self.packets.label(id).to;
-            tracer.on_link(now, What::Duplicate, link, to, self.packets.segment(id));
+            tracer.on_link(now, What::Duplicate, link, self.packets.addresses(id), self.packets.segment(id));
         }
         Some(self.packets.copy(id))
     }
@@ -303,14 +314,19 @@ impl Fabric {
     fn mark(&mut self, now: SimTime, link: LinkId, packet: u32) {
         self.packets.mark(packet);
         if let Some(tracer) = &mut self.tracer {
-            let to = self.packets.label(packet).to;
-            tracer.on_link(now, What::Mark, link, to, self.packets.segment(packet));
+            tracer.on_link(
+                now,
+                What::Mark,
+                link,
+                self.packets.addresses(packet),
+                self.packets.segment(packet),
+            );
         }
     }
 
     fn lose(&mut self, now: SimTime, what: What, link: LinkId, packet: u32) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.on_link(now, what, link, self.packets.label(packet).to, self.packets.segment(packet));
+            tracer.on_link(now, what, link, self.packets.addresses(packet), self.packets.segment(packet));
         }
         self.packets.release(packet);
     }

@@ -5,12 +5,13 @@
 //!
 //! - `topology.rs`, `routing.rs`, `ecmp.rs`: which nodes are connected, and over which link a packet leaves;
 //! - `fabric.rs`, `lane.rs`, `packets.rs`: links, packets in flight, and the event queue;
-//! - `host/`: the two endpoints of a connection;
+//! - `address.rs`, `host/`: hosts with ports, listeners, demultiplexing and connections;
 //! - `flow/`: an application, its connections, and what is recorded of them;
-//! - `build/`: from a scenario to a world at time zero;
-//! - `world.rs`, `outcome.rs`: a world runs and leaves a record;
+//! - `build/`: from a scenario to links with their changes, hosts and flows;
+//! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record;
 //! - `sampler.rs`, `tracer.rs`: what is recorded besides totals. What is left is `trace::RunRecord`.
 
+mod address;
 mod build;
 mod ecmp;
 mod fabric;
@@ -20,6 +21,7 @@ mod lane;
 mod middlebox;
 mod outcome;
 mod packets;
+mod plan;
 mod routing;
 mod sampler;
 mod topology;

@@ -1,51 +1,60 @@
-//! From a world that has run to the record of the run.
+//! The record of a flow.
 //!
 //! May: read counters and recorders. May not: change how the run goes on; a flow may be recorded before it ends.
 
-use trace::{FlowRecord, Held, RunRecord, SubflowRecord, TimeLevels};
-use transport::Connection;
+use apps::{ConnectionId, Side};
+use trace::{FlowRecord, Held, SubflowRecord, TimeLevels};
+use transport::SubflowStats;
 use units::{Bytes, SimTime};
 
-use crate::fabric::Exit;
+use crate::fabric::{Egress, Fabric};
 use crate::flow::Flow;
 use crate::flow::channel::Channel;
-use crate::host::endpoint::End;
+use crate::host::Hosts;
+use crate::host::connection::HostConnection;
 use crate::topology::duplex_link_of;
-use crate::tracer::Tracer;
-use crate::world::World;
 
-impl World {
-    /// The record of a run that ended at `end`.
-    pub(crate) fn into_record(mut self, end: SimTime) -> RunRecord {
-        if let Some(sampler) = &mut self.sampler {
-            sampler.sample(end, &self.flows, &self.channels, &self.ends, &mut self.fabric);
-        }
-        let links = self.fabric.records(end);
-        let (channels, ends) = (&self.channels, &self.ends);
-        let settled = |flow: &mut Flow| {
-            let record = flow.record.take();
-            let mut record = record.unwrap_or_else(|| {
-                let last = flow.last_end(self.duration);
-                Box::new(flow_record(end, last, flow, channels, ends))
-            });
-            record.failure = failure(flow, ends);
-            // Messages may have arrived, and pages been given up, after the flow's interval.
-            record.messages = std::mem::take(&mut flow.messages);
-            record.pages = std::mem::take(&mut flow.pages);
-            *record
-        };
-        let flows = self.flows.iter_mut().map(settled).collect();
-        RunRecord {
-            seed: self.seed,
-            events: self.fabric.queue.taken(),
-            packet_hops: links.iter().map(|link| link.packets).sum(),
-            end,
-            flows,
-            links,
-            series: self.sampler.map(crate::sampler::Sampler::into_series).unwrap_or_default(),
-            trace: self.fabric.tracer.map(|tracer| Tracer::into_text(*tracer)).unwrap_or_default(),
-        }
+/// The record of a flow in a run that ended at `end` and would have ended after `duration`.
+pub(crate) fn final_record(
+    end: SimTime,
+    duration: SimTime,
+    flow: &mut Flow,
+    hosts: &Hosts,
+    fabric: &Fabric,
+) -> FlowRecord {
+    let last = flow.last_end(duration);
+    let known = flow.log.record.take().map(|record| *record);
+    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, fabric));
+    record.failure = failure(flow, hosts);
+    // Messages may have arrived, and pages been given up, after the flow's interval.
+    record.messages = std::mem::take(&mut flow.log.messages);
+    record.pages = std::mem::take(&mut flow.log.pages);
+    record
+}
+
+/// One connection of a flow with its two ends, as far as they exist.
+#[derive(Clone, Copy)]
+struct Ends<'w> {
+    channel: &'w Channel,
+    number: ConnectionId,
+    sender: Option<&'w HostConnection>,
+    receiver: Option<&'w HostConnection>,
+}
+
+impl Ends<'_> {
+    /// Subflows of the sender; a connection that its server has not accepted would have one.
+    fn subflows(&self) -> usize {
+        self.sender.map_or(1, |sender| sender.machine().subflow_count())
     }
+}
+
+/// The connections of a flow.
+fn connections<'w>(flow: &'w Flow, hosts: &'w Hosts) -> impl Iterator<Item = Ends<'w>> {
+    flow.channels().iter().zip(0..).map(|(channel, number)| {
+        let [sender, receiver] =
+            [Side::Sender, Side::Receiver].map(|side| channel.socket(side).map(|socket| hosts.get(socket)));
+        Ends { channel, number, sender, receiver }
+    })
 }
 
 /// What is known at `now` of a flow whose interval ends at `end`; messages and pages come last. Takes the delays that
@@ -54,26 +63,25 @@ pub(crate) fn flow_record(
     now: SimTime,
     end: SimTime,
     flow: &mut Flow,
-    channels: &[Channel],
-    ends: &[End],
+    hosts: &Hosts,
+    fabric: &Fabric,
 ) -> FlowRecord {
     let delay = std::mem::take(&mut flow.recorder.delay);
     let send_delay = std::mem::take(&mut flow.recorder.send_delay);
     let (flow, recorder) = (&*flow, &flow.recorder);
-    let pairs = || flow.channels.iter().map(|&i| (&channels[i], &ends[2 * i], &ends[2 * i + 1]));
-    let completed =
-        flow.finished() && flow.channels.iter().all(|&i| channels[i].is_idle(&ends[2 * i..2 * i + 2]));
-    let fell_back = |(_, a, b): (_, &End, &End)| {
-        a.connection.is_established() && (a.connection.fell_back() || b.connection.fell_back())
+    let delivered = |socket| hosts.get(socket).machine().delivered();
+    let completed = flow.finished() && flow.channels().iter().all(|channel| channel.is_idle(delivered));
+    let fell_back = |ends: Ends<'_>| {
+        ends.sender.is_some_and(|sender| sender.machine().is_established())
+            && [ends.sender, ends.receiver].into_iter().flatten().any(|end| end.machine().fell_back())
     };
     // There are thousands of flows with one subflow each: none takes more room than it needs.
-    let mut subflows = Vec::with_capacity(pairs().map(|(_, end, _)| end.connection.subflow_count()).sum());
-    for (channel, sender, receiver) in pairs() {
-        let record = |i| subflow_record(now, i, channel, sender, &receiver.connection);
-        subflows.extend((0..sender.connection.subflow_count()).map(record));
+    let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
+    for ends in connections(flow, hosts) {
+        subflows.extend((0..ends.subflows()).map(|index| subflow_record(now, index, ends, fabric)));
     }
     FlowRecord {
-        start: flow.start.min(end),
+        start: flow.timing.start().min(end),
         end,
         completed,
         delivered: recorder.delivered,
@@ -82,9 +90,13 @@ pub(crate) fn flow_record(
         send_delay_mean: send_delay.mean(),
         send_delay_p95: send_delay.quantile(0.95),
         ofo: held(&recorder.out_of_order, now),
-        waiting_for_others: flow.factory.multipath().then(|| held(&recorder.waiting_for_others, now)),
-        failure: failure(flow, ends),
-        fell_back: pairs().any(fell_back),
+        waiting_for_others: flow
+            .opener
+            .protocol()
+            .is_multipath()
+            .then(|| held(&recorder.waiting_for_others, now)),
+        failure: failure(flow, hosts),
+        fell_back: connections(flow, hosts).any(fell_back),
         subflows,
         messages: Vec::new(),
         pages: Vec::new(),
@@ -97,37 +109,49 @@ fn held(levels: &TimeLevels, now: SimTime) -> Held {
 }
 
 /// Why the first of the flow's connections failed that did.
-fn failure(flow: &Flow, ends: &[End]) -> Option<&'static str> {
-    if !flow.started {
+fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
+    if !flow.timing.has_started() {
         return Some("the flows that it waits for did not end in time");
     }
-    let of = |&i: &usize| {
-        let [sender, receiver] = [&ends[2 * i].connection, &ends[2 * i + 1].connection];
-        let never_opened = || (!sender.is_established()).then_some("the connection was never established");
-        sender.failure().or_else(|| receiver.failure()).or_else(never_opened)
+    let of = |ends: Ends<'_>| {
+        let established = ends.sender.is_some_and(|sender| sender.machine().is_established());
+        let never_opened = || (!established).then_some("the connection was never established");
+        let reported =
+            [ends.sender, ends.receiver].into_iter().flatten().find_map(|end| end.machine().failure());
+        reported.or_else(never_opened)
     };
-    flow.channels.iter().find_map(of)
+    connections(flow, hosts).find_map(of)
 }
 
-fn subflow_record(
-    now: SimTime,
-    index: usize,
-    channel: &Channel,
-    sender: &End,
-    receiver: &Connection,
-) -> SubflowRecord {
-    let (stats, received) = (sender.connection.stats(index), receiver.stats(index));
-    let way = sender.ways.get(index);
-    let recorder = channel.recorder.subflows.get(index);
+/// Duplex link over which a subflow leaves the data sender; `None` if routing decides packet by packet.
+fn duplex_link(index: u8, ends: Ends<'_>, fabric: &Fabric) -> Option<usize> {
+    let sender = ends.sender?;
+    if let Some(path) = sender.path(index) {
+        return match path.route.egress {
+            Egress::Over(link) => Some(duplex_link_of(link)),
+            Egress::PerPacket | Egress::Unreachable => None,
+        };
+    }
+    // A later subflow has reached the server and this one has not: the link that its answers would take.
+    let opened = ends.receiver.filter(|_| sender.path_count() > usize::from(index))?;
+    let destination = opened.path(index)?.route.header.destination;
+    let interface = usize::from(destination.interface()?);
+    Some(duplex_link_of(fabric.routes.topology().leaving(destination.node())[interface]))
+}
+
+fn subflow_record(now: SimTime, index: usize, ends: Ends<'_>, fabric: &Fabric) -> SubflowRecord {
+    let stats = |end: Option<&HostConnection>| {
+        end.map_or_else(SubflowStats::default, |end| end.machine().stats(index))
+    };
+    let (stats, received) = (stats(ends.sender), stats(ends.receiver));
+    let path = ends.sender.and_then(|sender| sender.path(index as u8));
+    let recorder = ends.channel.recorder.subflows.get(index);
     let cwnd = recorder.and_then(|subflow| subflow.cwnd);
     let ofo = recorder.and_then(|subflow| subflow.held.as_ref());
     SubflowRecord {
-        connection: channel.number,
+        connection: ends.number,
         subflow: index as u32,
-        duplex_link: way.and_then(|way| match way.route.exit {
-            Exit::Over(link) => Some(duplex_link_of(link)),
-            Exit::Any | Exit::Nowhere => None,
-        }),
+        duplex_link: duplex_link(index as u8, ends, fabric),
         established: stats.established_at,
         received: Bytes(received.bytes_received),
         beyond_window: Bytes(received.beyond_window_received),
@@ -137,7 +161,7 @@ fn subflow_record(
         segments_late: received.late_received,
         ofo: ofo.map_or_else(Held::default, |levels| held(levels, now)),
         sent: Bytes(stats.bytes_sent),
-        wire: way.map_or(Bytes::ZERO, |way| way.wire),
+        wire: path.map_or(Bytes::ZERO, |path| path.wire),
         segments_sent: stats.segments_sent,
         segments_retransmitted: stats.segments_retransmitted,
         timeouts: stats.timeouts,

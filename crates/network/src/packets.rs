@@ -5,18 +5,17 @@
 
 use transport::segment::{Ecn, Segment};
 
-use crate::fabric::EndId;
+use crate::address::{PacketAddresses, SocketAddress};
 use crate::routing::TargetId;
-use crate::topology::NodeId;
 
-/// What routing needs to know of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Label {
-    /// The end that receives it.
-    pub(crate) to: EndId,
-    /// The node of that end.
-    pub(crate) home: NodeId,
-    /// Where it is routed.
+/// What routers read of a packet: its addresses, and what follows from them and is not computed again at each hop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Header {
+    /// Address of the sender.
+    pub(crate) source: SocketAddress,
+    /// Address of the receiver.
+    pub(crate) destination: SocketAddress,
+    /// Routes to the destination address.
     pub(crate) target: TargetId,
     /// Hash for the choice among equal next hops.
     pub(crate) hash: u64,
@@ -25,7 +24,7 @@ pub(crate) struct Label {
 /// Packets by number. Memory grows to the largest number of packets held at once and stays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packets {
-    labels: Vec<Label>,
+    headers: Vec<Header>,
     segments: Vec<Segment>,
     free: Vec<u32>,
 }
@@ -36,20 +35,26 @@ impl Packets {
         if let Some(number) = self.free.pop() {
             return number;
         }
-        self.labels.push(Label { to: 0, home: 0, target: 0, hash: 0 });
+        self.headers.push(Header::default());
         self.segments.push(Segment::default());
-        (self.labels.len() - 1) as u32
+        (self.headers.len() - 1) as u32
     }
 
     /// Addresses a packet that has been written.
-    pub(crate) fn address(&mut self, number: u32, label: Label) -> &Segment {
-        self.labels[number as usize] = label;
+    pub(crate) fn address(&mut self, number: u32, header: Header) -> &Segment {
+        self.headers[number as usize] = header;
         &self.segments[number as usize]
     }
 
-    /// The label of a packet.
-    pub(crate) fn label(&self, number: u32) -> &Label {
-        &self.labels[number as usize]
+    /// The header of a packet.
+    pub(crate) fn header(&self, number: u32) -> &Header {
+        &self.headers[number as usize]
+    }
+
+    /// The addresses of a packet.
+    pub(crate) fn addresses(&self, number: u32) -> PacketAddresses {
+        let Header { source, destination, .. } = *self.header(number);
+        PacketAddresses { source, destination }
     }
 
     /// The segment of a packet, which stays readable until the number is used again.
@@ -59,11 +64,11 @@ impl Packets {
 
     /// What links are told of a packet.
     pub(crate) fn describe(&self, number: u32) -> links::Packet {
-        let (label, segment) = (self.label(number), self.segment(number));
+        let (header, segment) = (self.header(number), self.segment(number));
         links::Packet {
             id: number,
             size: u32::try_from(segment.wire_size.0).unwrap_or(u32::MAX),
-            flow: label.hash,
+            flow: header.hash,
             ect: segment.ecn != Ecn::NotEct,
             low_priority: segment.is_low_priority(),
         }
@@ -82,23 +87,23 @@ impl Packets {
 
     /// Stores a copy of a packet and returns its number.
     pub(crate) fn copy(&mut self, number: u32) -> u32 {
-        let (label, segment) = (*self.label(number), *self.segment(number));
+        let (header, segment) = (*self.header(number), *self.segment(number));
         let copy = self.reserve();
         self.segments[copy as usize] = segment;
-        self.address(copy, label);
+        self.address(copy, header);
         copy
     }
 
     /// Gives `number` back.
     pub(crate) fn release(&mut self, number: u32) {
-        debug_assert!(self.free.len() < self.labels.len(), "packet {number} released twice");
+        debug_assert!(self.free.len() < self.headers.len(), "packet {number} released twice");
         self.free.push(number);
     }
 
     /// Packets held.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.labels.len() - self.free.len()
+        self.headers.len() - self.free.len()
     }
 }
 
@@ -110,16 +115,16 @@ mod tests {
     fn numbers_are_reused_last_in_first_out() {
         let mut packets = Packets::default();
         let insert = |packets: &mut Packets, seq| {
-            let label = Label { to: 1, home: 0, target: 0, hash: seq };
+            let header = Header { hash: seq, ..Header::default() };
             let number = packets.reserve();
             packets.segment_mut(number).seq = seq;
-            packets.address(number, label);
+            packets.address(number, header);
             number
         };
         assert_eq!([10, 11, 12].map(|seq| insert(&mut packets, seq)), [0, 1, 2]);
         packets.release(0);
         packets.release(2);
         assert_eq!([13, 14, 15].map(|seq| insert(&mut packets, seq)), [2, 0, 3]);
-        assert_eq!((packets.segment(0).seq, packets.label(1).hash, packets.len()), (14, 11, 4));
+        assert_eq!((packets.segment(0).seq, packets.header(1).hash, packets.len()), (14, 11, 4));
     }
 }

@@ -3,15 +3,16 @@
 //! May: look at everything. May not: change anything, draw random numbers or be an event; a run is the same
 //! with and without it.
 
-use apps::ConnectionId;
+use apps::{ConnectionId, Side};
 use trace::{Series, SeriesKey};
 use transport::{Connection, SenderState};
 use units::{Bytes, Nanos, SimTime};
 
 use crate::fabric::Fabric;
 use crate::flow::Flow;
-use crate::flow::channel::Channel;
-use crate::host::endpoint::End;
+use crate::flow::flows::Flows;
+use crate::host::Hosts;
+use crate::host::config::Listener;
 
 /// Counters at the last sample.
 #[derive(Clone, Debug, Default)]
@@ -54,36 +55,33 @@ impl Sampler {
     }
 
     /// Samples all flows and links at `now`; rates are those since the last sample.
-    pub(crate) fn sample(
-        &mut self,
-        now: SimTime,
-        flows: &[Flow],
-        channels: &[Channel],
-        ends: &[End],
-        fabric: &mut Fabric,
-    ) {
+    pub(crate) fn sample(&mut self, now: SimTime, flows: &Flows, hosts: &Hosts, fabric: &mut Fabric) {
         let elapsed = now.since(self.last);
         if elapsed == Nanos::ZERO {
             return;
         }
         self.last = now;
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / elapsed.as_secs_f64();
-        for (index, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.started) {
+        let started = flows.all().iter().enumerate().filter(|(_, flow)| flow.timing.has_started());
+        for (index, flow) in started {
             let (mut window, mut out_of_order) = (Bytes::ZERO, Bytes::ZERO);
-            for &channel in &flow.channels {
-                let [sender, receiver] = [&ends[2 * channel].connection, &ends[2 * channel + 1].connection];
-                if !receiver.is_closed() {
-                    window += receiver.receive_window();
+            for (channel, number) in flow.channels().iter().zip(0..) {
+                let [sender, receiver] = [Side::Sender, Side::Receiver]
+                    .map(|side| channel.socket(side).map(|socket| hosts.get(socket).machine()));
+                match receiver {
+                    Some(receiver) if receiver.is_closed() => {}
+                    Some(receiver) => window += receiver.receive_window(),
+                    None => window += first_window(flow, hosts),
                 }
-                out_of_order += receiver.out_of_order();
-                self.subflows(now, (index, channels[channel].number), (sender, receiver), rate);
+                out_of_order += receiver.map_or(Bytes::ZERO, Connection::out_of_order);
+                self.subflows(now, (index, number), (sender, receiver), rate);
             }
             let before = &mut self.flows[index];
             let delivered = flow.recorder.delivered;
             let goodput = rate(delivered - before.delivered);
             before.delivered = delivered;
             let key = SeriesKey::Flow(index as u32);
-            if !flow.factory.datagrams() {
+            if !flow.opener.protocol().is_datagrams() {
                 self.series.push(now, key, "rwnd_bytes", window.as_f64());
                 self.series.push(now, key, "ofo_bytes", out_of_order.as_f64());
             }
@@ -105,15 +103,17 @@ impl Sampler {
         &mut self,
         now: SimTime,
         (flow, number): (usize, ConnectionId),
-        (sender, receiver): (&Connection, &Connection),
+        (sender, receiver): (Option<&Connection>, Option<&Connection>),
         rate: impl Fn(Bytes) -> f64,
     ) {
         let received = &mut self.flows[flow].received;
         received.resize(received.len().max(number as usize + 1), Vec::new());
         let before = &mut received[number as usize];
+        let Some(sender) = sender else { return };
         before.resize(sender.subflow_count().max(before.len()), Bytes::ZERO);
         for (subflow, before) in before.iter_mut().enumerate() {
-            let received = Bytes(receiver.stats(subflow).bytes_received);
+            let received = receiver.map_or(0, |receiver| receiver.stats(subflow).bytes_received);
+            let received = Bytes(received);
             let throughput = rate(received - *before);
             *before = received;
             let Some(gauges) = sender.gauges(subflow) else { continue };
@@ -148,4 +148,10 @@ impl Sampler {
             });
         }
     }
+}
+
+/// The window of a connection that its server has not accepted yet.
+fn first_window(flow: &Flow, hosts: &Hosts) -> Bytes {
+    let (node, port) = flow.opener.server();
+    hosts.listener(node, port).map_or(Bytes::ZERO, Listener::first_window)
 }

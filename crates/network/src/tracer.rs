@@ -2,13 +2,15 @@
 //!
 //! May: format what it is shown. May not: influence it, or keep anything but text.
 
+use std::collections::BTreeMap;
+
 use apps::ConnectionId;
 use transport::segment::{Dss, MptcpOption, Segment, SubflowId};
-use transport::{SenderState, SubflowGauges};
+use transport::{Connection, SenderState, SubflowGauges};
 use units::SimTime;
 
-use crate::fabric::EndId;
-use crate::host::endpoint::End;
+use crate::address::{PacketAddresses, SocketAddress};
+use crate::host::socket::SocketId;
 use crate::topology::{LinkId, NodeId};
 
 /// The event of a line.
@@ -95,11 +97,11 @@ const COLUMNS: [(&str, usize, bool); 14] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Tracer {
     names: Names,
-    /// What the lines of each connection are called.
-    connections: Vec<String>,
+    /// What the lines of a subflow are called, by the addresses of its client and its server.
+    connections: BTreeMap<(SocketAddress, SocketAddress), String>,
     widths: [usize; COLUMNS.len()],
-    /// State and number of timeouts when last looked at, by end and subflow.
-    seen: Vec<Vec<(SenderState, u64)>>,
+    /// State and number of timeouts when last looked at, by subflow.
+    seen: BTreeMap<(SocketId, SubflowId), (SenderState, u64)>,
     text: String,
 }
 
@@ -111,20 +113,28 @@ impl Tracer {
         widths[2] = longest(&names.nodes, 5).max(longest(&names.links, 5));
         // A dot and the number of the subflow follow the name of the flow.
         widths[3] = (longest(&names.flows, 1) + 3).max(7);
-        let (connections, seen) = (Vec::new(), Vec::new());
+        let (connections, seen) = (BTreeMap::new(), BTreeMap::new());
         let mut tracer = Self { names, connections, widths, seen, text: String::new() };
         tracer.row(&COLUMNS.map(|(name, ..)| name.to_owned()));
         tracer
     }
 
-    /// The connections that exist by now: flow, and number in the flow.
-    pub(crate) fn know(&mut self, connections: impl ExactSizeIterator<Item = (usize, ConnectionId)>) {
-        self.seen.resize(2 * connections.len(), Vec::new());
-        for (flow, number) in connections.skip(self.connections.len()) {
-            let flow = &self.names.flows[flow];
-            let name = if number == 0 { flow.clone() } else { format!("{flow}#{number}") };
-            self.connections.push(name);
-        }
+    /// A flow opens a subflow of its connection `number` between these addresses.
+    pub(crate) fn know(&mut self, addresses: PacketAddresses, flow: usize, number: ConnectionId) {
+        let name = self.name(flow, number);
+        self.connections.insert((addresses.source, addresses.destination), name);
+    }
+
+    fn name(&self, flow: usize, number: ConnectionId) -> String {
+        let flow = &self.names.flows[flow];
+        if number == 0 { flow.clone() } else { format!("{flow}#{number}") }
+    }
+
+    /// The connection that a packet belongs to, which goes one way or the other.
+    fn connection(&self, PacketAddresses { source, destination }: PacketAddresses) -> &str {
+        let there = || self.connections.get(&(source, destination));
+        let back = || self.connections.get(&(destination, source));
+        there().or_else(back).map_or("", String::as_str)
     }
 
     /// What has been written.
@@ -132,24 +142,34 @@ impl Tracer {
         self.text
     }
 
-    /// A segment leaves or reaches a host; `to` is the end that it is for.
+    /// A segment leaves or reaches a host.
     pub(crate) fn packet(
         &mut self,
         now: SimTime,
         (what, at): (What, NodeId),
-        to: EndId,
+        addresses: PacketAddresses,
         segment: &Segment,
         gauges: Option<SubflowGauges>,
     ) {
-        let mut cells = self.cells(now, what, &self.names.nodes[at], (to / 2, segment.subflow));
+        let connection = self.connection(addresses);
+        let mut cells = self.cells(now, what, &self.names.nodes[at], (connection, segment.subflow));
         describe(&mut cells, segment);
         gauge(&mut cells, gauges);
         self.row(&cells);
     }
 
-    /// A link drops, copies or marks a segment on its way to the end `to`.
-    pub(crate) fn on_link(&mut self, now: SimTime, what: What, link: LinkId, to: EndId, segment: &Segment) {
-        let mut cells = self.cells(now, what, &self.names.links[link as usize], (to / 2, segment.subflow));
+    /// A link drops, copies or marks a segment.
+    pub(crate) fn on_link(
+        &mut self,
+        now: SimTime,
+        what: What,
+        link: LinkId,
+        addresses: PacketAddresses,
+        segment: &Segment,
+    ) {
+        let connection = self.connection(addresses);
+        let mut cells =
+            self.cells(now, what, &self.names.links[link as usize], (connection, segment.subflow));
         describe(&mut cells, segment);
         self.row(&cells);
     }
@@ -161,23 +181,26 @@ impl Tracer {
         self.row(&cells);
     }
 
-    /// Writes a line for each sender of an end that has timed out or changed its state since the last look.
-    pub(crate) fn watch(&mut self, now: SimTime, id: EndId, end: &End) {
-        let index = id as usize;
-        for subflow in 0..end.connection.subflow_count() {
-            let Some(gauges) = end.connection.gauges(subflow) else { continue };
-            if self.seen[index].len() <= subflow {
-                self.seen[index].resize(subflow + 1, (SenderState::Handshake, 0));
-            }
-            let (state, timeouts) = self.seen[index][subflow];
-            let stats = end.connection.stats(subflow);
-            self.seen[index][subflow] = (gauges.state, stats.timeouts);
+    /// Writes a line for each sender of a connection that has timed out or changed its state since the last look.
+    pub(crate) fn watch(
+        &mut self,
+        now: SimTime,
+        at: NodeId,
+        (socket, flow, number): (SocketId, usize, ConnectionId),
+        connection: &Connection,
+    ) {
+        for subflow in 0..connection.subflow_count() {
+            let Some(gauges) = connection.gauges(subflow) else { continue };
+            let stats = connection.stats(subflow);
+            let subflow = subflow as SubflowId;
+            let seen = self.seen.insert((socket, subflow), (gauges.state, stats.timeouts));
+            let (state, timeouts) = seen.unwrap_or((SenderState::Handshake, 0));
             for (what, changed) in
                 [(What::Timeout, stats.timeouts != timeouts), (What::State, gauges.state != state)]
             {
                 if changed {
-                    let of = (id / 2, subflow as SubflowId);
-                    let mut cells = self.cells(now, what, &self.names.nodes[end.node], of);
+                    let name = self.name(flow, number);
+                    let mut cells = self.cells(now, what, &self.names.nodes[at], (&name, subflow));
                     gauge(&mut cells, Some(gauges));
                     self.row(&cells);
                 }
@@ -185,10 +208,16 @@ impl Tracer {
         }
     }
 
-    fn cells(&self, now: SimTime, what: What, place: &str, (connection, subflow): (u32, SubflowId)) -> Cells {
+    fn cells(
+        &self,
+        now: SimTime,
+        what: What,
+        place: &str,
+        (connection, subflow): (&str, SubflowId),
+    ) -> Cells {
         let mut cells = Cells::default();
         start(&mut cells, now, what, place);
-        cells[3] = format!("{}.{subflow}", self.connections[connection as usize]);
+        cells[3] = format!("{connection}.{subflow}");
         cells
     }
 

@@ -1,29 +1,32 @@
 //! A world: hosts with their connections and applications, and the network between them, run event by event.
 //!
-//! May: hand segments, deadlines and wake-ups to whom they belong, in the order of the event queue. May not: draw
+//! May: hand packets, deadlines and wake-ups to what they belong to, in the order of the event queue. May not: draw
 //! random numbers or decide anything that a link, a transport or an application decides.
 //!
-//! Changes of links, what happens to connections, and samples are known beforehand and kept out of the queue: at
-//! equal times they come before all events, in this order.
+//! Changes of links, flow events and samples are known beforehand and kept out of the queue: at equal times they come
+//! before all events, in this order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use apps::Side;
 use trace::RunRecord;
-use transport::segment::SubflowId;
-use units::SimTime;
+use transport::segment::{MptcpOption, SubflowId};
+use units::{Bytes, SimTime};
 
-use crate::ecmp;
-use crate::fabric::{Delivery, EndId, Event, Fabric};
-use crate::flow::channel::{Channel, Mark};
+use crate::address::PacketAddresses;
+use crate::fabric::{Delivery, Event, Fabric};
+use crate::flow::Ended;
+use crate::flow::channel::Mark;
 use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::ScheduledEvent;
-use crate::flow::{Ended, Flow};
-use crate::host::endpoint::{self, End};
-use crate::lane::LinkChange;
+use crate::flow::flows::{DirtyList, Flows};
+use crate::host::Hosts;
+use crate::host::socket::{AppSocket, SocketId};
 use crate::outcome;
+use crate::plan::Plan;
 use crate::sampler::Sampler;
 use crate::topology::LinkId;
+use crate::tracer::Tracer;
 
 /// What to record besides totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,30 +47,29 @@ const CANCEL_MASK: u64 = 4095;
 /// One replication of a scenario.
 #[derive(Debug)]
 pub struct World {
-    pub(crate) seed: u64,
-    pub(crate) duration: SimTime,
+    seed: u64,
+    duration: SimTime,
     pub(crate) fabric: Fabric,
-    /// Sender and receiver of each connection, in turn.
-    pub(crate) ends: Vec<End>,
-    /// Connections, in the order of opening.
-    pub(crate) channels: Vec<Channel>,
-    /// Ends for which an application has asked for something.
-    pub(crate) touched: Vec<usize>,
-    pub(crate) flows: Vec<Flow>,
-    /// Hashes of the flows' names.
-    pub(crate) names: Vec<u64>,
-    /// The next change last.
-    pub(crate) changes: Vec<LinkChange>,
-    /// The next flow event last.
-    pub(crate) flow_events: Vec<ScheduledEvent>,
-    pub(crate) sampler: Option<Sampler>,
-    /// Some flow waits for the end of others.
-    pub(crate) waits: bool,
-    /// Flows that are not done.
-    pub(crate) open: usize,
+    hosts: Hosts,
+    flows: Flows,
+    /// Sockets that applications have written to.
+    dirty: DirtyList,
+    plan: Plan,
+    sampler: Option<Sampler>,
 }
 
 impl World {
+    /// At time zero.
+    pub(crate) fn at_start(
+        (seed, duration): (u64, SimTime),
+        (fabric, hosts): (Fabric, Hosts),
+        flows: Flows,
+        plan: Plan,
+        sampler: Option<Sampler>,
+    ) -> Self {
+        Self { seed, duration, fabric, hosts, flows, dirty: DirtyList::default(), plan, sampler }
+    }
+
     /// Runs until the end of the scenario, or until every flow has delivered all that was written, or until
     /// nothing can happen any more.
     ///
@@ -78,16 +80,37 @@ impl World {
         Ok(self.into_record(end))
     }
 
+    /// The record of a run that ended at `end`.
+    pub(crate) fn into_record(mut self, end: SimTime) -> RunRecord {
+        let Self { seed, duration, hosts, fabric, flows, sampler, .. } = &mut self;
+        if let Some(sampler) = sampler {
+            sampler.sample(end, flows, hosts, fabric);
+        }
+        let links = fabric.records(end);
+        let record = |flow| outcome::final_record(end, *duration, flow, hosts, fabric);
+        let flows = flows.all_mut().iter_mut().map(record).collect();
+        RunRecord {
+            seed: *seed,
+            events: fabric.queue.taken(),
+            packet_hops: links.iter().map(|link| link.packets).sum(),
+            end,
+            flows,
+            links,
+            series: self.sampler.map(Sampler::into_series).unwrap_or_default(),
+            trace: self.fabric.tracer.map(|tracer| Tracer::into_text(*tracer)).unwrap_or_default(),
+        }
+    }
+
     /// Runs and returns when the run ended.
     pub(crate) fn advance(&mut self, cancel: &AtomicBool) -> Result<SimTime, Cancelled> {
-        let mut aside = self.next_aside();
+        let mut planned = self.next_planned();
         while let Some(next) = self.fabric.queue.next_time() {
-            if aside <= next {
-                if aside > self.duration {
+            if planned <= next {
+                if planned > self.duration {
                     return Ok(self.duration);
                 }
-                self.on_aside(aside);
-                aside = self.next_aside();
+                self.on_planned(planned);
+                planned = self.next_planned();
                 continue;
             }
             if next > self.duration {
@@ -98,73 +121,99 @@ impl World {
                 return Err(Cancelled);
             }
             self.on_event(now, event);
-            if self.open == 0 {
+            if self.flows.are_done() {
                 return Ok(now);
             }
         }
         Ok(self.fabric.queue.now())
     }
 
-    /// When the next change or sample is due.
-    fn next_aside(&self) -> SimTime {
-        let change = self.changes.last().map_or(SimTime::NEVER, |change| change.at);
-        let event = self.flow_events.last().map_or(SimTime::NEVER, |event| event.at);
-        change.min(event).min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
+    /// When the next planned change or sample is due.
+    fn next_planned(&self) -> SimTime {
+        self.plan.next().min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
     }
 
-    fn on_aside(&mut self, now: SimTime) {
-        while let Some(change) = self.changes.pop_if(|change| change.at <= now) {
+    fn on_planned(&mut self, now: SimTime) {
+        while let Some(change) = self.plan.take_change(now) {
             self.fabric.change(now, change);
         }
-        self.apply_flow_events(now);
+        while let Some(event) = self.plan.take_flow_event(now) {
+            self.on_flow_event(now, event);
+            self.serve_dirty(now);
+        }
         if let Some(sampler) = &mut self.sampler
             && sampler.next() <= now
         {
-            sampler.sample(now, &self.flows, &self.channels, &self.ends, &mut self.fabric);
+            sampler.sample(now, &self.flows, &self.hosts, &mut self.fabric);
+        }
+    }
+
+    /// Something happens to one end of all connections of a flow.
+    fn on_flow_event(&mut self, now: SimTime, event: ScheduledEvent) {
+        let ScheduledEvent { flow: index, client, action, .. } = event;
+        let flow = &mut self.flows[index];
+        if let Some((address, present)) = action.presence() {
+            flow.opener.set_present(client, address, present);
+            let (node, port) = flow.opener.server();
+            if let (false, Some(listener)) = (client, self.hosts.listener_mut(node, port)) {
+                listener.set_present(address, present);
+            }
+        }
+        let side = if client { flow.opener.side() } else { flow.opener.side().other() };
+        for connection in 0..flow.channels().len() as u32 {
+            let channel = self.flows[index].channel_mut(connection);
+            match channel.socket(side) {
+                Some(socket) => {
+                    action.apply(now, self.hosts.get_mut(socket).machine_mut());
+                    self.note_held(now, socket);
+                }
+                None => channel.before_accept(action),
+            }
+            self.serve(now, AppSocket { flow: index as u32, connection, side });
         }
     }
 
     fn on_event(&mut self, now: SimTime, event: Event) {
         match event {
             Event::Arrival(link) => self.on_arrival(now, link),
-            Event::Timer(end) => self.on_timer(now, end),
+            Event::Timer(socket) => self.on_timer(now, socket),
             Event::Start(flow) => self.on_start(now, flow as usize),
             Event::Wake(flow) => self.on_wake(now, flow as usize),
-            Event::Read(channel) => {
-                if self.channels[channel as usize].read_fires(now) {
-                    self.serve(now, 2 * channel as usize + 1);
+            Event::Read(socket) => {
+                let owner = self.hosts.get(socket).owner();
+                if self.flows[owner.flow()].channel_mut(owner.connection).read_fires(now) {
+                    self.serve(now, owner);
                 }
             }
         }
-        self.serve_touched(now);
+        self.serve_dirty(now);
     }
 
-    /// Serves the ends that applications have written to.
-    pub(crate) fn serve_touched(&mut self, now: SimTime) {
-        while !self.touched.is_empty() {
-            let end = self.touched.remove(0);
-            self.serve(now, end);
+    /// Serves the sockets that applications have written to.
+    fn serve_dirty(&mut self, now: SimTime) {
+        while let Some(socket) = self.dirty.take() {
+            self.serve(now, socket);
         }
     }
 
     fn on_start(&mut self, now: SimTime, flow: usize) {
-        if now >= self.flows[flow].stop {
+        if now >= self.flows[flow].timing.stop() {
             // It waited for others until its time was over.
             self.flows[flow].ended = Some(Ended::Stopped);
             return self.note_progress(now, flow);
         }
-        self.flows[flow].started = true;
+        self.flows[flow].timing.set_started();
         self.tell(now, flow, Some(apps::Event::Start));
     }
 
     fn on_wake(&mut self, now: SimTime, flow: usize) {
-        if !self.flows[flow].wake_fires(now) {
+        if !self.flows[flow].alarms.fires(now) {
             return;
         }
-        if now >= self.flows[flow].stop {
+        if now >= self.flows[flow].timing.stop() {
             self.stop(now, flow);
         } else {
-            while let Some(tag) = self.flows[flow].due(now) {
+            while let Some(tag) = self.flows[flow].alarms.take_due(now) {
                 self.tell(now, flow, Some(apps::Event::Wake(tag)));
             }
         }
@@ -177,9 +226,9 @@ impl World {
         if self.flows[flow].ended.is_none() {
             self.tell(now, flow, None);
         }
-        let mut ctx = self.context(now, flow, Traits { read_rate: None, talks_both_ways: false });
-        apps::AppContext::stop(&mut ctx);
-        self.flows[flow].sleep();
+        let mut context = self.context(now, flow, Traits::default());
+        apps::AppContext::stop(&mut context);
+        self.flows[flow].alarms.clear();
     }
 
     /// Tells an application what has happened, or that its time is over.
@@ -189,24 +238,21 @@ impl World {
         }
         let Some(mut app) = self.flows[flow].app.take() else { return };
         let traits = Traits { read_rate: app.read_rate(), talks_both_ways: app.talks_both_ways() };
-        let mut ctx = self.context(now, flow, traits);
+        let mut context = self.context(now, flow, traits);
         match event {
-            Some(event) => app.on_event(event, &mut ctx),
-            None => app.on_end(&mut ctx),
+            Some(event) => app.on_event(event, &mut context),
+            None => app.on_end(&mut context),
         }
         self.flows[flow].app = Some(app);
-        if let Some(tracer) = &mut self.fabric.tracer {
-            tracer.know(self.channels.iter().map(|channel| (channel.flow, channel.number)));
-        }
         self.arm_flow(now, flow);
     }
 
     fn context(&mut self, now: SimTime, index: usize, traits: Traits) -> FlowContext<'_> {
-        let Self { flows, channels, ends, touched, .. } = self;
-        FlowContext { now, index, flow: &mut flows[index], channels, ends, touched, traits }
+        let Self { flows, hosts, fabric, dirty, .. } = self;
+        FlowContext { now, index, flow: &mut flows[index], hosts, fabric, dirty, traits }
     }
 
-    /// Keeps the flow's queue entry no later than the next wish of its application.
+    /// Re-arms the flow's timer for the earliest wake-up that its application requested.
     fn arm_flow(&mut self, now: SimTime, flow: usize) {
         if let Some(at) = self.flows[flow].arm(now) {
             self.fabric.queue.push(at, Event::Wake(flow as u32));
@@ -225,188 +271,229 @@ impl World {
         }
     }
 
+    /// A packet has reached its host.
     fn deliver(&mut self, now: SimTime, delivery: Delivery) {
-        let index = delivery.to as usize;
-        let end = &mut self.ends[index];
+        let known = self.hosts.find(delivery.addresses).map(|found| found.socket);
+        let Some(socket) = known.or_else(|| self.first_packet(now, delivery)) else {
+            // Nothing listens, and nothing answers for it.
+            self.fabric.open(delivery);
+            return self.fabric.trace_delivery(now, delivery, None);
+        };
+        let connection = self.hosts.get_mut(socket);
+        let owner = connection.owner();
         let segment = self.fabric.open(delivery);
         let subflow = segment.subflow;
-        end.connection.on_segment(now, segment);
-        self.fabric.trace_delivery(now, delivery, end);
-        let channel = &mut self.channels[index / 2];
-        if channel.datagrams {
-            self.take_datagrams(now, index);
-        } else if index.is_multiple_of(2) {
-            channel.recorder.sent(now, &end.connection, subflow);
+        connection.machine_mut().on_segment(now, segment);
+        self.fabric.trace_delivery(now, delivery, Some(connection.machine()));
+        let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
+        if channel.is_datagrams() {
+            self.take_datagrams(now, owner, socket);
+        } else if owner.side == Side::Sender {
+            channel.recorder.sent(now, connection.machine(), subflow);
         } else {
-            let flow = &mut self.flows[channel.flow].recorder;
-            channel.recorder.received(now, &end.connection, subflow, flow);
+            channel.recorder.received(now, connection.machine(), subflow, recorder);
         }
-        self.serve(now, index);
+        self.serve(now, owner);
     }
 
-    fn on_timer(&mut self, now: SimTime, end: EndId) {
-        let index = end as usize;
-        if !self.ends[index].timer.fires(now) {
+    /// Finds the connection of a packet with unknown addresses: a SYN opens a connection or, if it names the token of
+    /// one, a subflow of it.
+    #[cold]
+    fn first_packet(&mut self, now: SimTime, delivery: Delivery) -> Option<SocketId> {
+        let PacketAddresses { source, destination } = delivery.addresses;
+        let segment = self.fabric.peek(delivery);
+        if !segment.flags.syn || segment.flags.ack {
+            return None;
+        }
+        let (subflow, option) = (segment.subflow, segment.mptcp);
+        let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
+        if let MptcpOption::JoinSyn { token, .. } = option {
+            let socket = self.hosts.with_token(destination.node(), token)?;
+            self.hosts.learn_path(&mut self.fabric, delivery.addresses, socket, subflow);
+            return Some(socket);
+        }
+        if subflow != 0 {
+            return self.without_token(flow, delivery.addresses, subflow);
+        }
+        let connection = self.flows[flow as usize].accepted(source)?;
+        let side = self.flows[flow as usize].opener.side().other();
+        let owner = AppSocket { flow, connection, side };
+        let label = self.flows[flow as usize].label(connection);
+        let socket = self.hosts.accept(&mut self.fabric, delivery.addresses, (owner, label));
+        let machine = self.hosts.get_mut(socket).machine_mut();
+        for action in self.flows[flow as usize].channel_mut(connection).connect(side, socket, machine) {
+            action.apply(now, machine);
+        }
+        Some(socket)
+    }
+
+    /// The SYN of a further subflow whose MP_JOIN a middlebox has removed. A listener would take it for a new
+    /// connection; a connection of the flow that has no such subflow gives the same answer.
+    fn without_token(
+        &mut self,
+        flow: u32,
+        addresses: PacketAddresses,
+        subflow: SubflowId,
+    ) -> Option<SocketId> {
+        let Self { flows, hosts, fabric, .. } = self;
+        let flow = &flows[flow as usize];
+        let server = flow.opener.side().other();
+        let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.into()).is_none();
+        let socket = flow.channels().iter().filter_map(|channel| channel.socket(server)).find(lacks)?;
+        hosts.answer_path(fabric, addresses, socket, subflow);
+        Some(socket)
+    }
+
+    fn on_timer(&mut self, now: SimTime, socket: SocketId) {
+        let connection = self.hosts.get_mut(socket);
+        if !connection.timer_fires(now) {
             return;
         }
-        if self.ends[index].connection.next_deadline() > now {
-            self.arm(now, index);
-            return;
+        if connection.machine_mut().next_deadline() > now {
+            return self.arm(now, socket);
         }
-        self.ends[index].connection.on_timeout(now);
-        let (channel, connection) = (&mut self.channels[index / 2], &self.ends[index].connection);
-        if index.is_multiple_of(2) {
-            for subflow in 0..connection.subflow_count() {
-                channel.recorder.sent(now, connection, subflow as SubflowId);
+        connection.machine_mut().on_timeout(now);
+        let owner = connection.owner();
+        if owner.side == Side::Sender {
+            let channel = self.flows[owner.flow()].channel_mut(owner.connection);
+            let sender = connection.machine();
+            for subflow in 0..sender.subflow_count() {
+                channel.recorder.sent(now, sender, subflow as SubflowId);
             }
         }
-        self.note_held(now, index);
-        self.serve(now, index);
+        self.note_held(now, socket);
+        self.serve(now, owner);
     }
 
     /// Hands over what has arrived, writes what the application wants to send, and lets the connection send. One
     /// pass is enough: sending frees no buffer.
-    pub(crate) fn serve(&mut self, now: SimTime, index: usize) {
-        let side = if index.is_multiple_of(2) { Side::Sender } else { Side::Receiver };
-        let channel = &mut self.channels[index / 2];
-        let end = &mut self.ends[index];
-        if let Some(at) = channel.read(now, side, &mut end.connection) {
-            self.fabric.queue.push(at, Event::Read(index as u32 / 2));
+    fn serve(&mut self, now: SimTime, owner: AppSocket) {
+        let side = owner.side;
+        let channel = self.flows[owner.flow()].channel_mut(owner.connection);
+        let socket = channel.socket(side);
+        let mut delivered = Bytes::ZERO;
+        if let Some(socket) = socket {
+            let machine = self.hosts.get_mut(socket).machine_mut();
+            if let Some(at) = channel.read(now, side, machine) {
+                self.fabric.queue.push(at, Event::Read(socket));
+            }
+            delivered = machine.delivered();
         }
-        if channel.outgoing[1 - side.index()].has_marks() && !channel.datagrams {
-            self.hand_over(now, index, side);
+        if channel.outgoing(side.other()).has_marks() && !channel.is_datagrams() {
+            self.hand_over(now, owner, delivered);
         }
-        let channel = &mut self.channels[index / 2];
-        if channel.write(now, side, &mut self.ends[index].connection) {
-            let (flow, connection) = (channel.flow, channel.number);
-            self.tell(now, flow, Some(apps::Event::Accepted { connection, from: side }));
+        let channel = self.flows[owner.flow()].channel_mut(owner.connection);
+        let machine = socket.map(|socket| self.hosts.get_mut(socket).machine_mut());
+        if channel.write(now, side, machine) {
+            let event = apps::Event::Accepted { connection: owner.connection, from: side };
+            self.tell(now, owner.flow(), Some(event));
         }
+        if let Some(socket) = socket {
+            self.trace_states(now, socket);
+            self.transmit(now, socket);
+            self.arm(now, socket);
+        }
+        if self.flows[owner.flow()].channel(owner.connection).outgoing(Side::Sender).backlog() == 0 {
+            self.note_progress(now, owner.flow());
+        }
+    }
+
+    /// Writes a line for each sender that has timed out or changed its state.
+    fn trace_states(&mut self, now: SimTime, socket: SocketId) {
         if let Some(tracer) = &mut self.fabric.tracer {
-            tracer.watch(now, index as EndId, &self.ends[index]);
-        }
-        self.transmit(now, index);
-        self.arm(now, index);
-        let channel = &self.channels[index / 2];
-        if channel.outgoing[0].backlog() == 0 {
-            self.note_progress(now, channel.flow);
+            let connection = self.hosts.get(socket);
+            let AppSocket { flow, connection: number, .. } = connection.owner();
+            let Some(path) = connection.path(0) else { return };
+            let at = path.route.header.source.node();
+            tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
         }
     }
 
     /// Messages of a stream whose last byte has arrived at this end.
-    fn hand_over(&mut self, now: SimTime, index: usize, at: Side) {
-        let delivered = self.ends[index].connection.delivered();
-        while let Some(mark) = self.channels[index / 2].outgoing[1 - at.index()].take_delivered(delivered) {
-            self.arrived(now, index, mark);
+    fn hand_over(&mut self, now: SimTime, at: AppSocket, delivered: Bytes) {
+        loop {
+            let channel = self.flows[at.flow()].channel_mut(at.connection);
+            let Some(mark) = channel.outgoing_mut(at.side.other()).take_delivered(delivered) else { return };
+            self.arrived(now, at, mark);
         }
     }
 
     /// Datagrams that have arrived at this end.
-    fn take_datagrams(&mut self, now: SimTime, index: usize) {
-        while let Some(range) = self.ends[index].connection.next_datagram() {
-            let channel = &mut self.channels[index / 2];
-            let Some(mark) = channel.outgoing[1 - index % 2].take_datagram(now, range) else { continue };
-            if !index.is_multiple_of(2) {
-                self.flows[channel.flow].recorder.datagram(now, mark.sent, range.len());
+    fn take_datagrams(&mut self, now: SimTime, at: AppSocket, socket: SocketId) {
+        while let Some(range) = self.hosts.get_mut(socket).machine_mut().next_datagram() {
+            let (channel, recorder) = self.flows[at.flow()].channel_and_recorder(at.connection);
+            let Some(mark) = channel.outgoing_mut(at.side.other()).take_datagram(now, range) else {
+                continue;
+            };
+            if at.side == Side::Receiver {
+                recorder.datagram(now, mark.sent, range.len());
             }
             if mark.left == 0 {
-                self.arrived(now, index, mark);
+                self.arrived(now, at, mark);
             }
         }
     }
 
     /// All of a message is at this end.
-    fn arrived(&mut self, now: SimTime, index: usize, mark: Mark) {
-        let channel = &self.channels[index / 2];
-        let (flow, connection) = (channel.flow, channel.number);
+    fn arrived(&mut self, now: SimTime, at: AppSocket, mark: Mark) {
         let Mark { tag, size, sent, .. } = mark;
         if let Some(row) = mark.row {
-            let message = &mut self.flows[flow].messages[row as usize];
+            let message = &mut self.flows[at.flow()].log.messages[row as usize];
             message.end = Some(now);
             message.delay = Some(now.since(sent));
         }
-        let at = if index.is_multiple_of(2) { Side::Sender } else { Side::Receiver };
-        self.tell(now, flow, Some(apps::Event::Arrived { connection, at, tag, size, sent }));
+        let AppSocket { connection, side, .. } = at;
+        self.tell(now, at.flow(), Some(apps::Event::Arrived { connection, at: side, tag, size, sent }));
     }
 
-    fn transmit(&mut self, now: SimTime, index: usize) {
-        while self.ends[index].connection.poll_transmit_into(now, self.fabric.draft()) {
+    fn transmit(&mut self, now: SimTime, socket: SocketId) {
+        while self.hosts.get_mut(socket).machine_mut().poll_transmit_into(now, self.fabric.draft()) {
             let segment = self.fabric.draft();
-            let (subflow, size) = (usize::from(segment.subflow), segment.wire_size);
-            if index.is_multiple_of(2) && segment.len > 0 && !segment.retransmission {
-                self.note_leaving(now, index);
+            let (subflow, size) = (segment.subflow, segment.wire_size);
+            let fresh = segment.len > 0 && !segment.retransmission;
+            let connection = self.hosts.get_mut(socket);
+            let owner = connection.owner();
+            if connection.path(subflow).is_none() {
+                self.hosts.open_path(&mut self.fabric, socket, subflow);
             }
-            while self.ends[index].ways.len() <= subflow {
-                self.add_way(index);
+            let connection = self.hosts.get_mut(socket);
+            let Some(path) = connection.path_mut(subflow) else { continue };
+            path.wire += size;
+            let route = path.route;
+            self.fabric.trace_sending(now, &route, connection.machine());
+            if owner.side == Side::Sender && fresh {
+                self.note_leaving(now, owner);
             }
-            let end = &mut self.ends[index];
-            end.ways[subflow].wire += size;
-            let route = end.ways[subflow].route;
-            self.fabric.trace_sending(now, &route, end);
             self.fabric.send(now, &route);
         }
     }
 
     /// Data of a flow leaves on a subflow that has not carried it before.
-    fn note_leaving(&mut self, now: SimTime, index: usize) {
-        let channel = &mut self.channels[index / 2];
-        if !channel.datagrams {
-            let flow = &mut self.flows[channel.flow].recorder;
-            channel.recorder.left(now, self.fabric.draft().stream_range(), flow);
+    fn note_leaving(&mut self, now: SimTime, owner: AppSocket) {
+        let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
+        if !channel.is_datagrams() {
+            channel.recorder.left(now, self.fabric.draft().stream_range(), recorder);
         }
     }
 
     /// What a receiver holds may have changed without a segment.
-    pub(crate) fn note_held(&mut self, now: SimTime, index: usize) {
-        let channel = &mut self.channels[index / 2];
-        if index.is_multiple_of(2) || channel.datagrams {
+    fn note_held(&mut self, now: SimTime, socket: SocketId) {
+        let connection = self.hosts.get(socket);
+        let owner = connection.owner();
+        let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
+        if owner.side == Side::Sender || channel.is_datagrams() {
             return;
         }
-        let connection = &self.ends[index].connection;
-        for subflow in 0..connection.subflow_count() {
-            let flow = &mut self.flows[channel.flow].recorder;
-            channel.recorder.received(now, connection, subflow as SubflowId, flow);
+        let receiver = connection.machine();
+        for subflow in 0..receiver.subflow_count() {
+            channel.recorder.received(now, receiver, subflow as SubflowId, recorder);
         }
     }
 
-    /// Finds the way of the next subflow of an end. The client chose its addresses.
-    fn add_way(&mut self, index: usize) {
-        let peer = index ^ 1;
-        let subflow = self.ends[index].ways.len() as SubflowId;
-        let client = if self.ends[index].client { index } else { peer };
-        let pair = self.ends[client].connection.address_pair(subflow);
-        let pair = if client == index { pair } else { pair.reversed() };
-        let ports = endpoint::ports(self.ends[index].client, subflow);
-        let places = (self.ends[index].node, peer as EndId, self.ends[peer].node);
-        let channel = &self.channels[index / 2];
-        let name = match channel.number {
-            0 => self.names[channel.flow],
-            // Further connections have ports of their own.
-            number => ecmp::flow_hash([self.names[channel.flow], u64::from(number)]),
-        };
-        let way = endpoint::way(&mut self.fabric, name, places, pair, ports);
-        let ways = &mut self.ends[index].ways;
-        ways.reserve_exact(1);
-        ways.push(way);
-    }
-
-    /// Keeps the end's queue entry no later than its connection's deadline.
-    fn arm(&mut self, now: SimTime, index: usize) {
-        let end = &mut self.ends[index];
-        // A deadline that lies in the past is due now.
-        if let Some(at) = end.timer.set(end.connection.wake_at().max(now)) {
-            self.fabric.queue.push(at, Event::Timer(index as EndId));
-        }
-    }
-
-    /// Flows that waited for this one may start.
-    fn release(&mut self, now: SimTime, ended: usize) {
-        if !self.waits {
-            return;
-        }
-        for (index, flow) in self.flows.iter_mut().enumerate() {
-            if let Some(at) = flow.other_ended(now, ended) {
-                self.fabric.queue.push(at, Event::Start(index as u32));
-            }
+    /// Keeps the connection's queue entry no later than its deadline.
+    fn arm(&mut self, now: SimTime, socket: SocketId) {
+        if let Some(at) = self.hosts.get_mut(socket).arm(now) {
+            self.fabric.queue.push(at, Event::Timer(socket));
         }
     }
 
@@ -415,7 +502,7 @@ impl World {
     fn note_progress(&mut self, now: SimTime, index: usize) {
         let flow = &self.flows[index];
         if let Some(ended) = flow.ended
-            && !flow.done
+            && !flow.is_done()
         {
             self.conclude(now, index, ended);
         }
@@ -423,23 +510,21 @@ impl World {
 
     /// What `note_progress` does for a flow whose application has ended.
     fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
-        let flow = &self.flows[index];
-        let idle =
-            |&channel: &usize| self.channels[channel].is_idle(&self.ends[2 * channel..2 * channel + 2]);
-        let all = flow.channels.iter().all(idle);
-        if (all || ended == Ended::Stopped) && flow.record.is_none() {
-            let flow = &mut self.flows[index];
-            let record = outcome::flow_record(now, now, flow, &self.channels, &self.ends);
-            flow.record = Some(Box::new(record));
-            self.release(now, index);
+        let Self { flows, hosts, .. } = self;
+        let delivered = |socket| hosts.get(socket).machine().delivered();
+        let all = flows[index].channels().iter().all(|channel| channel.is_idle(delivered));
+        if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
+            let record = outcome::flow_record(now, now, &mut flows[index], hosts, &self.fabric);
+            flows[index].log.record = Some(Box::new(record));
+            for (other, at) in flows.ended(now, index) {
+                self.fabric.queue.push(at, Event::Start(other as u32));
+            }
         }
         if all {
-            let flow = &mut self.flows[index];
-            flow.done = true;
-            if let Some(record) = &mut flow.record {
+            if let Some(record) = &mut self.flows[index].log.record {
                 record.completed = ended == Ended::Finished;
             }
-            self.open -= 1;
+            self.flows.set_done(index);
         }
     }
 }

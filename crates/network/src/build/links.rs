@@ -8,7 +8,7 @@ use scenario::Registries;
 use scenario::model::{Change, Choice, Direction, Scenario, Setting};
 use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
 
-use crate::build::CHECKED;
+use crate::build::checked::CHECKED;
 use crate::build::precomputed::Ahead;
 use crate::lane::{Link, LinkChange, Part};
 use crate::topology::LinkId;

@@ -2,7 +2,10 @@
 //!
 //! May: look up algorithms by name and draw from named streams. May not: make any event happen.
 
-pub(crate) mod connections;
+pub(crate) mod addresses;
+mod checked;
+mod connections;
+mod flow_events;
 mod links;
 mod precomputed;
 
@@ -13,19 +16,18 @@ use scenario::Registries;
 use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
-use crate::build::connections::Factory;
-use crate::ecmp::{Chooser, name_hash};
+use crate::build::checked::CHECKED;
+use crate::ecmp::Chooser;
 use crate::fabric::{Event, Fabric};
 use crate::flow::Flow;
-use crate::flow::events;
+use crate::flow::flows::Flows;
+use crate::host::Hosts;
+use crate::plan::Plan;
 use crate::routing::Routes;
 use crate::sampler::Sampler;
 use crate::topology::Topology;
 use crate::tracer::{Names, Tracer};
 use crate::world::{Observe, World};
-
-/// Scenarios come from the parser, which has looked up every name in the same registries.
-pub(crate) const CHECKED: &str = "the parser has found this name in the registries";
 
 impl World {
     /// The world of `scenario` at time zero, with the random numbers of `seed`.
@@ -41,38 +43,28 @@ impl World {
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
         let duration = SimTime::ZERO + scenario.duration;
-        let flow_events = events::all(scenario, routes.topology());
-        let flow = |(index, flow)| {
-            let absent = events::absent(scenario, index, routes.topology());
-            let factory = Factory::new(flow, registries, seed, &mut routes, absent);
-            Flow::new(flow, factory, seed, duration)
+        let mut hosts = Hosts::new(routes.topology(), 2 * scenario.flows.len());
+        let flow_events = flow_events::all(scenario, routes.topology());
+        let flow = |(index, flow): (usize, &scenario::model::Flow)| {
+            let absent = flow_events::absent(scenario, index, routes.topology());
+            let opener =
+                connections::sides((index, flow), registries, seed, (&mut routes, &mut hosts), absent);
+            let app = (registries.apps.get(&flow.app.kind).expect(CHECKED).build)(&flow.app.options);
+            Flow::new(flow, app, opener, (seed, duration))
         };
-        let flows: Vec<Flow> = scenario.flows.iter().enumerate().map(flow).collect();
+        let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
         let mut fabric = Fabric::new(routes, links, choosers(scenario, seed), tracer);
         let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
         for (link, direction) in directions.enumerate() {
             fabric.set_strip(link as crate::LinkId, direction.strip);
         }
-        for (index, flow) in flows.iter().enumerate() {
-            if !flow.start.is_never() {
-                fabric.queue.push(flow.start, Event::Start(index as u32));
+        for (index, flow) in flows.all().iter().enumerate() {
+            if !flow.timing.start().is_never() {
+                fabric.queue.push(flow.timing.start(), Event::Start(index as u32));
             }
         }
-        Self {
-            seed,
-            duration,
-            fabric,
-            ends: Vec::with_capacity(2 * flows.len()),
-            channels: Vec::with_capacity(flows.len()),
-            touched: Vec::new(),
-            open: flows.len(),
-            waits: flows.iter().any(crate::flow::Flow::waits),
-            flows,
-            names: scenario.flows.iter().map(|flow| name_hash(&flow.name)).collect(),
-            changes,
-            flow_events,
-            sampler,
-        }
+        let plan = Plan::new(changes, flow_events);
+        Self::at_start((seed, duration), (fabric, hosts), flows, plan, sampler)
     }
 }
 

@@ -1,30 +1,31 @@
-//! One connection of a flow: what its application asked to be sent in each direction, and what has become of it.
+//! One connection of a flow: what its application wants to send in each direction, and what has become of it.
 //!
-//! May: write to and read from the connection's ends. May not: send packets, talk to the application, or choose
+//! May: write to and read from the two sockets. May not: send packets, talk to the application, or choose
 //! times other than those that the read rate asks for.
 
 use std::collections::VecDeque;
 
-use apps::{ConnectionId, Message, Side};
+use apps::{Message, Side};
 use engine::LazyTimer;
 use transport::Connection;
 use transport::tcp::ranges::Range;
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+use crate::flow::events::EndAction;
 use crate::flow::recorder::Recorder;
-use crate::host::endpoint::End;
+use crate::host::socket::SocketId;
 
-/// A reader that takes its time.
+/// A reader with a rate.
 #[derive(Clone, Copy, Debug)]
 struct PacedReader {
     rate: BitsPerSecond,
-    /// Read in one go, if so much is there.
+    /// Read at once, if that much has arrived.
     chunk: Bytes,
     next: SimTime,
     timer: LazyTimer,
 }
 
-/// A message under way.
+/// A message that has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     /// Offset after its last byte.
@@ -44,7 +45,7 @@ const LOST_AFTER: Nanos = Nanos::from_secs(600);
 /// One direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outgoing {
-    /// Bytes that the application wants to send, and those that the send buffer has taken.
+    /// Bytes that the application wants to send, and those of them that the send buffer has taken.
     asked: u64,
     written: u64,
     /// To be closed behind the last byte; closed.
@@ -65,6 +66,7 @@ impl Outgoing {
         if size != Bytes::MAX {
             self.marks.push_back(Mark { end: self.asked, size, tag, sent: now, row, left: size.0 });
         }
+        self.check();
     }
 
     /// The application will send no more.
@@ -82,12 +84,25 @@ impl Outgoing {
         self.asked - self.written
     }
 
-    /// What is not written will not be; messages that are cut never arrive. False if nothing was cut.
+    /// Discards the backlog that the send buffer has not accepted; messages not fully written are dropped. False if
+    /// there was none.
     fn cut(&mut self) -> bool {
         let cut = self.backlog() > 0;
         self.asked = self.written;
         self.marks.retain(|mark| mark.end <= self.written);
+        self.check();
         cut
+    }
+
+    #[inline]
+    fn check(&self) {
+        debug_assert!(self.written <= self.asked, "{} bytes written of {}", self.written, self.asked);
+        debug_assert!(!self.closed || self.close, "closed without being told to");
+        debug_assert!(
+            self.marks.back().is_none_or(|mark| mark.end <= self.asked),
+            "a message ends after the stream"
+        );
+        debug_assert!(self.marks.iter().all(|mark| mark.left <= mark.size.0), "more left than sent");
     }
 
     /// The first message that is delivered as a whole now that `delivered` bytes are.
@@ -122,23 +137,22 @@ impl Outgoing {
 /// One connection of a flow.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    /// Whose it is, and its number there.
-    pub(crate) flow: usize,
-    pub(crate) number: ConnectionId,
-    /// By sending side.
-    pub(crate) outgoing: [Outgoing; 2],
     pub(crate) recorder: Recorder,
+    /// By sending side.
+    outgoing: [Outgoing; 2],
+    /// By side; `None` at the server until its host has accepted.
+    sockets: [Option<SocketId>; 2],
+    /// What has happened to the server end before.
+    early: Vec<EndAction>,
     reader: Option<PacedReader>,
-    /// Closing is the business of this side, not of the transport.
+    /// Connections close when the application says so, and not as soon as the other end has.
     held_open: bool,
-    pub(crate) datagrams: bool,
+    datagrams: bool,
 }
 
 impl Channel {
-    /// Nothing asked for. `mss` is the least that a reader with a rate reads at a time.
+    /// Nothing to send. `mss` is the least that a reader with a rate reads at a time.
     pub(crate) fn new(
-        flow: usize,
-        number: ConnectionId,
         read_rate: Option<BitsPerSecond>,
         mss: Bytes,
         held_open: bool,
@@ -151,18 +165,69 @@ impl Channel {
             timer: LazyTimer::default(),
         });
         Self {
-            flow,
-            number,
-            outgoing: <[Outgoing; 2]>::default(),
             recorder: Recorder::default(),
+            outgoing: <[Outgoing; 2]>::default(),
+            sockets: [None; 2],
+            early: Vec::new(),
             reader,
             held_open,
             datagrams,
         }
     }
 
-    /// Lets one side write as much as the connection takes. True if the application is to be told that all is written.
-    pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> bool {
+    /// The socket at one side, once there is one.
+    #[inline]
+    pub(crate) fn socket(&self, side: Side) -> Option<SocketId> {
+        self.sockets[side.index()]
+    }
+
+    /// The host of one side has opened or accepted the connection. Returns what has happened to that end before.
+    pub(crate) fn connect(
+        &mut self,
+        side: Side,
+        socket: SocketId,
+        connection: &mut Connection,
+    ) -> Vec<EndAction> {
+        debug_assert_eq!(self.sockets[side.index()], None, "each end is opened or accepted once");
+        if self.held_open {
+            connection.hold_open();
+        }
+        self.sockets[side.index()] = Some(socket);
+        std::mem::take(&mut self.early)
+    }
+
+    /// Something happens to the server end, which has not been accepted.
+    pub(crate) fn before_accept(&mut self, action: EndAction) {
+        debug_assert!(self.sockets.contains(&None), "both ends exist");
+        self.early.push(action);
+    }
+
+    /// Its messages are datagrams.
+    #[inline]
+    pub(crate) fn is_datagrams(&self) -> bool {
+        self.datagrams
+    }
+
+    /// What one side wants to send.
+    #[inline]
+    pub(crate) fn outgoing(&self, from: Side) -> &Outgoing {
+        &self.outgoing[from.index()]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn outgoing_mut(&mut self, from: Side) -> &mut Outgoing {
+        &mut self.outgoing[from.index()]
+    }
+
+    /// Lets one side write as much as its connection takes: nothing while it has none. True if the application is to
+    /// be told that all is written.
+    #[inline]
+    pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: Option<&mut Connection>) -> bool {
+        let Some(connection) = connection else {
+            let outgoing = &mut self.outgoing[side.index()];
+            return outgoing.backlog() == 0 && std::mem::take(&mut outgoing.notify);
+        };
         let outgoing = &mut self.outgoing[side.index()];
         if outgoing.written < outgoing.asked {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);
@@ -184,6 +249,7 @@ impl Channel {
             outgoing.closed = true;
             connection.close();
         }
+        outgoing.check();
         std::mem::take(&mut outgoing.notify)
     }
 
@@ -221,12 +287,13 @@ impl Channel {
         self.reader.as_mut().is_some_and(|reader| reader.timer.fires(now))
     }
 
-    /// All that was asked for in both directions is delivered. `ends` are sender and receiver.
-    pub(crate) fn is_idle(&self, ends: &[End]) -> bool {
-        let arrived = |outgoing: &Outgoing, at: &End| {
+    /// All that was to be sent in both directions is delivered. `delivered_at` tells what a socket has delivered.
+    pub(crate) fn is_idle(&self, delivered_at: impl Fn(SocketId) -> Bytes) -> bool {
+        [Side::Sender, Side::Receiver].into_iter().all(|from| {
+            let outgoing = self.outgoing(from);
+            let to = self.sockets[1 - from.index()];
             outgoing.backlog() == 0
-                && (outgoing.written == 0 || at.connection.delivered().0 >= outgoing.written)
-        };
-        arrived(&self.outgoing[0], &ends[1]) && arrived(&self.outgoing[1], &ends[0])
+                && (outgoing.written == 0 || to.is_some_and(|to| delivered_at(to).0 >= outgoing.written))
+        })
     }
 }

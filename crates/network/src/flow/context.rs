@@ -7,9 +7,13 @@ use apps::{AppContext, ConnectionId, Measurement, Message, Page, Side, Sockets};
 use trace::{MessageRecord, PageRecord};
 use units::{Bytes, SimTime};
 
+use crate::address::PacketAddresses;
+use crate::fabric::Fabric;
 use crate::flow::channel::Channel;
+use crate::flow::flows::DirtyList;
 use crate::flow::{Ended, Flow};
-use crate::host::endpoint::End;
+use crate::host::Hosts;
+use crate::host::socket::{AppSocket, SocketId};
 
 /// The world as the application of one flow may change it.
 #[derive(Debug)]
@@ -17,55 +21,66 @@ pub(crate) struct FlowContext<'w> {
     pub(crate) now: SimTime,
     pub(crate) index: usize,
     pub(crate) flow: &'w mut Flow,
-    pub(crate) channels: &'w mut Vec<Channel>,
-    pub(crate) ends: &'w mut Vec<End>,
-    /// Ends that must be served.
-    pub(crate) touched: &'w mut Vec<usize>,
+    pub(crate) hosts: &'w mut Hosts,
+    pub(crate) fabric: &'w mut Fabric,
+    /// Sockets that must be served.
+    pub(crate) dirty: &'w mut DirtyList,
     /// Settings of the application that every connection it opens takes over.
     pub(crate) traits: Traits,
 }
 
 /// Settings of an application, constant over its life: its read rate, and whether both ends send.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traits {
     pub(crate) read_rate: Option<units::BitsPerSecond>,
     pub(crate) talks_both_ways: bool,
 }
 
 impl FlowContext<'_> {
-    fn end(&self, connection: ConnectionId, side: Side) -> usize {
-        2 * self.flow.channels[connection as usize] + side.index()
+    fn app_socket(&self, connection: ConnectionId, side: Side) -> AppSocket {
+        AppSocket { flow: self.index as u32, connection, side }
     }
 
-    fn touch(&mut self, end: usize) {
-        if !self.touched.contains(&end) {
-            self.touched.push(end);
-        }
+    fn touch(&mut self, connection: ConnectionId, side: Side) {
+        self.dirty.add(self.app_socket(connection, side));
     }
 
     /// The flow was stopped: nothing more may be sent.
     fn over(&self) -> bool {
         self.flow.ended == Some(Ended::Stopped)
     }
+
+    /// The client opens. Returns its socket and the addresses of the first subflow.
+    fn open_client(&mut self, number: ConnectionId, side: Side) -> (SocketId, PacketAddresses) {
+        let connection = self.flow.opener.connect();
+        let (server, port) = self.flow.opener.server();
+        let (owner, label) = (self.app_socket(number, side), self.flow.label(number));
+        let places = (self.flow.opener.node(), server, port);
+        self.hosts.open(self.fabric, connection, places, (owner, label))
+    }
 }
 
 impl Sockets for FlowContext<'_> {
     fn open(&mut self) -> ConnectionId {
-        let (index, number) = (self.channels.len(), self.flow.channels.len() as ConnectionId);
+        let number = self.flow.channels().len() as ConnectionId;
         let Traits { read_rate, talks_both_ways } = self.traits;
-        let mut ends = self.flow.factory.make();
-        if talks_both_ways {
-            ends.iter_mut().for_each(|end| end.connection.hold_open());
+        let datagrams = self.flow.opener.protocol().is_datagrams();
+        let mut channel = Channel::new(read_rate, self.flow.mss(), talks_both_ways, datagrams);
+        let client = self.flow.opener.side();
+        let server = client.other();
+        let (socket, addresses) = self.open_client(number, client);
+        channel.connect(client, socket, self.hosts.get_mut(socket).machine_mut());
+        if datagrams {
+            // There is no handshake: the two ends have agreed on addresses and ports by other means.
+            let owner = (self.app_socket(number, server), self.flow.label(number));
+            let socket = self.hosts.accept(self.fabric, addresses, owner);
+            channel.connect(server, socket, self.hosts.get_mut(socket).machine_mut());
+            self.flow.connected(channel);
+        } else {
+            self.flow.opened(channel, addresses.source);
         }
-        let datagrams = self.flow.factory.datagrams();
-        let mss = self.flow.factory.mss;
-        self.channels.push(Channel::new(self.index, number, read_rate, mss, talks_both_ways, datagrams));
-        self.flow.channels.push(index);
-        let client = usize::from(!ends[0].client);
-        ends[client].connection.open();
-        self.ends.extend(ends);
-        self.touch(2 * index + client);
-        self.touch(2 * index + 1 - client);
+        self.touch(number, client);
+        self.touch(number, server);
         number
     }
 
@@ -75,35 +90,34 @@ impl Sockets for FlowContext<'_> {
         }
         let row = message.log.map(|what| {
             let (size, start) = (message.size, self.now);
-            self.flow.messages.push(MessageRecord { what, size, start, end: None, delay: None });
-            (self.flow.messages.len() - 1) as u32
+            self.flow.log.messages.push(MessageRecord { what, size, start, end: None, delay: None });
+            (self.flow.log.messages.len() - 1) as u32
         });
-        let end = self.end(connection, from);
-        let channel = &mut self.channels[end / 2];
-        channel.outgoing[from.index()].ask(self.now, message, row);
-        if channel.datagrams {
+        let channel = self.flow.channel_mut(connection);
+        channel.outgoing_mut(from).ask(self.now, message, row);
+        if channel.is_datagrams() {
             // Each message is a datagram, or several, of its own.
-            channel.write(self.now, from, &mut self.ends[end].connection);
+            let socket = channel.socket(from);
+            channel.write(self.now, from, socket.map(|socket| self.hosts.get_mut(socket).machine_mut()));
         }
-        self.touch(end);
+        self.touch(connection, from);
     }
 
     fn close(&mut self, connection: ConnectionId, from: Side) {
-        let end = self.end(connection, from);
-        self.channels[end / 2].outgoing[from.index()].close();
-        self.touch(end);
+        self.flow.channel_mut(connection).outgoing_mut(from).close();
+        self.touch(connection, from);
     }
 
     fn notify(&mut self, connection: ConnectionId, from: Side) {
-        let end = self.end(connection, from);
-        self.channels[end / 2].outgoing[from.index()].notify();
-        self.touch(end);
+        self.flow.channel_mut(connection).outgoing_mut(from).notify();
+        self.touch(connection, from);
     }
 
     fn space(&self, connection: ConnectionId, from: Side) -> Bytes {
-        let end = self.end(connection, from);
-        let backlog = self.channels[end / 2].outgoing[from.index()].backlog();
-        self.ends[end].connection.send_space().saturating_sub(Bytes(backlog))
+        let channel = self.flow.channel(connection);
+        let space = |socket| self.hosts.get(socket).machine().send_space();
+        let space = channel.socket(from).map_or(Bytes::ZERO, space);
+        space.saturating_sub(Bytes(channel.outgoing(from).backlog()))
     }
 }
 
@@ -113,7 +127,7 @@ impl AppContext for FlowContext<'_> {
     }
 
     fn uniform(&mut self) -> f64 {
-        self.flow.random.uniform()
+        self.flow.random().uniform()
     }
 
     fn delivered(&self) -> Bytes {
@@ -121,7 +135,7 @@ impl AppContext for FlowContext<'_> {
     }
 
     fn wake(&mut self, at: SimTime, tag: u64) {
-        self.flow.wake_at(at.max(self.now), tag);
+        self.flow.alarms.request(at.max(self.now), tag);
     }
 
     fn finish(&mut self) {
@@ -133,31 +147,29 @@ impl AppContext for FlowContext<'_> {
             return;
         }
         let mut cut = !self.flow.finished();
-        for &channel in &self.flow.channels {
-            cut |= self.channels[channel].cut();
-        }
+        cut |= self.flow.cut();
         if cut {
             self.flow.ended = Some(Ended::Stopped);
         }
-        for connection in 0..self.flow.channels.len() as ConnectionId {
-            self.touch(self.end(connection, Side::Sender));
-            self.touch(self.end(connection, Side::Receiver));
+        for connection in 0..self.flow.channels().len() as ConnectionId {
+            self.touch(connection, Side::Sender);
+            self.touch(connection, Side::Receiver);
         }
     }
 
     fn log(&mut self, measurement: Measurement) {
         let Measurement { what, size, start, ended, delay } = measurement;
         let end = ended.then_some(self.now);
-        if self.flow.messages.is_empty() {
+        if self.flow.log.messages.is_empty() {
             // For most flows it remains the only one.
-            self.flow.messages.reserve_exact(1);
+            self.flow.log.messages.reserve_exact(1);
         }
-        self.flow.messages.push(MessageRecord { what, size, start, end, delay });
+        self.flow.log.messages.push(MessageRecord { what, size, start, end, delay });
     }
 
     fn page(&mut self, page: Page) {
         let Page { name, objects, arrived, size, connections, start, complete } = page;
         let end = complete.then_some(self.now);
-        self.flow.pages.push(PageRecord { name, objects, arrived, size, connections, start, end });
+        self.flow.log.pages.push(PageRecord { name, objects, arrived, size, connections, start, end });
     }
 }

@@ -1,158 +1,217 @@
-//! A flow: its application, the times that it asked for, and where it stands.
+//! A flow: its application, its connections and what is recorded of both.
 //!
-//! May: keep what the application needs between events. May not: touch connections; the desk and the channels do.
+//! May: keep what the application needs between events. May not: call connections; the context and the channels do.
 
+pub(crate) mod alarms;
 pub(crate) mod channel;
 pub(crate) mod context;
 pub(crate) mod events;
+pub(crate) mod flows;
 pub(crate) mod recorder;
+pub(crate) mod timing;
 mod writes;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-use apps::App;
-use engine::{LazyTimer, Stream};
+use apps::{App, ConnectionId};
+use engine::Stream;
 use scenario::model::Flow as FlowModel;
 use trace::{FlowRecord, MessageRecord, PageRecord};
-use units::{Nanos, SimTime};
+use units::{Bytes, SimTime};
 
-use crate::build::connections::Factory;
+use crate::address::SocketAddress;
+use crate::ecmp;
+use crate::flow::alarms::Alarms;
+use crate::flow::channel::Channel;
 use crate::flow::recorder::FlowRecorder;
+use crate::flow::timing::Timing;
+use crate::host::config::Opener;
 
 /// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It has asked for all that it ever wanted to send.
+    /// It has requested everything that it will ever send.
     Finished,
     /// Its time was over.
     Stopped,
 }
 
+/// Rows of the tables of a flow, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) messages: Vec<MessageRecord>,
+    pub(crate) pages: Vec<PageRecord>,
+    /// Set when the flow's interval is over.
+    pub(crate) record: Option<Box<FlowRecord>>,
+}
+
 /// One flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// Away while it is being told something.
+    /// `None` while it handles an event.
     pub(crate) app: Option<Box<dyn App>>,
-    pub(crate) factory: Factory,
-    /// Random numbers of the application.
-    pub(crate) random: Stream,
-    /// When it starts, and when its application stops writing at the latest.
-    pub(crate) start: SimTime,
-    pub(crate) stop: SimTime,
-    pub(crate) started: bool,
-    /// Flows that must end before it starts, and how long it waits then.
-    after: Vec<usize>,
-    pause: Nanos,
-    /// Indices of its connections.
-    pub(crate) channels: Vec<usize>,
-    /// Wake-ups that the application has asked for: time, order, tag.
-    alarms: BinaryHeap<Reverse<(SimTime, u64, u64)>>,
-    alarms_set: u64,
-    timer: LazyTimer,
+    pub(crate) opener: Opener,
+    pub(crate) timing: Timing,
+    pub(crate) alarms: Alarms,
     pub(crate) recorder: FlowRecorder,
-    pub(crate) messages: Vec<MessageRecord>,
-    pub(crate) pages: Vec<PageRecord>,
+    pub(crate) log: Log,
     pub(crate) ended: Option<Ended>,
-    /// Filled in when the flow's interval is over.
-    pub(crate) record: Option<Box<FlowRecord>>,
+    /// Random numbers of the application.
+    random: Stream,
+    /// Its connections, in the order of opening.
+    channels: Vec<Channel>,
+    /// Connections that no server has accepted, by the address that opened them.
+    unaccepted: Vec<(SocketAddress, ConnectionId)>,
+    /// Hash of its name.
+    label: u64,
+    /// The least that a reader with a rate reads at a time.
+    mss: Bytes,
     /// Nothing remains to be written or delivered.
-    pub(crate) done: bool,
+    done: bool,
 }
 
 impl Flow {
     /// A flow that has not started.
-    pub(crate) fn new(model: &FlowModel, mut factory: Factory, seed: u64, duration: SimTime) -> Self {
-        let delay = match model.spread {
-            Nanos::ZERO => Nanos::ZERO,
-            spread => Nanos((Stream::named(seed, &model.name, "start").uniform() * spread.0 as f64) as u64),
-        };
+    pub(crate) fn new(
+        model: &FlowModel,
+        app: Box<dyn App>,
+        opener: Opener,
+        (seed, duration): (u64, SimTime),
+    ) -> Self {
+        let timing = Timing::new(model, seed, duration);
         Self {
-            app: factory.app.take(),
-            factory,
-            random: Stream::named(seed, &model.name, "application"),
-            start: if model.after.is_empty() { model.start + delay } else { SimTime::NEVER },
-            after: model.after.clone(),
-            pause: model.start.since(SimTime::ZERO) + delay,
-            stop: model.stop.min(duration),
-            started: false,
-            channels: Vec::new(),
-            alarms: BinaryHeap::new(),
-            alarms_set: 0,
-            timer: LazyTimer::default(),
-            recorder: FlowRecorder::new(model.start + delay),
-            messages: Vec::new(),
-            pages: Vec::new(),
+            app: Some(app),
+            opener,
+            alarms: Alarms::default(),
+            recorder: FlowRecorder::new(timing.earliest()),
+            timing,
+            log: Log::default(),
             ended: None,
-            record: None,
+            random: Stream::named(seed, &model.name, "application"),
+            channels: Vec::new(),
+            unaccepted: Vec::new(),
+            label: ecmp::name_hash(&model.name),
+            mss: model.transport.tcp.mss,
             done: false,
         }
     }
 
-    /// It starts when others have ended.
-    pub(crate) fn waits(&self) -> bool {
-        !self.after.is_empty()
+    /// Random numbers of the application.
+    pub(crate) fn random(&mut self) -> &mut Stream {
+        &mut self.random
+    }
+
+    /// The least that a reader with a rate reads at a time.
+    pub(crate) fn mss(&self) -> Bytes {
+        self.mss
+    }
+
+    /// Its connections, in the order of opening.
+    #[inline]
+    pub(crate) fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    /// A connection.
+    #[inline]
+    pub(crate) fn channel(&self, number: ConnectionId) -> &Channel {
+        &self.channels[number as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn channel_mut(&mut self, number: ConnectionId) -> &mut Channel {
+        &mut self.channels[number as usize]
+    }
+
+    /// A connection, and the recorder of the flow.
+    #[inline]
+    pub(crate) fn channel_and_recorder(&mut self, number: ConnectionId) -> (&mut Channel, &mut FlowRecorder) {
+        (&mut self.channels[number as usize], &mut self.recorder)
+    }
+
+    /// Adds a connection that has been opened from this address and is to be accepted.
+    pub(crate) fn opened(&mut self, channel: Channel, from: SocketAddress) {
+        self.unaccepted.push((from, self.channels.len() as ConnectionId));
+        self.channels.push(channel);
+        self.check();
+    }
+
+    /// Adds a connection both of whose ends exist.
+    pub(crate) fn connected(&mut self, channel: Channel) {
+        self.channels.push(channel);
+        self.check();
+    }
+
+    /// Discards what no send buffer has accepted. False if there was nothing.
+    pub(crate) fn cut(&mut self) -> bool {
+        let mut cut = false;
+        for channel in &mut self.channels {
+            cut |= channel.cut();
+        }
+        cut
+    }
+
+    /// The server of the flow accepts what this address has opened. The same application runs at both ends, so that it
+    /// knows the connection by this address. `None` if nothing has been opened from there.
+    pub(crate) fn accepted(&mut self, from: SocketAddress) -> Option<ConnectionId> {
+        let index = self.unaccepted.iter().position(|(address, _)| *address == from)?;
+        let (_, number) = self.unaccepted.remove(index);
+        self.check();
+        Some(number)
+    }
+
+    /// Identifies a connection of the flow in the hashes of routers.
+    pub(crate) fn label(&self, number: ConnectionId) -> u64 {
+        match number {
+            0 => self.label,
+            // Further connections have ports of their own.
+            number => ecmp::flow_hash([self.label, u64::from(number)]),
+        }
     }
 
     /// Another flow has ended. Returns when this one starts, if it waited for nothing else.
     pub(crate) fn other_ended(&mut self, now: SimTime, other: usize) -> Option<SimTime> {
-        let before = self.after.len();
-        self.after.retain(|&flow| flow != other);
-        if self.after.len() == before || !self.after.is_empty() {
-            return None;
-        }
-        self.start = now + self.pause;
-        self.recorder = FlowRecorder::new(self.start);
-        Some(self.start)
+        let start = self.timing.other_ended(now, other)?;
+        self.recorder = FlowRecorder::new(start);
+        Some(start)
     }
 
-    /// True if the application has asked for all that it wanted to send, and was not cut short.
+    /// True if the application has requested all that it wanted to send, and was not cut short.
     pub(crate) fn finished(&self) -> bool {
         self.ended == Some(Ended::Finished)
     }
 
-    /// The end of the interval of a flow that is still going on when the run ends after `duration`: what is
-    /// asked for may be delivered until then (datagrams do not take that long), but nothing is written after `stop`.
+    /// Nothing remains to be written or delivered.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Nothing remains.
+    pub(crate) fn set_done(&mut self) {
+        debug_assert!(self.ended.is_some() && self.log.record.is_some(), "a flow is done after its interval");
+        self.done = true;
+    }
+
+    /// The end of the interval of a flow that is still going on when the run ends after `duration`: what has been
+    /// requested may be delivered until then (datagrams do not take that long), but nothing is written after its stop.
     pub(crate) fn last_end(&self, duration: SimTime) -> SimTime {
         match self.ended {
-            // What has not arrived by now is lost.
-            Some(Ended::Finished) if self.factory.datagrams() => self.recorder.last_delivery,
+            // Datagrams that have not arrived by now are lost.
+            Some(Ended::Finished) if self.opener.protocol().is_datagrams() => self.recorder.last_delivery,
             Some(Ended::Finished) => duration,
-            Some(Ended::Stopped) | None => self.stop,
+            Some(Ended::Stopped) | None => self.timing.stop(),
         }
-    }
-
-    /// The application asks to be woken.
-    pub(crate) fn wake_at(&mut self, at: SimTime, tag: u64) {
-        self.alarms_set += 1;
-        self.alarms.push(Reverse((at, self.alarms_set, tag)));
-    }
-
-    /// The flow's time is over: nobody is woken any more.
-    pub(crate) fn sleep(&mut self) {
-        self.alarms.clear();
-    }
-
-    /// The tag of the next wish that is due.
-    pub(crate) fn due(&mut self, now: SimTime) -> Option<u64> {
-        let Reverse((at, _, tag)) = *self.alarms.peek()?;
-        if at > now {
-            return None;
-        }
-        self.alarms.pop();
-        Some(tag)
     }
 
     /// The instant to push into the queue for the next wake-up or the end of the flow's time, if one is needed.
     pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
-        let alarm = self.alarms.peek().map_or(SimTime::NEVER, |Reverse((at, ..))| *at);
-        let stop = if now < self.stop { self.stop } else { SimTime::NEVER };
-        // A wish in the past would stop the clock.
-        self.timer.set(alarm.min(stop).max(now))
+        self.alarms.arm(now, self.timing.stop())
     }
 
-    /// A wake-up came out of the queue. False if it was a stale one.
-    pub(crate) fn wake_fires(&mut self, now: SimTime) -> bool {
-        self.timer.fires(now)
+    fn check(&self) {
+        debug_assert!(self.unaccepted.len() <= self.channels.len(), "more connections to accept than opened");
+        debug_assert!(
+            self.unaccepted.iter().all(|(_, number)| (*number as usize) < self.channels.len()),
+            "only connections of the flow are to be accepted"
+        );
     }
 }

@@ -4,7 +4,7 @@ use transport::AddressPair;
 use units::Bytes;
 
 use super::*;
-use crate::host::endpoint::connected_pairs;
+use crate::build::addresses::connected_pairs;
 use crate::{Routes, Topology};
 
 /// Two terminals and two servers with a router at each side and three equal links between the routers.

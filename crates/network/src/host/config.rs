@@ -1,0 +1,233 @@
+//! What hosts make connections of: the configuration of the side that opens, and that of the side that listens.
+//!
+//! May: make connections and draw their keys. May not: know what the other side is configured to do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use apps::Side;
+use engine::Stream;
+use schedulers::Scheduler;
+use transport::config::{MptcpConfig, TcpConfig, UdpConfig};
+use transport::mptcp::keys::Key;
+use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
+
+use crate::address::Port;
+use crate::topology::NodeId;
+
+/// Makes the scheduler of one connection.
+pub(crate) type NewScheduler = Arc<dyn Fn() -> Box<dyn Scheduler> + Send + Sync>;
+
+/// What carries the data.
+#[derive(Clone)]
+pub(crate) enum Protocol {
+    /// TCP, or MPTCP if it has that part.
+    Stream { tcp: Arc<TcpConfig>, congestion: NewCongestion, mptcp: Option<(Arc<MptcpConfig>, NewScheduler)> },
+    /// UDP.
+    Datagrams(UdpConfig),
+}
+
+impl fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stream { mptcp: None, .. } => "Tcp",
+            Self::Stream { .. } => "Mptcp",
+            Self::Datagrams(_) => "Udp",
+        })
+    }
+}
+
+impl Protocol {
+    /// MPTCP is configured.
+    pub(crate) fn is_multipath(&self) -> bool {
+        matches!(self, Self::Stream { mptcp: Some(_), .. })
+    }
+
+    /// Messages may get lost.
+    pub(crate) fn is_datagrams(&self) -> bool {
+        matches!(self, Self::Datagrams(_))
+    }
+
+    fn connection(&self, end: EndSetup) -> Connection {
+        match self {
+            Self::Datagrams(config) => Connection::datagrams(*config, end.role, end.first),
+            Self::Stream { tcp, congestion, mptcp } => Connection::new(Setup {
+                tcp: Arc::clone(tcp),
+                congestion: Arc::clone(congestion),
+                mptcp: mptcp.as_ref().map(|(config, scheduler)| (Arc::clone(config), scheduler())),
+                role: end.role,
+                first: end.first,
+                pairs: end.pairs,
+                own: end.own,
+                absent: end.absent,
+                key: end.key,
+                nonce_seed: end.nonce_seed,
+            }),
+        }
+    }
+}
+
+/// What differs between the connections of one protocol.
+struct EndSetup {
+    role: Role,
+    first: AddressPair,
+    pairs: Vec<AddressPair>,
+    own: Vec<u8>,
+    absent: [Vec<u8>; 2],
+    key: Key,
+    nonce_seed: u64,
+}
+
+/// The opening side of a flow: what its host needs to know to connect to the server.
+#[derive(Debug)]
+pub(crate) struct Opener {
+    protocol: Protocol,
+    side: Side,
+    node: NodeId,
+    server: NodeId,
+    port: Port,
+    /// Addresses of the first subflow, and all pairs of an own address and one of the server.
+    first: AddressPair,
+    pairs: Vec<AddressPair>,
+    /// Own addresses and addresses of the server that do not exist now.
+    absent: [Vec<u8>; 2],
+    keys: Stream,
+}
+
+/// Addresses as the opening side is configured with them, seen from there.
+#[derive(Debug)]
+pub(crate) struct KnownAddresses {
+    /// Of the first subflow.
+    pub(crate) first: AddressPair,
+    /// Every pair of an own address and one of the server that may be joined; empty without MPTCP.
+    pub(crate) pairs: Vec<AddressPair>,
+    /// Own addresses and those of the server that do not exist at the start.
+    pub(crate) absent: [Vec<u8>; 2],
+}
+
+impl Opener {
+    /// A client of the server at this port, which is this side of its flow.
+    pub(crate) fn new(
+        protocol: Protocol,
+        (node, side): (NodeId, Side),
+        (server, port): (NodeId, Port),
+        addresses: KnownAddresses,
+        keys: Stream,
+    ) -> Self {
+        let KnownAddresses { first, pairs, absent } = addresses;
+        Self { protocol, side, node, server, port, first, pairs, absent, keys }
+    }
+
+    /// Which side of its flow it is.
+    pub(crate) fn side(&self) -> Side {
+        self.side
+    }
+
+    /// The host that opens.
+    pub(crate) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Host and port of the server.
+    pub(crate) fn server(&self) -> (NodeId, Port) {
+        (self.server, self.port)
+    }
+
+    /// What carries the data.
+    pub(crate) fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// The client end of one more connection.
+    pub(crate) fn connect(&mut self) -> Connection {
+        // A connection that is opened later begins where there is an address.
+        let other = self.pairs.iter().find(|pair| self.is_present(**pair)).copied();
+        let first = other.filter(|_| !self.is_present(self.first)).unwrap_or(self.first);
+        let (key, nonce_seed) = (Key(self.keys.bits()), self.keys.bits());
+        let (pairs, absent) = (self.pairs.clone(), self.absent.clone());
+        let end = EndSetup { role: Role::Client, first, pairs, own: Vec::new(), absent, key, nonce_seed };
+        let mut connection = self.protocol.connection(end);
+        connection.open();
+        connection
+    }
+
+    /// An own address (or one of the server) appears or is removed, for connections opened from now on.
+    pub(crate) fn set_present(&mut self, own: bool, address: u8, present: bool) {
+        set_present(&mut self.absent[usize::from(!own)], address, present);
+    }
+
+    /// Both addresses exist; that of a host itself always does.
+    fn is_present(&self, pair: AddressPair) -> bool {
+        let [own, peer] = &self.absent;
+        pair.local.is_none_or(|a| !own.contains(&a)) && pair.remote.is_none_or(|a| !peer.contains(&a))
+    }
+}
+
+/// The listening side of a flow: what its host makes a connection of when the first packet arrives.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    protocol: Protocol,
+    flow: u32,
+    /// Own addresses that it may announce, and those that do not exist now.
+    addresses: Vec<u8>,
+    absent: Vec<u8>,
+    keys: Stream,
+}
+
+impl Listener {
+    /// The server of `flow`.
+    pub(crate) fn new(
+        protocol: Protocol,
+        flow: u32,
+        addresses: Vec<u8>,
+        absent: Vec<u8>,
+        keys: Stream,
+    ) -> Self {
+        Self { protocol, flow, addresses, absent, keys }
+    }
+
+    /// The flow that it serves.
+    pub(crate) fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// A key for the next connection.
+    pub(crate) fn draw_key(&mut self) -> Key {
+        Key(self.keys.bits())
+    }
+
+    /// The server end of a connection whose first packet came between these addresses.
+    pub(crate) fn accept(&mut self, first: AddressPair, key: Key) -> Connection {
+        let nonce_seed = self.keys.bits();
+        self.connection(first, key, nonce_seed)
+    }
+
+    /// The receive window of a connection that has just been accepted.
+    pub(crate) fn first_window(&self) -> units::Bytes {
+        let anywhere = AddressPair { local: None, remote: None };
+        self.connection(anywhere, Key::default(), 0).receive_window()
+    }
+
+    /// MPTCP is configured.
+    pub(crate) fn is_multipath(&self) -> bool {
+        self.protocol.is_multipath()
+    }
+
+    /// An own address appears or is removed, for connections accepted from now on.
+    pub(crate) fn set_present(&mut self, address: u8, present: bool) {
+        set_present(&mut self.absent, address, present);
+    }
+
+    fn connection(&self, first: AddressPair, key: Key, nonce_seed: u64) -> Connection {
+        let (own, absent) = (self.addresses.clone(), [self.absent.clone(), Vec::new()]);
+        let pairs = Vec::new();
+        self.protocol.connection(EndSetup { role: Role::Server, first, pairs, own, absent, key, nonce_seed })
+    }
+}
+
+fn set_present(absent: &mut Vec<u8>, address: u8, present: bool) {
+    absent.retain(|a| *a != address);
+    if !present {
+        absent.push(address);
+    }
+}

@@ -1,0 +1,173 @@
+//! A connection of a host: the protocol machine with its timer, and the path of each of its subflows.
+//!
+//! May: say over which link packets of a subflow leave. May not: send them, or know the other end but by the
+//! addresses of its packets.
+
+use engine::LazyTimer;
+use transport::segment::SubflowId;
+use transport::{AddressPair, Connection};
+use units::{Bytes, SimTime};
+
+use crate::address::{Port, SocketAddress};
+use crate::ecmp;
+use crate::fabric::{Egress, Fabric, Route};
+use crate::host::socket::AppSocket;
+use crate::packets::Header;
+use crate::routing::Target;
+use crate::topology::NodeId;
+
+/// One subflow at one end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    /// How its packets travel.
+    pub(crate) route: Route,
+    /// Bytes on the wire sent.
+    pub(crate) wire: Bytes,
+}
+
+/// Which end of a connection a host has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// It has opened the connection to a port of a server.
+    Active {
+        /// The host itself.
+        node: NodeId,
+        /// Host of the server.
+        server: NodeId,
+        /// Its port.
+        port: Port,
+    },
+    /// It has accepted the connection.
+    Passive,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct HostConnection {
+    connection: Connection,
+    timer: LazyTimer,
+    owner: AppSocket,
+    opening: Opening,
+    /// Identifies the connection in the hashes by which routers choose among equal paths.
+    flow_label: u64,
+    /// By subflow index; `None` before the first packet of the subflow.
+    paths: Vec<Option<Path>>,
+}
+
+impl HostConnection {
+    /// Without paths.
+    pub(crate) fn new(connection: Connection, owner: AppSocket, opening: Opening, flow_label: u64) -> Self {
+        Self { connection, timer: LazyTimer::default(), owner, opening, flow_label, paths: Vec::new() }
+    }
+
+    /// The protocol machine.
+    #[inline]
+    pub(crate) fn machine(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The same, to be called.
+    #[inline]
+    pub(crate) fn machine_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// The instant to push into the queue for its next deadline, if one is needed.
+    #[inline]
+    pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
+        // A deadline that lies in the past is due now.
+        self.timer.set(self.connection.wake_at().max(now))
+    }
+
+    /// A timer entry came out of the queue. False if it was a stale one.
+    pub(crate) fn timer_fires(&mut self, now: SimTime) -> bool {
+        self.timer.fires(now)
+    }
+
+    /// The application that uses it.
+    #[inline]
+    pub(crate) fn owner(&self) -> AppSocket {
+        self.owner
+    }
+
+    /// The path of a subflow, if it has one.
+    #[inline]
+    pub(crate) fn path(&self, subflow: SubflowId) -> Option<&Path> {
+        self.paths.get(usize::from(subflow)).and_then(Option::as_ref)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn path_mut(&mut self, subflow: SubflowId) -> Option<&mut Path> {
+        self.paths.get_mut(usize::from(subflow)).and_then(Option::as_mut)
+    }
+
+    /// Indices of subflows with a path are below this.
+    pub(crate) fn path_count(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Addresses of a subflow that this end opens: its host, the interfaces that the path manager has chosen, and host
+    /// and port of the server. `None` at the end that has accepted the connection.
+    pub(crate) fn wanted_path(&self, subflow: SubflowId) -> Option<(NodeId, AddressPair, NodeId, Port)> {
+        match self.opening {
+            Opening::Active { node, server, port } => {
+                Some((node, self.connection.address_pair(subflow), server, port))
+            }
+            Opening::Passive => None,
+        }
+    }
+
+    /// Packets of `subflow` travel between these addresses from now on.
+    pub(crate) fn set_path(
+        &mut self,
+        fabric: &mut Fabric,
+        subflow: SubflowId,
+        (source, destination): (SocketAddress, SocketAddress),
+    ) {
+        let index = usize::from(subflow);
+        if self.paths.len() <= index {
+            self.paths.reserve_exact(index + 1 - self.paths.len());
+            self.paths.resize(index + 1, None);
+        }
+        let wire = self.paths[index].map_or(Bytes::ZERO, |path| path.wire);
+        let ports = hashed_ports(self.opening, subflow);
+        let route = route(fabric, self.flow_label, (source, destination), ports);
+        self.paths[index] = Some(Path { route, wire });
+    }
+}
+
+/// Ports as the hash of a flow has them, own port first. The choice of a path depends on the number of the subflow and
+/// not on the ephemeral port that it got, so that a flow keeps its path when other flows are added to a scenario.
+fn hashed_ports(opening: Opening, subflow: SubflowId) -> [u64; 2] {
+    const SERVER: u64 = 5001;
+    const FIRST_EPHEMERAL: u64 = 49_152;
+    let client = FIRST_EPHEMERAL + u64::from(subflow);
+    match opening {
+        Opening::Active { .. } => [client, SERVER],
+        Opening::Passive => [SERVER, client],
+    }
+}
+
+/// The route of packets from one address to another.
+fn route(
+    fabric: &mut Fabric,
+    flow_label: u64,
+    (source, destination): (SocketAddress, SocketAddress),
+    [own_port, other_port]: [u64; 2],
+) -> Route {
+    let node = source.node();
+    let target = Target { node: destination.node(), interface: destination.interface() };
+    let target = fabric.routes.target(target);
+    let address = |a: SocketAddress| [a.node() as u64, a.interface().map_or(u64::MAX, u64::from)];
+    let fields = [[flow_label, own_port], [other_port, 0], address(source), address(destination)];
+    let hash = ecmp::flow_hash(fields.into_iter().flatten());
+    let egress = match source.interface() {
+        Some(interface) => {
+            let link = fabric.routes.topology().leaving(node)[usize::from(interface)];
+            fabric.routes.hops_over(target, link).map_or(Egress::Unreachable, |_| Egress::Over(link))
+        }
+        None => fabric.fixed_hop(target, node, hash).map_or(Egress::PerPacket, Egress::Over),
+    };
+    Route { header: Header { source, destination, target, hash }, egress }
+}
