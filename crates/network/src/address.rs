@@ -2,46 +2,63 @@
 //!
 //! May: name an interface of a node and a port there. May not: know routes, hosts or connections.
 
+use std::fmt;
+
 use crate::topology::NodeId;
 
 /// A port of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Port(pub(crate) u16);
 
-/// An address with a port, in eight bytes: every packet carries two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SocketAddress {
-    node: u32,
-    /// 0: the address of the node itself, which routing reaches over any interface; otherwise the interface plus one.
-    interface: u16,
-    port: Port,
-}
+/// An address with a port, as one number of 48 bits: every packet carries two, and is found by them.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SocketAddress(u64);
+
+/// Bits of a port.
+const PORT: u32 = u16::BITS;
+/// Bits of an interface: 0 is the address of the node itself, which routing reaches over any interface; the others
+/// are interfaces plus one.
+const INTERFACE: u32 = 9;
+/// Bits of a node.
+const NODE: u32 = 23;
 
 impl SocketAddress {
     /// `port` at an interface of `node`; without an interface, at the address of the node itself.
     pub(crate) fn new(node: NodeId, interface: Option<u8>, port: Port) -> Self {
-        debug_assert!(u32::try_from(node).is_ok(), "node {node} has no address");
-        Self { node: node as u32, interface: interface.map_or(0, |i| u16::from(i) + 1), port }
+        debug_assert!(node < 1 << NODE, "node {node} has no address");
+        let interface = interface.map_or(0, |interface| u64::from(interface) + 1);
+        Self((node as u64) << (INTERFACE + PORT) | interface << PORT | u64::from(port.0))
     }
 
     /// The host.
+    #[inline]
     pub(crate) fn node(self) -> NodeId {
-        self.node as NodeId
+        (self.0 >> (INTERFACE + PORT)) as NodeId
     }
 
     /// Its interface; `None`: the address of the host itself.
     pub(crate) fn interface(self) -> Option<u8> {
-        self.interface.checked_sub(1).map(|interface| interface as u8)
+        let interface = (self.0 >> PORT) & ((1 << INTERFACE) - 1);
+        interface.checked_sub(1).map(|interface| interface as u8)
     }
 
     /// The port.
+    #[inline]
     pub(crate) fn port(self) -> Port {
-        self.port
+        Port(self.0 as u16)
     }
 
-    /// All of it as one number.
-    pub(crate) fn bits(self) -> u64 {
-        u64::from(self.node) << 32 | u64::from(self.interface) << 16 | u64::from(self.port.0)
+    /// This address and a port of another host as one number.
+    #[inline]
+    pub(crate) fn with_port(self, other: Port) -> u64 {
+        self.0 | u64::from(other.0) << (NODE + INTERFACE + PORT)
+    }
+}
+
+impl fmt::Debug for SocketAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let interface = self.interface().map_or_else(String::new, |interface| format!(".{interface}"));
+        write!(f, "node {}{interface}:{}", self.node(), self.port().0)
     }
 }
 
@@ -67,7 +84,9 @@ mod tests {
                 (70_000, interface, Port(5001))
             );
         }
-        let bits = [None, Some(0), Some(255)].map(|i| SocketAddress::new(1, i, Port(9)).bits());
-        assert_eq!(bits, [0x1_0000_0009, 0x1_0001_0009, 0x1_0100_0009]);
+        let numbers =
+            [None, Some(0), Some(255)].map(|i| SocketAddress::new(1, i, Port(9)).with_port(Port(2)));
+        assert_eq!(numbers, [0x0002_0000_0200_0009, 0x0002_0000_0201_0009, 0x0002_0000_0300_0009]);
+        assert_eq!(format!("{:?}", SocketAddress::new(3, Some(1), Port(80))), "node 3.1:80");
     }
 }

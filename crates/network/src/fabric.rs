@@ -59,7 +59,6 @@ pub(crate) enum Egress {
 /// A packet that has reached the host that it is addressed to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
-    pub(crate) addresses: PacketAddresses,
     packet: u32,
 }
 
@@ -136,9 +135,9 @@ impl Fabric {
     pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
             let node = self.routes.topology().head(link);
-            let Header { source, destination, target, hash } = *self.packets.header(packet);
+            let Header { destination, target, hash, .. } = *self.packets.header(packet);
             if node == destination.node() {
-                return Some(Delivery { addresses: PacketAddresses { source, destination }, packet });
+                return Some(Delivery { packet });
             }
             match self.next_hop(target, node, hash) {
                 Some(next) => self.offer(now, next, packet, self.packets.segment(packet).wire_size),
@@ -159,6 +158,12 @@ impl Fabric {
     pub(crate) fn open(&mut self, delivery: Delivery) -> &Segment {
         self.packets.release(delivery.packet);
         self.packets.segment(delivery.packet)
+    }
+
+    /// Addresses of the delivered packet.
+    #[inline]
+    pub(crate) fn addresses(&self, delivery: Delivery) -> PacketAddresses {
+        self.packets.addresses(delivery.packet)
     }
 
     /// The delivered segment, which stays where it is.
@@ -187,8 +192,8 @@ impl Fabric {
         if let Some(tracer) = &mut self.tracer {
             let segment = self.packets.segment(delivery.packet);
             let gauges = connection.and_then(|connection| connection.gauges(segment.subflow.into()));
-            let at = delivery.addresses.destination.node();
-            tracer.packet(now, (What::Recv, at), delivery.addresses, segment, gauges);
+            let addresses = self.packets.addresses(delivery.packet);
+            tracer.packet(now, (What::Recv, addresses.destination.node()), addresses, segment, gauges);
         }
     }
 

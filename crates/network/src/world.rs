@@ -21,6 +21,7 @@ use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::ScheduledEvent;
 use crate::flow::flows::{DirtyList, Flows};
 use crate::host::Hosts;
+use crate::host::connection::HostConnection;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::outcome;
 use crate::plan::Plan;
@@ -200,7 +201,7 @@ impl World {
         if now >= self.flows[flow].timing.stop() {
             // It waited for others until its time was over.
             self.flows[flow].ended = Some(Ended::Stopped);
-            return self.note_progress(now, flow);
+            return self.note_end(now, flow);
         }
         self.flows[flow].timing.set_started();
         self.tell(now, flow, Some(apps::Event::Start));
@@ -218,7 +219,7 @@ impl World {
             }
         }
         self.arm_flow(now, flow);
-        self.note_progress(now, flow);
+        self.note_end(now, flow);
     }
 
     /// The flow's time is over.
@@ -273,7 +274,7 @@ impl World {
 
     /// A packet has reached its host.
     fn deliver(&mut self, now: SimTime, delivery: Delivery) {
-        let known = self.hosts.find(delivery.addresses).map(|found| found.socket);
+        let known = self.hosts.find(self.fabric.addresses(delivery)).map(|found| found.socket);
         let Some(socket) = known.or_else(|| self.first_packet(now, delivery)) else {
             // Nothing listens, and nothing answers for it.
             self.fabric.open(delivery);
@@ -300,7 +301,8 @@ impl World {
     /// one, a subflow of it.
     #[cold]
     fn first_packet(&mut self, now: SimTime, delivery: Delivery) -> Option<SocketId> {
-        let PacketAddresses { source, destination } = delivery.addresses;
+        let addresses = self.fabric.addresses(delivery);
+        let PacketAddresses { source, destination } = addresses;
         let segment = self.fabric.peek(delivery);
         if !segment.flags.syn || segment.flags.ack {
             return None;
@@ -309,17 +311,17 @@ impl World {
         let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
         if let MptcpOption::JoinSyn { token, .. } = option {
             let socket = self.hosts.with_token(destination.node(), token)?;
-            self.hosts.learn_path(&mut self.fabric, delivery.addresses, socket, subflow);
+            self.hosts.learn_path(&mut self.fabric, addresses, socket, subflow);
             return Some(socket);
         }
         if subflow != 0 {
-            return self.without_token(flow, delivery.addresses, subflow);
+            return self.without_token(flow, addresses, subflow);
         }
         let connection = self.flows[flow as usize].accepted(source)?;
         let side = self.flows[flow as usize].opener.side().other();
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
-        let socket = self.hosts.accept(&mut self.fabric, delivery.addresses, (owner, label));
+        let socket = self.hosts.accept(&mut self.fabric, addresses, (owner, label));
         let machine = self.hosts.get_mut(socket).machine_mut();
         for action in self.flows[flow as usize].channel_mut(connection).connect(side, socket, machine) {
             action.apply(now, machine);
@@ -350,7 +352,10 @@ impl World {
             return;
         }
         if connection.machine_mut().next_deadline() > now {
-            return self.arm(now, socket);
+            if let Some(at) = connection.arm(now) {
+                self.fabric.queue.push(at, Event::Timer(socket));
+            }
+            return;
         }
         connection.machine_mut().on_timeout(now);
         let owner = connection.owner();
@@ -369,44 +374,40 @@ impl World {
     /// pass is enough: sending frees no buffer.
     fn serve(&mut self, now: SimTime, owner: AppSocket) {
         let side = owner.side;
-        let channel = self.flows[owner.flow()].channel_mut(owner.connection);
-        let socket = channel.socket(side);
-        let mut delivered = Bytes::ZERO;
-        if let Some(socket) = socket {
-            let machine = self.hosts.get_mut(socket).machine_mut();
-            if let Some(at) = channel.read(now, side, machine) {
-                self.fabric.queue.push(at, Event::Read(socket));
-            }
-            delivered = machine.delivered();
+        let mut channel = self.flows[owner.flow()].channel_mut(owner.connection);
+        let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
+        let mut machine = self.hosts.get_mut(socket).machine_mut();
+        if let Some(at) = channel.read(now, side, machine) {
+            self.fabric.queue.push(at, Event::Read(socket));
         }
-        if channel.outgoing(side.other()).has_marks() && !channel.is_datagrams() {
+        if channel.has_arrived(side, machine) {
+            let delivered = machine.delivered();
             self.hand_over(now, owner, delivered);
+            channel = self.flows[owner.flow()].channel_mut(owner.connection);
+            machine = self.hosts.get_mut(socket).machine_mut();
         }
-        let channel = self.flows[owner.flow()].channel_mut(owner.connection);
-        let machine = socket.map(|socket| self.hosts.get_mut(socket).machine_mut());
         if channel.write(now, side, machine) {
-            let event = apps::Event::Accepted { connection: owner.connection, from: side };
-            self.tell(now, owner.flow(), Some(event));
+            self.tell_accepted(now, owner);
         }
-        if let Some(socket) = socket {
-            self.trace_states(now, socket);
-            self.transmit(now, socket);
-            self.arm(now, socket);
-        }
-        if self.flows[owner.flow()].channel(owner.connection).outgoing(Side::Sender).backlog() == 0 {
-            self.note_progress(now, owner.flow());
-        }
+        self.transmit(now, socket);
+        self.note_progress(now, owner);
     }
 
-    /// Writes a line for each sender that has timed out or changed its state.
-    fn trace_states(&mut self, now: SimTime, socket: SocketId) {
-        if let Some(tracer) = &mut self.fabric.tracer {
-            let connection = self.hosts.get(socket);
-            let AppSocket { flow, connection: number, .. } = connection.owner();
-            let Some(path) = connection.path(0) else { return };
-            let at = path.route.header.source.node();
-            tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
+    /// The same for the server end of a connection that its host has not accepted.
+    #[cold]
+    fn serve_unconnected(&mut self, now: SimTime, owner: AppSocket) {
+        // Messages without bytes need no connection.
+        self.hand_over(now, owner, Bytes::ZERO);
+        if self.flows[owner.flow()].channel_mut(owner.connection).write_nothing(owner.side) {
+            self.tell_accepted(now, owner);
         }
+        self.note_progress(now, owner);
+    }
+
+    /// The send buffer has accepted all data of one end.
+    fn tell_accepted(&mut self, now: SimTime, owner: AppSocket) {
+        let AppSocket { connection, side, .. } = owner;
+        self.tell(now, owner.flow(), Some(apps::Event::Accepted { connection, from: side }));
     }
 
     /// Messages of a stream whose last byte has arrived at this end.
@@ -446,33 +447,39 @@ impl World {
         self.tell(now, at.flow(), Some(apps::Event::Arrived { connection, at: side, tag, size, sent }));
     }
 
+    /// Lets a connection send until it has nothing more, and arms its timer.
     fn transmit(&mut self, now: SimTime, socket: SocketId) {
-        while self.hosts.get_mut(socket).machine_mut().poll_transmit_into(now, self.fabric.draft()) {
-            let segment = self.fabric.draft();
-            let (subflow, size) = (segment.subflow, segment.wire_size);
-            let fresh = segment.len > 0 && !segment.retransmission;
-            let connection = self.hosts.get_mut(socket);
-            let owner = connection.owner();
-            if connection.path(subflow).is_none() {
-                self.hosts.open_path(&mut self.fabric, socket, subflow);
-            }
-            let connection = self.hosts.get_mut(socket);
-            let Some(path) = connection.path_mut(subflow) else { continue };
-            path.wire += size;
-            let route = path.route;
-            self.fabric.trace_sending(now, &route, connection.machine());
-            if owner.side == Side::Sender && fresh {
-                self.note_leaving(now, owner);
-            }
-            self.fabric.send(now, &route);
+        let Self { flows, hosts, fabric, .. } = self;
+        let mut connection = hosts.get_mut(socket);
+        let owner = connection.owner();
+        if fabric.tracer.is_some() {
+            trace_states(now, fabric, socket, connection);
         }
-    }
-
-    /// Data of a flow leaves on a subflow that has not carried it before.
-    fn note_leaving(&mut self, now: SimTime, owner: AppSocket) {
-        let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
-        if !channel.is_datagrams() {
-            channel.recorder.left(now, self.fabric.draft().stream_range(), recorder);
+        while connection.machine_mut().poll_transmit_into(now, fabric.draft()) {
+            let segment = fabric.draft();
+            let (subflow, size) = (segment.subflow, segment.wire_size);
+            if owner.side == Side::Sender && segment.len > 0 && !segment.retransmission {
+                // Data leaves on a subflow that has not carried it before.
+                let (channel, recorder) = flows[owner.flow()].channel_and_recorder(owner.connection);
+                if !channel.is_datagrams() {
+                    channel.recorder.left(now, segment.stream_range(), recorder);
+                }
+            }
+            let known = match connection.path_and_machine(subflow) {
+                None => {
+                    hosts.open_path(fabric, socket, subflow);
+                    connection = hosts.get_mut(socket);
+                    connection.path_and_machine(subflow)
+                }
+                known => known,
+            };
+            let (path, machine) = known.expect("the path has just been opened");
+            path.wire += size;
+            fabric.trace_sending(now, &path.route, machine);
+            fabric.send(now, &path.route);
+        }
+        if let Some(at) = connection.arm(now) {
+            fabric.queue.push(at, Event::Timer(socket));
         }
     }
 
@@ -490,16 +497,20 @@ impl World {
         }
     }
 
-    /// Keeps the connection's queue entry no later than its deadline.
-    fn arm(&mut self, now: SimTime, socket: SocketId) {
-        if let Some(at) = self.hosts.get_mut(socket).arm(now) {
-            self.fabric.queue.push(at, Event::Timer(socket));
+    /// Ends the flow's interval when its time has come, and counts it when nothing of it remains.
+    #[inline]
+    fn note_progress(&mut self, now: SimTime, owner: AppSocket) {
+        let flow = &self.flows[owner.flow()];
+        if let Some(ended) = flow.ended
+            && !flow.is_done()
+            && flow.channel(owner.connection).outgoing(Side::Sender).backlog() == 0
+        {
+            self.conclude(now, owner.flow(), ended);
         }
     }
 
-    /// Ends the flow's interval when its time has come, and counts it when nothing of it remains.
-    #[inline]
-    fn note_progress(&mut self, now: SimTime, index: usize) {
+    /// The application of a flow may have ended without any of its connections.
+    fn note_end(&mut self, now: SimTime, index: usize) {
         let flow = &self.flows[index];
         if let Some(ended) = flow.ended
             && !flow.is_done()
@@ -508,7 +519,7 @@ impl World {
         }
     }
 
-    /// What `note_progress` does for a flow whose application has ended.
+    /// Ends the interval of a flow whose application has ended, if everything is delivered or its time is over.
     fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
         let Self { flows, hosts, .. } = self;
         let delivered = |socket| hosts.get(socket).machine().delivered();
@@ -526,5 +537,15 @@ impl World {
             }
             self.flows.set_done(index);
         }
+    }
+}
+
+/// Writes a line for each sender of a connection that has timed out or changed its state.
+#[cold]
+fn trace_states(now: SimTime, fabric: &mut Fabric, socket: SocketId, connection: &HostConnection) {
+    let AppSocket { flow, connection: number, .. } = connection.owner();
+    if let (Some(tracer), Some(path)) = (&mut fabric.tracer, connection.path(0)) {
+        let at = path.route.header.source.node();
+        tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
     }
 }

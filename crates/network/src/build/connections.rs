@@ -28,8 +28,8 @@ pub(super) fn sides(
     (routes, hosts): (&mut Routes, &mut Hosts),
     absent: [Vec<u8>; 2],
 ) -> Opener {
-    let [at_client, at_server] =
-        [true, false].map(|client| protocol(flow, client, registries, routes.topology()));
+    let at_client = protocol(flow, registries, routes.topology());
+    let at_server = at_server(&at_client, flow, routes.topology());
     // Only MPTCP uses further pairs.
     let pairs =
         if at_client.is_multipath() { connected_pairs(routes, flow.from, flow.to) } else { Vec::new() };
@@ -41,13 +41,14 @@ pub(super) fn sides(
     let first = from_client(flow, first_pair(flow, routes, &existing));
     let pairs: Vec<_> = pairs.into_iter().map(|pair| from_client(flow, pair)).collect();
     let own = pairs.iter().filter_map(|pair| pair.remote).collect();
-    let keys = |purpose| Stream::named(seed, &flow.name, purpose);
-    let listener = Listener::new(at_server, index as u32, own, absent[1].clone(), keys("keys of the server"));
+    let mut keys = at_client.is_multipath().then(|| Stream::named(seed, &flow.name, "keys"));
+    let keys_of_server = keys.as_mut().map(Stream::split);
+    let listener = Listener::new(at_server, index as u32, own, absent[1].clone(), keys_of_server);
     let server = node_of(flow, false);
     let port = hosts.listen(server, listener);
     let addresses = KnownAddresses { first, pairs, absent };
     let side = if flow.opened_by_receiver { Side::Receiver } else { Side::Sender };
-    Opener::new(at_client, (node_of(flow, true), side), (server, port), addresses, keys("keys"))
+    Opener::new(at_client, (node_of(flow, true), side), (server, port), addresses, keys)
 }
 
 /// A pair seen from the data sender, as the client sees it.
@@ -55,8 +56,8 @@ fn from_client(flow: &FlowModel, pair: AddressPair) -> AddressPair {
     if flow.opened_by_receiver { pair.reversed() } else { pair }
 }
 
-/// The protocol of one end.
-fn protocol(flow: &FlowModel, client: bool, registries: &Registries, topology: &Topology) -> Protocol {
+/// The protocol of the client.
+fn protocol(flow: &FlowModel, registries: &Registries, topology: &Topology) -> Protocol {
     if let Some(udp) = flow.transport.udp {
         return Protocol::Datagrams(udp);
     }
@@ -68,7 +69,18 @@ fn protocol(flow: &FlowModel, client: bool, registries: &Registries, topology: &
         let build = registries.schedulers.get(&multipath.scheduler.kind).expect(CHECKED).build;
         let options = multipath.scheduler.options.clone();
         let scheduler: NewScheduler = Arc::new(move || build(&options));
-        (Arc::new(end_config(multipath, flow, client, topology)), scheduler)
+        (Arc::new(end_config(multipath, flow, true, topology)), scheduler)
     });
     Protocol::Stream { tcp: Arc::clone(&flow.transport.tcp), congestion, mptcp }
+}
+
+/// The protocol of the server, whose path manager has endpoints of its own.
+fn at_server(at_client: &Protocol, flow: &FlowModel, topology: &Topology) -> Protocol {
+    let mut protocol = at_client.clone();
+    if let (Protocol::Stream { mptcp: Some((config, _)), .. }, Some(multipath)) =
+        (&mut protocol, &flow.transport.mptcp)
+    {
+        *config = Arc::new(end_config(multipath, flow, false, topology));
+    }
+    protocol
 }

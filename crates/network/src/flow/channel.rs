@@ -113,11 +113,6 @@ impl Outgoing {
         self.marks.pop_front()
     }
 
-    /// Messages are under way.
-    pub(crate) fn has_marks(&self) -> bool {
-        !self.marks.is_empty()
-    }
-
     /// A datagram has arrived: the state of its message, which is complete if nothing of it is left.
     pub(crate) fn take_datagram(&mut self, now: SimTime, range: Range) -> Option<Mark> {
         while self.marks.front().is_some_and(|mark| now.since(mark.sent) > LOST_AFTER) {
@@ -220,14 +215,22 @@ impl Channel {
         &mut self.outgoing[from.index()]
     }
 
-    /// Lets one side write as much as its connection takes: nothing while it has none. True if the application is to
-    /// be told that all is written.
+    /// A message of the other side has arrived at this one.
     #[inline]
-    pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: Option<&mut Connection>) -> bool {
-        let Some(connection) = connection else {
-            let outgoing = &mut self.outgoing[side.index()];
-            return outgoing.backlog() == 0 && std::mem::take(&mut outgoing.notify);
-        };
+    pub(crate) fn has_arrived(&self, side: Side, connection: &Connection) -> bool {
+        let next = self.outgoing(side.other()).marks.front();
+        next.is_some_and(|mark| !self.datagrams && mark.end <= connection.delivered().0)
+    }
+
+    /// Writes nothing, as there is no connection. True if the application is to be told that all is written.
+    pub(crate) fn write_nothing(&mut self, side: Side) -> bool {
+        let outgoing = &mut self.outgoing[side.index()];
+        outgoing.backlog() == 0 && std::mem::take(&mut outgoing.notify)
+    }
+
+    /// Lets one side write as much as its connection takes. True if the application is to be told that all is written.
+    #[inline]
+    pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> bool {
         let outgoing = &mut self.outgoing[side.index()];
         if outgoing.written < outgoing.asked {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);

@@ -97,8 +97,8 @@ impl Sockets for FlowContext<'_> {
         channel.outgoing_mut(from).ask(self.now, message, row);
         if channel.is_datagrams() {
             // Each message is a datagram, or several, of its own.
-            let socket = channel.socket(from);
-            channel.write(self.now, from, socket.map(|socket| self.hosts.get_mut(socket).machine_mut()));
+            let socket = channel.socket(from).expect("both ends of a conversation in datagrams exist");
+            channel.write(self.now, from, self.hosts.get_mut(socket).machine_mut());
         }
         self.touch(connection, from);
     }

@@ -131,12 +131,15 @@ impl Flow {
     /// Adds a connection that has been opened from this address and is to be accepted.
     pub(crate) fn opened(&mut self, channel: Channel, from: SocketAddress) {
         self.unaccepted.push((from, self.channels.len() as ConnectionId));
-        self.channels.push(channel);
-        self.check();
+        self.connected(channel);
     }
 
     /// Adds a connection both of whose ends exist.
     pub(crate) fn connected(&mut self, channel: Channel) {
+        if self.channels.is_empty() {
+            // For most flows it remains the only one.
+            self.channels.reserve_exact(1);
+        }
         self.channels.push(channel);
         self.check();
     }

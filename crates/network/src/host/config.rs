@@ -91,7 +91,8 @@ pub(crate) struct Opener {
     pairs: Vec<AddressPair>,
     /// Own addresses and addresses of the server that do not exist now.
     absent: [Vec<u8>; 2],
-    keys: Stream,
+    /// Of MPTCP.
+    keys: Option<Stream>,
 }
 
 /// Addresses as the opening side is configured with them, seen from there.
@@ -112,7 +113,7 @@ impl Opener {
         (node, side): (NodeId, Side),
         (server, port): (NodeId, Port),
         addresses: KnownAddresses,
-        keys: Stream,
+        keys: Option<Stream>,
     ) -> Self {
         let KnownAddresses { first, pairs, absent } = addresses;
         Self { protocol, side, node, server, port, first, pairs, absent, keys }
@@ -143,7 +144,7 @@ impl Opener {
         // A connection that is opened later begins where there is an address.
         let other = self.pairs.iter().find(|pair| self.is_present(**pair)).copied();
         let first = other.filter(|_| !self.is_present(self.first)).unwrap_or(self.first);
-        let (key, nonce_seed) = (Key(self.keys.bits()), self.keys.bits());
+        let (key, nonce_seed) = (Key(draw(&mut self.keys)), draw(&mut self.keys));
         let (pairs, absent) = (self.pairs.clone(), self.absent.clone());
         let end = EndSetup { role: Role::Client, first, pairs, own: Vec::new(), absent, key, nonce_seed };
         let mut connection = self.protocol.connection(end);
@@ -171,7 +172,8 @@ pub(crate) struct Listener {
     /// Own addresses that it may announce, and those that do not exist now.
     addresses: Vec<u8>,
     absent: Vec<u8>,
-    keys: Stream,
+    /// Of MPTCP.
+    keys: Option<Stream>,
 }
 
 impl Listener {
@@ -181,7 +183,7 @@ impl Listener {
         flow: u32,
         addresses: Vec<u8>,
         absent: Vec<u8>,
-        keys: Stream,
+        keys: Option<Stream>,
     ) -> Self {
         Self { protocol, flow, addresses, absent, keys }
     }
@@ -193,12 +195,12 @@ impl Listener {
 
     /// A key for the next connection.
     pub(crate) fn draw_key(&mut self) -> Key {
-        Key(self.keys.bits())
+        Key(draw(&mut self.keys))
     }
 
     /// The server end of a connection whose first packet came between these addresses.
     pub(crate) fn accept(&mut self, first: AddressPair, key: Key) -> Connection {
-        let nonce_seed = self.keys.bits();
+        let nonce_seed = draw(&mut self.keys);
         self.connection(first, key, nonce_seed)
     }
 
@@ -223,6 +225,11 @@ impl Listener {
         let pairs = Vec::new();
         self.protocol.connection(EndSetup { role: Role::Server, first, pairs, own, absent, key, nonce_seed })
     }
+}
+
+/// The next random number; zero without MPTCP, which alone needs some.
+fn draw(keys: &mut Option<Stream>) -> u64 {
+    keys.as_mut().map_or(0, Stream::bits)
 }
 
 fn set_present(absent: &mut Vec<u8>, address: u8, present: bool) {

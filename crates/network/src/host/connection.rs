@@ -96,10 +96,11 @@ impl HostConnection {
         self.paths.get(usize::from(subflow)).and_then(Option::as_ref)
     }
 
-    /// The same, to be changed.
+    /// The path of a subflow, to be changed, and the protocol machine.
     #[inline]
-    pub(crate) fn path_mut(&mut self, subflow: SubflowId) -> Option<&mut Path> {
-        self.paths.get_mut(usize::from(subflow)).and_then(Option::as_mut)
+    pub(crate) fn path_and_machine(&mut self, subflow: SubflowId) -> Option<(&mut Path, &Connection)> {
+        let path = self.paths.get_mut(usize::from(subflow))?.as_mut()?;
+        Some((path, &self.connection))
     }
 
     /// Indices of subflows with a path are below this.

@@ -18,19 +18,28 @@ pub(crate) struct Match {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    remote: u64,
-    local: Port,
-    found: Option<Match>,
+    /// Remote address and local port.
+    key: u64,
+    found: Match,
 }
 
-const EMPTY: Slot = Slot { remote: 0, local: Port(0), found: None };
+/// The socket of an empty slot.
+const NONE: SocketId = SocketId(u32::MAX);
+
+const EMPTY: Slot = Slot { key: 0, found: Match { socket: NONE, path: 0 } };
 
 /// An open-addressed table with linear probing, at most half full: every packet looks up its connection here.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Demux {
-    /// A power of two of them, or none.
+    /// A power of two of them.
     slots: Vec<Slot>,
     used: usize,
+}
+
+impl Default for Demux {
+    fn default() -> Self {
+        Self { slots: vec![EMPTY; 2], used: 0 }
+    }
 }
 
 /// Fibonacci hashing (Knuth 6.4): consecutive ports and nodes spread over the table.
@@ -40,20 +49,20 @@ impl Demux {
     /// The owner of packets that reach `local` from `remote`.
     #[inline]
     pub(crate) fn find(&self, local: Port, remote: SocketAddress) -> Option<Match> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        self.slots[self.position(local, remote.bits())].found
+        let found = self.slots[self.position(remote.with_port(local))].found;
+        (found.socket != NONE).then_some(found)
     }
 
     /// Packets that reach `local` from `remote` belong to `found` from now on.
     pub(crate) fn insert(&mut self, local: Port, remote: SocketAddress, found: Match) {
+        debug_assert_ne!(found.socket, NONE, "more sockets than numbers");
         if 2 * (self.used + 1) > self.slots.len() {
             self.grow();
         }
-        let position = self.position(local, remote.bits());
-        self.used += usize::from(self.slots[position].found.is_none());
-        self.slots[position] = Slot { remote: remote.bits(), local, found: Some(found) };
+        let key = remote.with_port(local);
+        let position = self.position(key);
+        self.used += usize::from(self.slots[position].found.socket == NONE);
+        self.slots[position] = Slot { key, found };
         self.check();
     }
 
@@ -64,19 +73,19 @@ impl Demux {
 
     /// All entries, in no order that a result may depend on.
     pub(crate) fn matches(&self) -> impl Iterator<Item = Match> {
-        self.slots.iter().filter_map(|slot| slot.found)
+        self.slots.iter().map(|slot| slot.found).filter(|found| found.socket != NONE)
     }
 
     /// The slot of this key, or the empty one where it would be put.
     #[inline]
-    fn position(&self, local: Port, remote: u64) -> usize {
+    fn position(&self, key: u64) -> usize {
         let last = self.slots.len() - 1;
-        let hash = (remote ^ (u64::from(local.0) << 48)).wrapping_mul(GOLDEN);
-        // The upper bits depend on all bits of the key.
-        let mut position = (hash >> (u64::BITS - self.slots.len().trailing_zeros())) as usize;
+        // The upper bits of the product depend on all bits of the key.
+        let mut position =
+            (key.wrapping_mul(GOLDEN) >> (u64::BITS - self.slots.len().trailing_zeros())) as usize;
         loop {
             let slot = &self.slots[position];
-            if slot.found.is_none() || (slot.remote == remote && slot.local == local) {
+            if slot.key == key || slot.found.socket == NONE {
                 return position;
             }
             position = (position + 1) & last;
@@ -85,16 +94,16 @@ impl Demux {
 
     #[cold]
     fn grow(&mut self) {
-        let old = std::mem::take(&mut self.slots);
-        self.slots = vec![EMPTY; (2 * old.len()).max(4)];
-        for slot in old.into_iter().filter(|slot| slot.found.is_some()) {
-            let position = self.position(slot.local, slot.remote);
+        let size = 2 * self.slots.len();
+        let old = std::mem::replace(&mut self.slots, vec![EMPTY; size]);
+        for slot in old.into_iter().filter(|slot| slot.found.socket != NONE) {
+            let position = self.position(slot.key);
             self.slots[position] = slot;
         }
     }
 
     fn check(&self) {
-        debug_assert!(self.slots.is_empty() || self.slots.len().is_power_of_two());
+        debug_assert!(self.slots.len().is_power_of_two(), "the hash is cut to a power of two");
         debug_assert!(2 * self.used <= self.slots.len(), "a search must end at an empty slot");
         debug_assert_eq!(self.matches().count(), self.used, "entries counted by hand");
     }
