@@ -105,7 +105,8 @@ pub(crate) fn flow_record(
 }
 
 fn held(levels: &TimeLevels, now: SimTime) -> Held {
-    Held { mean: levels.mean(now), p95: levels.quantile(now, 0.95), max: levels.max() }
+    let time = levels.time_above_zero(now);
+    Held { time, mean: levels.mean(now), p95: levels.quantile(now, 0.95), max: levels.max() }
 }
 
 /// Why the first of the flow's connections failed that did.

@@ -1,6 +1,6 @@
 //! How long a value that stays constant between changes had which size.
 
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::buckets::{self, Buckets, bucket_of};
 
@@ -14,6 +14,8 @@ pub struct TimeLevels {
     /// Byte-nanoseconds up to the last change: whole numbers, which are exact and quick.
     area: u128,
     max: Bytes,
+    /// Nanoseconds up to the last change in which the value was not zero.
+    nonzero: u64,
     /// Nanoseconds by bucket.
     lasted: Buckets,
 }
@@ -27,6 +29,7 @@ impl TimeLevels {
             value: Bytes::ZERO,
             area: 0,
             max: Bytes::ZERO,
+            nonzero: 0,
             lasted: Buckets::default(),
         }
     }
@@ -42,10 +45,13 @@ impl TimeLevels {
         if lasted > 0 {
             self.lasted.add(bucket_of(self.value.0), lasted);
             self.area += u128::from(self.value.0) * u128::from(lasted);
+            self.nonzero += if self.value == Bytes::ZERO { 0 } else { lasted };
             self.since = now;
         }
         self.value = value;
         self.max = self.max.max(value);
+        debug_assert!(self.value <= self.max, "the maximum is below the value");
+        debug_assert!(self.nonzero <= self.since.since(self.start).0, "longer than the time since the start");
     }
 
     /// Average from the start to `now`; the present value if no time has passed.
@@ -56,6 +62,12 @@ impl TimeLevels {
         }
         let area = self.area + u128::from(self.value.0) * u128::from(now.since(self.since).0);
         area as f64 / total as f64
+    }
+
+    /// Time from the start to `now` in which the value was not zero.
+    pub fn time_above_zero(&self, now: SimTime) -> Nanos {
+        let present = if self.value == Bytes::ZERO { Nanos::ZERO } else { now.since(self.since) };
+        Nanos(self.nonzero) + present
     }
 
     /// Largest value so far.
@@ -100,6 +112,7 @@ mod tests {
         let top = levels.quantile(now, 0.97).as_f64();
         assert!((top / 100_000.0 - 1.0).abs() < 0.01 && top <= 100_000.0, "{top}");
         assert_eq!((levels.max(), levels.value()), (Bytes(100_000), Bytes(100_000)));
+        assert_eq!(levels.time_above_zero(now), Nanos::from_secs(10));
         assert!((levels.mean(now) - 4_006.0).abs() < 1e-9, "{}", levels.mean(now));
     }
 }

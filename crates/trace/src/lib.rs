@@ -9,6 +9,7 @@ mod levels;
 mod messages;
 mod record;
 mod series;
+mod states;
 mod table;
 
 pub use average::TimeAverage;
@@ -17,4 +18,5 @@ pub use levels::TimeLevels;
 pub use messages::MessageStats;
 pub use record::{FlowRecord, Held, LinkRecord, MessageRecord, PageRecord, RunRecord, SubflowRecord};
 pub use series::{Metric, Series, SeriesKey};
+pub use states::StateTimes;
 pub use table::{Column, Data, Table};

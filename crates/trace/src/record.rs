@@ -65,6 +65,8 @@ pub struct FlowRecord {
 /// Bytes held at a receiver, over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Held {
+    /// How long there were any: the application waited for the gaps to be filled.
+    pub time: Nanos,
     /// Average over time.
     pub mean: f64,
     /// What was not exceeded for 95 % of the time, within 1 %.

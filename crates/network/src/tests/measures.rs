@@ -136,6 +136,12 @@ fn out_of_order_bytes_are_those_of_the_trace() {
     assert!(flow.ofo.p95.0 > 0 && flow.waiting_for_others.is_none());
     same(flow.ofo, &mut held_in(&record));
     assert_eq!(flow.ofo, subflow.ofo);
+    let lasted = held_in(&record).iter().filter(|(held, _)| *held > 0).map(|(_, lasted)| lasted).sum::<u64>();
+    assert!(
+        (flow.ofo.time.as_secs_f64() - lasted as f64 * 1e-6).abs() < 1e-3,
+        "{:?}, trace {lasted} us",
+        flow.ofo
+    );
 }
 
 /// Without losses all of it waits for the other subflow; with losses the parts add up to the whole.
