@@ -1,7 +1,8 @@
 //! Bulk transfer: as much as the connections take, by size, by duration, or to the end of the run; once, or again and
 //! again with time to think in between.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, at_least};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
@@ -177,7 +178,8 @@ impl App for Bulk {
 
 #[cfg(test)]
 mod tests {
-    use units::{OptionValue, SimTime};
+    use registry::OptionValue;
+    use units::SimTime;
 
     use super::*;
     use crate::testing::{Asked, Script};

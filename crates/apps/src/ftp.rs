@@ -1,6 +1,7 @@
 //! Files fetched one after the other: a request goes to the server, the file comes back.
 
-use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
@@ -119,7 +120,7 @@ impl App for Ftp {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

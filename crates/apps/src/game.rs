@@ -3,7 +3,8 @@
 //!
 //! Gaps are exponential, sizes log-normal and clipped to what one packet holds; both have the means of the recording.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::phases::{normal, open};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
@@ -30,7 +31,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("duration", OptionKind::Duration, "10min", "length of the session"),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(Game::new(options)),
 };
 
@@ -143,7 +144,7 @@ impl App for Game {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

@@ -10,7 +10,8 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::pages::{self, Description, Protocol};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Page, Side};
@@ -354,7 +355,7 @@ impl App for Http {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

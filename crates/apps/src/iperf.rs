@@ -1,6 +1,7 @@
 //! Saturating transfer with reports: what arrived in each interval, and in all after a warm-up that does not count.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
+use registry::{OptionKind, OptionSpec, Options, at_least};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
@@ -107,7 +108,7 @@ impl App for Iperf {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

@@ -6,6 +6,7 @@
 //! May: read the time and the events, draw random numbers from its context. May not: know transports, links or packets.
 //! To add one: `docs/howto/add-an-application.md`.
 
+mod builtin;
 mod bulk;
 mod ftp;
 mod game;
@@ -16,7 +17,6 @@ mod pages;
 mod phases;
 mod player;
 mod probe;
-mod registry;
 mod replay;
 #[cfg(test)]
 mod testing;
@@ -26,7 +26,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use registry::{Algorithm, Registry};
+pub use builtin::{Algorithm, Registry};
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,8 @@
 //! Deviation: what the send buffer refuses waits by default; ns-3 throws a packet away that does not fit as a whole
 //! (`backlog = "drop"`).
 
-use units::{
-    BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least, at_most,
-};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, at_most};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
@@ -225,7 +224,7 @@ impl App for OnOff {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

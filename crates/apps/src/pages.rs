@@ -1,6 +1,7 @@
 //! Pages: how many objects of which sizes from how many domains. The descriptions are data, see `pages/`.
 
-use units::{Bytes, Options};
+use registry::Options;
+use units::Bytes;
 
 use crate::AppContext;
 use crate::phases::normal;

@@ -1,6 +1,7 @@
 //! Random durations of phases and gaps.
 
-use units::{Nanos, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
+use units::Nanos;
 
 use crate::AppContext;
 

@@ -8,9 +8,8 @@
 
 use std::collections::VecDeque;
 
-use units::{
-    BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least, in_order,
-};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, in_order};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
@@ -242,7 +241,7 @@ impl App for Player {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

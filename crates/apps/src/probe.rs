@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, at_least};
+use registry::{OptionKind, OptionSpec, Options, at_least};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
@@ -228,7 +229,7 @@ impl App for Probe {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

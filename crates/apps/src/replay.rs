@@ -1,6 +1,7 @@
 //! Messages of a recording, such as that of a game: each is sent at its time, whatever became of the ones before.
 
-use units::{FileFormat, Nanos, OptionKind, OptionSpec, Options, SimTime, TraceFile};
+use registry::{FileFormat, OptionKind, OptionSpec, Options, TraceFile};
+use units::{Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
@@ -13,7 +14,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::compulsory("file", OptionKind::File(FileFormat::Messages), "the recording"),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(Replay::new(options)),
 };
 
@@ -76,7 +77,8 @@ impl App for Replay {
 mod tests {
     use std::sync::Arc;
 
-    use units::{Bytes, OptionValue};
+    use registry::OptionValue;
+    use units::Bytes;
 
     use super::*;
     use crate::testing::{Asked, Script};

@@ -1,6 +1,7 @@
 //! Live video at a constant bit rate: a frame every so often, whether or not the one before has arrived.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime, at_least};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
@@ -112,7 +113,7 @@ impl App for Video {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{Asked, Script};

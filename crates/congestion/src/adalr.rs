@@ -16,7 +16,8 @@
 //! Deviation: a closed window is respected.
 //! Deviation: a timeout is remembered as a loss, as fast recovery is.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, RecoveryAck, RtoTimer, Setup, Wants};
@@ -117,7 +118,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Omueti and Trajkovic, WICON 2007",
     notes: "sends beyond the advertised window: the receiver needs a buffer larger than that",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, options: &Options| Box::new(Adalr::new(setup, AdalrConfig::from_options(options))),
 };
 

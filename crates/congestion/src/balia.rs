@@ -10,7 +10,8 @@
 //! Deviation: ssthresh never falls below two segments; the draft allows one (choice D-09).
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS.
 
-use units::{Bytes, Options, SimTime};
+use registry::Options;
+use units::{Bytes, SimTime};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
@@ -21,7 +22,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "draft-walid-mptcp-congestion-control-04",
     notes: "coupled: alone on a connection it is NewReno",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(Balia::new(setup)),
 };
 

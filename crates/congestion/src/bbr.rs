@@ -19,7 +19,8 @@ mod filter;
 #[cfg(test)]
 mod tests;
 
-use units::{BitsPerSecond, Bytes, Nanos, Options, SimTime};
+use registry::Options;
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::reno::MAX_WINDOW;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
@@ -32,7 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux tcp_bbr.c; Cardwell et al., ACM Queue 14(5), 2016",
     notes: "paces; not coupled; blind to loss and to marks",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(Bbr::new(setup)),
 };
 

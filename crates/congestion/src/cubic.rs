@@ -14,7 +14,8 @@
 //! Deviation: a loss that proves spurious is not undone (section 4.9); the recovery machine knows of none.
 //! Deviation: there is no separate reduction for ECN; a mark is a congestion event like a loss.
 
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, SimTime};
 
 use crate::hystart::HyStart;
 use crate::reno::{Window, may_grow};
@@ -62,7 +63,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 9438, RFC 9406",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, options: &Options| Box::new(Cubic::new(setup, CubicConfig::from_options(options))),
 };
 

@@ -4,7 +4,8 @@
 //! as they are on the wire, so that it can be compared with that of a link; the bucket as well.
 //! The window is the largest of TCP: only the peer's window bounds what is in flight.
 
-use units::{BitsPerSecond, Bytes, OptionKind, OptionSpec, Options, SimTime, at_least};
+use registry::{OptionKind, OptionSpec, Options, at_least};
+use units::{BitsPerSecond, Bytes, SimTime};
 
 use crate::reno::MAX_WINDOW;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
@@ -76,7 +77,8 @@ impl CongestionControl for FixedRate {
 
 #[cfg(test)]
 mod tests {
-    use units::{Nanos, OptionValue};
+    use registry::OptionValue;
+    use units::Nanos;
 
     use super::*;
     use crate::testing::{ack, loss, setup};

@@ -12,7 +12,8 @@
 //! Deviation: an ACK counts for the segments it acknowledges, as far as the profile counts bytes; Linux counts ACKs.
 //! Deviation: no packet spacing and no bandwidth estimate for ssthresh, which the paper leaves to other mechanisms.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::round::Repair;
@@ -47,7 +48,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Caini and Firrincieli, IJSCN 22(5), 2004",
     notes: "needs a finite `initial_ssthresh`",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, options: &Options| Box::new(Hybla::new(setup, HyblaConfig::from_options(options))),
 };
 

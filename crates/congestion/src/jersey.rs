@@ -9,7 +9,8 @@
 //! Deviation: a warning never raises the window.
 //! Deviation: without an estimate a warning halves, as loss does for NewReno.
 
-use units::{Bytes, Nanos, Options, SimTime};
+use registry::Options;
+use units::{Bytes, Nanos, SimTime};
 
 use crate::abe::AvailableBandwidth;
 use crate::reno::{MAX_WINDOW, Window};
@@ -21,7 +22,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Xu, Tian and Ansari, IEEE JSAC 22(4), 2004 (secondary sources)",
     notes: "fidelity is not claimed; needs `ecn = true` and a queue that marks",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(Jersey::new(setup)),
 };
 

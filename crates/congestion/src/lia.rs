@@ -9,7 +9,8 @@
 //! cap would allow twice the growth of the Reno it must not exceed.
 //! ssthresh never falls below two segments (RFC 5681 equation 4), however many paths there are.
 
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime, at_most};
+use registry::{OptionKind, OptionSpec, Options, at_most};
+use units::{Bytes, SimTime};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};

@@ -8,6 +8,7 @@ mod abe;
 mod adalr;
 mod balia;
 mod bbr;
+mod builtin;
 mod cubic;
 mod fixed_rate;
 mod hybla;
@@ -18,7 +19,6 @@ mod newreno;
 mod newvegas;
 mod olia;
 mod peach;
-mod registry;
 mod reno;
 mod round;
 mod star;
@@ -32,7 +32,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use registry::{Algorithm, Registry, wants};
+pub use builtin::{Algorithm, Registry, wants};
 
 /// What is fixed when a path is set up. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,8 @@
 //! not to a controller). Units: bytes. Counting of ACKs and the limit of slow start come from `Setup::growth`.
 //! An ACK that crosses ssthresh is a slow-start ACK as a whole, see `reno.rs`.
 
-use units::{Bytes, Options, SimTime};
+use registry::Options;
+use units::{Bytes, SimTime};
 
 use crate::reno::Window;
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
@@ -15,7 +16,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "RFC 5681, RFC 6582",
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(NewReno::new(setup)),
 };
 

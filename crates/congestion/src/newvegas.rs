@@ -9,7 +9,8 @@
 //! Deviation: with pairs, slow start is not paced: it would take the pairs apart.
 //! Deviation: half of the way is a choice; the law of the source could not be read.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime, in_order};
+use registry::{OptionKind, OptionSpec, Options, in_order};
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};

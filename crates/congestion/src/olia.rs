@@ -14,7 +14,8 @@
 //! start.
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS.
 
-use units::{Bytes, Options, SimTime};
+use registry::Options;
+use units::{Bytes, SimTime};
 
 use crate::reno::{Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Loss, PathView, Paths, Setup};
@@ -25,7 +26,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "draft-khalili-mptcp-congestion-control-05",
     notes: "coupled: alone on a connection it is NewReno",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(Olia::new(setup)),
 };
 

@@ -11,7 +11,8 @@
 //! Deviation: a congestion mark halves and sends no dummies.
 //! Deviation: after an idle time the window is capped as RFC 5681 has it.
 
-use units::{Bytes, Nanos, Options, SimTime};
+use registry::Options;
+use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, Window, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Loss, Paths, Setup, Wants};
@@ -22,7 +23,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Akyildiz, Morabito and Palazzo, IEEE/ACM ToN 9(3), 2001 (secondary sources)",
     notes: "fidelity is not claimed; needs queues of the discipline `priority`",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(Peach::new(setup)),
 };
 

@@ -11,7 +11,8 @@
 //! timeout that they show to have been needless leaves cwnd and ssthresh as they were.
 //! Deviation: before the first estimate a loss halves.
 
-use units::{Bytes, Nanos, Options, SimTime};
+use registry::Options;
+use units::{Bytes, Nanos, SimTime};
 
 use crate::abe::AvailableBandwidth;
 use crate::reno::{MAX_WINDOW, Window, may_grow};
@@ -23,7 +24,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Obata et al., IEICE Transactions on Communications E89-B(6), 2006 (secondary sources)",
     notes: "fidelity is not claimed",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, _: &Options| Box::new(Star::new(setup)),
 };
 

@@ -13,7 +13,8 @@
 //! Deviation: real numbers where Linux has whole segments.
 //! Deviation: the window grows only while it is the limit.
 
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime, in_order};
+use registry::{OptionKind, OptionSpec, Options, in_order};
+use units::{Bytes, SimTime};
 
 use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};

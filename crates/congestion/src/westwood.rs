@@ -10,7 +10,8 @@
 //! Cumulative bytes are counted by `snd_una`, so that those of the ACK that ends an episode are not forgotten.
 //! Deviation: until the bandwidth has been measured, a loss only halves; Linux falls to two segments.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, MIN_SSTHRESH_SEGMENTS, Window};
 use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
@@ -28,7 +29,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux tcp_westwood.c; Grieco and Mascolo, ACM CCR 34(2), 2004",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, options: &Options| Box::new(Westwood::new(setup, options.flag("reset_rtt_min"))),
 };
 

@@ -15,7 +15,8 @@
 //! Deviation: weights compare bytes per second; they are the draft's where all segments are equal.
 //! Deviation: the window grows only while it is the limit.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};
@@ -48,7 +49,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "draft-xu-mptcp-congestion-control-05",
     notes: "coupled: leaves long clean paths unfilled, alone too; loses against loss-based flows",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |setup: &Setup, options: &Options| {
         Box::new(WVegas::new(setup, WVegasConfig::from_options(options)))
     },

@@ -7,7 +7,8 @@ use congestion::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, OptionValue, Options, SimTime};
+use registry::{OptionKind, OptionSpec, OptionValue, Options};
+use units::{Bytes, Nanos, SimTime};
 
 /// What an ACK tells of the network.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Every algorithm by name, as JSON: for lists and documentation.
 
+use registry::{Entry, OptionSpec};
 use scenario::Registries;
 use serde_json::{Value, json};
-use units::{Entry, OptionSpec};
 
 /// One list per kind; each entry with `name`, `summary`, `source` and `notes` where there are any, whether
 /// `fidelity` to the source is claimed, and `options`.
 pub fn catalogue(registries: &Registries) -> Value {
-    fn list<F: units::Family>(registry: &units::Registry<F>) -> Vec<Value> {
+    fn list<F: registry::Family>(registry: &registry::Registry<F>) -> Vec<Value> {
         registry.iter().map(|a| entry(&a.entry())).collect()
     }
     let profiles = scenario::profiles().into_iter().map(|profile| {

@@ -1,6 +1,7 @@
 //! Rules between the options of one model, for messages.
 
-use units::{Nanos, OptionFault, Options, at_least};
+use registry::{OptionFault, Options, at_least};
+use units::Nanos;
 
 /// `repeat` comes after the last instant.
 pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), OptionFault> {

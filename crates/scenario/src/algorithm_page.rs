@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use units::{Entry, OptionKind, OptionSpec};
+use registry::{Entry, OptionKind, OptionSpec};
 
 use crate::keys::Kind;
 use crate::reference::sentence;

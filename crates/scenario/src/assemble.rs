@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use congestion::Growth;
 use links::{Faults, Shaper};
+use registry::Options;
 use transport::AbortForm;
 use transport::config::{
     AckConfig, EndpointFlags, LossMeans, MptcpConfig, Reassembly, RecoveryKind, ReinjectOn, Reinjection,
     RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig, UdpConfig,
 };
-use units::{BitsPerSecond, Bytes, Nanos, Options, QueueLimit, Ratio, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, Ratio, SimTime};
 
 use crate::choices::Choices;
 use crate::keys::{AUTO, EXPAND, UNLIMITED};

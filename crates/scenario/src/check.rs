@@ -7,7 +7,7 @@ use crate::keys::{Kind, Section, UNLIMITED};
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{Fault, scalar, wrong_type};
 use crate::tree::{Node, Origin, Table, Value};
-use units::OptionKind;
+use registry::OptionKind;
 
 /// Checks values against the key tables.
 pub(crate) struct Checker<'r, 's, 'a> {

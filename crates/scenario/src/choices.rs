@@ -1,6 +1,7 @@
 //! Algorithms with their options, from filled tables.
 
-use units::{OptionFault, OptionKind, OptionSpec, OptionValue, Options, QueueLimit};
+use registry::{OptionFault, OptionKind, OptionSpec, OptionValue, Options};
+use units::QueueLimit;
 
 use crate::files::Files;
 use crate::model::Choice;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use units::{FileFormat, FileRows, TraceFile};
+use registry::{FileFormat, FileRows, TraceFile};
 
 use crate::diagnostic::Code;
 use crate::scalar::Fault;

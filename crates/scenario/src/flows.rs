@@ -1,6 +1,7 @@
 //! Rules about the application of a flow, and about flows that wait for each other.
 
-use units::{Nanos, Options};
+use registry::Options;
+use units::Nanos;
 
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};

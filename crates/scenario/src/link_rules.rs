@@ -1,6 +1,7 @@
 //! Rules of links: sizes of queues that depend on other keys, options that must fit each other.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionFault, OptionValue, QueueLimit};
+use registry::{OptionFault, OptionValue};
+use units::{BitsPerSecond, Bytes, Nanos, QueueLimit};
 
 use crate::check::{element_path, join};
 use crate::choices::Choices;

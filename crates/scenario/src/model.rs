@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use links::{Faults, Shaper};
+use registry::Options;
 use transport::AbortForm;
 use transport::config::{EndpointFlags, MptcpConfig, TcpConfig, UdpConfig};
-use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
+use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
 /// One of several algorithms by name, with its options filled in.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! The path managers. They are part of the protocol machine and not a registry: a new one is a row here and a variant of
 //! `transport::config::PathManager`.
 
+use registry::{Entry, OptionKind, OptionSpec, Options, independent};
 use transport::config::{InKernel, PathManager};
-use units::{Entry, OptionKind, OptionSpec, Options, independent};
 
 /// The one of flows that name none.
 pub(crate) const DEFAULT: &str = "per-path";

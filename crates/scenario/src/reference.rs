@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use units::OptionKind;
+use registry::OptionKind;
 
 use crate::diagnostic::Code;
 use crate::keys::{Default, Kind, ROOT, Section};

@@ -1,6 +1,6 @@
 //! The algorithms that a scenario may name. Parsing takes them as an argument, so that another crate can add its own.
 
-use units::{Entry, independent};
+use registry::{Entry, independent};
 
 use crate::model::Choice;
 use crate::path_managers;

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind, OptionValue, Ratio, UnitError};
+use registry::{Items, OptionKind, OptionValue};
+use units::{BitsPerSecond, Bytes, Nanos, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
 use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, SYN, Section, UNLIMITED};

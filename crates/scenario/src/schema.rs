@@ -1,8 +1,9 @@
 //! The key tables as a JSON Schema, for editors. It accepts every file that the parser accepts; rules across keys, and
 //! keys that may be inherited, are left to the parser.
 
+use registry::{Items, OptionKind};
 use serde_json::{Map, Value as Json, json};
-use units::{BitsPerSecond, Bytes, Items, OptionKind};
+use units::{BitsPerSecond, Bytes};
 
 use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, ROOT, SYN, Section, UNLIMITED};
 use crate::profiles;

@@ -1,6 +1,6 @@
 //! The expanded scenario with the content of all files in it, so that nothing outside of its text decides about a run.
 
-use units::OptionKind;
+use registry::OptionKind;
 
 use crate::choices::Choices;
 use crate::keys::{Kind, Section};

@@ -324,8 +324,8 @@ fn another_crate_can_register_its_own() {
     assert!(reference_markdown(&registries).contains("`mine`"));
     assert_eq!(document.source(), BASE);
 
-    let fault = |_: &units::Options| {
-        Err(units::OptionFault { option: "a", message: "found 2".into(), help: "at most 1".into() })
+    let fault = |_: &registry::Options| {
+        Err(registry::OptionFault { option: "a", message: "found 2".into(), help: "at most 1".into() })
     };
     registries.congestion.register(congestion::Algorithm { check: fault, ..own });
     let found = scenario::Document::parse(BASE, "test.toml", &sets, &registries).unwrap_err();

@@ -22,7 +22,8 @@
 //! Deviation: nobody is penalised for a full window; the kernel's copy of the mechanism does that too. Without
 //! round-trip samples, or with nothing in flight on F, S is used.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::eligible::{Contest, Eligible};
 use crate::head::Opportunistic;
@@ -49,7 +50,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Ferlin et al., IFIP Networking 2016; Linux out-of-tree MPTCP, mptcp_blest",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| {
         let paper = options.choice("formula") == "paper";
         let formula = if paper { BlestFormula::Paper } else { BlestFormula::Linux };

@@ -11,7 +11,8 @@
 //! Deviation: rtt_min is that of the last 10 to 20 s and not of the connection's lifetime (choice D-39), since a
 //! handover may lengthen the path for good. A subflow without round-trip samples has no limit.
 
-use units::{Nanos, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
+use units::Nanos;
 
 use crate::eligible::{Eligible, fastest};
 use crate::{Algorithm, ConnectionView, Decision, Scheduler, SubflowView};
@@ -29,7 +30,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Raiciu et al., NSDI 2012; Ferlin et al., GLOBECOM 2014",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| Box::new(MinRttBm::new(options.number("lambda"))),
 };
 

@@ -33,7 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Kuhn et al., ICC 2014",
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(Daps::default()),
 };
 

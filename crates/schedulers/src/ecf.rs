@@ -13,7 +13,8 @@
 //! Deviation: the deviation is RTTVAR of RFC 6298 (choice D-33); `linux_delta` takes max(2 RTTVAR, 100 ms) as the
 //! kernel does. If F or S has no round-trip sample, or F has nothing in flight, S is used.
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos};
 
 use crate::eligible::{Contest, Eligible};
 use crate::{Algorithm, ConnectionView, Decision, Report, Scheduler, SubflowView};
@@ -31,7 +32,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Lim et al., CoNEXT 2017; Linux out-of-tree MPTCP, mptcp_ecf",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| Box::new(Ecf::new(options.flag("linux_delta"))),
 };
 

@@ -24,7 +24,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Yang, Amer, Ekiz, ICCCN 2013 (secondary sources)",
     notes: "fidelity is not claimed",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(Espc::default()),
 };
 

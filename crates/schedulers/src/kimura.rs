@@ -22,7 +22,7 @@ pub(crate) const LWS_ROW: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(LargestSpace),
 };
 
@@ -32,7 +32,7 @@ pub(crate) const LTS_ROW: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(LowestTimeSpace),
 };
 
@@ -42,7 +42,7 @@ pub(crate) const HSR_ROW: Algorithm = Algorithm {
     source: SOURCE,
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(HighestRate),
 };
 

@@ -5,6 +5,7 @@
 
 mod blest;
 mod bufferbloat;
+mod builtin;
 mod daps;
 mod ecf;
 mod eligible;
@@ -19,7 +20,6 @@ mod minrtt_thesis;
 mod otias;
 mod queueing;
 mod redundant;
-mod registry;
 mod round_robin;
 mod sttf;
 #[cfg(test)]
@@ -30,8 +30,8 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+pub use builtin::{Algorithm, Registry};
 pub use eligible::Eligible;
-pub use registry::{Algorithm, Registry};
 
 /// What a scheduler may know of one subflow. The default is a subflow that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -15,7 +15,8 @@
 //! buffers by its own rules, here choice D-32 sizes them. What is sent again goes to the least linger among the
 //! subflows with free window.
 
-use units::{Bytes, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
+use units::Bytes;
 
 use crate::eligible::{Eligible, Indexed};
 use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Report, Scheduler, SubflowView};
@@ -33,7 +34,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux 5.15 to 6.x, net/mptcp/protocol.c",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| Box::new(MinRatio::new(options.choice("kernel") == "5.15")),
 };
 

@@ -16,7 +16,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Lantto, Svensson, Chalmers 2025, section 2.2.1",
     notes: "not the default scheduler of the kernel, which the thesis means to describe",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(MinRatioThesis),
 };
 

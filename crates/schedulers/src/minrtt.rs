@@ -15,7 +15,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Raiciu et al., NSDI 2012; Linux out-of-tree MPTCP, default scheduler",
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(MinRtt),
 };
 

@@ -7,7 +7,7 @@
 //! was given to subflows, the segment is sent again without penalty.
 //! Deviation: all slower carriers are penalised, the kernel penalises the first one it finds (choice D-38).
 
-use units::{OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
 
 use crate::head::Opportunistic;
 use crate::minrtt::MinRtt;
@@ -26,7 +26,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Raiciu et al., NSDI 2012; Linux out-of-tree MPTCP, mptcp_rcv_buf_optimization",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| Box::new(MinRttRp::new(options.flag("penalise"))),
 };
 

@@ -17,7 +17,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Lantto, Svensson, Chalmers 2025, Algorithm 1",
     notes: "not minRTT as it was published or as Linux has it, which takes the next subflow",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(MinRttThesis),
 };
 

@@ -14,7 +14,8 @@
 //! again goes only to a subflow with free window. A subflow without round-trip sample is used when the segment would
 //! have to queue elsewhere. Has no state.
 
-use units::{Nanos, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
+use units::Nanos;
 
 use crate::eligible::Eligible;
 use crate::queueing::{arrival_first, place};
@@ -33,7 +34,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Yang, Wang, Amer, WAINA 2014",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| Box::new(Otias::new(options.choice("rounds") == "floor")),
 };
 

@@ -16,7 +16,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux out-of-tree MPTCP, mptcp_redundant; Frommgen et al., ICC 2016",
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(Redundant::default()),
 };
 

@@ -5,7 +5,7 @@
 //! subflow without room is skipped and the round ends when every available subflow has used its quota; without it
 //! the round waits for the subflow, and shares are equal.
 
-use units::{OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
 
 use crate::eligible::Eligible;
 use crate::{Algorithm, ConnectionView, Decision, Scheduler};
@@ -34,7 +34,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Linux out-of-tree MPTCP, mptcp_rr",
     notes: "",
     options: OPTIONS,
-    check: units::independent,
+    check: registry::independent,
     build: |options: &Options| {
         Box::new(RoundRobin::new(options.integer("num_segments"), options.flag("cwnd_limited")))
     },

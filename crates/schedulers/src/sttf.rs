@@ -31,7 +31,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "Hurtig et al., IEEE/ACM Transactions on Networking 2019",
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(Sttf::default()),
 };
 

@@ -1,6 +1,7 @@
 //! Short hands for the unit tests of the schedulers.
 
-use units::{BitsPerSecond, Bytes, Nanos, Options};
+use registry::Options;
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::{Algorithm, ConnectionView, Decision, Question, Scheduler, SubflowSet, SubflowView};
 

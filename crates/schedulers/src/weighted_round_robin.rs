@@ -7,7 +7,8 @@
 //! found at the start of each round (choice D-37). A subflow without a round-trip sample, without a given weight, or
 //! that joins during the round has the quota 1. The rest is as in `round_robin.rs`.
 
-use units::{Bytes, Items, OptionFault, OptionKind, OptionSpec, Options};
+use registry::{Items, OptionFault, OptionKind, OptionSpec, Options};
+use units::Bytes;
 
 use crate::eligible::Eligible;
 use crate::round_robin::{CWND_LIMITED, Round, Turn};
@@ -126,7 +127,7 @@ impl Scheduler for WeightedRoundRobin {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
     use crate::testing::{by_default, full, pick, picks, scene_s1, scene_s2, subflow};

@@ -6,11 +6,12 @@ use common::{connection, history, minrtt, open, pick, scheduler, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use registry::{OptionValue, Options};
 use schedulers::{
     Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Registry, Scheduler, SubflowSet,
     SubflowView,
 };
-use units::{Bytes, OptionValue, Options, SimTime};
+use units::{Bytes, SimTime};
 
 fn weighted(weights: Vec<f64>, cwnd_limited: bool) -> Box<dyn Scheduler> {
     let cwnd_limited = ("cwnd_limited", OptionValue::Flag(cwnd_limited));

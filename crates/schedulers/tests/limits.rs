@@ -5,8 +5,9 @@ mod common;
 use common::{connection, history, minrtt, pick, scheduler, subflow};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use registry::OptionValue;
 use schedulers::{ConnectionView, Decision, Scheduler, SubflowView};
-use units::{Bytes, Nanos, OptionValue, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 fn ecf(linux_delta: bool) -> Box<dyn Scheduler> {
     scheduler("ecf", &[("linux_delta", OptionValue::Flag(linux_delta))])

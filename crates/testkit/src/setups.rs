@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use registry::{OptionValue, Options};
 use schedulers::Registry as Schedulers;
 use transport::config::{LossMeans, MptcpConfig, RecoveryKind, TcpConfig};
 use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
-use units::{BitsPerSecond, Bytes, OptionValue, Options};
+use units::{BitsPerSecond, Bytes};
 
 use crate::Talk;
 

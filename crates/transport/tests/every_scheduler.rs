@@ -3,10 +3,11 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use registry::Options;
 use schedulers::{Algorithm, Registry};
 use testkit::{Duo, Reading, Wire, setups};
 use transport::config::SendBuffer;
-use units::{Bytes, Nanos, Options, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 fn any_row() -> impl Strategy<Value = Algorithm> {
     proptest::sample::select(Registry::builtin().iter().copied().collect::<Vec<_>>())

@@ -10,7 +10,7 @@ pub const ROW: Algorithm = Algorithm {
     source: "strict preference",
     notes: "",
     options: &[],
-    check: units::independent,
+    check: registry::independent,
     build: |_| Box::new(InOrder),
 };
 

@@ -5,7 +5,8 @@
 //! Units: bytes. Below 16 segments it grows and shrinks as NewReno does, as the paper's legacy window has it.
 
 use congestion::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, SimTime};
 
 /// The row of the registry.
 pub const ROW: Algorithm = Algorithm {
@@ -27,7 +28,7 @@ pub const ROW: Algorithm = Algorithm {
             "share of the window that a loss costs",
         ),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |setup, options| Box::new(Scalable::new(setup, options)),
 };
 

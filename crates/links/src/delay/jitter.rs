@@ -13,7 +13,8 @@
 use std::f64::consts::PI;
 
 use engine::Stream;
-use units::{Nanos, OptionKind, OptionSpec, Options, SimTime, in_order};
+use registry::{OptionKind, OptionSpec, Options, in_order};
+use units::{Nanos, SimTime};
 
 use super::{Algorithm, DelayModel};
 

@@ -4,14 +4,14 @@ use std::fmt;
 
 use units::{Nanos, SimTime};
 
+mod builtin;
 mod composed;
 mod jitter;
-mod registry;
 mod satellite;
 mod series;
 
+pub use builtin::{Algorithm, Registry};
 pub use composed::Composed;
-pub use registry::{Algorithm, Registry};
 
 /// Propagation over one link direction.
 ///

@@ -10,7 +10,8 @@ use orbits::{
     BentPipe, Choice, Constellation, Degrees, ElementSets, Epoch, GroundStation, Kilometres, Pattern, Place,
     Service, Shell, Sight, Walker, geo_delay,
 };
-use units::{FileFormat, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use registry::{FileFormat, OptionFault, OptionKind, OptionSpec, Options};
+use units::{Nanos, SimTime};
 
 use super::{Algorithm, Constant, DelayModel};
 

@@ -3,7 +3,8 @@
 //! `step`: a value holds from its time until the next one. `linear`: between two times on the line between their values.
 //! Before the first time and after the last one their values hold. With `repeat` the file begins anew after that time.
 
-use units::{FileFormat, Measure, Nanos, OptionKind, OptionSpec, SimTime};
+use registry::{FileFormat, Measure, OptionKind, OptionSpec};
+use units::{Nanos, SimTime};
 
 use super::{Algorithm, DelayModel};
 

@@ -1,7 +1,8 @@
 //! Independent loss of whole packets with one probability.
 
 use engine::Stream;
-use units::{Bytes, OptionKind, OptionSpec, Ratio, SimTime};
+use registry::{OptionKind, OptionSpec};
+use units::{Bytes, Ratio, SimTime};
 
 use super::{Algorithm, LossModel};
 
@@ -15,7 +16,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         OptionKind::Probability,
         "probability that a packet is lost",
     )],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(Bernoulli::new(options.probability("probability"))),
 };
 

@@ -1,7 +1,8 @@
 //! Independent bit errors: a packet is lost if any of its bits is wrong, so large packets suffer more.
 
 use engine::Stream;
-use units::{Bytes, OptionKind, OptionSpec, Ratio, SimTime};
+use registry::{OptionKind, OptionSpec};
+use units::{Bytes, Ratio, SimTime};
 
 use super::{Algorithm, LossModel};
 
@@ -11,7 +12,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "PER = 1 - (1 - BER)^n with the packet's own size",
     notes: "",
     options: &[OptionSpec::compulsory("ratio", OptionKind::Probability, "bit error ratio")],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(BitErrors::new(options.probability("ratio"))),
 };
 

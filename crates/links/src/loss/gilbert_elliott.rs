@@ -9,7 +9,8 @@
 //! Deviation: the origins lose bits; here a packet is one symbol, whatever its size.
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, Ratio, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, Ratio, SimTime};
 
 use super::phases::{Dwell, Phases, SHORTEST};
 use super::{Algorithm, LossModel};
@@ -39,7 +40,7 @@ pub(super) const GILBERT_ELLIOTT: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_PACKETS,
     options: &[P, R, E_GOOD, E_BAD],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(GilbertElliott::by_packets(steps(options), losses(options))),
 };
 
@@ -49,7 +50,7 @@ pub(super) const GILBERT_ELLIOTT_TIME: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_TIME,
     options: &[MEAN_GOOD, MEAN_BAD, E_GOOD, E_BAD],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(GilbertElliott::by_time(dwells(options), losses(options))),
 };
 
@@ -59,7 +60,7 @@ pub(super) const GILBERT: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_PACKETS,
     options: &[P, R],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(GilbertElliott::by_packets(steps(options), ALL_OR_NOTHING)),
 };
 
@@ -69,7 +70,7 @@ pub(super) const GILBERT_TIME: Algorithm = Algorithm {
     source: SOURCE,
     notes: BY_TIME,
     options: &[MEAN_GOOD, MEAN_BAD],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(GilbertElliott::by_time(dwells(options), ALL_OR_NOTHING)),
 };
 
@@ -91,7 +92,7 @@ pub(super) const BURSTY: Algorithm = Algorithm {
             "mean number of packets lost in a row",
         ),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| {
         let steps = bursty(options.number("loss"), options.number("burst"));
         Box::new(GilbertElliott::by_packets(steps, ALL_OR_NOTHING))
@@ -107,7 +108,7 @@ pub(super) const BURSTY_TIME: Algorithm = Algorithm {
         chance("loss", "share of the time in which everything is lost"),
         time("burst", "mean time for which everything is lost"),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| {
         let dwells = bursty_time(options.probability("loss"), options.duration("burst"));
         Box::new(GilbertElliott::by_time(dwells, ALL_OR_NOTHING))

@@ -17,7 +17,7 @@
 //! P_ij/(1 - P_ii).
 //! Deviation: distances can be normal instead, drawn again until positive (D-61).
 
-use units::{OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
 
 use super::Algorithm;
 use super::phases::{DIRECTIONS, Dwell, LossyPhases, Phases, together};
@@ -63,7 +63,7 @@ pub(super) const LUTZ: Algorithm = Algorithm {
         DEVIATION,
         DIRECTIONS,
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| {
         let dwell = dwells(options, ["distance_good", "distance_bad"]);
         let losses = losses(options, ["loss_good", "loss_bad"]);
@@ -111,7 +111,7 @@ pub(super) const PEREZ_FONTAN: Algorithm = Algorithm {
         DEVIATION,
         DIRECTIONS,
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| {
         let dwell = dwells(options, ["distance_los", "distance_moderate", "distance_deep"]);
         let first_other = losses(options, ["los_to_moderate", "moderate_to_los", "deep_to_los"]);

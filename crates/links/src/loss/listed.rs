@@ -5,10 +5,8 @@
 //! connection number 1 is its SYN.
 
 use engine::Stream;
-use units::{
-    Bytes, FileFormat, Items, Measure, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime,
-    TraceFile,
-};
+use registry::{FileFormat, Items, Measure, OptionFault, OptionKind, OptionSpec, Options, TraceFile};
+use units::{Bytes, Nanos, SimTime};
 
 use super::{Algorithm, LossModel};
 
@@ -44,7 +42,7 @@ pub(super) const TRACE: Algorithm = Algorithm {
             "after its last line the file begins anew; false: nothing more is lost",
         ),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(Trace { file: options.file("file"), repeat: options.flag("repeat"), next: 0 }),
 };
 

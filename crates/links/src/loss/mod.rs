@@ -2,13 +2,13 @@
 
 pub(crate) mod bernoulli;
 mod bit_errors;
+mod builtin;
 mod composed;
 mod gilbert_elliott;
 mod land_mobile;
 mod listed;
 mod on_off;
 mod phases;
-mod registry;
 mod semi_markov;
 #[cfg(test)]
 mod statistics;
@@ -18,8 +18,8 @@ use std::fmt;
 use engine::Stream;
 use units::{Bytes, SimTime};
 
+pub use builtin::{Algorithm, Registry};
 pub use composed::Composed;
-pub use registry::{Algorithm, Registry};
 
 /// Decides which packets of one link direction are lost.
 ///

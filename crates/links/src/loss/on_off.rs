@@ -15,7 +15,8 @@
 //! Deviation: n of the bit errors is the packet's own size (D-60).
 
 use engine::Stream;
-use units::{Bytes, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, SimTime};
 
 use super::bit_errors::BitErrors;
 use super::phases::{Dwell, Phases};
@@ -46,7 +47,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "while OFF `loss` replaces the bit errors, or adds to them",
         ),
     ],
-    check: units::independent,
+    check: registry::independent,
     build: |options| Box::new(OnOff::new(options)),
 };
 
@@ -95,7 +96,8 @@ impl LossModel for OnOff {
 
 #[cfg(test)]
 mod tests {
-    use units::{Nanos, OptionValue, Ratio};
+    use registry::OptionValue;
+    use units::{Nanos, Ratio};
 
     use super::*;
     use crate::loss::statistics::{Theory, measure};

@@ -8,7 +8,8 @@
 use std::f64::consts::{PI, SQRT_2};
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, SimTime};
 
 use super::LossModel;
 

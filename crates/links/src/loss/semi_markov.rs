@@ -8,7 +8,7 @@
 //!
 //! Deviation: one kind of distribution for all states, each with its own mean and deviation.
 
-use units::{Items, OptionFault, OptionKind, OptionSpec, Options};
+use registry::{Items, OptionFault, OptionKind, OptionSpec, Options};
 
 use super::Algorithm;
 use super::phases::{DIRECTIONS, Dwell, LossyPhases, Phases, together};
@@ -155,7 +155,8 @@ fn check_jump(jump: &[f64], n: usize) -> Result<(), OptionFault> {
 #[cfg(test)]
 mod tests {
     use engine::Stream;
-    use units::{Bytes, Nanos, OptionValue, SimTime};
+    use registry::OptionValue;
+    use units::{Bytes, Nanos, SimTime};
 
     use super::*;
     use crate::loss::statistics::{Theory, build, measure};

@@ -31,11 +31,11 @@ pub(super) fn build(name: &str, values: &[(&str, &str)]) -> Box<dyn LossModel> {
     let registry = Registry::builtin();
     let row = registry.get(name).unwrap();
     assert!(values.iter().all(|(name, _)| row.options.iter().any(|spec| spec.name == *name)));
-    let value = |spec: &units::OptionSpec| {
+    let value = |spec: &registry::OptionSpec| {
         let given = values.iter().find(|(name, _)| *name == spec.name).map(|(_, text)| *text);
         (spec.name, spec.kind.parse(given.or(spec.default).unwrap()).unwrap())
     };
-    (row.build)(&units::Options::new(row.options.iter().map(value).collect()))
+    (row.build)(&registry::Options::new(row.options.iter().map(value).collect()))
 }
 
 /// The fates of `PACKETS` packets of `SIZE` that follow each other after `gap`.

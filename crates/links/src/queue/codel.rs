@@ -7,7 +7,8 @@
 //! With `ecn` a packet that carries ECN is marked where another would be dropped, and leaves (RFC 8289 section 5.8
 //! allows it).
 
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime};
+use registry::{OptionKind, OptionSpec, Options};
+use units::{Bytes, Nanos, QueueLimit, SimTime};
 
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;
@@ -28,7 +29,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "RFC 8289",
     notes: "",
     options: &[limit("1000p"), TARGET, INTERVAL, ECN],
-    check: units::independent,
+    check: registry::independent,
     build: |options, _| Box::new(CoDel::new(options)),
 };
 

@@ -11,7 +11,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "RFC 7567 section 2 (tail drop)",
     notes: "",
     options: &[limit("100p")],
-    check: units::independent,
+    check: registry::independent,
     build: |options, _| Box::new(DropTail::new(options.limit("limit"))),
 };
 

@@ -7,7 +7,8 @@
 use std::collections::VecDeque;
 
 use engine::Stream;
-use units::{Bytes, OptionKind, OptionSpec, Options, QueueLimit, at_least};
+use registry::{OptionKind, OptionSpec, Options, at_least};
+use units::{Bytes, QueueLimit};
 
 use super::codel::{Control, INTERVAL, Parameters, TARGET};
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};

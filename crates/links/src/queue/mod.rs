@@ -8,16 +8,16 @@ use units::{Bytes, Nanos, QueueLimit, SimTime};
 
 use crate::{Fate, Packet};
 
+mod builtin;
 mod codel;
 mod droptail;
 mod fq_codel;
 mod pie;
 mod priority;
 mod red;
-mod registry;
 
+pub use builtin::{Algorithm, Registry};
 pub use droptail::DropTail;
-pub use registry::{Algorithm, Registry};
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,14 +120,14 @@ impl Buffer {
 }
 
 /// The limit that all disciplines have.
-const fn limit(default: &'static str) -> units::OptionSpec {
-    units::OptionSpec::new("limit", units::OptionKind::Limit, default, "what may wait; more is dropped")
+const fn limit(default: &'static str) -> registry::OptionSpec {
+    registry::OptionSpec::new("limit", registry::OptionKind::Limit, default, "what may wait; more is dropped")
 }
 
 /// Marks instead of drops.
-const ECN: units::OptionSpec = units::OptionSpec::new(
+const ECN: registry::OptionSpec = registry::OptionSpec::new(
     "ecn",
-    units::OptionKind::Flag,
+    registry::OptionKind::Flag,
     "false",
     "packets that carry ECN are marked instead of dropped early",
 );

@@ -13,7 +13,8 @@
 //! departure rates (section 5.2 allows time stamps). With drops spread evenly (section 5.4); PIE is never inactive.
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, at_least};
+use registry::{OptionKind, OptionSpec, Options, at_least};
+use units::{Bytes, Nanos, QueueLimit, SimTime};
 
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;

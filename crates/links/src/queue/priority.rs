@@ -16,7 +16,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     source: "Akyildiz, Morabito, Palazzo 2001",
     notes: "",
     options: &[limit("100p")],
-    check: units::independent,
+    check: registry::independent,
     build: |options, _| {
         Box::new(Priority {
             limit: options.limit("limit"),

@@ -15,7 +15,8 @@
 //! packets that carry it are marked instead, where p is 1 only without `hard_drop` (RFC 3168 section 7).
 
 use engine::Stream;
-use units::{Bytes, Nanos, OptionKind, OptionSpec, Options, QueueLimit, SimTime, in_order};
+use registry::{OptionKind, OptionSpec, Options, in_order};
+use units::{Bytes, Nanos, QueueLimit, SimTime};
 
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;

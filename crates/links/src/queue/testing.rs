@@ -1,6 +1,6 @@
 //! A queue in front of a transmitter of constant rate, for tests of disciplines.
 
-use units::{OptionValue, Options};
+use registry::{OptionValue, Options};
 
 use super::*;
 

@@ -12,7 +12,8 @@
 //! as it satisfies this, unless a more efficient one does so with `hysteresis` to spare. Below all rows nothing is
 //! sent.
 
-use units::{BitsPerSecond, FileFormat, Measure, Nanos, OptionKind, OptionSpec, Options};
+use registry::{FileFormat, Measure, OptionKind, OptionSpec, Options};
+use units::{BitsPerSecond, Nanos};
 
 use super::Algorithm;
 use super::piecewise::Piecewise;
@@ -123,7 +124,7 @@ fn rates(options: &Options) -> Vec<(Nanos, BitsPerSecond)> {
 mod tests {
     use std::sync::Arc;
 
-    use units::{OptionValue, TraceFile};
+    use registry::{OptionValue, TraceFile};
 
     use super::*;
 

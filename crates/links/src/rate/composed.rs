@@ -5,7 +5,8 @@
 //! part of this.
 
 use engine::Stream;
-use units::{BitsPerSecond, Options, SimTime};
+use registry::Options;
+use units::{BitsPerSecond, SimTime};
 
 use super::piecewise::{Piecewise, Source};
 use super::{Algorithm, RateModel};
@@ -51,7 +52,8 @@ impl Source for Least {
 mod tests {
     use std::sync::Arc;
 
-    use units::{Bytes, FileFormat, Nanos, TraceFile};
+    use registry::{FileFormat, TraceFile};
+    use units::{Bytes, Nanos};
 
     use super::super::opportunities::Opportunities;
     use super::super::steps::Listed;

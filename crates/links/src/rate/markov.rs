@@ -6,7 +6,8 @@
 //! not depend on what is sent.
 
 use engine::Stream;
-use units::{BitsPerSecond, Items, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use registry::{Items, OptionFault, OptionKind, OptionSpec, Options};
+use units::{BitsPerSecond, Nanos, SimTime};
 
 use super::Algorithm;
 use super::piecewise::{Piecewise, Source};
@@ -125,7 +126,7 @@ impl Source for Chain {
 
 #[cfg(test)]
 mod tests {
-    use units::OptionValue;
+    use registry::OptionValue;
 
     use super::*;
 

@@ -7,19 +7,19 @@ use std::fmt;
 use units::{BitsPerSecond, Bytes, SimTime};
 
 mod acm;
+mod builtin;
 mod composed;
 mod constant;
 mod markov;
 mod opportunities;
 mod piecewise;
-mod registry;
 mod series;
 mod steps;
 
+pub use builtin::{Algorithm, Registry};
 pub use composed::{has_rate_at_instants, least};
 pub use constant::Constant;
 pub use opportunities::{trace_of, write_opportunities};
-pub use registry::{Algorithm, Registry};
 
 /// Work to transmit one byte.
 pub const WORK_PER_BYTE: u128 = 8_000_000_000;

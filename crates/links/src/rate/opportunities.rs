@@ -11,7 +11,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use units::{FileFormat, FileRows, Nanos, OptionKind, OptionSpec, SimTime, TraceFile};
+use registry::{FileFormat, FileRows, OptionKind, OptionSpec, TraceFile};
+use units::{Nanos, SimTime};
 
 use super::{Algorithm, RateModel, WORK_PER_BYTE};
 
@@ -25,7 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
         OptionKind::File(FileFormat::Opportunities),
         "path of the trace, from the folder of the scenario",
     )],
-    check: units::independent,
+    check: registry::independent,
     build: |options, _| Box::new(Opportunities::new(options.file("file"))),
 };
 

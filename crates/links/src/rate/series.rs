@@ -3,7 +3,8 @@
 //! A value holds from its time until the next one; the first one also before its time. With `repeat` the file begins anew
 //! after that time.
 
-use units::{BitsPerSecond, FileFormat, Measure, OptionKind, OptionSpec, Options};
+use registry::{FileFormat, Measure, OptionKind, OptionSpec, Options};
+use units::BitsPerSecond;
 
 use super::Algorithm;
 use super::piecewise::Piecewise;

@@ -3,7 +3,8 @@
 //! `times[i]` is when `rates[i]` begins to hold. Before the first of the times its rate holds too. With `repeat` the
 //! list begins anew after that time.
 
-use units::{BitsPerSecond, Items, Nanos, OptionFault, OptionKind, OptionSpec, Options, SimTime};
+use registry::{Items, OptionFault, OptionKind, OptionSpec, Options};
+use units::{BitsPerSecond, Nanos, SimTime};
 
 use super::Algorithm;
 use super::piecewise::{Piecewise, Source};

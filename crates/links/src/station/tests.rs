@@ -1,7 +1,8 @@
 //! Stations: times by hand for each kind of model, the M/D/1 queue, every discipline under random loads.
 
 use proptest::prelude::*;
-use units::{BitsPerSecond, OptionValue, Options, QueueLimit, Ratio};
+use registry::{OptionValue, Options};
+use units::{BitsPerSecond, QueueLimit, Ratio};
 
 use super::*;
 use crate::loss::bernoulli::Bernoulli;
@@ -193,8 +194,8 @@ fn a_packet_leaves_when_all_buckets_let_it() {
 #[test]
 fn a_trace_replayed_delivers_exactly_its_opportunities() {
     let text = "3\n3\n7\n20\n21\n21\n21\n40\n";
-    let rows = units::FileFormat::Opportunities.parse(text).unwrap();
-    let file = units::TraceFile { path: "x".into(), rows: std::sync::Arc::new(rows) };
+    let rows = registry::FileFormat::Opportunities.parse(text).unwrap();
+    let file = registry::TraceFile { path: "x".into(), rows: std::sync::Arc::new(rows) };
     let row = *rate::Registry::builtin().get("opportunities").unwrap();
     let rate =
         (row.build)(&Options::new(vec![("file", OptionValue::File(file))]), Stream::named(1, "l", "rate"));

@@ -4,9 +4,10 @@
 
 use engine::Stream;
 use links::{DelayModel, Fifo, LossModel, Models, Parameters, RateModel, Station, Streams};
+use registry::Options;
 use scenario::Registries;
 use scenario::model::{Change, Choice, Direction, Scenario, Setting};
-use units::{BitsPerSecond, Nanos, Options, QueueLimit, SimTime};
+use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
 use crate::build::checked::CHECKED;
 use crate::build::precomputed::Ahead;
@@ -277,7 +278,7 @@ mod tests {
         registries.delays.register(links::delay::Algorithm {
             name: "cable",
             options: &[],
-            check: units::independent,
+            check: registry::independent,
             build: |_, _| Box::new(links::delay::Constant(Nanos::from_millis(7))),
             ..geo
         });

@@ -7,7 +7,8 @@
 mod tables;
 mod transport;
 
-use units::{BitsPerSecond, Bytes, Items, Nanos, OptionKind};
+use registry::{Items, OptionKind};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::registries::Catalogue;
 

@@ -1,7 +1,8 @@
 //! The tables themselves, but for that of transports. Order here is the order in expanded scenarios and on the
 //! reference page.
 
-use units::{BitsPerSecond, Bytes, Nanos, OptionKind};
+use registry::OptionKind;
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::transport::TRANSPORT;
 use super::{Default, Key, Kind, Section};

@@ -5,8 +5,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use registry::{OptionValue, Options};
 use schedulers::{ConnectionView, Decision, Registry, Scheduler, SubflowView};
-use units::{BitsPerSecond, Bytes, Nanos, OptionValue, Options};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 /// A registered scheduler with its defaults, some of them changed.
 pub fn scheduler(name: &str, changes: &[(&str, OptionValue)]) -> Box<dyn Scheduler> {

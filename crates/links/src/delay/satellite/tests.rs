@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use engine::Stream;
-use units::{BitsPerSecond, FileRows, OptionValue, QueueLimit, TraceFile};
+use registry::{FileRows, OptionValue, TraceFile};
+use units::{BitsPerSecond, QueueLimit};
 
 use super::*;
 use crate::queue::DropTail;

@@ -82,7 +82,7 @@ mod tests {
     use std::sync::Arc;
 
     use congestion::{Registry, Setup};
-    use units::Options;
+    use registry::Options;
 
     use super::*;
     use crate::config::TcpConfig;

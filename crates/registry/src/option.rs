@@ -1,6 +1,8 @@
 //! Named options of an algorithm: declared once as data, so that files, lists and docs cannot disagree.
 
-use crate::{BitsPerSecond, Bytes, FileFormat, Nanos, QueueLimit, Ratio, TraceFile};
+use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, Ratio};
+
+use crate::{FileFormat, TraceFile};
 
 /// What an option holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -245,7 +247,7 @@ impl OptionKind {
     /// # Errors
     /// What was found and what is allowed.
     pub fn parse(self, text: &str) -> Result<OptionValue, String> {
-        let unit = |e: crate::UnitError| e.message;
+        let unit = |e: units::UnitError| e.message;
         match self {
             Self::Flag => match text {
                 "true" => Ok(OptionValue::Flag(true)),
@@ -281,7 +283,7 @@ impl Items {
     /// What was found and what is allowed.
     pub fn parse(self, text: &str) -> Result<OptionValue, String> {
         let items: Vec<&str> = text.split(',').map(str::trim).collect();
-        let unit = |e: crate::UnitError| e.message;
+        let unit = |e: units::UnitError| e.message;
         match self {
             Self::Durations => {
                 let items: Result<_, _> = items.into_iter().map(str::parse).collect();

@@ -1,6 +1,6 @@
 //! The loss models by name: the one place that a new one is entered. `none` is not a model: such a link has none.
 
-use units::{Family, Options};
+use registry::{Family, Options};
 
 use super::{LossModel, bernoulli, bit_errors, gilbert_elliott, land_mobile, listed, on_off, semi_markov};
 
@@ -30,7 +30,7 @@ impl Family for Losses {
 }
 
 /// A row of the registry; `build` makes the loss model of one link direction.
-pub type Algorithm = units::Algorithm<Losses>;
+pub type Algorithm = registry::Algorithm<Losses>;
 
 /// All rows by name.
-pub type Registry = units::Registry<Losses>;
+pub type Registry = registry::Registry<Losses>;

@@ -1,6 +1,7 @@
 //! The congestion controls by name: the one place that a new one is entered.
 
-use units::{Bytes, Family, Options};
+use registry::{Family, Options};
+use units::Bytes;
 
 use crate::{
     CongestionControl, Growth, Setup, Wants, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia,
@@ -35,7 +36,7 @@ impl Family for Congestion {
 }
 
 /// A row of the registry; `build` makes the congestion control of one path.
-pub type Algorithm = units::Algorithm<Congestion>;
+pub type Algorithm = registry::Algorithm<Congestion>;
 
 /// What a controller of this row wants with checked `options`, whatever the path.
 pub fn wants(row: &Algorithm, options: &Options) -> Wants {
@@ -50,4 +51,4 @@ pub fn wants(row: &Algorithm, options: &Options) -> Wants {
 }
 
 /// All rows by name.
-pub type Registry = units::Registry<Congestion>;
+pub type Registry = registry::Registry<Congestion>;

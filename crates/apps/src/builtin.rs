@@ -1,6 +1,6 @@
 //! The applications by name: the one place that a new one is entered.
 
-use units::{Family, Options};
+use registry::{Family, Options};
 
 use crate::{App, bulk, ftp, game, http, iperf, onoff, player, probe, replay, video};
 
@@ -26,7 +26,7 @@ impl Family for Apps {
 }
 
 /// A row of the registry; `build` makes the application of one flow.
-pub type Algorithm = units::Algorithm<Apps>;
+pub type Algorithm = registry::Algorithm<Apps>;
 
 /// All rows by name.
-pub type Registry = units::Registry<Apps>;
+pub type Registry = registry::Registry<Apps>;

@@ -1,7 +1,7 @@
 //! The queue disciplines by name: the one place that a new one is entered. A bare limit is `droptail`.
 
 use engine::Stream;
-use units::{Family, Options};
+use registry::{Family, Options};
 
 use super::{QueueDiscipline, codel, droptail, fq_codel, pie, priority, red};
 
@@ -16,10 +16,10 @@ impl Family for Queues {
 }
 
 /// A row of the registry; `build` makes the queue of one link direction, with random numbers of its own.
-pub type Algorithm = units::Algorithm<Queues>;
+pub type Algorithm = registry::Algorithm<Queues>;
 
 /// All rows by name.
-pub type Registry = units::Registry<Queues>;
+pub type Registry = registry::Registry<Queues>;
 
 #[cfg(test)]
 mod tests {

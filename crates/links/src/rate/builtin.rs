@@ -1,7 +1,7 @@
 //! The rate models by name: the one place that a new one is entered. A bare rate is a constant and needs no name.
 
 use engine::Stream;
-use units::{Family, Options};
+use registry::{Family, Options};
 
 use super::{RateModel, acm, markov, opportunities, series, steps};
 
@@ -16,7 +16,7 @@ impl Family for Rates {
 }
 
 /// A row of the registry; `build` makes the rate model of one link direction, with random numbers of its own.
-pub type Algorithm = units::Algorithm<Rates>;
+pub type Algorithm = registry::Algorithm<Rates>;
 
 /// All rows by name.
-pub type Registry = units::Registry<Rates>;
+pub type Registry = registry::Registry<Rates>;

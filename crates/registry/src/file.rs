@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{BitsPerSecond, Bytes, Nanos, Ratio};
+use units::{BitsPerSecond, Bytes, Nanos, Ratio};
 
 /// What a file holds, line by line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

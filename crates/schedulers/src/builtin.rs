@@ -1,6 +1,6 @@
 //! The schedulers by name: the one place that a new one is entered.
 
-use units::{Family, Options};
+use registry::{Family, Options};
 
 use crate::{
     Scheduler, blest, bufferbloat, daps, ecf, espc, kimura, minratio, minratio_thesis, minrtt, minrtt_rp,
@@ -36,7 +36,7 @@ impl Family for Schedulers {
 }
 
 /// A row of the registry; `build` makes the scheduler of one connection.
-pub type Algorithm = units::Algorithm<Schedulers>;
+pub type Algorithm = registry::Algorithm<Schedulers>;
 
 /// All rows by name.
-pub type Registry = units::Registry<Schedulers>;
+pub type Registry = registry::Registry<Schedulers>;

@@ -1,7 +1,7 @@
 //! The delay models by name: the one place that a new one is entered. A bare duration is a constant and needs no name.
 
 use engine::Stream;
-use units::{Family, Options};
+use registry::{Family, Options};
 
 use super::{DelayModel, jitter, satellite, series};
 
@@ -23,7 +23,7 @@ impl Family for Delays {
 }
 
 /// A row of the registry; `build` makes the delay model of one link direction, with random numbers of its own.
-pub type Algorithm = units::Algorithm<Delays>;
+pub type Algorithm = registry::Algorithm<Delays>;
 
 /// All rows by name.
-pub type Registry = units::Registry<Delays>;
+pub type Registry = registry::Registry<Delays>;
