@@ -4,7 +4,7 @@
 //! transport or an application does.
 //!
 //! - `topology.rs`, `routing.rs`, `ecmp.rs`: which nodes are connected, and over which link a packet leaves;
-//! - `fabric.rs`, `lane.rs`, `packets.rs`: links, packets in flight, and the event queue;
+//! - `fabric.rs`, `lane.rs`, `link.rs`, `packets.rs`: links, packets in flight, and the event queue;
 //! - `address.rs`, `host/`: hosts with ports, listeners, demultiplexing and connections;
 //! - `flow/`: an application, its connections, and what is recorded of them;
 //! - `build/`: from a scenario to links with their changes, hosts and flows;
@@ -18,6 +18,7 @@ mod fabric;
 mod flow;
 mod host;
 mod lane;
+mod link;
 mod middlebox;
 mod outcome;
 mod packets;
@@ -28,7 +29,8 @@ mod topology;
 mod tracer;
 mod world;
 
-pub use build::opportunities;
+pub use build::{links, opportunities};
+pub use link::{Link, LinkChange, Part};
 pub use routing::{Routes, Target, TargetId};
 pub use topology::{LinkId, NodeId, Topology};
 pub use world::{Cancelled, Observe, World};

@@ -8,7 +8,7 @@ use transport::segment::{Ecn, Segment};
 use crate::address::{PacketAddresses, SocketAddress};
 use crate::routing::TargetId;
 
-/// What routers read of a packet: its addresses, and what follows from them and is not computed again at each hop.
+/// The part of a packet that routers read: its addresses, and what follows from them and is not computed at each hop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Header {
     /// Address of the sender.

@@ -1,11 +1,11 @@
-//! What is known to happen before a run begins: changes of links and flow events.
+//! Changes that are known before a run begins: those of links, and flow events.
 //!
 //! May: say what is due. May not: make it happen. It is kept out of the event queue; at equal times it comes first.
 
 use units::SimTime;
 
 use crate::flow::events::ScheduledEvent;
-use crate::lane::LinkChange;
+use crate::link::LinkChange;
 
 /// Changes of links and flow events, the next ones last.
 #[derive(Debug)]

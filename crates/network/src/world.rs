@@ -121,6 +121,7 @@ impl World {
             if self.fabric.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
             }
+            debug_assert!(now == next && now <= planned, "events and the plan come in the order of time");
             self.on_event(now, event);
             if self.flows.are_done() {
                 return Ok(now);
@@ -284,6 +285,7 @@ impl World {
         let owner = connection.owner();
         let segment = self.fabric.open(delivery);
         let subflow = segment.subflow;
+        debug_assert!(connection.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
         connection.machine_mut().on_segment(now, segment);
         self.fabric.trace_delivery(now, delivery, Some(connection.machine()));
         let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
@@ -317,7 +319,9 @@ impl World {
         if subflow != 0 {
             return self.without_token(flow, addresses, subflow);
         }
-        let connection = self.flows[flow as usize].accepted(source)?;
+        let connection = self.flows[flow as usize].accepted(source);
+        debug_assert!(connection.is_some(), "a SYN from {source:?}, which has opened nothing");
+        let connection = connection?;
         let side = self.flows[flow as usize].opener.side().other();
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
@@ -474,6 +478,7 @@ impl World {
                 known => known,
             };
             let (path, machine) = known.expect("the path has just been opened");
+            debug_assert!(size > Bytes::ZERO, "a packet has a size");
             path.wire += size;
             fabric.trace_sending(now, &path.route, machine);
             fabric.send(now, &path.route);
@@ -483,7 +488,7 @@ impl World {
         }
     }
 
-    /// What a receiver holds may have changed without a segment.
+    /// Records the receive queues of a connection, which may have changed without a segment.
     fn note_held(&mut self, now: SimTime, socket: SocketId) {
         let connection = self.hosts.get(socket);
         let owner = connection.owner();

@@ -10,8 +10,8 @@ use scenario::model::{Change, Choice, Direction, Scenario, Setting};
 use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
 use crate::build::checked::CHECKED;
-use crate::build::precomputed::Ahead;
-use crate::lane::{Link, LinkChange, Part};
+use crate::build::precomputed::PrecomputedRates;
+use crate::link::{Link, LinkChange, Part};
 use crate::topology::LinkId;
 
 /// Makes models; each has a stream of its own, named after its link direction.
@@ -20,23 +20,29 @@ struct Maker<'a> {
     seed: u64,
 }
 
-/// All link directions, `2 * duplex_link + direction`, and the changes of them, the last one first.
-pub(crate) fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
+/// All link directions of a scenario, `2 * duplex_link + direction`, and their changes, the last one first. A back end
+/// that has hosts of its own starts from here.
+///
+/// # Panics
+/// If the scenario names a model that `registries` does not hold; the parser refuses such a scenario.
+pub fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
     let maker = Maker { registries, seed };
     let mut changes = maker.changes(scenario);
-    let mut ahead = Ahead::new(SimTime::ZERO + scenario.duration);
+    let mut precomputed = PrecomputedRates::new(SimTime::ZERO + scenario.duration);
     let mut links = Vec::with_capacity(2 * scenario.duplex_links.len());
     for (duplex_link, c) in scenario.duplex_links.iter().enumerate() {
         for (index, direction) in c.directions.iter().enumerate() {
             let id = links.len() as LinkId;
             let events = scenario.events.iter().filter(|event| event.links.contains(&(duplex_link, index)));
-            let (link, steps) = maker.link(direction, events, &mut ahead);
+            let (link, steps) = maker.link(direction, events, &mut precomputed);
             changes.extend(steps.into_iter().map(|(at, rate)| LinkChange::step(at, id, rate)));
             links.push(link);
         }
     }
     changes.sort_by_key(|change| change.at);
     changes.reverse();
+    debug_assert_eq!(links.len(), 2 * scenario.duplex_links.len(), "two directions of each link");
+    debug_assert!(changes.iter().all(|change| (change.link as usize) < links.len()), "a change of no link");
     (links, changes)
 }
 
@@ -96,7 +102,7 @@ impl Maker<'_> {
         &self,
         direction: &Direction,
         events: impl Iterator<Item = &'c Change> + Clone,
-        ahead: &mut Ahead,
+        precomputed: &mut PrecomputedRates,
     ) -> (Link, Vec<(SimTime, BitsPerSecond)>) {
         let name = direction.name.as_str();
         let loss = self.loss(&direction.loss, name);
@@ -107,7 +113,7 @@ impl Maker<'_> {
             && direction.shapers.is_empty()
             && direction.faults.none()
             && events.clone().all(|change| self.is_simple(change))
-            && let Some((rate, steps)) = self.known_rates(direction, events, ahead)
+            && let Some((rate, steps)) = self.known_rates(direction, events, precomputed)
         {
             let fifo = Fifo::new(Parameters { rate, delay, queue }, loss, stream("loss"));
             return (Link::Fifo(fifo), steps);
@@ -138,14 +144,14 @@ impl Maker<'_> {
         &self,
         direction: &Direction,
         mut events: impl Iterator<Item = &'c Change>,
-        ahead: &mut Ahead,
+        precomputed: &mut PrecomputedRates,
     ) -> Option<(BitsPerSecond, Vec<(SimTime, BitsPerSecond)>)> {
         match self.rate(&direction.rate, &direction.name, "rate") {
             Part::Value(rate) => Some((rate, Vec::new())),
             // A simple link asks for losses before it knows of a later step: by time they would be others.
             Part::Model(_) if !direction.loss.is_empty() => None,
             Part::Model(_) if events.any(|event| event.rate.is_some() || event.loss.is_some()) => None,
-            Part::Model(mut model) => ahead.steps(model.as_mut()),
+            Part::Model(mut model) => precomputed.steps(model.as_mut()),
         }
     }
 

@@ -9,7 +9,7 @@ mod flow_events;
 mod links;
 mod precomputed;
 
-pub use links::opportunities;
+pub use links::{links, opportunities};
 
 use engine::Stream;
 use scenario::Registries;
@@ -39,7 +39,7 @@ impl World {
         let mut routes =
             Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)));
         let tracer = observe.trace.then(|| Box::new(Tracer::new(names(scenario))));
-        let (links, changes) = links::links(scenario, registries, seed);
+        let (links, changes) = links(scenario, registries, seed);
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
         let duration = SimTime::ZERO + scenario.duration;

@@ -1,26 +1,26 @@
-//! Rates that are known ahead: a simple link and changes of its rate in place of a rate model.
+//! Precomputed rates: a simple link and changes of its rate in place of a rate model.
 //!
-//! May: walk through a model that nobody else asks. May not: decide what else a link needs to be simple.
+//! May: walk through a model that no link uses. May not: decide which other properties make a link simple.
 
 use links::RateModel;
 use units::{BitsPerSecond, Nanos, SimTime};
 
-/// Steps of all links of a world together: they are kept in memory.
+/// Limit for the steps of all links of a world together: they are kept in memory.
 const MOST: usize = 100_000;
 
-/// Mean time between steps from which on they pay: each computes anew the times of all packets that wait, a model
-/// only costs a second event per packet.
+/// Mean time between steps above which they are cheaper than a model: each step recomputes the times of all waiting
+/// packets, a model costs a second event per packet.
 const PAYS: Nanos = Nanos::from_millis(100);
 
 /// Walks through rate models from the start of a run to its end.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct PrecomputedRates {
     end: SimTime,
     /// Steps that may still be kept.
     left: usize,
 }
 
-impl Ahead {
+impl PrecomputedRates {
     /// For a run that is over at `end`.
     pub(crate) fn new(end: SimTime) -> Self {
         Self { end, left: MOST }
@@ -48,6 +48,8 @@ impl Ahead {
         }
         pieces.dedup_by_key(|(_, rate)| *rate);
         pieces.remove(0);
+        debug_assert!(pieces.is_sorted_by(|one, next| one.0 < next.0), "steps are in the order of time");
+        debug_assert!(pieces.len() <= self.left, "more steps than are left");
         self.left -= pieces.len();
         Some((first, pieces))
     }
@@ -61,7 +63,7 @@ mod tests {
 
     const ENDLESS: &str = "times = [\"0s\", \"1s\", \"2s\"], rates = [\"1Mbit/s\", \"1Mbit/s\", \"3Mbit/s\"]";
 
-    fn steps(rate: &str, ahead: &mut Ahead) -> Option<(u64, Vec<(u64, u64)>)> {
+    fn steps(rate: &str, rates: &mut PrecomputedRates) -> Option<(u64, Vec<(u64, u64)>)> {
         let text = format!(
             "duration = \"1s\"\n[[path]]\nname = \"beam\"\nboth = {{ rate = {rate}, delay = \"1ms\", queue = \"9p\" }}\n\
              [[flow]]\nname = \"bulk\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = {{ kind = \"tcp\" }}\n"
@@ -73,20 +75,20 @@ mod tests {
         let scenario::model::Setting::Model(choice) = rate else { panic!("no model") };
         let build = registries.rates.get(&choice.kind).expect("a builtin").build;
         let mut model = build(&choice.options, engine::Stream::named(1, "beam", "rate"));
-        let (first, steps) = ahead.steps(model.as_mut())?;
+        let (first, steps) = rates.steps(model.as_mut())?;
         Some((first.0, steps.into_iter().map(|(at, rate)| (at.0, rate.0)).collect()))
     }
 
     #[test]
     fn what_repeats_does_so_to_the_end_of_the_run() {
         let rate = format!("{{ kind = \"steps\", {ENDLESS}, repeat = \"3s\" }}");
-        let mut ahead = Ahead::new(SimTime::from_secs(6));
+        let mut rates = PrecomputedRates::new(SimTime::from_secs(6));
         let expected =
             vec![(2_000_000_000, 3_000_000), (3_000_000_000, 1_000_000), (5_000_000_000, 3_000_000)];
-        assert_eq!(steps(&rate, &mut ahead), Some((1_000_000, expected)));
-        assert_eq!(ahead.left, MOST - 3);
-        ahead.left = 4;
-        assert_eq!(steps(&rate, &mut ahead), None);
+        assert_eq!(steps(&rate, &mut rates), Some((1_000_000, expected)));
+        assert_eq!(rates.left, MOST - 3);
+        rates.left = 4;
+        assert_eq!(steps(&rate, &mut rates), None);
     }
 
     #[test]
@@ -95,7 +97,7 @@ mod tests {
             let rate = format!(
                 "{{ kind = \"steps\", times = [\"0s\", \"50ms\"], rates = [{rates}], repeat = \"{repeat}\" }}"
             );
-            steps(&rate, &mut Ahead::new(SimTime::from_secs(6)))
+            steps(&rate, &mut PrecomputedRates::new(SimTime::from_secs(6)))
         };
         assert!(rates("\"1Mbit/s\", \"2Mbit/s\"", "200ms").is_some());
         assert_eq!(rates("\"1Mbit/s\", \"2Mbit/s\"", "190ms"), None);

@@ -1,4 +1,4 @@
-//! One connection of a flow: what its application wants to send in each direction, and what has become of it.
+//! One connection of a flow: the data that its application wants to send in each direction, and its progress.
 //!
 //! May: write to and read from the two sockets. May not: send packets, talk to the application, or choose
 //! times other than those that the read rate asks for.
@@ -120,6 +120,7 @@ impl Outgoing {
         }
         let i = self.marks.partition_point(|mark| mark.end <= range.start);
         let mark = self.marks.get_mut(i).filter(|mark| mark.end - mark.size.0 <= range.start)?;
+        debug_assert!(range.len() <= mark.left, "a datagram arrived twice");
         mark.left -= range.len();
         let state = *mark;
         if state.left == 0 {
@@ -137,7 +138,7 @@ pub(crate) struct Channel {
     outgoing: [Outgoing; 2],
     /// By side; `None` at the server until its host has accepted.
     sockets: [Option<SocketId>; 2],
-    /// What has happened to the server end before.
+    /// Actions on the server end from before it was accepted.
     early: Vec<EndAction>,
     reader: Option<PacedReader>,
     /// Connections close when the application says so, and not as soon as the other end has.
@@ -176,7 +177,7 @@ impl Channel {
         self.sockets[side.index()]
     }
 
-    /// The host of one side has opened or accepted the connection. Returns what has happened to that end before.
+    /// The host of one side has opened or accepted the connection. Returns the actions on that end from before.
     pub(crate) fn connect(
         &mut self,
         side: Side,
@@ -203,7 +204,7 @@ impl Channel {
         self.datagrams
     }
 
-    /// What one side wants to send.
+    /// The data that one side wants to send.
     #[inline]
     pub(crate) fn outgoing(&self, from: Side) -> &Outgoing {
         &self.outgoing[from.index()]
@@ -266,6 +267,7 @@ impl Channel {
             connection.read(now, readable);
             return None;
         };
+        debug_assert!(reader.chunk > Bytes::ZERO, "a reader that reads nothing");
         if now >= reader.next {
             let bytes = readable.min(reader.chunk);
             connection.read(now, bytes);

@@ -79,6 +79,7 @@ impl Sockets for FlowContext<'_> {
         } else {
             self.flow.opened(channel, addresses.source);
         }
+        debug_assert_eq!(self.flow.channels().len(), number as usize + 1, "numbers are indices");
         self.touch(number, client);
         self.touch(number, server);
         number
@@ -169,6 +170,8 @@ impl AppContext for FlowContext<'_> {
 
     fn page(&mut self, page: Page) {
         let Page { name, objects, arrived, size, connections, start, complete } = page;
+        debug_assert!(arrived <= objects, "more objects than the page has");
+        debug_assert!(!complete || arrived == objects, "a complete page lacks objects");
         let end = complete.then_some(self.now);
         self.flow.log.pages.push(PageRecord { name, objects, arrived, size, connections, start, end });
     }

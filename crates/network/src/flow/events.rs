@@ -6,7 +6,7 @@ use scenario::model::FlowAction;
 use transport::{AbortForm, Connection};
 use units::SimTime;
 
-/// What happens to one end of a connection.
+/// A change of one end of a connection from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EndAction {
     /// The address of an interface is removed.

@@ -194,7 +194,7 @@ impl Flow {
         self.done = true;
     }
 
-    /// The end of the interval of a flow that is still going on when the run ends after `duration`: what has been
+    /// The end of the interval of a flow that is still going on when the run ends after `duration`: data that was
     /// requested may be delivered until then (datagrams do not take that long), but nothing is written after its stop.
     pub(crate) fn last_end(&self, duration: SimTime) -> SimTime {
         match self.ended {

@@ -1,7 +1,7 @@
-//! What is recorded of one flow while it runs.
+//! Recorders of one flow, its connections and their subflows while it runs.
 //!
-//! May: look at the gauges and counters of the flow's two connections. May not: influence them, or grow with
-//! the number of packets.
+//! May: read gauges and counters of the two ends of a connection. May not: influence them, or grow with the number of
+//! packets.
 
 use trace::{Histogram, TimeAverage, TimeLevels};
 use transport::Connection;
@@ -58,10 +58,11 @@ impl FlowRecorder {
         self.delivered += Bytes(bytes);
         self.last_delivery = now;
         self.delay.add(now.since(written), bytes);
+        debug_assert_eq!(self.delay.total(), self.delivered.0, "one delay per byte");
     }
 }
 
-/// One connection: what is needed to tell how its flow does.
+/// One connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     writes: Writes,
@@ -90,6 +91,7 @@ impl Recorder {
         subflow: SubflowId,
         flow: &mut FlowRecorder,
     ) {
+        debug_assert!(now >= flow.start, "recorded before the flow started");
         let delivered = receiver.delivered();
         let more = self.writes.delivered(now, delivered, &mut flow.delay);
         if more > Bytes::ZERO {
@@ -97,6 +99,7 @@ impl Recorder {
             flow.last_delivery = now;
         }
         let out_of_order = receiver.out_of_order();
+        debug_assert!(self.last_out_of_order <= flow.out_of_order.value(), "a part above the sum");
         if out_of_order == Bytes::ZERO && self.last_out_of_order == Bytes::ZERO {
             return;
         }
@@ -113,6 +116,7 @@ impl Recorder {
             flow.waiting_for_others.set(now, held);
             self.last_waiting = waiting;
         }
+        debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
     }
 
     fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: SubflowId, flow: &FlowRecorder) {

@@ -32,11 +32,12 @@ impl Writes {
             Some((end, at)) if *at == now => *end = offset,
             _ => self.writes.push_back((offset, now)),
         }
-        // What was sent at once may have been written in several parts.
+        // Data sent in one segment may have been written in several parts.
         self.next = self.next.min(self.writes.len() - 1);
+        self.check();
     }
 
-    /// A part of the stream leaves, possibly not for the first time: what does is counted in `waits`.
+    /// A part of the stream is transmitted. Bytes that are transmitted for the first time are counted in `waits`.
     pub(crate) fn left(&mut self, now: SimTime, part: Range, waits: &mut Histogram) {
         let part = Range::new(part.start.max(self.sent), part.end);
         if part.is_empty() {
@@ -54,6 +55,7 @@ impl Writes {
         }
         self.sent = self.ahead.take_from(self.sent);
         self.next = self.writes.partition_point(|(end, _)| *end <= self.sent);
+        self.check();
     }
 
     /// The stream is delivered up to `until`; returns how many bytes that adds, which are counted in `delays`.
@@ -73,7 +75,20 @@ impl Writes {
         self.next = self.next.saturating_sub(done);
         let more = until.0 - self.delivered;
         self.delivered = until.0;
+        self.check();
         Bytes(more)
+    }
+
+    fn check(&self) {
+        debug_assert!(self.delivered <= self.sent, "{} bytes delivered, {} sent", self.delivered, self.sent);
+        debug_assert!(self.next <= self.writes.len(), "the next write is none");
+        debug_assert!(
+            self.writes.front().is_none_or(|(end, _)| *end > self.delivered),
+            "a delivered write is kept"
+        );
+        debug_assert!(
+            self.ahead.is_empty() || self.ahead.first_gap(Range::new(self.sent, self.sent + 1)).is_some()
+        );
     }
 
     /// Counts the age of each byte of `part`, whose first byte is in the write `first`. Returns the first write with

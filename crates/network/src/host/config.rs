@@ -1,4 +1,4 @@
-//! What hosts make connections of: the configuration of the side that opens, and that of the side that listens.
+//! Configuration of connections: of the side that opens, and of the side that listens.
 //!
 //! May: make connections and draw their keys. May not: know what the other side is configured to do.
 
@@ -18,7 +18,7 @@ use crate::topology::NodeId;
 /// Makes the scheduler of one connection.
 pub(crate) type NewScheduler = Arc<dyn Fn() -> Box<dyn Scheduler> + Send + Sync>;
 
-/// What carries the data.
+/// A transport protocol with its parameters.
 #[derive(Clone)]
 pub(crate) enum Protocol {
     /// TCP, or MPTCP if it has that part.
@@ -67,7 +67,7 @@ impl Protocol {
     }
 }
 
-/// What differs between the connections of one protocol.
+/// The parts of a connection's set-up that are not of its protocol.
 struct EndSetup {
     role: Role,
     first: AddressPair,
@@ -78,7 +78,7 @@ struct EndSetup {
     nonce_seed: u64,
 }
 
-/// The opening side of a flow: what its host needs to know to connect to the server.
+/// The opening side of a flow: everything that its host needs to connect to the server.
 #[derive(Debug)]
 pub(crate) struct Opener {
     protocol: Protocol,
@@ -116,6 +116,9 @@ impl Opener {
         keys: Option<Stream>,
     ) -> Self {
         let KnownAddresses { first, pairs, absent } = addresses;
+        debug_assert_ne!(node, server, "a host that connects to itself");
+        debug_assert!(pairs.is_empty() || protocol.is_multipath(), "only MPTCP joins further addresses");
+        debug_assert_eq!(keys.is_some(), protocol.is_multipath(), "only MPTCP has keys");
         Self { protocol, side, node, server, port, first, pairs, absent, keys }
     }
 
@@ -134,7 +137,7 @@ impl Opener {
         (self.server, self.port)
     }
 
-    /// What carries the data.
+    /// The transport protocol.
     pub(crate) fn protocol(&self) -> &Protocol {
         &self.protocol
     }
@@ -155,6 +158,7 @@ impl Opener {
     /// An own address (or one of the server) appears or is removed, for connections opened from now on.
     pub(crate) fn set_present(&mut self, own: bool, address: u8, present: bool) {
         set_present(&mut self.absent[usize::from(!own)], address, present);
+        debug_assert!(self.absent.iter().all(|list| all_different(list)), "an address is absent once");
     }
 
     /// Both addresses exist; that of a host itself always does.
@@ -185,6 +189,8 @@ impl Listener {
         absent: Vec<u8>,
         keys: Option<Stream>,
     ) -> Self {
+        debug_assert!(addresses.is_empty() || protocol.is_multipath(), "only MPTCP announces addresses");
+        debug_assert_eq!(keys.is_some(), protocol.is_multipath(), "only MPTCP has keys");
         Self { protocol, flow, addresses, absent, keys }
     }
 
@@ -218,6 +224,7 @@ impl Listener {
     /// An own address appears or is removed, for connections accepted from now on.
     pub(crate) fn set_present(&mut self, address: u8, present: bool) {
         set_present(&mut self.absent, address, present);
+        debug_assert!(all_different(&self.absent), "an address is absent once");
     }
 
     fn connection(&self, first: AddressPair, key: Key, nonce_seed: u64) -> Connection {
@@ -230,6 +237,10 @@ impl Listener {
 /// The next random number; zero without MPTCP, which alone needs some.
 fn draw(keys: &mut Option<Stream>) -> u64 {
     keys.as_mut().map_or(0, Stream::bits)
+}
+
+fn all_different(list: &[u8]) -> bool {
+    list.iter().enumerate().all(|(i, one)| !list[..i].contains(one))
 }
 
 fn set_present(absent: &mut Vec<u8>, address: u8, present: bool) {

@@ -7,7 +7,7 @@ use transport::segment::SubflowId;
 use crate::address::{Port, SocketAddress};
 use crate::host::socket::SocketId;
 
-/// What a packet belongs to.
+/// The connection and path that a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Match {
     /// The connection.
