@@ -7,12 +7,12 @@ use trace::{FlowRecord, Held, SubflowRecord, TimeLevels};
 use transport::SubflowStats;
 use units::{Bytes, SimTime};
 
-use crate::fabric::{Egress, Fabric};
 use crate::flow::Flow;
 use crate::flow::channel::Channel;
 use crate::host::Hosts;
 use crate::host::connection::HostConnection;
-use crate::topology::duplex_link_of;
+use crate::net::network::{Egress, Network};
+use crate::net::topology::duplex_link_of;
 
 /// The record of a flow in a run that ended at `end` and would have ended after `duration`.
 pub(crate) fn final_record(
@@ -20,11 +20,11 @@ pub(crate) fn final_record(
     duration: SimTime,
     flow: &mut Flow,
     hosts: &Hosts,
-    fabric: &Fabric,
+    network: &Network,
 ) -> FlowRecord {
     let last = flow.last_end(duration);
     let known = flow.log.record.take().map(|record| *record);
-    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, fabric));
+    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, network));
     record.failure = failure(flow, hosts);
     // Messages may have arrived, and pages been given up, after the flow's interval.
     record.messages = std::mem::take(&mut flow.log.messages);
@@ -64,7 +64,7 @@ pub(crate) fn flow_record(
     end: SimTime,
     flow: &mut Flow,
     hosts: &Hosts,
-    fabric: &Fabric,
+    network: &Network,
 ) -> FlowRecord {
     let delay = std::mem::take(&mut flow.recorder.delay);
     let send_delay = std::mem::take(&mut flow.recorder.send_delay);
@@ -78,7 +78,7 @@ pub(crate) fn flow_record(
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
     for ends in connections(flow, hosts) {
-        subflows.extend((0..ends.subflows()).map(|index| subflow_record(now, index, ends, fabric)));
+        subflows.extend((0..ends.subflows()).map(|index| subflow_record(now, index, ends, network)));
     }
     FlowRecord {
         start: flow.timing.start().min(end),
@@ -125,7 +125,7 @@ fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
 }
 
 /// Duplex link over which a subflow leaves the data sender; `None` if routing decides packet by packet.
-fn duplex_link(index: u8, ends: Ends<'_>, fabric: &Fabric) -> Option<usize> {
+fn duplex_link(index: u8, ends: Ends<'_>, network: &Network) -> Option<usize> {
     let sender = ends.sender?;
     if let Some(path) = sender.path(index) {
         return match path.route.egress {
@@ -137,10 +137,10 @@ fn duplex_link(index: u8, ends: Ends<'_>, fabric: &Fabric) -> Option<usize> {
     let opened = ends.receiver.filter(|_| sender.path_count() > usize::from(index))?;
     let destination = opened.path(index)?.route.header.destination;
     let interface = usize::from(destination.interface()?);
-    Some(duplex_link_of(fabric.routes.topology().leaving(destination.node())[interface]))
+    Some(duplex_link_of(network.routes.topology().leaving(destination.node())[interface]))
 }
 
-fn subflow_record(now: SimTime, index: usize, ends: Ends<'_>, fabric: &Fabric) -> SubflowRecord {
+fn subflow_record(now: SimTime, index: usize, ends: Ends<'_>, network: &Network) -> SubflowRecord {
     let stats = |end: Option<&HostConnection>| {
         end.map_or_else(SubflowStats::default, |end| end.machine().stats(index))
     };
@@ -152,7 +152,7 @@ fn subflow_record(now: SimTime, index: usize, ends: Ends<'_>, fabric: &Fabric) -
     SubflowRecord {
         connection: ends.number,
         subflow: index as u32,
-        duplex_link: duplex_link(index as u8, ends, fabric),
+        duplex_link: duplex_link(index as u8, ends, network),
         established: stats.established_at,
         received: Bytes(received.bytes_received),
         beyond_window: Bytes(received.beyond_window_received),

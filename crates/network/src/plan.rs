@@ -5,7 +5,7 @@
 use units::SimTime;
 
 use crate::flow::events::ScheduledEvent;
-use crate::link::LinkChange;
+use crate::net::link::LinkChange;
 
 /// Changes of links and flow events, the next ones last.
 #[derive(Debug)]

@@ -8,11 +8,11 @@ use trace::{Series, SeriesKey};
 use transport::{Connection, SenderState};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
 use crate::host::Hosts;
 use crate::host::config::Listener;
+use crate::net::network::Network;
 
 /// Counters at the last sample.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl Sampler {
     }
 
     /// Samples all flows and links at `now`; rates are those since the last sample.
-    pub(crate) fn sample(&mut self, now: SimTime, flows: &Flows, hosts: &Hosts, fabric: &mut Fabric) {
+    pub(crate) fn sample(&mut self, now: SimTime, flows: &Flows, hosts: &Hosts, network: &mut Network) {
         let elapsed = now.since(self.last);
         if elapsed == Nanos::ZERO {
             return;
@@ -87,9 +87,9 @@ impl Sampler {
             }
             self.series.push(now, key, "goodput_bit_s", goodput);
         }
-        for link in 0..fabric.links() {
-            let (packets, bytes) = fabric.queue_length(now, link);
-            let carried = fabric.counters(now, link).bytes;
+        for link in 0..network.links() {
+            let (packets, bytes) = network.queue_length(now, link);
+            let carried = network.counters(now, link).bytes;
             let throughput = rate(carried - self.links[link]);
             self.links[link] = carried;
             let key = SeriesKey::Link(link as u32);

@@ -13,8 +13,6 @@ use trace::RunRecord;
 use transport::segment::{MptcpOption, SubflowId};
 use units::{Bytes, SimTime};
 
-use crate::address::PacketAddresses;
-use crate::fabric::{Delivery, Event, Fabric};
 use crate::flow::Ended;
 use crate::flow::channel::Mark;
 use crate::flow::context::{FlowContext, Traits};
@@ -23,11 +21,13 @@ use crate::flow::flows::{DirtyList, Flows};
 use crate::host::Hosts;
 use crate::host::connection::HostConnection;
 use crate::host::socket::{AppSocket, SocketId};
+use crate::net::address::PacketAddresses;
+use crate::net::network::{Delivery, Event, Network};
+use crate::net::topology::LinkId;
+use crate::net::tracer::Tracer;
 use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
-use crate::topology::LinkId;
-use crate::tracer::Tracer;
 
 /// What to record besides totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ const CANCEL_MASK: u64 = 4095;
 pub struct World {
     seed: u64,
     duration: SimTime,
-    pub(crate) fabric: Fabric,
+    pub(crate) network: Network,
     hosts: Hosts,
     flows: Flows,
     /// Sockets that applications have written to.
@@ -63,12 +63,12 @@ impl World {
     /// At time zero.
     pub(crate) fn at_start(
         (seed, duration): (u64, SimTime),
-        (fabric, hosts): (Fabric, Hosts),
+        (network, hosts): (Network, Hosts),
         flows: Flows,
         plan: Plan,
         sampler: Option<Sampler>,
     ) -> Self {
-        Self { seed, duration, fabric, hosts, flows, dirty: DirtyList::default(), plan, sampler }
+        Self { seed, duration, network, hosts, flows, dirty: DirtyList::default(), plan, sampler }
     }
 
     /// Runs until the end of the scenario, or until every flow has delivered all that was written, or until
@@ -83,29 +83,29 @@ impl World {
 
     /// The record of a run that ended at `end`.
     pub(crate) fn into_record(mut self, end: SimTime) -> RunRecord {
-        let Self { seed, duration, hosts, fabric, flows, sampler, .. } = &mut self;
+        let Self { seed, duration, hosts, network, flows, sampler, .. } = &mut self;
         if let Some(sampler) = sampler {
-            sampler.sample(end, flows, hosts, fabric);
+            sampler.sample(end, flows, hosts, network);
         }
-        let links = fabric.records(end);
-        let record = |flow| outcome::final_record(end, *duration, flow, hosts, fabric);
+        let links = network.records(end);
+        let record = |flow| outcome::final_record(end, *duration, flow, hosts, network);
         let flows = flows.all_mut().iter_mut().map(record).collect();
         RunRecord {
             seed: *seed,
-            events: fabric.queue.taken(),
+            events: network.queue.taken(),
             packet_hops: links.iter().map(|link| link.packets).sum(),
             end,
             flows,
             links,
             series: self.sampler.map(Sampler::into_series).unwrap_or_default(),
-            trace: self.fabric.tracer.map(|tracer| Tracer::into_text(*tracer)).unwrap_or_default(),
+            trace: self.network.tracer.map(|tracer| Tracer::into_text(*tracer)).unwrap_or_default(),
         }
     }
 
     /// Runs and returns when the run ended.
     pub(crate) fn advance(&mut self, cancel: &AtomicBool) -> Result<SimTime, Cancelled> {
         let mut planned = self.next_planned();
-        while let Some(next) = self.fabric.queue.next_time() {
+        while let Some(next) = self.network.queue.next_time() {
             if planned <= next {
                 if planned > self.duration {
                     return Ok(self.duration);
@@ -117,8 +117,8 @@ impl World {
             if next > self.duration {
                 return Ok(self.duration);
             }
-            let Some((now, event)) = self.fabric.queue.pop() else { break };
-            if self.fabric.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
+            let Some((now, event)) = self.network.queue.pop() else { break };
+            if self.network.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
             }
             debug_assert!(now == next && now <= planned, "events and the plan come in the order of time");
@@ -127,7 +127,7 @@ impl World {
                 return Ok(now);
             }
         }
-        Ok(self.fabric.queue.now())
+        Ok(self.network.queue.now())
     }
 
     /// When the next planned change or sample is due.
@@ -137,7 +137,7 @@ impl World {
 
     fn on_planned(&mut self, now: SimTime) {
         while let Some(change) = self.plan.take_change(now) {
-            self.fabric.change(now, change);
+            self.network.change(now, change);
         }
         while let Some(event) = self.plan.take_flow_event(now) {
             self.on_flow_event(now, event);
@@ -146,7 +146,7 @@ impl World {
         if let Some(sampler) = &mut self.sampler
             && sampler.next() <= now
         {
-            sampler.sample(now, &self.flows, &self.hosts, &mut self.fabric);
+            sampler.sample(now, &self.flows, &self.hosts, &mut self.network);
         }
     }
 
@@ -250,44 +250,44 @@ impl World {
     }
 
     fn context(&mut self, now: SimTime, index: usize, traits: Traits) -> FlowContext<'_> {
-        let Self { flows, hosts, fabric, dirty, .. } = self;
-        FlowContext { now, index, flow: &mut flows[index], hosts, fabric, dirty, traits }
+        let Self { flows, hosts, network, dirty, .. } = self;
+        FlowContext { now, index, flow: &mut flows[index], hosts, network, dirty, traits }
     }
 
     /// Re-arms the flow's timer for the earliest wake-up that its application requested.
     fn arm_flow(&mut self, now: SimTime, flow: usize) {
         if let Some(at) = self.flows[flow].arm(now) {
-            self.fabric.queue.push(at, Event::Wake(flow as u32));
+            self.network.queue.push(at, Event::Wake(flow as u32));
         }
     }
 
     fn on_arrival(&mut self, now: SimTime, link: LinkId) {
-        if !self.fabric.arrival_is_due(now, link) {
+        if !self.network.arrival_is_due(now, link) {
             return;
         }
-        while let Some(delivery) = self.fabric.next_delivery(now, link) {
+        while let Some(delivery) = self.network.next_delivery(now, link) {
             self.deliver(now, delivery);
-            if !self.fabric.more_is_due(now, link) {
-                return self.fabric.arm(link);
+            if !self.network.more_is_due(now, link) {
+                return self.network.arm(link);
             }
         }
     }
 
     /// A packet has reached its host.
     fn deliver(&mut self, now: SimTime, delivery: Delivery) {
-        let known = self.hosts.find(self.fabric.addresses(delivery)).map(|found| found.socket);
+        let known = self.hosts.find(self.network.addresses(delivery)).map(|found| found.socket);
         let Some(socket) = known.or_else(|| self.first_packet(now, delivery)) else {
             // Nothing listens, and nothing answers for it.
-            self.fabric.open(delivery);
-            return self.fabric.trace_delivery(now, delivery, None);
+            self.network.open(delivery);
+            return self.network.trace_delivery(now, delivery, None);
         };
         let connection = self.hosts.get_mut(socket);
         let owner = connection.owner();
-        let segment = self.fabric.open(delivery);
+        let segment = self.network.open(delivery);
         let subflow = segment.subflow;
         debug_assert!(connection.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
         connection.machine_mut().on_segment(now, segment);
-        self.fabric.trace_delivery(now, delivery, Some(connection.machine()));
+        self.network.trace_delivery(now, delivery, Some(connection.machine()));
         let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
         if channel.is_datagrams() {
             self.take_datagrams(now, owner, socket);
@@ -303,9 +303,9 @@ impl World {
     /// one, a subflow of it.
     #[cold]
     fn first_packet(&mut self, now: SimTime, delivery: Delivery) -> Option<SocketId> {
-        let addresses = self.fabric.addresses(delivery);
+        let addresses = self.network.addresses(delivery);
         let PacketAddresses { source, destination } = addresses;
-        let segment = self.fabric.peek(delivery);
+        let segment = self.network.peek(delivery);
         if !segment.flags.syn || segment.flags.ack {
             return None;
         }
@@ -313,7 +313,7 @@ impl World {
         let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
         if let MptcpOption::JoinSyn { token, .. } = option {
             let socket = self.hosts.with_token(destination.node(), token)?;
-            self.hosts.learn_path(&mut self.fabric, addresses, socket, subflow);
+            self.hosts.learn_path(&mut self.network, addresses, socket, subflow);
             return Some(socket);
         }
         if subflow != 0 {
@@ -325,7 +325,7 @@ impl World {
         let side = self.flows[flow as usize].opener.side().other();
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
-        let socket = self.hosts.accept(&mut self.fabric, addresses, (owner, label));
+        let socket = self.hosts.accept(&mut self.network, addresses, (owner, label));
         let machine = self.hosts.get_mut(socket).machine_mut();
         for action in self.flows[flow as usize].channel_mut(connection).connect(side, socket, machine) {
             action.apply(now, machine);
@@ -341,12 +341,12 @@ impl World {
         addresses: PacketAddresses,
         subflow: SubflowId,
     ) -> Option<SocketId> {
-        let Self { flows, hosts, fabric, .. } = self;
+        let Self { flows, hosts, network, .. } = self;
         let flow = &flows[flow as usize];
         let server = flow.opener.side().other();
         let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.into()).is_none();
         let socket = flow.channels().iter().filter_map(|channel| channel.socket(server)).find(lacks)?;
-        hosts.answer_path(fabric, addresses, socket, subflow);
+        hosts.answer_path(network, addresses, socket, subflow);
         Some(socket)
     }
 
@@ -357,7 +357,7 @@ impl World {
         }
         if connection.machine_mut().next_deadline() > now {
             if let Some(at) = connection.arm(now) {
-                self.fabric.queue.push(at, Event::Timer(socket));
+                self.network.queue.push(at, Event::Timer(socket));
             }
             return;
         }
@@ -382,7 +382,7 @@ impl World {
         let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
         let mut machine = self.hosts.get_mut(socket).machine_mut();
         if let Some(at) = channel.read(now, side, machine) {
-            self.fabric.queue.push(at, Event::Read(socket));
+            self.network.queue.push(at, Event::Read(socket));
         }
         if channel.has_arrived(side, machine) {
             let delivered = machine.delivered();
@@ -453,14 +453,14 @@ impl World {
 
     /// Lets a connection send until it has nothing more, and arms its timer.
     fn transmit(&mut self, now: SimTime, socket: SocketId) {
-        let Self { flows, hosts, fabric, .. } = self;
+        let Self { flows, hosts, network, .. } = self;
         let mut connection = hosts.get_mut(socket);
         let owner = connection.owner();
-        if fabric.tracer.is_some() {
-            trace_states(now, fabric, socket, connection);
+        if network.tracer.is_some() {
+            trace_states(now, network, socket, connection);
         }
-        while connection.machine_mut().poll_transmit_into(now, fabric.draft()) {
-            let segment = fabric.draft();
+        while connection.machine_mut().poll_transmit_into(now, network.draft()) {
+            let segment = network.draft();
             let (subflow, size) = (segment.subflow, segment.wire_size);
             if owner.side == Side::Sender && segment.len > 0 && !segment.retransmission {
                 // Data leaves on a subflow that has not carried it before.
@@ -471,7 +471,7 @@ impl World {
             }
             let known = match connection.path_and_machine(subflow) {
                 None => {
-                    hosts.open_path(fabric, socket, subflow);
+                    hosts.open_path(network, socket, subflow);
                     connection = hosts.get_mut(socket);
                     connection.path_and_machine(subflow)
                 }
@@ -480,11 +480,11 @@ impl World {
             let (path, machine) = known.expect("the path has just been opened");
             debug_assert!(size > Bytes::ZERO, "a packet has a size");
             path.wire += size;
-            fabric.trace_sending(now, &path.route, machine);
-            fabric.send(now, &path.route);
+            network.trace_sending(now, &path.route, machine);
+            network.send(now, &path.route);
         }
         if let Some(at) = connection.arm(now) {
-            fabric.queue.push(at, Event::Timer(socket));
+            network.queue.push(at, Event::Timer(socket));
         }
     }
 
@@ -530,10 +530,10 @@ impl World {
         let delivered = |socket| hosts.get(socket).machine().delivered();
         let all = flows[index].channels().iter().all(|channel| channel.is_idle(delivered));
         if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
-            let record = outcome::flow_record(now, now, &mut flows[index], hosts, &self.fabric);
+            let record = outcome::flow_record(now, now, &mut flows[index], hosts, &self.network);
             flows[index].log.record = Some(Box::new(record));
             for (other, at) in flows.ended(now, index) {
-                self.fabric.queue.push(at, Event::Start(other as u32));
+                self.network.queue.push(at, Event::Start(other as u32));
             }
         }
         if all {
@@ -547,9 +547,9 @@ impl World {
 
 /// Writes a line for each sender of a connection that has timed out or changed its state.
 #[cold]
-fn trace_states(now: SimTime, fabric: &mut Fabric, socket: SocketId, connection: &HostConnection) {
+fn trace_states(now: SimTime, network: &mut Network, socket: SocketId, connection: &HostConnection) {
     let AppSocket { flow, connection: number, .. } = connection.owner();
-    if let (Some(tracer), Some(path)) = (&mut fabric.tracer, connection.path(0)) {
+    if let (Some(tracer), Some(path)) = (&mut network.tracer, connection.path(0)) {
         let at = path.route.header.source.node();
         tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
     }

@@ -6,8 +6,8 @@ use scenario::model::Flow as FlowModel;
 use transport::AddressPair;
 use transport::config::PathManager;
 
-use crate::routing::{Routes, Target};
-use crate::topology::{LinkId, NodeId, Topology};
+use crate::net::routing::{Routes, Target};
+use crate::net::topology::{LinkId, NodeId, Topology};
 
 /// Every pair of addresses of two hosts that routing connects when packets leave by the local interface and
 /// arrive by the remote one.

@@ -16,8 +16,8 @@ use crate::build::checked::CHECKED;
 use crate::build::flow_events::{end_config, node_of};
 use crate::host::Hosts;
 use crate::host::config::{KnownAddresses, Listener, NewScheduler, Opener, Protocol};
-use crate::routing::Routes;
-use crate::topology::Topology;
+use crate::net::routing::Routes;
+use crate::net::topology::Topology;
 
 /// Lets the server of a flow listen and returns the side that opens. `absent` are the addresses of client and server
 /// that do not exist at the start.

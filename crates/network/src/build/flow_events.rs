@@ -6,7 +6,7 @@ use scenario::model::{Flow as FlowModel, FlowAction, FlowEvent, Multipath, Scena
 use transport::config::{Endpoint, MptcpConfig, PathManager};
 
 use crate::flow::events::{EndAction, ScheduledEvent};
-use crate::topology::{NodeId, Topology};
+use crate::net::topology::{NodeId, Topology};
 
 /// Node of the end that opens the connection, or of the other.
 pub(super) fn node_of(flow: &FlowModel, client: bool) -> NodeId {

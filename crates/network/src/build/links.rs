@@ -11,8 +11,8 @@ use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
 use crate::build::checked::CHECKED;
 use crate::build::precomputed::PrecomputedRates;
-use crate::link::{Link, LinkChange, Part};
-use crate::topology::LinkId;
+use crate::net::link::{Link, LinkChange, Part};
+use crate::net::topology::LinkId;
 
 /// Makes models; each has a stream of its own, named after its link direction.
 struct Maker<'a> {

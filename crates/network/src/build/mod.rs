@@ -17,16 +17,16 @@ use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
 use crate::build::checked::CHECKED;
-use crate::ecmp::Chooser;
-use crate::fabric::{Event, Fabric};
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
 use crate::host::Hosts;
+use crate::net::ecmp::Chooser;
+use crate::net::network::{Event, Network};
+use crate::net::routing::Routes;
+use crate::net::topology::Topology;
+use crate::net::tracer::{Names, Tracer};
 use crate::plan::Plan;
-use crate::routing::Routes;
 use crate::sampler::Sampler;
-use crate::topology::Topology;
-use crate::tracer::{Names, Tracer};
 use crate::world::{Observe, World};
 
 impl World {
@@ -53,18 +53,18 @@ impl World {
             Flow::new(flow, app, opener, (seed, duration))
         };
         let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
-        let mut fabric = Fabric::new(routes, links, choosers(scenario, seed), tracer);
+        let mut network = Network::new(routes, links, choosers(scenario, seed), tracer);
         let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
         for (link, direction) in directions.enumerate() {
-            fabric.set_strip(link as crate::LinkId, direction.strip);
+            network.set_strip(link as crate::LinkId, direction.strip);
         }
         for (index, flow) in flows.all().iter().enumerate() {
             if !flow.timing.start().is_never() {
-                fabric.queue.push(flow.timing.start(), Event::Start(index as u32));
+                network.queue.push(flow.timing.start(), Event::Start(index as u32));
             }
         }
         let plan = Plan::new(changes, flow_events);
-        Self::at_start((seed, duration), (fabric, hosts), flows, plan, sampler)
+        Self::at_start((seed, duration), (network, hosts), flows, plan, sampler)
     }
 }
 

@@ -17,13 +17,13 @@ use scenario::model::Flow as FlowModel;
 use trace::{FlowRecord, MessageRecord, PageRecord};
 use units::{Bytes, SimTime};
 
-use crate::address::SocketAddress;
-use crate::ecmp;
 use crate::flow::alarms::Alarms;
 use crate::flow::channel::Channel;
 use crate::flow::recorder::FlowRecorder;
 use crate::flow::timing::Timing;
 use crate::host::config::Opener;
+use crate::net::address::SocketAddress;
+use crate::net::ecmp;
 
 /// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

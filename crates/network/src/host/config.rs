@@ -12,8 +12,8 @@ use transport::config::{MptcpConfig, TcpConfig, UdpConfig};
 use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 
-use crate::address::Port;
-use crate::topology::NodeId;
+use crate::net::address::Port;
+use crate::net::topology::NodeId;
 
 /// Makes the scheduler of one connection.
 pub(crate) type NewScheduler = Arc<dyn Fn() -> Box<dyn Scheduler> + Send + Sync>;

@@ -8,13 +8,13 @@ use transport::segment::SubflowId;
 use transport::{AddressPair, Connection};
 use units::{Bytes, SimTime};
 
-use crate::address::{Port, SocketAddress};
-use crate::ecmp;
-use crate::fabric::{Egress, Fabric, Route};
 use crate::host::socket::AppSocket;
-use crate::packets::Header;
-use crate::routing::Target;
-use crate::topology::NodeId;
+use crate::net::address::{Port, SocketAddress};
+use crate::net::ecmp;
+use crate::net::network::{Egress, Network, Route};
+use crate::net::packets::Header;
+use crate::net::routing::Target;
+use crate::net::topology::NodeId;
 
 /// One subflow at one end.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +122,7 @@ impl HostConnection {
     /// Packets of `subflow` travel between these addresses from now on.
     pub(crate) fn set_path(
         &mut self,
-        fabric: &mut Fabric,
+        network: &mut Network,
         subflow: SubflowId,
         (source, destination): (SocketAddress, SocketAddress),
     ) {
@@ -133,7 +133,7 @@ impl HostConnection {
         }
         let wire = self.paths[index].map_or(Bytes::ZERO, |path| path.wire);
         let ports = hashed_ports(self.opening, subflow);
-        let route = route(fabric, self.flow_label, (source, destination), ports);
+        let route = route(network, self.flow_label, (source, destination), ports);
         self.paths[index] = Some(Path { route, wire });
     }
 }
@@ -152,23 +152,23 @@ fn hashed_ports(opening: Opening, subflow: SubflowId) -> [u64; 2] {
 
 /// The route of packets from one address to another.
 fn route(
-    fabric: &mut Fabric,
+    network: &mut Network,
     flow_label: u64,
     (source, destination): (SocketAddress, SocketAddress),
     [own_port, other_port]: [u64; 2],
 ) -> Route {
     let node = source.node();
     let target = Target { node: destination.node(), interface: destination.interface() };
-    let target = fabric.routes.target(target);
+    let target = network.routes.target(target);
     let address = |a: SocketAddress| [a.node() as u64, a.interface().map_or(u64::MAX, u64::from)];
     let fields = [[flow_label, own_port], [other_port, 0], address(source), address(destination)];
     let hash = ecmp::flow_hash(fields.into_iter().flatten());
     let egress = match source.interface() {
         Some(interface) => {
-            let link = fabric.routes.topology().leaving(node)[usize::from(interface)];
-            fabric.routes.hops_over(target, link).map_or(Egress::Unreachable, |_| Egress::Over(link))
+            let link = network.routes.topology().leaving(node)[usize::from(interface)];
+            network.routes.hops_over(target, link).map_or(Egress::Unreachable, |_| Egress::Over(link))
         }
-        None => fabric.fixed_hop(target, node, hash).map_or(Egress::PerPacket, Egress::Over),
+        None => network.fixed_hop(target, node, hash).map_or(Egress::PerPacket, Egress::Over),
     };
     Route { header: Header { source, destination, target, hash }, egress }
 }

@@ -4,8 +4,8 @@
 
 use transport::segment::SubflowId;
 
-use crate::address::{Port, SocketAddress};
 use crate::host::socket::SocketId;
+use crate::net::address::{Port, SocketAddress};
 
 /// The connection and path that a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,14 +16,14 @@ use transport::mptcp::keys::Token;
 use transport::segment::SubflowId;
 use transport::{AddressPair, Connection};
 
-use crate::address::{PacketAddresses, Port, SocketAddress};
-use crate::fabric::Fabric;
 use crate::host::config::Listener;
 use crate::host::connection::{HostConnection, Opening};
 use crate::host::demux::{Demux, Match};
 use crate::host::ports::{EphemeralPorts, service_at, service_port};
 use crate::host::socket::{AppSocket, SocketId};
-use crate::topology::{NodeId, Topology};
+use crate::net::address::{PacketAddresses, Port, SocketAddress};
+use crate::net::network::Network;
+use crate::net::topology::{NodeId, Topology};
 
 /// One host.
 #[derive(Debug)]
@@ -99,14 +99,14 @@ impl Hosts {
     /// `node` opens a connection to a port of `server`. Returns the addresses of its first subflow.
     pub(crate) fn open(
         &mut self,
-        fabric: &mut Fabric,
+        network: &mut Network,
         connection: Connection,
         (node, server, port): (NodeId, NodeId, Port),
         (owner, flow_label): (AppSocket, u64),
     ) -> (SocketId, PacketAddresses) {
         let opening = Opening::Active { node, server, port };
         let socket = self.add(HostConnection::new(connection, owner, opening, flow_label));
-        let addresses = self.open_path(fabric, socket, 0);
+        let addresses = self.open_path(network, socket, 0);
         (socket, addresses)
     }
 
@@ -114,7 +114,7 @@ impl Hosts {
     #[cold]
     pub(crate) fn open_path(
         &mut self,
-        fabric: &mut Fabric,
+        network: &mut Network,
         socket: SocketId,
         subflow: SubflowId,
     ) -> PacketAddresses {
@@ -127,9 +127,9 @@ impl Hosts {
         let source = SocketAddress::new(node, pair.local, own);
         demux.insert(own, destination, Match { socket, path: subflow });
         let connection = self.get_mut(socket);
-        connection.set_path(fabric, subflow, (source, destination));
+        connection.set_path(network, subflow, (source, destination));
         let addresses = PacketAddresses { source, destination };
-        if let Some(tracer) = &mut fabric.tracer {
+        if let Some(tracer) = &mut network.tracer {
             let AppSocket { flow, connection, .. } = connection.owner();
             tracer.know(addresses, flow as usize, connection);
         }
@@ -143,7 +143,7 @@ impl Hosts {
     /// If it does not listen there.
     pub(crate) fn accept(
         &mut self,
-        fabric: &mut Fabric,
+        network: &mut Network,
         packet: PacketAddresses,
         (owner, flow_label): (AppSocket, u64),
     ) -> SocketId {
@@ -162,14 +162,14 @@ impl Hosts {
         }
         let connection = listener.accept(seen_here(packet), key);
         self.add(HostConnection::new(connection, owner, Opening::Passive, flow_label));
-        self.learn_path(fabric, packet, socket, 0);
+        self.learn_path(network, packet, socket, 0);
         socket
     }
 
     /// Packets between these addresses belong to a subflow of a connection of this host.
     pub(crate) fn learn_path(
         &mut self,
-        fabric: &mut Fabric,
+        network: &mut Network,
         packet: PacketAddresses,
         socket: SocketId,
         subflow: SubflowId,
@@ -177,7 +177,7 @@ impl Hosts {
         let PacketAddresses { source, destination } = packet;
         let host = &mut self.hosts[destination.node()];
         host.demux.insert(destination.port(), source, Match { socket, path: subflow });
-        self.get_mut(socket).set_path(fabric, subflow, (destination, source));
+        self.get_mut(socket).set_path(network, subflow, (destination, source));
         self.check(destination.node());
     }
 
@@ -195,12 +195,12 @@ impl Hosts {
     /// Packets between these addresses are answered on a path of this connection, but do not belong to it.
     pub(crate) fn answer_path(
         &mut self,
-        fabric: &mut Fabric,
+        network: &mut Network,
         packet: PacketAddresses,
         socket: SocketId,
         subflow: SubflowId,
     ) {
-        self.get_mut(socket).set_path(fabric, subflow, (packet.destination, packet.source));
+        self.get_mut(socket).set_path(network, subflow, (packet.destination, packet.source));
     }
 
     /// Entries lead to connections of this host whose paths have the addresses of the entry. All are looked at

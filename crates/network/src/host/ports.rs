@@ -2,7 +2,7 @@
 //!
 //! May: choose the next one. May not: know what uses them; the caller says which are taken.
 
-use crate::address::Port;
+use crate::net::address::Port;
 
 /// The first of the dynamic ports (RFC 6335 section 6).
 const FIRST_DYNAMIC: u16 = 49_152;

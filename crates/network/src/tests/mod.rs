@@ -84,7 +84,7 @@ fn count(record: &RunRecord, event: &str) -> u64 {
 fn checked(text: &str, seed: u64) -> RunRecord {
     let mut world = World::new(&scenario(text), &Registries::builtin(), seed, ALL);
     let end = world.advance(&AtomicBool::new(false)).expect("nobody cancels");
-    let in_flight = world.fabric.in_flight() as u64;
+    let in_flight = world.network.in_flight() as u64;
     let record = world.into_record(end);
     let sum = |events: &[&str]| events.iter().map(|event| count(&record, event)).sum::<u64>();
     let ends = ["recv", "drop-queue", "drop-error", "drop-down", "drop-check"];

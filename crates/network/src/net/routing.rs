@@ -5,7 +5,7 @@
 //! A target is a host (any of its interfaces will do) or one interface of a host (then the last duplex link is given).
 //! A node that does not forward, and the target itself, are never on the way.
 
-use crate::topology::{LinkId, NodeId, Topology, opposite};
+use crate::net::topology::{LinkId, NodeId, Topology, opposite};
 
 /// Where packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
-//! What lies between the hosts: links, routes and the packets on their way, and the event queue that moves them.
+//! Links, routes, the packets in flight between hosts, and the event queue that moves them.
 //!
-//! May: pass a packet from link to link and say which end it has reached. May not: look into a segment, except
+//! May: pass a packet from link to link and say which host it has reached. May not: look into a segment, except
 //! to record it, or call a connection.
 
 use engine::{EventQueue, LazyTimer};
@@ -11,18 +11,18 @@ use transport::Connection;
 use transport::segment::Segment;
 use units::{Bytes, SimTime};
 
-use crate::address::PacketAddresses;
-use crate::ecmp::Chooser;
 use crate::host::socket::SocketId;
-use crate::lane::Lane;
-use crate::link::{Link, LinkChange};
-use crate::middlebox;
-use crate::packets::{Header, Packets};
-use crate::routing::{Routes, TargetId};
-use crate::topology::{LinkId, NodeId};
-use crate::tracer::{Tracer, What};
+use crate::net::address::PacketAddresses;
+use crate::net::ecmp::Chooser;
+use crate::net::link::{Link, LinkChange};
+use crate::net::middlebox;
+use crate::net::packets::{Header, Packets};
+use crate::net::routing::{Routes, TargetId};
+use crate::net::slot::LinkSlot;
+use crate::net::topology::{LinkId, NodeId};
+use crate::net::tracer::{Tracer, What};
 
-/// What can happen. Changes of links and samples are not in the queue: they are known beforehand.
+/// An event in the queue. Changes of links and samples are not among them: they are known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A packet on a link reaches its far end, or something else happens on the link.
@@ -65,11 +65,11 @@ pub(crate) struct Delivery {
 
 /// Links, routes, packets, events.
 #[derive(Debug)]
-pub(crate) struct Fabric {
+pub(crate) struct Network {
     pub(crate) queue: EventQueue<Event>,
     pub(crate) routes: Routes,
     pub(crate) tracer: Option<Box<Tracer>>,
-    lanes: Vec<Lane>,
+    slots: Vec<LinkSlot>,
     /// By node.
     choosers: Vec<Chooser>,
     packets: Packets,
@@ -79,7 +79,7 @@ pub(crate) struct Fabric {
     fates: Vec<Fate>,
 }
 
-impl Fabric {
+impl Network {
     /// At rest. `links` by link index, `choosers` by node.
     pub(crate) fn new(
         routes: Routes,
@@ -87,12 +87,12 @@ impl Fabric {
         choosers: Vec<Chooser>,
         tracer: Option<Box<Tracer>>,
     ) -> Self {
-        let lanes =
-            links.into_iter().map(|link| Lane { link, timer: LazyTimer::default(), strip: Strip::Never });
-        let lanes = lanes.collect();
+        let slots =
+            links.into_iter().map(|link| LinkSlot { link, timer: LazyTimer::default(), strip: Strip::Never });
+        let slots = slots.collect();
         let mut packets = Packets::default();
         let draft = packets.reserve();
-        Self { queue: EventQueue::new(), routes, tracer, lanes, choosers, packets, draft, fates: Vec::new() }
+        Self { queue: EventQueue::new(), routes, tracer, slots, choosers, packets, draft, fates: Vec::new() }
     }
 
     /// The segment that is sent next.
@@ -128,11 +128,11 @@ impl Fabric {
 
     /// The event of `link` came out of the queue. False if it was a stale one.
     pub(crate) fn arrival_is_due(&mut self, now: SimTime, link: LinkId) -> bool {
-        self.lanes[link as usize].timer.fires(now)
+        self.slots[link as usize].timer.fires(now)
     }
 
     /// Moves packets that have arrived over `link` onwards, up to the first that has reached its host. Call it
-    /// until `None`, or until no more is due and then [`Fabric::arm`].
+    /// until `None`, or until no more is due and then [`Network::arm`].
     pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
             let node = self.routes.topology().head(link);
@@ -152,7 +152,7 @@ impl Fabric {
     /// Something else on `link` is due.
     #[inline]
     pub(crate) fn more_is_due(&self, now: SimTime, link: LinkId) -> bool {
-        self.lanes[link as usize].link.next_event() <= now
+        self.slots[link as usize].link.next_event() <= now
     }
 
     /// The delivered segment; its place is free again with the next call that sends.
@@ -209,7 +209,7 @@ impl Fabric {
         if let Some(strip) = change.strip {
             self.set_strip(id, strip);
         }
-        match &mut self.lanes[id as usize].link {
+        match &mut self.slots[id as usize].link {
             Link::Fifo(link) => {
                 if let Some(packet) = change.apply(now, link) {
                     self.lose(now, What::DropDown, id, packet);
@@ -225,7 +225,7 @@ impl Fabric {
 
     /// Puts a middlebox at the entrance of a link.
     pub(crate) fn set_strip(&mut self, link: LinkId, strip: Strip) {
-        self.lanes[link as usize].strip = strip;
+        self.slots[link as usize].strip = strip;
     }
 
     /// Packets on links, lost ones not counted.
@@ -236,22 +236,22 @@ impl Fabric {
 
     /// Number of links.
     pub(crate) fn links(&self) -> usize {
-        self.lanes.len()
+        self.slots.len()
     }
 
-    /// What `link` has done up to `now`.
+    /// Counters of `link` up to `now`.
     pub(crate) fn counters(&mut self, now: SimTime, link: usize) -> Counters {
-        self.lanes[link].link.counters(now)
+        self.slots[link].link.counters(now)
     }
 
     /// Packets and bytes that wait in front of `link`.
     pub(crate) fn queue_length(&mut self, now: SimTime, link: usize) -> (u64, Bytes) {
-        self.lanes[link].link.queue_length(now)
+        self.slots[link].link.queue_length(now)
     }
 
     /// The rows of all links at the end of a run.
     pub(crate) fn records(&mut self, end: SimTime) -> Vec<LinkRecord> {
-        self.lanes.iter_mut().map(|lane| lane.link.record(end)).collect()
+        self.slots.iter_mut().map(|slot| slot.link.record(end)).collect()
     }
 
     fn next_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {
@@ -263,11 +263,11 @@ impl Fabric {
     }
 
     fn offer(&mut self, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
-        let lane = &mut self.lanes[link as usize];
-        if lane.strip != Strip::Never {
-            middlebox::cross(&mut lane.strip, self.packets.segment_mut(packet));
+        let slot = &mut self.slots[link as usize];
+        if slot.strip != Strip::Never {
+            middlebox::cross(&mut slot.strip, self.packets.segment_mut(packet));
         }
-        match &mut lane.link {
+        match &mut slot.link {
             Link::Fifo(fifo) => match fifo.offer(now, size, packet) {
                 Offered::Accepted => self.arm(link),
                 Offered::QueueFull => self.lose(now, What::DropQueue, link, packet),
@@ -283,7 +283,7 @@ impl Fabric {
 
     /// The next packet that has arrived over `link`; a copy becomes a packet of its own.
     fn take_arrival(&mut self, now: SimTime, link: LinkId) -> Option<u32> {
-        let station = match &mut self.lanes[link as usize].link {
+        let station = match &mut self.slots[link as usize].link {
             Link::Fifo(fifo) => return fifo.take_arrival(now),
             Link::Station(station) => station,
         };
@@ -299,9 +299,9 @@ impl Fabric {
         Some(self.packets.copy(id))
     }
 
-    /// Does to packets what a station has decided.
+    /// Applies the decisions of a station to its packets.
     fn settle(&mut self, now: SimTime, link: LinkId) {
-        let Link::Station(station) = &mut self.lanes[link as usize].link else { return };
+        let Link::Station(station) = &mut self.slots[link as usize].link else { return };
         let mut fates = std::mem::take(&mut self.fates);
         station.swap_fates(&mut fates);
         for fate in fates.drain(..) {
@@ -339,7 +339,7 @@ impl Fabric {
 
     /// Keeps the link's queue entry no later than its next event.
     pub(crate) fn arm(&mut self, link: LinkId) {
-        let Lane { link: state, timer, .. } = &mut self.lanes[link as usize];
+        let LinkSlot { link: state, timer, .. } = &mut self.slots[link as usize];
         if let Some(at) = timer.set(state.next_event()) {
             self.queue.push(at, Event::Arrival(link));
         }

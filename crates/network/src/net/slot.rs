@@ -5,11 +5,11 @@
 use engine::LazyTimer;
 use scenario::model::Strip;
 
-use crate::link::Link;
+use crate::net::link::Link;
 
 /// A link with the one queue entry that it may have.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct LinkSlot {
     pub(crate) link: Link,
     pub(crate) timer: LazyTimer,
     /// The middlebox at its entrance.

@@ -9,9 +9,9 @@ use transport::segment::{Dss, MptcpOption, Segment, SubflowId};
 use transport::{Connection, SenderState, SubflowGauges};
 use units::SimTime;
 
-use crate::address::{PacketAddresses, SocketAddress};
 use crate::host::socket::SocketId;
-use crate::topology::{LinkId, NodeId};
+use crate::net::address::{PacketAddresses, SocketAddress};
+use crate::net::topology::{LinkId, NodeId};
 
 /// The event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

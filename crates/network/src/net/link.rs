@@ -10,8 +10,8 @@ use scenario::model::Strip;
 use trace::LinkRecord;
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, SimTime};
 
-use crate::topology::LinkId;
-use crate::tracer::What;
+use crate::net::topology::LinkId;
+use crate::net::tracer::What;
 
 /// Simple links know everything about a packet when it is offered; the others decide when the time has come.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::topology::NodeId;
+use crate::net::topology::NodeId;
 
 /// A port of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

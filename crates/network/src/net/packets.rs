@@ -5,8 +5,8 @@
 
 use transport::segment::{Ecn, Segment};
 
-use crate::address::{PacketAddresses, SocketAddress};
-use crate::routing::TargetId;
+use crate::net::address::{PacketAddresses, SocketAddress};
+use crate::net::routing::TargetId;
 
 /// The part of a packet that routers read: its addresses, and what follows from them and is not computed at each hop.
 #[derive(Clone, Copy, Debug, Default)]
