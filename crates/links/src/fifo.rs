@@ -194,6 +194,11 @@ impl Fifo {
         self.next_arrival = SimTime::NEVER;
     }
 
+    /// Packets on the link: they wait, are transmitted or propagate, and will arrive.
+    pub fn packets(&self) -> usize {
+        self.ring.iter().filter(|entry| !entry.lost).count()
+    }
+
     /// Packets and bytes that wait in front of the transmitter; the packet on it does not count.
     pub fn queue_length(&mut self, now: SimTime) -> (u64, Bytes) {
         self.settle(now);

@@ -182,6 +182,13 @@ impl Station {
         std::mem::swap(&mut self.fates, empty);
     }
 
+    /// Packets on the link: they wait, are transmitted or propagate. Copies that the link made have no number yet.
+    pub fn packets(&self) -> usize {
+        let (waiting, _) = self.queue_length();
+        let propagating = self.flights.iter().filter(|flight| !flight.arrival.copy).count();
+        waiting as usize + usize::from(self.sending.is_some()) + propagating
+    }
+
     /// Packets and bytes that wait in front of the transmitter; the packet on it does not count.
     pub fn queue_length(&self) -> (u64, Bytes) {
         let (packets, bytes) = self.models.queue.length();

@@ -11,6 +11,7 @@
 //! - `sampler.rs`: time series. A run leaves a `trace::RunRecord`.
 
 mod build;
+mod event;
 mod flow;
 mod host;
 mod net;

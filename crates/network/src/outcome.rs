@@ -81,7 +81,7 @@ pub(crate) fn flow_record(
         subflows.extend((0..ends.subflows()).map(|index| subflow_record(now, index, ends, network)));
     }
     FlowRecord {
-        start: flow.timing.start().min(end),
+        start: flow.timing().start().min(end),
         end,
         completed,
         delivered: recorder.delivered,
@@ -91,7 +91,7 @@ pub(crate) fn flow_record(
         send_delay_p95: send_delay.quantile(0.95),
         ofo: held(&recorder.out_of_order, now),
         waiting_for_others: flow
-            .opener
+            .opener()
             .protocol()
             .is_multipath()
             .then(|| held(&recorder.waiting_for_others, now)),
@@ -100,7 +100,7 @@ pub(crate) fn flow_record(
         subflows,
         messages: Vec::new(),
         pages: Vec::new(),
-        deadline: flow.app.as_ref().and_then(|app| app.deadline()),
+        deadline: flow.deadline(),
     }
 }
 
@@ -111,7 +111,7 @@ fn held(levels: &TimeLevels, now: SimTime) -> Held {
 
 /// Why the first of the flow's connections failed that did.
 fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
-    if !flow.timing.has_started() {
+    if !flow.timing().has_started() {
         return Some("the flows that it waits for did not end in time");
     }
     let of = |ends: Ends<'_>| {

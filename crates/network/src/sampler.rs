@@ -62,7 +62,7 @@ impl Sampler {
         }
         self.last = now;
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / elapsed.as_secs_f64();
-        let started = flows.all().iter().enumerate().filter(|(_, flow)| flow.timing.has_started());
+        let started = flows.all().iter().enumerate().filter(|(_, flow)| flow.timing().has_started());
         for (index, flow) in started {
             let (mut window, mut out_of_order) = (Bytes::ZERO, Bytes::ZERO);
             for (channel, number) in flow.channels().iter().zip(0..) {
@@ -81,7 +81,7 @@ impl Sampler {
             let goodput = rate(delivered - before.delivered);
             before.delivered = delivered;
             let key = SeriesKey::Flow(index as u32);
-            if !flow.opener.protocol().is_datagrams() {
+            if !flow.opener().protocol().is_datagrams() {
                 self.series.push(now, key, "rwnd_bytes", window.as_f64());
                 self.series.push(now, key, "ofo_bytes", out_of_order.as_f64());
             }
@@ -152,6 +152,6 @@ impl Sampler {
 
 /// The window of a connection that its server has not accepted yet.
 fn first_window(flow: &Flow, hosts: &Hosts) -> Bytes {
-    let (node, port) = flow.opener.server();
+    let (node, port) = flow.opener().server();
     hosts.listener(node, port).map_or(Bytes::ZERO, Listener::first_window)
 }

@@ -13,6 +13,7 @@ use trace::RunRecord;
 use transport::segment::{MptcpOption, SubflowId};
 use units::{Bytes, SimTime};
 
+use crate::event::Event;
 use crate::flow::Ended;
 use crate::flow::channel::Mark;
 use crate::flow::context::{FlowContext, Traits};
@@ -22,7 +23,7 @@ use crate::host::Hosts;
 use crate::host::connection::HostConnection;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::PacketAddresses;
-use crate::net::network::{Delivery, Event, Network};
+use crate::net::network::{Delivery, Network};
 use crate::net::topology::LinkId;
 use crate::net::tracer::Tracer;
 use crate::outcome;
@@ -155,13 +156,13 @@ impl World {
         let ScheduledEvent { flow: index, client, action, .. } = event;
         let flow = &mut self.flows[index];
         if let Some((address, present)) = action.presence() {
-            flow.opener.set_present(client, address, present);
-            let (node, port) = flow.opener.server();
+            flow.opener_mut().set_present(client, address, present);
+            let (node, port) = flow.opener().server();
             if let (false, Some(listener)) = (client, self.hosts.listener_mut(node, port)) {
                 listener.set_present(address, present);
             }
         }
-        let side = if client { flow.opener.side() } else { flow.opener.side().other() };
+        let side = if client { flow.opener().side() } else { flow.opener().side().other() };
         for connection in 0..flow.channels().len() as u32 {
             let channel = self.flows[index].channel_mut(connection);
             match channel.socket(side) {
@@ -199,23 +200,23 @@ impl World {
     }
 
     fn on_start(&mut self, now: SimTime, flow: usize) {
-        if now >= self.flows[flow].timing.stop() {
+        if now >= self.flows[flow].timing().stop() {
             // It waited for others until its time was over.
-            self.flows[flow].ended = Some(Ended::Stopped);
+            self.flows[flow].stop();
             return self.note_end(now, flow);
         }
-        self.flows[flow].timing.set_started();
+        self.flows[flow].set_started();
         self.tell(now, flow, Some(apps::Event::Start));
     }
 
     fn on_wake(&mut self, now: SimTime, flow: usize) {
-        if !self.flows[flow].alarms.fires(now) {
+        if !self.flows[flow].alarms_mut().fires(now) {
             return;
         }
-        if now >= self.flows[flow].timing.stop() {
+        if now >= self.flows[flow].timing().stop() {
             self.stop(now, flow);
         } else {
-            while let Some(tag) = self.flows[flow].alarms.take_due(now) {
+            while let Some(tag) = self.flows[flow].alarms_mut().take_due(now) {
                 self.tell(now, flow, Some(apps::Event::Wake(tag)));
             }
         }
@@ -225,27 +226,27 @@ impl World {
 
     /// The flow's time is over.
     fn stop(&mut self, now: SimTime, flow: usize) {
-        if self.flows[flow].ended.is_none() {
+        if self.flows[flow].ended().is_none() {
             self.tell(now, flow, None);
         }
         let mut context = self.context(now, flow, Traits::default());
         apps::AppContext::stop(&mut context);
-        self.flows[flow].alarms.clear();
+        self.flows[flow].alarms_mut().clear();
     }
 
     /// Tells an application what has happened, or that its time is over.
     fn tell(&mut self, now: SimTime, flow: usize, event: Option<apps::Event>) {
-        if self.flows[flow].ended == Some(Ended::Stopped) {
+        if self.flows[flow].ended() == Some(Ended::Stopped) {
             return;
         }
-        let Some(mut app) = self.flows[flow].app.take() else { return };
+        let Some(mut app) = self.flows[flow].take_app() else { return };
         let traits = Traits { read_rate: app.read_rate(), talks_both_ways: app.talks_both_ways() };
         let mut context = self.context(now, flow, traits);
         match event {
             Some(event) => app.on_event(event, &mut context),
             None => app.on_end(&mut context),
         }
-        self.flows[flow].app = Some(app);
+        self.flows[flow].put_app(app);
         self.arm_flow(now, flow);
     }
 
@@ -322,7 +323,7 @@ impl World {
         let connection = self.flows[flow as usize].accepted(source);
         debug_assert!(connection.is_some(), "a SYN from {source:?}, which has opened nothing");
         let connection = connection?;
-        let side = self.flows[flow as usize].opener.side().other();
+        let side = self.flows[flow as usize].opener().side().other();
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
         let socket = self.hosts.accept(&mut self.network, addresses, (owner, label));
@@ -343,7 +344,7 @@ impl World {
     ) -> Option<SocketId> {
         let Self { flows, hosts, network, .. } = self;
         let flow = &flows[flow as usize];
-        let server = flow.opener.side().other();
+        let server = flow.opener().side().other();
         let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.into()).is_none();
         let socket = flow.channels().iter().filter_map(|channel| channel.socket(server)).find(lacks)?;
         hosts.answer_path(network, addresses, socket, subflow);
@@ -506,7 +507,7 @@ impl World {
     #[inline]
     fn note_progress(&mut self, now: SimTime, owner: AppSocket) {
         let flow = &self.flows[owner.flow()];
-        if let Some(ended) = flow.ended
+        if let Some(ended) = flow.ended()
             && !flow.is_done()
             && flow.channel(owner.connection).outgoing(Side::Sender).backlog() == 0
         {
@@ -517,7 +518,7 @@ impl World {
     /// The application of a flow may have ended without any of its connections.
     fn note_end(&mut self, now: SimTime, index: usize) {
         let flow = &self.flows[index];
-        if let Some(ended) = flow.ended
+        if let Some(ended) = flow.ended()
             && !flow.is_done()
         {
             self.conclude(now, index, ended);

@@ -17,11 +17,12 @@ use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
 use crate::build::checked::CHECKED;
+use crate::event::Event;
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
 use crate::host::Hosts;
 use crate::net::ecmp::Chooser;
-use crate::net::network::{Event, Network};
+use crate::net::network::Network;
 use crate::net::routing::Routes;
 use crate::net::topology::Topology;
 use crate::net::tracer::{Names, Tracer};
@@ -59,8 +60,8 @@ impl World {
             network.set_strip(link as crate::LinkId, direction.strip);
         }
         for (index, flow) in flows.all().iter().enumerate() {
-            if !flow.timing.start().is_never() {
-                network.queue.push(flow.timing.start(), Event::Start(index as u32));
+            if !flow.timing().start().is_never() {
+                network.queue.push(flow.timing().start(), Event::Start(index as u32));
             }
         }
         let plan = Plan::new(changes, flow_events);

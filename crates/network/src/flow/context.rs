@@ -47,15 +47,15 @@ impl FlowContext<'_> {
 
     /// The flow was stopped: nothing more may be sent.
     fn over(&self) -> bool {
-        self.flow.ended == Some(Ended::Stopped)
+        self.flow.ended() == Some(Ended::Stopped)
     }
 
     /// The client opens. Returns its socket and the addresses of the first subflow.
     fn open_client(&mut self, number: ConnectionId, side: Side) -> (SocketId, PacketAddresses) {
-        let connection = self.flow.opener.connect();
-        let (server, port) = self.flow.opener.server();
+        let connection = self.flow.opener_mut().connect();
+        let (server, port) = self.flow.opener().server();
         let (owner, label) = (self.app_socket(number, side), self.flow.label(number));
-        let places = (self.flow.opener.node(), server, port);
+        let places = (self.flow.opener().node(), server, port);
         self.hosts.open(self.network, connection, places, (owner, label))
     }
 }
@@ -64,9 +64,9 @@ impl Sockets for FlowContext<'_> {
     fn open(&mut self) -> ConnectionId {
         let number = self.flow.channels().len() as ConnectionId;
         let Traits { read_rate, talks_both_ways } = self.traits;
-        let datagrams = self.flow.opener.protocol().is_datagrams();
+        let datagrams = self.flow.opener().protocol().is_datagrams();
         let mut channel = Channel::new(read_rate, self.flow.mss(), talks_both_ways, datagrams);
-        let client = self.flow.opener.side();
+        let client = self.flow.opener().side();
         let server = client.other();
         let (socket, addresses) = self.open_client(number, client);
         channel.connect(client, socket, self.hosts.get_mut(socket).machine_mut());
@@ -136,11 +136,11 @@ impl AppContext for FlowContext<'_> {
     }
 
     fn wake(&mut self, at: SimTime, tag: u64) {
-        self.flow.alarms.request(at.max(self.now), tag);
+        self.flow.alarms_mut().request(at.max(self.now), tag);
     }
 
     fn finish(&mut self) {
-        self.flow.ended.get_or_insert(Ended::Finished);
+        self.flow.finish();
     }
 
     fn stop(&mut self) {
@@ -150,7 +150,7 @@ impl AppContext for FlowContext<'_> {
         let mut cut = !self.flow.finished();
         cut |= self.flow.cut();
         if cut {
-            self.flow.ended = Some(Ended::Stopped);
+            self.flow.stop();
         }
         for connection in 0..self.flow.channels().len() as ConnectionId {
             self.touch(connection, Side::Sender);

@@ -41,7 +41,7 @@ pub(crate) struct Flows {
 impl Flows {
     /// None has started.
     pub(crate) fn new(flows: Vec<Flow>) -> Self {
-        Self { open: flows.len(), waits: flows.iter().any(|flow| flow.timing.waits()), flows }
+        Self { open: flows.len(), waits: flows.iter().any(|flow| flow.timing().waits()), flows }
     }
 
     /// By index.

@@ -15,7 +15,7 @@ use apps::{App, ConnectionId};
 use engine::Stream;
 use scenario::model::Flow as FlowModel;
 use trace::{FlowRecord, MessageRecord, PageRecord};
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::flow::alarms::Alarms;
 use crate::flow::channel::Channel;
@@ -47,13 +47,13 @@ pub(crate) struct Log {
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// `None` while it handles an event.
-    pub(crate) app: Option<Box<dyn App>>,
-    pub(crate) opener: Opener,
-    pub(crate) timing: Timing,
-    pub(crate) alarms: Alarms,
+    app: Option<Box<dyn App>>,
+    opener: Opener,
+    timing: Timing,
+    alarms: Alarms,
     pub(crate) recorder: FlowRecorder,
     pub(crate) log: Log,
-    pub(crate) ended: Option<Ended>,
+    ended: Option<Ended>,
     /// Random numbers of the application.
     random: Stream,
     /// Its connections, in the order of opening.
@@ -92,6 +92,64 @@ impl Flow {
             mss: model.transport.tcp.mss,
             done: false,
         }
+    }
+
+    /// The application, to be told something. `None` while it is.
+    pub(crate) fn take_app(&mut self) -> Option<Box<dyn App>> {
+        self.app.take()
+    }
+
+    /// It has been told.
+    pub(crate) fn put_app(&mut self, app: Box<dyn App>) {
+        debug_assert!(self.app.is_none(), "a flow has one application");
+        self.app = Some(app);
+    }
+
+    /// Messages with a longer delay are late.
+    pub(crate) fn deadline(&self) -> Option<Nanos> {
+        self.app.as_ref().and_then(|app| app.deadline())
+    }
+
+    /// The side that opens its connections.
+    #[inline]
+    pub(crate) fn opener(&self) -> &Opener {
+        &self.opener
+    }
+
+    /// The same, to open one.
+    pub(crate) fn opener_mut(&mut self) -> &mut Opener {
+        &mut self.opener
+    }
+
+    /// When it starts and stops.
+    pub(crate) fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Its application runs from now on.
+    pub(crate) fn set_started(&mut self) {
+        self.timing.set_started();
+    }
+
+    /// Wake-ups of its application.
+    pub(crate) fn alarms_mut(&mut self) -> &mut Alarms {
+        &mut self.alarms
+    }
+
+    /// How its application has ended, if it has.
+    #[inline]
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// Its application has requested everything that it will ever send.
+    pub(crate) fn finish(&mut self) {
+        self.ended.get_or_insert(Ended::Finished);
+    }
+
+    /// Its time is over, or its application stops before everything is sent.
+    pub(crate) fn stop(&mut self) {
+        self.ended = Some(Ended::Stopped);
     }
 
     /// Random numbers of the application.

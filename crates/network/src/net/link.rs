@@ -184,6 +184,14 @@ impl Link {
         }
     }
 
+    /// Packets that it holds.
+    pub(crate) fn packets(&self) -> usize {
+        match self {
+            Self::Fifo(link) => link.packets(),
+            Self::Station(station) => station.packets(),
+        }
+    }
+
     /// Packets and bytes that wait in front of it.
     pub(crate) fn queue_length(&mut self, now: SimTime) -> (u64, Bytes) {
         match self {

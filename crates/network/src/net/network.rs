@@ -11,7 +11,7 @@ use transport::Connection;
 use transport::segment::Segment;
 use units::{Bytes, SimTime};
 
-use crate::host::socket::SocketId;
+use crate::event::Event;
 use crate::net::address::PacketAddresses;
 use crate::net::ecmp::Chooser;
 use crate::net::link::{Link, LinkChange};
@@ -21,21 +21,6 @@ use crate::net::routing::{Routes, TargetId};
 use crate::net::slot::LinkSlot;
 use crate::net::topology::{LinkId, NodeId};
 use crate::net::tracer::{Tracer, What};
-
-/// An event in the queue. Changes of links and samples are not among them: they are known beforehand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A packet on a link reaches its far end, or something else happens on the link.
-    Arrival(LinkId),
-    /// A connection's deadline.
-    Timer(SocketId),
-    /// A flow starts.
-    Start(u32),
-    /// The wake-up that the application of a flow has requested, or the end of its time.
-    Wake(u32),
-    /// The reader of a connection may read again.
-    Read(SocketId),
-}
 
 /// How packets of one subflow leave their host.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +236,15 @@ impl Network {
 
     /// The rows of all links at the end of a run.
     pub(crate) fn records(&mut self, end: SimTime) -> Vec<LinkRecord> {
+        self.check();
         self.slots.iter_mut().map(|slot| slot.link.record(end)).collect()
+    }
+
+    /// Every packet but the draft is on a link: what is sent or copied is delivered, lost or held.
+    fn check(&self) {
+        let held = || self.slots.iter().map(|slot| slot.link.packets()).sum::<usize>();
+        debug_assert_eq!(self.packets.len(), held() + 1, "packets are conserved");
+        debug_assert!(self.fates.is_empty(), "a fate that has not been applied");
     }
 
     fn next_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {

@@ -101,7 +101,6 @@ impl Packets {
     }
 
     /// Packets held.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.headers.len() - self.free.len()
     }
