@@ -26,7 +26,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use builtin::{Algorithm, Registry};
+pub use builtin::{Algorithm, Apps, Registry};
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

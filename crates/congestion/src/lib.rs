@@ -32,7 +32,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use builtin::{Algorithm, Registry, wants};
+pub use builtin::{Algorithm, Congestion, Registry, wants};
 
 /// What is fixed when a path is set up. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]

@@ -50,7 +50,7 @@ fn main() {
         let document = Document::parse(&text, &name, &sets, &registries).unwrap_or_else(|e| panic!("{e}"));
         let seeds = document.scenario.seeds.clone();
         let options = RunOptions { seeds, jobs: NonZeroUsize::MIN, series: false, trace: false };
-        let output = run(&document.scenario, &registries, &options, &|_, _| {}, &AtomicBool::new(false))
+        let output = run(&document.scenario, &options, &|_, _| {}, &AtomicBool::new(false))
             .unwrap_or_else(|e| panic!("{e}"));
         println!("{name:<24} {:>10} {:>12}", output.totals.events, output.totals.packet_hops);
     }

@@ -18,7 +18,6 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use scenario::Registries;
 use scenario::model::Scenario;
 use trace::Table;
 
@@ -145,7 +144,7 @@ impl std::error::Error for RunError {}
 /// Cancelled, or a replication failed; with several failures the first in the order of the seeds that was met.
 pub fn run(
     scenario: &Scenario,
-    registries: &Registries,
+
     options: &RunOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     cancel: &AtomicBool,
@@ -159,7 +158,7 @@ pub fn run(
     progress(0, total);
     let outcomes = pool::run_all(total, options.jobs, cancel, |job| {
         let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);
-        let outcome = replication::simulate(variant, registries, seed, options, cancel);
+        let outcome = replication::simulate(variant, seed, options, cancel);
         if matches!(outcome, Err(RunError::Failed { .. })) {
             cancel.store(true, Ordering::Relaxed);
         }

@@ -36,7 +36,7 @@ fn links(scenario: &Scenario, change: &Change) -> String {
 fn what(change: &Change) -> String {
     let loss = change.loss.as_ref().map(|models| match models.as_slice() {
         [] => "no loss".to_owned(),
-        models => format!("loss {}", words(models.iter().map(|model| &model.kind))),
+        models => format!("loss {}", words(models)),
     });
     let shapers = change.shapers.as_ref().map(|shapers| match shapers.as_slice() {
         [] => "no shaper".to_owned(),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use scenario::Registries;
 use scenario::model::Scenario;
 
 /// Why there is no such text.
@@ -45,12 +44,7 @@ impl std::error::Error for NoOpportunities {}
 ///
 /// # Errors
 /// There is no such link, or it never carries anything.
-pub fn opportunities(
-    scenario: &Scenario,
-    registries: &Registries,
-    seed: u64,
-    name: &str,
-) -> Result<String, NoOpportunities> {
+pub fn opportunities(scenario: &Scenario, seed: u64, name: &str) -> Result<String, NoOpportunities> {
     let directions = || {
         let of = |(duplex_link, c): (usize, &'_ scenario::model::DuplexLink)| {
             let names = c.directions.iter().map(|direction| direction.name.clone()).enumerate();
@@ -62,7 +56,7 @@ pub fn opportunities(
         let links = directions().map(|(_, link)| link).collect();
         return Err(NoOpportunities::UnknownLink { name: name.into(), links });
     };
-    let times = network::opportunities(scenario, registries, seed, place);
+    let times = network::opportunities(scenario, seed, place);
     if times.is_empty() {
         return Err(NoOpportunities::Never { name: name.into() });
     }
@@ -79,10 +73,10 @@ mod tests {
              both = {{ rate = \"1.2Mbit/s\", delay = \"1ms\" }}\n\
              [[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = {{ kind = \"tcp\" }}\n{extra}"
         );
-        let registries = Registries::builtin();
+        let registries = scenario::Registries::builtin();
         let document = scenario::Document::parse(&text, "test.toml", &[], &registries);
         let scenario = document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario;
-        let text = opportunities(&scenario, &registries, 1, link)?;
+        let text = opportunities(&scenario, 1, link)?;
         Ok(text.lines().map(|line| line.parse().unwrap()).collect())
     }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use network::{Observe, World};
-use scenario::Registries;
 use scenario::model::Scenario;
 use trace::RunRecord;
 
@@ -42,17 +41,14 @@ impl<'a> Variant<'a> {
 /// Runs `variant` under `seed`. A panic becomes an error that says how to repeat it.
 pub(crate) fn simulate(
     variant: &Variant<'_>,
-    registries: &Registries,
     seed: u64,
     options: &RunOptions,
     cancel: &AtomicBool,
 ) -> Result<Replication, RunError> {
     let observe = Observe { series: options.series, trace: options.trace && variant.baseline.is_none() };
     let start = ThreadTime::now();
-    // Nothing of a world outlives its panic, and the registries are only read.
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        World::new(&variant.scenario, registries, seed, observe).run(cancel)
-    }));
+    // Nothing of a world outlives its panic.
+    let outcome = catch_unwind(AssertUnwindSafe(|| World::new(&variant.scenario, seed, observe).run(cancel)));
     match outcome {
         Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
         Ok(Err(network::Cancelled)) => Err(RunError::Cancelled),

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use scenario::Document;
+use scenario::{Document, Registries};
 use trace::{Data, Table};
 
 use super::*;
@@ -51,7 +51,7 @@ fn run_with(document: &Document, seeds: &[u64], jobs: usize) -> Output {
     let jobs = NonZeroUsize::new(jobs).unwrap();
     let options = RunOptions { seeds: seeds.to_vec(), jobs, series: true, trace: true };
     let never = AtomicBool::new(false);
-    run(&document.scenario, &Registries::builtin(), &options, &|_, _| (), &never).unwrap()
+    run(&document.scenario, &options, &|_, _| (), &never).unwrap()
 }
 
 fn table<'a>(output: &'a Output, name: &str) -> &'a Table {
@@ -226,7 +226,7 @@ fn events_are_described_by_duplex_link_or_direction() {
 fn a_set_cancel_flag_ends_the_run() {
     let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false };
     let set = AtomicBool::new(true);
-    let outcome = run(&parse(TWO_PATHS).scenario, &Registries::builtin(), &options, &|_, _| (), &set);
+    let outcome = run(&parse(TWO_PATHS).scenario, &options, &|_, _| (), &set);
     assert_eq!(outcome, Err(RunError::Cancelled));
 }
 
@@ -235,7 +235,7 @@ fn a_panic_names_its_seed() {
     let mut scenario = parse(TWO_PATHS).scenario;
     scenario.flows[1].from = 99;
     let options = RunOptions { seeds: vec![5], jobs: NonZeroUsize::MIN, series: false, trace: false };
-    let outcome = run(&scenario, &Registries::builtin(), &options, &|_, _| (), &AtomicBool::new(false));
+    let outcome = run(&scenario, &options, &|_, _| (), &AtomicBool::new(false));
     let Err(RunError::Failed { scenario, seed, baseline, message }) = outcome else {
         panic!("it cannot run")
     };
@@ -266,7 +266,7 @@ fn progress_counts_every_simulation() {
     let options = RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: false, trace: false };
     let note = |done, total| seen.lock().unwrap().push((done, total));
     let never = AtomicBool::new(false);
-    run(&parse(TWO_PATHS).scenario, &Registries::builtin(), &options, &note, &never).unwrap();
+    run(&parse(TWO_PATHS).scenario, &options, &note, &never).unwrap();
     assert_eq!(*seen.lock().unwrap(), (0..=6).map(|n| (n, 6)).collect::<Vec<_>>());
 }
 

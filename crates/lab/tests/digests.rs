@@ -66,7 +66,7 @@ fn tables(case: &Value) -> Vec<Table> {
     let series = case["series"] == true;
     let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series, trace: false };
     let never = AtomicBool::new(false);
-    let output = lab::run(&document.scenario, &registries, &options, &|_, _| (), &never);
+    let output = lab::run(&document.scenario, &options, &|_, _| (), &never);
     output.unwrap_or_else(|e| panic!("{}: {e}", case["case"])).tables
 }
 

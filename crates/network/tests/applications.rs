@@ -14,7 +14,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
         Err(diagnostics) => panic!("{diagnostics}\n{text}"),
     };
     let observe = Observe { series: true, trace: true };
-    World::new(&scenario, &registries, seed, observe).run(&AtomicBool::new(false)).expect("nobody cancels")
+    World::new(&scenario, seed, observe).run(&AtomicBool::new(false)).expect("nobody cancels")
 }
 
 /// `paths` equal paths between `terminal` and `server`, and a download.
@@ -307,7 +307,7 @@ fn a_recording_is_replayed_in_both_directions() {
         let text = download("20s", "rate = \"10Mbit/s\", delay = \"20ms\"", 1, &flow);
         let registries = Registries::builtin();
         let document = Document::parse(&text, &file, &[], &registries).unwrap_or_else(|e| panic!("{e}"));
-        let world = World::new(&document.scenario, &registries, 1, Observe::default());
+        let world = World::new(&document.scenario, 1, Observe::default());
         let record = world.run(&AtomicBool::new(false)).expect("nobody cancels");
         let flow = &record.flows[0];
         let found: Vec<_> = flow.messages.iter().map(|m| (m.what, m.size.0, m.end.is_some())).collect();

@@ -42,7 +42,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
     let registries = Registries::builtin();
     let document = Document::parse(text, "test.toml", &[], &registries);
     let scenario = document.unwrap_or_else(|e| panic!("{e}\n{text}")).scenario;
-    let world = World::new(&scenario, &registries, seed, Observe { series: true, trace: false });
+    let world = World::new(&scenario, seed, Observe { series: true, trace: false });
     world.run(&AtomicBool::new(false)).expect("nobody cancels")
 }
 

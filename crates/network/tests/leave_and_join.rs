@@ -20,7 +20,7 @@ fn shipped(name: &str, changes: &[(&str, &str)]) -> Vec<RunRecord> {
     let document = Document::parse(&text, &file, &changes, &registries);
     let scenario = document.unwrap_or_else(|e| panic!("{e}")).scenario;
     let run = |seed| {
-        let world = World::new(&scenario, &registries, seed, Observe { series: true, trace: true });
+        let world = World::new(&scenario, seed, Observe { series: true, trace: true });
         world.run(&AtomicBool::new(false)).expect("nobody cancels")
     };
     SEEDS.map(run).collect()

@@ -14,7 +14,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
         Err(diagnostics) => panic!("{diagnostics}\n{text}"),
     };
     let observe = Observe { series: true, trace: true };
-    let record = World::new(&scenario, &registries, seed, observe).run(&AtomicBool::new(false));
+    let record = World::new(&scenario, seed, observe).run(&AtomicBool::new(false));
     let record = record.expect("nobody cancels");
     for link in &record.links {
         assert!((0.0..=1.0).contains(&link.utilisation), "capacity is never exceeded: {link:?}");

@@ -14,7 +14,7 @@ fn shipped(sets: &[(&str, &str)], seed: u64) -> RunRecord {
     let registries = Registries::builtin();
     let document = Document::parse(&text, file, &sets, &registries).unwrap_or_else(|e| panic!("{e}"));
     let observe = Observe { series: false, trace: false };
-    let world = World::new(&document.scenario, &registries, seed, observe);
+    let world = World::new(&document.scenario, seed, observe);
     world.run(&AtomicBool::new(false)).expect("nobody cancels")
 }
 

@@ -21,7 +21,6 @@ const POLL: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "ropewalk._core")]
 pub struct Document {
     inner: scenario::Document,
-    registries: Registries,
 }
 
 #[pymethods]
@@ -34,7 +33,7 @@ impl Document {
     fn parse(text: &str, file: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
         let registries = Registries::builtin();
         match scenario::Document::parse(text, file, &sets, &registries) {
-            Ok(inner) => Ok(Self { inner, registries }),
+            Ok(inner) => Ok(Self { inner }),
             Err(mistakes) => {
                 Err(InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string())))
             }
@@ -79,7 +78,7 @@ impl Document {
     ///
     /// Raises `ValueError` if there is no such link, or if it never carries anything.
     fn opportunities(&self, link: &str, seed: u64) -> PyResult<String> {
-        let text = lab::opportunities(&self.inner.scenario, &self.registries, seed, link);
+        let text = lab::opportunities(&self.inner.scenario, seed, link);
         text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
@@ -116,7 +115,7 @@ impl Document {
             let (sender, receiver) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
                 let note = |done, total| watch.note(done, total);
-                let outcome = lab::run(&self.inner.scenario, &self.registries, options, &note, &cancel);
+                let outcome = lab::run(&self.inner.scenario, options, &note, &cancel);
                 drop(sender);
                 outcome
             });

@@ -4,24 +4,24 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use congestion::Growth;
+use links::loss::Losses;
 use links::{Faults, Shaper};
-use registry::Options;
 use transport::AbortForm;
 use transport::config::{
     AckConfig, EndpointFlags, LossMeans, MptcpConfig, Reassembly, RecoveryKind, ReinjectOn, Reinjection,
     RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig, UdpConfig,
 };
-use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, Ratio, SimTime};
+use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::choices::Choices;
 use crate::keys::{AUTO, EXPAND, UNLIMITED};
 use crate::model::{
     Change, Choice, Direction, DuplexLink, Ecmp, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
-    Node as Host, Scenario, Setting, Strip, Transport,
+    Node as Host, Queue, Scenario, Setting, Strip, Transport,
 };
-use crate::path_managers;
+use crate::path_managers::PathManagers;
 use crate::queue_size::QueueSize;
-use crate::registries::{Catalogue, NO_LOSS};
+use crate::registries::{Listed, NO_LOSS};
 use crate::rules::directions;
 use crate::topology::{Topology, Wire};
 use crate::tree::{Node, Table, Value};
@@ -87,8 +87,8 @@ impl Assembler<'_> {
             let keys = table.table(wire.keys[i])?;
             Some(Direction {
                 name: wire.directions[i].clone(),
-                rate: self.settings(Catalogue::Rate, keys, "rate")?,
-                delay: self.settings(Catalogue::Delay, keys, "delay")?,
+                rate: self.settings(keys, "rate")?,
+                delay: self.settings(keys, "delay")?,
                 queue: self.queue(keys)?,
                 loss: self.loss(keys)?,
                 shapers: shapers(keys)?,
@@ -107,34 +107,28 @@ impl Assembler<'_> {
     }
 
     /// All loss models that do something.
-    fn loss(&self, keys: &Table) -> Option<Vec<Choice>> {
-        let models = keys.get("loss")?.one_or_more().iter();
-        let mut all: Vec<Choice> =
-            models.map(|node| self.choice(Catalogue::Loss, node.as_table()?)).collect::<Option<_>>()?;
-        all.retain(|choice| choice.kind != NO_LOSS);
-        Some(all)
+    fn loss(&self, keys: &Table) -> Option<Vec<Choice<Losses>>> {
+        let tables = keys.get("loss")?.one_or_more().iter().map(Node::as_table);
+        let lossy = tables.filter(|table| table.is_none_or(|table| table.text("kind") != Some(NO_LOSS)));
+        lossy.map(|table| self.choices.plain(table?)).collect()
     }
 
-    fn choice(&self, catalogue: Catalogue, table: &Table) -> Option<Choice> {
-        self.choices.plain(catalogue, table)
-    }
-
-    fn settings<T: FromStr>(&self, catalogue: Catalogue, keys: &Table, key: &str) -> Option<Vec<Setting<T>>> {
+    fn settings<T: FromStr, F: Listed>(&self, keys: &Table, key: &str) -> Option<Vec<Setting<T, Choice<F>>>> {
         let setting = |node: &Node| match node.as_table() {
-            Some(table) => self.choice(catalogue, table).map(Setting::Model),
+            Some(table) => self.choices.plain(table).map(Setting::Model),
             None => node.as_text()?.parse().ok().map(Setting::Value),
         };
         keys.get(key)?.one_or_more().iter().map(setting).collect()
     }
 
     /// A queue; its size may depend on rate and delay.
-    fn queue(&self, keys: &Table) -> Option<Setting<QueueLimit>> {
+    fn queue(&self, keys: &Table) -> Option<Queue> {
         let resolve = |size: QueueSize| match size {
             QueueSize::Limit(limit) => Some(limit),
             QueueSize::Bdp(_) => Some(size.limit(keys.parse("rate")?, keys.parse("queue_rtt")?)),
         };
         match keys.table("queue") {
-            Some(table) => self.choices.choice(Catalogue::Queue, table, &resolve).map(Setting::Model),
+            Some(table) => self.choices.choice(table, &resolve).map(Setting::Model),
             None => resolve(keys.parse("queue")?).map(Setting::Value),
         }
     }
@@ -178,7 +172,7 @@ impl Assembler<'_> {
             opened_by_receiver: flow.text("opened_by")? == "receiver",
             start: flow.parse("start")?,
             stop: flow.parse("stop")?,
-            app: Arc::new(self.choice(Catalogue::App, flow.table("app")?)?),
+            app: Arc::new(self.choices.plain(flow.table("app")?)?),
             transport: Arc::new(self.transport(flow.table("transport")?)?),
             via: flow.text("via").and_then(|name| self.topology.wire(name)),
             compare_paths: flow.flag("compare_paths")?,
@@ -192,7 +186,7 @@ impl Assembler<'_> {
         let mptcp = match keys.text("kind")? {
             "mptcp" => Some(Multipath {
                 config: self.multipath(keys)?,
-                scheduler: self.choice(Catalogue::Scheduler, keys.table("scheduler")?)?,
+                scheduler: self.choices.plain(keys.table("scheduler")?)?,
                 endpoints: keys
                     .tables("endpoints")
                     .map(|(_, endpoint)| self.endpoint(endpoint))
@@ -204,16 +198,16 @@ impl Assembler<'_> {
         Some(Transport {
             profile: keys.text("profile")?.into(),
             tcp: Arc::new(tcp(keys)?),
-            congestion: self.choice(Catalogue::Congestion, keys.table("congestion")?)?,
+            congestion: Some(self.choices.plain(keys.table("congestion")?)?),
             mptcp,
             udp: None,
         })
     }
 
     fn multipath(&self, keys: &Table) -> Option<MptcpConfig> {
-        let manager = self.choice(Catalogue::PathManager, keys.table("path_manager")?)?;
+        let manager: Choice<PathManagers> = self.choices.plain(keys.table("path_manager")?)?;
         Some(MptcpConfig {
-            path_manager: (path_managers::find(&manager.kind)?.build)(&manager.options),
+            path_manager: (manager.row.build.make)(&manager.options),
             reinjection: match keys.text("reinjection")? {
                 "death" => Reinjection::Death,
                 "upstream" => Reinjection::Upstream,
@@ -293,8 +287,8 @@ impl Assembler<'_> {
         Some(Change {
             at: event.parse::<SimTime>("at")?,
             links: directions(self.topology, event.text("link")?)?,
-            rate: given(set, "rate", || self.settings(Catalogue::Rate, set, "rate"))?,
-            delay: given(set, "delay", || self.settings(Catalogue::Delay, set, "delay"))?,
+            rate: given(set, "rate", || self.settings(set, "rate"))?,
+            delay: given(set, "delay", || self.settings(set, "delay"))?,
             queue: given(set, "queue", || self.queue(set))?,
             loss: given(set, "loss", || self.loss(set))?,
             shapers: given(set, "shaper", || shapers(set))?,
@@ -309,7 +303,7 @@ fn udp(keys: &Table) -> Option<Transport> {
     Some(Transport {
         profile: keys.text("profile")?.into(),
         tcp: Arc::default(),
-        congestion: Choice { kind: "none".into(), options: Options::default() },
+        congestion: None,
         mptcp: None,
         udp: Some(UdpConfig {
             payload: keys.parse("payload")?,

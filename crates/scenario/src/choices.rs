@@ -1,12 +1,12 @@
 //! Algorithms with their options, from filled tables.
 
-use registry::{OptionFault, OptionKind, OptionSpec, OptionValue, Options};
+use registry::{OptionKind, OptionSpec, OptionValue, Options};
 use units::QueueLimit;
 
 use crate::files::Files;
 use crate::model::Choice;
 use crate::queue_size::QueueSize;
-use crate::registries::{Catalogue, Registries};
+use crate::registries::{Listed, Registries};
 use crate::tree::{Table, Value};
 
 /// What options are read with.
@@ -18,30 +18,23 @@ pub(crate) struct Choices<'a> {
 
 impl Choices<'_> {
     /// The algorithm of a filled table without a queue whose size depends on other keys.
-    pub fn plain(&self, catalogue: Catalogue, table: &Table) -> Option<Choice> {
-        self.choice(catalogue, table, &|size| match size {
+    pub fn plain<F: Listed>(&self, table: &Table) -> Option<Choice<F>> {
+        self.choice(table, &|size| match size {
             QueueSize::Limit(limit) => Some(limit),
             QueueSize::Bdp(_) => None,
         })
     }
 
     /// The algorithm of a filled table; `size` says what a size of a queue amounts to.
-    pub fn choice(
+    pub fn choice<F: Listed>(
         &self,
-        catalogue: Catalogue,
         table: &Table,
         size: &dyn Fn(QueueSize) -> Option<QueueLimit>,
-    ) -> Option<Choice> {
-        let algorithm = self.registries.find(catalogue, table.text("kind")?)?;
+    ) -> Option<Choice<F>> {
+        let row = *F::registry(self.registries).get(table.text("kind")?)?;
         let option = |spec: &OptionSpec| Some((spec.name, self.value(spec, table, size)?));
-        let options = algorithm.options.iter().map(option).collect::<Option<Vec<_>>>()?;
-        Some(Choice { kind: algorithm.name.into(), options: Options::new(options) })
-    }
-
-    /// What is wrong with options of which each is right by itself.
-    pub fn fault(&self, catalogue: Catalogue, choice: &Choice) -> Option<OptionFault> {
-        let algorithm = self.registries.find(catalogue, &choice.kind)?;
-        (algorithm.check)(&choice.options).err()
+        let options = row.options.iter().map(option).collect::<Option<Vec<_>>>()?;
+        Some(Choice { row, options: Options::new(options) })
     }
 
     fn value(

@@ -1,28 +1,27 @@
 //! Rules about the application of a flow, and about flows that wait for each other.
 
+use apps::Apps;
 use registry::Options;
 use units::Nanos;
 
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
-use crate::registries::Catalogue;
 use crate::rules::written;
 use crate::tree::{Node, Origin, Table};
 
 /// The end that opens follows from the application; the application and the transport must suit each other.
 pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, report: &mut Report<'_>) {
     let Some((choice, at)) =
-        flow.get("app").and_then(|node| Some((choices.plain(Catalogue::App, node.as_table()?)?, node.at)))
+        flow.get("app").and_then(|node| Some((choices.plain::<Apps>(node.as_table()?)?, node.at)))
     else {
         return;
     };
-    if let Some(fault) = choices.fault(Catalogue::App, &choice) {
+    if let Some(fault) = choice.fault() {
         let at = flow.table("app").and_then(|table| written(table, fault.option)).unwrap_or(at);
         let key = format!("{path}.app.{}", fault.option);
         return report.add(at, Code::BadValue, &key, fault.message, fault.help);
     }
-    let (kind, registries) = (&choice.kind, choices.registries);
-    let Some(app) = registries.apps.get(kind).map(|row| (row.build)(&choice.options)) else { return };
+    let (kind, app) = (choice.name(), (choice.row.build)(&choice.options));
     let opens = match app.opens() {
         apps::Side::Sender => "sender",
         apps::Side::Receiver => "receiver",
@@ -46,7 +45,8 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
             format!("{kind} needs a transport that loses nothing and paces itself; found kind = \"udp\"");
         let usual = |row: &&apps::Algorithm| row.options.iter().all(|option| option.default.is_some());
         let able = |row: &&apps::Algorithm| (row.build)(&Options::defaults(row.options)).takes_datagrams();
-        let able: Vec<&str> = registries.apps.iter().filter(usual).filter(able).map(|row| row.name).collect();
+        let able: Vec<&str> =
+            choices.registries.apps.iter().filter(usual).filter(able).map(|row| row.name).collect();
         let help = format!(
             "set kind = \"tcp\" or \"mptcp\", or choose an application that sends at a rate of its own, such as {}",
             able.join(", ")

@@ -1,5 +1,9 @@
 //! Rules of links: sizes of queues that depend on other keys, options that must fit each other.
 
+use links::delay::Delays;
+use links::loss::Losses;
+use links::queue::Queues;
+use links::rate::Rates;
 use registry::{OptionFault, OptionValue};
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit};
 
@@ -9,13 +13,13 @@ use crate::diagnostic::{Code, Report};
 use crate::inherit::direction_names;
 use crate::keys::{DIRECTION, Kind, ROOT};
 use crate::queue_size::QueueSize;
-use crate::registries::Catalogue;
+use crate::registries::Listed;
 use crate::rules::written;
 use crate::tree::{Node, Origin, Table, Value};
 
 /// All directions of links, and all events.
 pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report<'_>) {
-    let mut rules = Rules { choices, report };
+    let mut rules = LinkRules { choices, report };
     for key in ROOT.keys {
         let Kind::Tables(section) = key.kind else { continue };
         let Some(Node { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
@@ -31,7 +35,17 @@ pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report
     }
 }
 
-struct Rules<'c, 'r, 'a> {
+/// Options of a model that do not fit each other.
+struct ModelFault {
+    /// What is wrong.
+    fault: OptionFault,
+    /// Where it was written.
+    at: Option<Origin>,
+    /// The content of a file is at fault.
+    file: bool,
+}
+
+struct LinkRules<'c, 'r, 'a> {
     choices: &'c Choices<'c>,
     report: &'r mut Report<'a>,
 }
@@ -43,7 +57,7 @@ fn in_bdp(direction: &Table) -> Option<&Node> {
     matches!(limit.as_text()?.parse(), Ok(QueueSize::Bdp(_))).then_some(limit)
 }
 
-impl Rules<'_, '_, '_> {
+impl LinkRules<'_, '_, '_> {
     fn duplex_link(&mut self, table: &mut Table, names: [&'static str; 2], path: &str) {
         let delay = |name: &str| table.table(name)?.parse::<Nanos>("delay");
         let round_trip = delay(names[0]).zip(delay(names[1])).map(|(there, back)| there + back);
@@ -108,18 +122,12 @@ impl Rules<'_, '_, '_> {
     /// The models of a direction or an event. What `other`, the opposite direction, has from the same place was written
     /// in `both`.
     fn models(&mut self, keys: &Table, path: &str, other: Option<(&Table, String)>) {
-        let catalogues = [
-            ("rate", Catalogue::Rate),
-            ("delay", Catalogue::Delay),
-            ("queue", Catalogue::Queue),
-            ("loss", Catalogue::Loss),
-        ];
-        for (key, catalogue) in catalogues {
+        for key in ["rate", "delay", "queue", "loss"] {
             let Some(node) = keys.get(key) else { continue };
             let twins = other.as_ref().and_then(|(other, _)| other.get(key));
             for (index, model) in std::iter::once(node).chain(node.items()).enumerate() {
                 let Some(table) = model.as_table() else { continue };
-                let Some((fault, at, file)) = self.fault(catalogue, table) else { continue };
+                let Some(ModelFault { fault, at, file }) = self.model_fault(key, table) else { continue };
                 let twin = twins.and_then(|twin| std::iter::once(twin).chain(twin.items()).nth(index));
                 let shared = at == twin.and_then(Node::as_table).and_then(|twin| written(twin, fault.option));
                 let path = match &other {
@@ -148,33 +156,42 @@ impl Rules<'_, '_, '_> {
             return;
         }
         for (index, model) in rate.items().iter().enumerate() {
-            let Some(table) = model.as_table().filter(|table| self.fault(Catalogue::Rate, table).is_none())
-            else {
+            let Some(table) = model.as_table().filter(|table| self.fault::<Rates>(table).is_none()) else {
                 continue;
             };
-            let Some(choice) = self.choices.plain(Catalogue::Rate, table) else { continue };
-            if self.choices.registries.has_rate_at_instants(&choice) {
+            let Some(choice) = self.choices.plain::<Rates>(table) else { continue };
+            if links::rate::has_rate_at_instants(&choice.row, &choice.options) {
                 continue;
             }
             let message =
-                format!("`{}` has no rate at an instant, of which others could be less", choice.kind);
+                format!("`{}` has no rate at an instant, of which others could be less", choice.name());
             let help = "give it alone, and bound it by a `shaper` or by another link in front of it".into();
             let key = join(path, &format!("rate.{index}"));
             self.report.add(model.at, Code::Contradiction, &key, message, help);
         }
     }
 
-    /// Options of a model that do not fit each other: what is wrong, where it was written, whether a file is at fault.
-    fn fault(&self, catalogue: Catalogue, table: &Table) -> Option<(OptionFault, Option<Origin>, bool)> {
+    /// What is wrong with the model under `key`.
+    fn model_fault(&self, key: &str, table: &Table) -> Option<ModelFault> {
+        match key {
+            "rate" => self.fault::<Rates>(table),
+            "delay" => self.fault::<Delays>(table),
+            "queue" => self.fault::<Queues>(table),
+            _ => self.fault::<Losses>(table),
+        }
+    }
+
+    /// What is wrong with a model whose options are right one by one.
+    fn fault<F: Listed>(&self, table: &Table) -> Option<ModelFault> {
         // A size of a queue is checked for itself; what it amounts to does not matter here.
         let any = |size: QueueSize| match size {
             QueueSize::Limit(limit) => Some(limit),
             QueueSize::Bdp(_) => Some(QueueLimit::Bytes(Bytes(1))),
         };
-        let choice = self.choices.choice(catalogue, table, &any)?;
-        let fault = self.choices.fault(catalogue, &choice)?;
+        let choice = self.choices.choice::<F>(table, &any)?;
+        let fault = choice.fault()?;
         let file = matches!(choice.options.get(fault.option), Some(OptionValue::File(_)));
         let at = written(table, fault.option);
-        Some((fault, at, file))
+        Some(ModelFault { fault, at, file })
     }
 }

@@ -4,31 +4,80 @@
 use std::fmt;
 use std::sync::Arc;
 
+use apps::Apps;
+use congestion::Congestion;
+use links::delay::Delays;
+use links::loss::Losses;
+use links::queue::Queues;
+use links::rate::Rates;
 use links::{Faults, Shaper};
-use registry::Options;
+use registry::{Algorithm, Family, OptionFault, Options};
+use schedulers::Schedulers;
 use transport::AbortForm;
 use transport::config::{EndpointFlags, MptcpConfig, TcpConfig, UdpConfig};
 use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
-/// One of several algorithms by name, with its options filled in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
-    /// Name in its registry.
-    pub kind: String,
+/// An algorithm of one family, with its options filled in and checked.
+pub struct Choice<F: Family> {
+    /// Its row: how it is called and made.
+    pub row: Algorithm<F>,
     /// Its options, all of them.
     pub options: Options,
 }
 
+impl<F: Family> Choice<F> {
+    /// Name in its registry.
+    pub fn name(&self) -> &'static str {
+        self.row.name
+    }
+
+    /// What is wrong with options of which each is right by itself.
+    pub(crate) fn fault(&self) -> Option<OptionFault> {
+        (self.row.check)(&self.options).err()
+    }
+}
+
+impl<F: Family> Clone for Choice<F> {
+    fn clone(&self) -> Self {
+        Self { row: self.row, options: self.options.clone() }
+    }
+}
+
+impl<F: Family> PartialEq for Choice<F> {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.options == other.options
+    }
+}
+
+impl<F: Family> fmt::Debug for Choice<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Choice").field("name", &self.name()).field("options", &self.options).finish()
+    }
+}
+
+impl<F: Family> fmt::Display for Choice<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// A plain value, or a model of it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Setting<T> {
+pub enum Setting<T, M> {
     /// Constant.
     Value(T),
     /// By a model of a registry.
-    Model(Choice),
+    Model(M),
 }
 
-impl<T: Copy> Setting<T> {
+/// A rate of a link.
+pub type Rate = Setting<BitsPerSecond, Choice<Rates>>;
+/// A delay of a link.
+pub type Delay = Setting<Nanos, Choice<Delays>>;
+/// The limit of a drop-tail queue, or a queue discipline.
+pub type Queue = Setting<QueueLimit, Choice<Queues>>;
+
+impl<T: Copy, M> Setting<T, M> {
     /// The value, if it is a plain one.
     pub fn value(&self) -> Option<T> {
         match self {
@@ -38,11 +87,11 @@ impl<T: Copy> Setting<T> {
     }
 }
 
-impl<T: fmt::Display> fmt::Display for Setting<T> {
+impl<T: fmt::Display, M: fmt::Display> fmt::Display for Setting<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(value) => value.fmt(f),
-            Self::Model(choice) => f.write_str(&choice.kind),
+            Self::Model(choice) => choice.fmt(f),
         }
     }
 }
@@ -110,13 +159,13 @@ pub struct Direction {
     /// Unique name.
     pub name: String,
     /// Serialisation rate: the least of these at each moment, at least one.
-    pub rate: Vec<Setting<BitsPerSecond>>,
+    pub rate: Vec<Rate>,
     /// Propagation delay: the sum of these, at least one.
-    pub delay: Vec<Setting<Nanos>>,
+    pub delay: Vec<Delay>,
     /// Limit of a drop-tail queue, or a queue discipline.
-    pub queue: Setting<QueueLimit>,
+    pub queue: Queue,
     /// Loss models, all at work at once; empty: nothing is lost.
-    pub loss: Vec<Choice>,
+    pub loss: Vec<Choice<Losses>>,
     /// Token buckets behind the queue, all at work at once.
     pub shapers: Vec<Shaper>,
     /// What else goes wrong.
@@ -159,7 +208,7 @@ pub struct Flow {
     /// When its application stops writing, at the latest.
     pub stop: SimTime,
     /// What it sends. Flows of one `count` share this and the next.
-    pub app: Arc<Choice>,
+    pub app: Arc<Choice<Apps>>,
     /// What carries it.
     pub transport: Arc<Transport>,
     /// Duplex link over which a TCP connection, or the first subflow, leaves; `None`: routing decides.
@@ -175,11 +224,11 @@ pub struct Transport {
     pub profile: String,
     /// TCP, also of each subflow.
     pub tcp: Arc<TcpConfig>,
-    /// Congestion control.
-    pub congestion: Choice,
+    /// Congestion control; `None`: datagrams.
+    pub congestion: Option<Choice<Congestion>>,
     /// MPTCP; `None`: plain TCP.
     pub mptcp: Option<Multipath>,
-    /// Datagrams instead of TCP: then `tcp` and `congestion` have no meaning.
+    /// Datagrams instead of TCP: then `tcp` has no meaning.
     pub udp: Option<UdpConfig>,
 }
 
@@ -189,7 +238,7 @@ pub struct Multipath {
     /// Protocol settings.
     pub config: MptcpConfig,
     /// Scheduler.
-    pub scheduler: Choice,
+    pub scheduler: Choice<Schedulers>,
     /// Addresses of the in-kernel path manager; those in `config` are filled in by whoever knows the interfaces.
     pub endpoints: Vec<Endpoint>,
 }
@@ -239,13 +288,13 @@ pub struct Change {
     /// `(duplex_link, direction)`.
     pub links: Vec<(usize, usize)>,
     /// New rate.
-    pub rate: Option<Vec<Setting<BitsPerSecond>>>,
+    pub rate: Option<Vec<Rate>>,
     /// New delay.
-    pub delay: Option<Vec<Setting<Nanos>>>,
+    pub delay: Option<Vec<Delay>>,
     /// New queue limit or discipline.
-    pub queue: Option<Setting<QueueLimit>>,
+    pub queue: Option<Queue>,
     /// New loss models; empty: none from now on.
-    pub loss: Option<Vec<Choice>>,
+    pub loss: Option<Vec<Choice<Losses>>>,
     /// New token buckets; empty: none from now on.
     pub shapers: Option<Vec<Shaper>>,
     /// New probabilities of faults.

@@ -1,7 +1,7 @@
-//! The path managers. They are part of the protocol machine and not a registry: a new one is a row here and a variant of
-//! `transport::config::PathManager`.
+//! The path managers. They are part of the protocol machine, so that no other crate adds one: a new one is a row here and
+//! a variant of `transport::config::PathManager`.
 
-use registry::{Entry, OptionKind, OptionSpec, Options, independent};
+use registry::{Algorithm, Family, OptionKind, OptionSpec, Options, independent};
 use transport::config::{InKernel, PathManager};
 
 /// The one of flows that name none.
@@ -9,12 +9,23 @@ pub(crate) const DEFAULT: &str = "per-path";
 /// The one that has endpoints.
 pub(crate) const IN_KERNEL: &str = "in-kernel";
 
+/// The path managers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PathManagers {}
+
+impl Family for PathManagers {
+    type Build = Manager;
+    const BUILTIN: &'static [Row] = ROWS;
+}
+
 /// One path manager.
-pub(crate) struct Row {
-    /// What lists and docs say.
-    pub entry: Entry,
+pub(crate) type Row = Algorithm<PathManagers>;
+
+/// What the parser knows of a path manager beside its options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manager {
     /// Makes it.
-    pub build: fn(&Options) -> PathManager,
+    pub make: fn(&Options) -> PathManager,
     /// How many subflows it opens.
     pub subflows: Subflows,
     /// Its subflows are bound to addresses; routing decides how others go.
@@ -34,13 +45,14 @@ pub(crate) enum Subflows {
     AtMost,
 }
 
-const fn entry(
+const fn row(
     name: &'static str,
     summary: &'static str,
     source: &'static str,
     options: &'static [OptionSpec],
-) -> Entry {
-    Entry { name, summary, source, notes: "", options, check: independent }
+    build: Manager,
+) -> Row {
+    Row { name, summary, source, notes: "", options, check: independent, build }
 }
 
 const fn subflows(default: &'static str, doc: &'static str) -> OptionSpec {
@@ -53,95 +65,91 @@ fn number(options: &Options, name: &str) -> u32 {
 
 const RFC_8684: &str = "RFC 8684 section 3.2";
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
-        entry: entry(
-            "default",
-            "opens nothing and announces nothing, accepts what the peer opens",
-            "Linux out-of-tree MPTCP, `default`",
-            &[],
-        ),
-        build: |_| PathManager::Passive,
-        subflows: Subflows::AtMost,
-        bound: false,
-    },
-    Row {
-        entry: entry(
-            DEFAULT,
-            "each local address to one remote address that it reaches, known beforehand",
-            RFC_8684,
-            &[subflows("1", "subflows on each path")],
-        ),
-        build: |options| PathManager::PerPath { subflows: number(options, "subflows") },
-        subflows: Subflows::OnPath,
-        bound: true,
-    },
-    Row {
-        entry: entry(
-            "fullmesh",
-            "each local address to every remote address that the peer has announced",
-            RFC_8684,
-            &[subflows("1", "subflows on each pair of addresses")],
-        ),
-        build: |options| PathManager::FullMesh { subflows: number(options, "subflows") },
-        subflows: Subflows::OnPair,
-        bound: true,
-    },
-    Row {
-        entry: entry(
-            "ndiffports",
-            "several subflows with different ports between the first pair of addresses",
-            RFC_8684,
-            &[subflows("2", "subflows in all, the first one included")],
-        ),
-        build: |options| PathManager::NdiffPorts { subflows: number(options, "subflows") },
-        subflows: Subflows::InAll,
-        bound: false,
-    },
-    Row {
-        entry: entry(
-            "triangle",
-            "each local address to those of the server that do not come before it, known beforehand",
-            "ns-3 model of MPTCP, Kheirkhah et al., arXiv:1510.07721",
-            &[subflows("8", "subflows in all, the first one included, at most")],
-        ),
-        build: |options| PathManager::Triangle { subflows: number(options, "subflows") },
-        subflows: Subflows::AtMost,
-        bound: true,
-    },
-    Row {
-        entry: entry(
-            IN_KERNEL,
-            "endpoints with flags (key `endpoints`) within limits, as `ip mptcp` sets them",
-            "Linux since 5.7, `ip-mptcp(8)`",
-            &[
-                OptionSpec::new(
-                    "subflows",
-                    OptionKind::Integer { min: 0, max: 8 },
-                    "2",
-                    "further subflows beside the first one, at most",
-                ),
-                OptionSpec::new(
-                    "add_addr_accepted",
-                    OptionKind::Integer { min: 0, max: 8 },
-                    "0",
-                    "announced addresses that are used, at most",
-                ),
-            ],
-        ),
-        build: |options| {
-            PathManager::InKernel(InKernel {
-                subflows: number(options, "subflows"),
-                add_addr_accepted: number(options, "add_addr_accepted"),
-                endpoints: Vec::new(),
-            })
+const ROWS: &[Row] = &[
+    row(
+        "default",
+        "opens nothing and announces nothing, accepts what the peer opens",
+        "Linux out-of-tree MPTCP, `default`",
+        &[],
+        Manager { make: |_| PathManager::Passive, subflows: Subflows::AtMost, bound: false },
+    ),
+    row(
+        DEFAULT,
+        "each local address to one remote address that it reaches, known beforehand",
+        RFC_8684,
+        &[subflows("1", "subflows on each path")],
+        Manager {
+            make: |options| PathManager::PerPath { subflows: number(options, "subflows") },
+            subflows: Subflows::OnPath,
+            bound: true,
         },
-        subflows: Subflows::AtMost,
-        bound: true,
-    },
+    ),
+    row(
+        "fullmesh",
+        "each local address to every remote address that the peer has announced",
+        RFC_8684,
+        &[subflows("1", "subflows on each pair of addresses")],
+        Manager {
+            make: |options| PathManager::FullMesh { subflows: number(options, "subflows") },
+            subflows: Subflows::OnPair,
+            bound: true,
+        },
+    ),
+    row(
+        "ndiffports",
+        "several subflows with different ports between the first pair of addresses",
+        RFC_8684,
+        &[subflows("2", "subflows in all, the first one included")],
+        Manager {
+            make: |options| PathManager::NdiffPorts { subflows: number(options, "subflows") },
+            subflows: Subflows::InAll,
+            bound: false,
+        },
+    ),
+    row(
+        "triangle",
+        "each local address to those of the server that do not come before it, known beforehand",
+        "ns-3 model of MPTCP, Kheirkhah et al., arXiv:1510.07721",
+        &[subflows("8", "subflows in all, the first one included, at most")],
+        Manager {
+            make: |options| PathManager::Triangle { subflows: number(options, "subflows") },
+            subflows: Subflows::AtMost,
+            bound: true,
+        },
+    ),
+    row(
+        IN_KERNEL,
+        "endpoints with flags (key `endpoints`) within limits, as `ip mptcp` sets them",
+        "Linux since 5.7, `ip-mptcp(8)`",
+        &[
+            OptionSpec::new(
+                "subflows",
+                OptionKind::Integer { min: 0, max: 8 },
+                "2",
+                "further subflows beside the first one, at most",
+            ),
+            OptionSpec::new(
+                "add_addr_accepted",
+                OptionKind::Integer { min: 0, max: 8 },
+                "0",
+                "announced addresses that are used, at most",
+            ),
+        ],
+        Manager {
+            make: |options| {
+                PathManager::InKernel(InKernel {
+                    subflows: number(options, "subflows"),
+                    add_addr_accepted: number(options, "add_addr_accepted"),
+                    endpoints: Vec::new(),
+                })
+            },
+            subflows: Subflows::AtMost,
+            bound: true,
+        },
+    ),
 ];
 
-/// The row of a path manager.
-pub(crate) fn find(name: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.entry.name == name)
+/// The path manager of this name.
+pub(crate) fn find(name: &str) -> Option<Manager> {
+    ROWS.iter().find(|row| row.name == name).map(|row| row.build)
 }

@@ -1,9 +1,15 @@
 //! The algorithms that a scenario may name. Parsing takes them as an argument, so that another crate can add its own.
 
-use registry::{Entry, independent};
+use apps::Apps;
+use congestion::Congestion;
+use links::delay::Delays;
+use links::loss::Losses;
+use links::queue::Queues;
+use links::rate::Rates;
+use registry::{Entry, Family, Registry, independent};
+use schedulers::Schedulers;
 
-use crate::model::Choice;
-use crate::path_managers;
+use crate::path_managers::PathManagers;
 
 /// Everything that a scenario chooses by name.
 #[derive(Clone, Debug)]
@@ -22,6 +28,8 @@ pub struct Registries {
     pub queues: links::queue::Registry,
     /// Applications.
     pub apps: apps::Registry,
+    /// Path managers. They are part of the protocol machine: no other crate adds one.
+    pub(crate) path_managers: Registry<PathManagers>,
 }
 
 /// Which registry a key chooses from.
@@ -90,36 +98,82 @@ impl Registries {
             delays: links::delay::Registry::builtin(),
             queues: links::queue::Registry::builtin(),
             apps: apps::Registry::builtin(),
+            path_managers: Registry::builtin(),
         }
     }
 
     /// The path managers; they are the same with any registries.
     pub fn path_managers(&self) -> Vec<Entry> {
-        path_managers::ROWS.iter().map(|row| row.entry).collect()
+        self.all(Catalogue::PathManager)
     }
 
     /// All entries of one catalogue, in the order of entry.
     pub(crate) fn all(&self, catalogue: Catalogue) -> Vec<Entry> {
-        match catalogue {
-            Catalogue::Congestion => self.congestion.iter().map(|a| a.entry()).collect(),
-            Catalogue::Scheduler => self.schedulers.iter().map(|a| a.entry()).collect(),
-            Catalogue::Rate => self.rates.iter().map(|a| a.entry()).collect(),
-            Catalogue::Delay => self.delays.iter().map(|a| a.entry()).collect(),
-            Catalogue::Queue => self.queues.iter().map(|a| a.entry()).collect(),
-            Catalogue::App => self.apps.iter().map(|a| a.entry()).collect(),
-            Catalogue::PathManager => self.path_managers(),
-            Catalogue::Loss => std::iter::once(NONE).chain(self.loss.iter().map(|a| a.entry())).collect(),
-        }
-    }
-
-    /// True if a rate model, whose options have been checked, can be one of several.
-    pub(crate) fn has_rate_at_instants(&self, choice: &Choice) -> bool {
-        let row = self.rates.get(&choice.kind);
-        row.is_none_or(|row| links::rate::has_rate_at_instants(row, &choice.options))
+        let entries = self.of(catalogue).entries();
+        if catalogue == Catalogue::Loss { std::iter::once(NONE).chain(entries).collect() } else { entries }
     }
 
     /// The entry of `name`.
     pub(crate) fn find(&self, catalogue: Catalogue, name: &str) -> Option<Entry> {
-        self.all(catalogue).into_iter().find(|a| a.name == name)
+        if catalogue == Catalogue::Loss && name == NO_LOSS {
+            return Some(NONE);
+        }
+        self.of(catalogue).entry(name)
     }
+
+    fn of(&self, catalogue: Catalogue) -> &dyn Entries {
+        match catalogue {
+            Catalogue::Congestion => &self.congestion,
+            Catalogue::Scheduler => &self.schedulers,
+            Catalogue::Loss => &self.loss,
+            Catalogue::Rate => &self.rates,
+            Catalogue::Delay => &self.delays,
+            Catalogue::Queue => &self.queues,
+            Catalogue::App => &self.apps,
+            Catalogue::PathManager => &self.path_managers,
+        }
+    }
+}
+
+/// What all registries have in common: rows without what makes an algorithm.
+trait Entries {
+    fn entries(&self) -> Vec<Entry>;
+    fn entry(&self, name: &str) -> Option<Entry>;
+}
+
+impl<F: Family> Entries for Registry<F> {
+    fn entries(&self) -> Vec<Entry> {
+        self.iter().map(|row| row.entry()).collect()
+    }
+
+    fn entry(&self, name: &str) -> Option<Entry> {
+        self.get(name).map(|row| row.entry())
+    }
+}
+
+/// A family that a scenario chooses from.
+pub(crate) trait Listed: Family + Sized {
+    /// Its rows.
+    fn registry(registries: &Registries) -> &Registry<Self>;
+}
+
+macro_rules! listed {
+    ($($family:ty: $field:ident),* $(,)?) => {
+        $(impl Listed for $family {
+            fn registry(registries: &Registries) -> &Registry<Self> {
+                &registries.$field
+            }
+        })*
+    };
+}
+
+listed! {
+    Congestion: congestion,
+    Schedulers: schedulers,
+    Losses: loss,
+    Rates: rates,
+    Delays: delays,
+    Queues: queues,
+    Apps: apps,
+    PathManagers: path_managers,
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use congestion::Congestion;
+use schedulers::Schedulers;
 use units::{Bytes, Nanos};
 
 use crate::addresses;
@@ -11,7 +13,7 @@ use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::{AUTO, EXPAND, SET};
 use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
-use crate::registries::Catalogue;
+use crate::registries::Listed;
 use crate::topology::{Topology, duplicate};
 use crate::tree::{Node, Origin, Table, Value};
 
@@ -69,7 +71,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
                 rules.recovery(transport, at);
                 rules.buffers(transport, at);
                 rules.timers(transport, at);
-                rules.options(transport, "scheduler", Catalogue::Scheduler, choices);
+                rules.options::<Schedulers>(transport, "scheduler", choices);
                 rules.congestion(transport, at, choices);
             }
         }
@@ -435,17 +437,16 @@ impl Rules<'_, '_, '_> {
     }
 
     /// The algorithm of the transport under `key`, if its options fit each other.
-    fn options(
+    fn options<F: Listed>(
         &mut self,
         transport: &Table,
         key: &str,
-        catalogue: Catalogue,
         choices: &Choices<'_>,
-    ) -> Option<Choice> {
+    ) -> Option<Choice<F>> {
         let node = transport.get(key)?;
         let table = node.as_table()?;
-        let choice = choices.plain(catalogue, table)?;
-        let Some(fault) = choices.fault(catalogue, &choice) else { return Some(choice) };
+        let choice = choices.plain(table)?;
+        let Some(fault) = Choice::fault(&choice) else { return Some(choice) };
         let at = written(table, fault.option).unwrap_or(node.at);
         self.add(at, Code::BadValue, &format!("transport.{key}.{}", fault.option), fault.message, fault.help);
         None
@@ -453,15 +454,10 @@ impl Rules<'_, '_, '_> {
 
     /// Some controllers make no sense without a threshold for slow start (choice D-04), or without marks.
     fn congestion(&mut self, transport: &Table, at: Origin, choices: &Choices<'_>) {
-        let Some(choice) = self.options(transport, "congestion", Catalogue::Congestion, choices) else {
+        let Some(choice) = self.options::<Congestion>(transport, "congestion", choices) else {
             return;
         };
-        let kind = &choice.kind;
-        let Some(wants) =
-            choices.registries.congestion.get(kind).map(|row| congestion::wants(row, &choice.options))
-        else {
-            return;
-        };
+        let (kind, wants) = (choice.name(), congestion::wants(&choice.row, &choice.options));
         if wants.ecn && transport.flag("ecn") == Some(false) {
             let (at, key) = blame(transport, &["ecn", "congestion"], at);
             let message = format!(

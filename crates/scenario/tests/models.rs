@@ -6,7 +6,7 @@ mod common;
 use std::path::PathBuf;
 
 use common::{BASE, assert_round_trip, good, parse};
-use scenario::model::{Direction, Setting};
+use scenario::model::{Choice, Direction, Setting};
 use scenario::{Diagnostic, Document, Registries};
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit};
 
@@ -21,9 +21,9 @@ fn direction(text: &str) -> Direction {
     document.scenario.duplex_links[0].directions[0].clone()
 }
 
-fn kind<T>(setting: &Setting<T>) -> &str {
+fn kind<T, F: registry::Family>(setting: &Setting<T, Choice<F>>) -> &str {
     match setting {
-        Setting::Model(choice) => &choice.kind,
+        Setting::Model(choice) => choice.name(),
         Setting::Value(_) => "a value",
     }
 }
@@ -82,7 +82,7 @@ fn queues_in_products_of_bandwidth_and_delay() {
 #[test]
 fn several_loss_models_at_once() {
     let of = |loss: &str| direction(&up(&format!("loss = {loss}"))).loss;
-    let kinds = |loss: &str| of(loss).into_iter().map(|choice| choice.kind).collect::<Vec<_>>();
+    let kinds = |loss: &str| of(loss).into_iter().map(|choice| choice.name()).collect::<Vec<_>>();
     let both = "[{ kind = \"ber\", ratio = 1e-6 }, { kind = \"packet\", probability = 0.01 }, \"none\"]";
     assert_eq!(kinds(both), ["ber", "packet"]);
     assert_eq!(kinds("\"none\""), Vec::<String>::new());

@@ -58,8 +58,8 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     let text = BASE.replace("\"mptcp\" }", "\"mptcp\", congestion = \"cubic\" }");
     let hystart = ("flow.upload.transport.congestion.hystart", "true");
     for base in [BASE, text.as_str()] {
-        let choice = good(base, &[hystart]).scenario.flows[0].transport.congestion.clone();
-        assert_eq!((choice.kind.as_str(), choice.options.flag("hystart")), ("cubic", true));
+        let choice = good(base, &[hystart]).scenario.flows[0].transport.congestion.clone().unwrap();
+        assert_eq!((choice.name(), choice.options.flag("hystart")), ("cubic", true));
     }
     let text = BASE.replace(
         "delay = \"250ms\" }\ndown",
@@ -68,7 +68,7 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     let sets = [("path.beam1.up.loss.ratio", "1e-6"), ("path.beam1.up.loss.kind", "ber")];
     let loss = good(&text, &sets).scenario.duplex_links[0].directions[0].loss.clone();
     assert_eq!(
-        loss.into_iter().next().map(|l| (l.kind, l.options.probability("ratio").get())),
+        loss.into_iter().next().map(|l| (l.name(), l.options.probability("ratio").get())),
         Some(("ber".into(), 1e-6))
     );
     let loss = good(&text, &[("path.beam1.up.loss.probability", "5%")]).scenario.duplex_links[0].directions

@@ -4,6 +4,7 @@ mod common;
 
 use common::{BASE, assert_round_trip, good};
 use congestion::Growth;
+use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
@@ -40,7 +41,7 @@ const fn growth(slow_start_limit: u32, byte_counting: bool) -> Growth {
 #[test]
 fn linux() {
     let transport = transport("linux", "tcp");
-    assert_eq!(transport.congestion.kind, "cubic");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("cubic"));
     let wanted = TcpConfig {
         mss: Bytes(1448),
         header: Bytes(40),
@@ -76,7 +77,7 @@ fn linux() {
 #[test]
 fn ns3() {
     let transport = transport("ns3", "tcp");
-    assert_eq!(transport.congestion.kind, "newreno");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("newreno"));
     let wanted = TcpConfig {
         mss: Bytes(1000),
         header: Bytes(40),
@@ -112,7 +113,7 @@ fn ns3() {
 #[test]
 fn opnet2007() {
     let transport = transport("opnet2007", "tcp");
-    assert_eq!(transport.congestion.kind, "newreno");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("newreno"));
     let wanted = TcpConfig {
         mss: Bytes(1460),
         header: Bytes(40),
@@ -148,7 +149,7 @@ fn opnet2007() {
 #[test]
 fn rfc() {
     let transport = transport("rfc", "tcp");
-    assert_eq!(transport.congestion.kind, "newreno");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("newreno"));
     let wanted = TcpConfig {
         mss: Bytes(1460),
         header: Bytes(40),
@@ -218,7 +219,7 @@ fn space(ack: AckConfig, recovery: RecoveryKind, loss_means: LossMeans) -> TcpCo
 #[test]
 fn scps() {
     let transport = transport("scps", "tcp");
-    assert_eq!(transport.congestion.kind, "vegas");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("vegas"));
     let ack = AckConfig { per_round_trip: 2, ..ack(2, 200, 0) };
     let recovery = RecoveryKind::Snack { peer_capable: true };
     assert_eq!(*transport.tcp, space(ack, recovery, LossMeans::Corruption));
@@ -227,7 +228,7 @@ fn scps() {
 #[test]
 fn stp() {
     let transport = transport("stp", "tcp");
-    assert_eq!(transport.congestion.kind, "newreno");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("newreno"));
     assert_eq!(*transport.tcp, space(ack(2, 200, 0), RecoveryKind::Stp, LossMeans::Congestion));
 }
 
@@ -235,13 +236,12 @@ fn stp() {
 fn subflows_differ_where_the_profile_says_so() {
     let names = |profile| {
         let transport = transport(profile, "mptcp");
-        (transport.congestion.kind, transport.mptcp.map(|m| m.scheduler.kind).unwrap_or_default())
+        (transport.congestion.unwrap().name(), transport.mptcp.unwrap().scheduler.name())
     };
-    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-    assert_eq!(names("linux"), pair("cubic", "minrtt"));
-    assert_eq!(names("ns3"), pair("lia", "roundrobin"));
-    assert_eq!(names("opnet2007"), pair("newreno", "minrtt"));
-    assert_eq!(names("rfc"), pair("newreno", "minrtt"));
+    assert_eq!(names("linux"), ("cubic", "minrtt"));
+    assert_eq!(names("ns3"), ("lia", "roundrobin"));
+    assert_eq!(names("opnet2007"), ("newreno", "minrtt"));
+    assert_eq!(names("rfc"), ("newreno", "minrtt"));
 }
 
 #[test]

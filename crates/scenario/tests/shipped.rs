@@ -35,17 +35,19 @@ fn two_geo_beams_is_m_def() {
         for direction in [up, down] {
             assert_eq!(direction.delay[0].value(), Some(Nanos::from_millis(250)));
             assert_eq!(direction.queue.to_string(), "1000p");
-            let loss =
-                direction.loss.first().map(|l| (l.kind.as_str(), l.options.probability("probability").get()));
+            let loss = direction.loss.first().map(|l| (l.name(), l.options.probability("probability").get()));
             assert_eq!(loss, Some(("packet", 0.01)));
         }
     }
     let flow = &s.flows[0];
     assert!(flow.compare_paths && !flow.opened_by_receiver);
     assert_eq!((flow.via, flow.stop), (Some(0), SimTime::from_secs(30)));
-    let mptcp = flow.transport.mptcp.as_ref().map(|m| (m.scheduler.kind.as_str(), &m.config.path_manager));
+    let mptcp = flow.transport.mptcp.as_ref().map(|m| (m.scheduler.name(), &m.config.path_manager));
     assert_eq!(mptcp, Some(("minrtt", &PathManager::PerPath { subflows: 1 })));
-    assert_eq!((flow.transport.congestion.kind.as_str(), flow.transport.tcp.mss), ("cubic", Bytes(1448)));
+    assert_eq!(
+        (flow.transport.congestion.as_ref().unwrap().name(), flow.transport.tcp.mss),
+        ("cubic", Bytes(1448))
+    );
 }
 
 #[test]
@@ -64,8 +66,8 @@ fn layered_graph_has_its_layers() {
     ];
     assert_eq!(names, pairs);
     for flow in &s.flows {
-        assert_eq!((flow.transport.congestion.kind.as_str(), flow.via), ("lia", None));
-        assert_eq!(flow.transport.mptcp.as_ref().map(|m| m.scheduler.kind.as_str()), Some("roundrobin"));
+        assert_eq!((flow.transport.congestion.as_ref().unwrap().name(), flow.via), ("lia", None));
+        assert_eq!(flow.transport.mptcp.as_ref().map(|m| m.scheduler.name()), Some("roundrobin"));
     }
     assert!(s.duplex_links.iter().any(|c| c.name == "space-left.left-dish4-sat6"));
 }
@@ -319,7 +321,10 @@ fn another_crate_can_register_its_own() {
     registries.congestion.register(own);
     let sets = [("flow.upload.transport.congestion".to_owned(), "mine".to_owned())];
     let document = scenario::Document::parse(BASE, "test.toml", &sets, &registries).unwrap();
-    assert_eq!(document.scenario.flows[0].transport.congestion.kind, "mine");
+    assert_eq!(
+        document.scenario.flows[0].transport.congestion.as_ref().map(scenario::model::Choice::name),
+        Some("mine")
+    );
     assert!(schema(&registries).to_string().contains("\"mine\""));
     assert!(reference_markdown(&registries).contains("`mine`"));
     assert_eq!(document.source(), BASE);

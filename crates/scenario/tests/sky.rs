@@ -49,7 +49,7 @@ fn satellites_are_models_of_the_delay() {
         let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].delay[0] else {
             panic!("{delay}")
         };
-        assert!(delay.contains(&format!("\"{}\"", choice.kind)));
+        assert!(delay.contains(&format!("\"{}\"", choice.name())));
     }
     // A second terminal inherits the shell and changes what is its own.
     let shell =

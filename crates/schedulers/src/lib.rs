@@ -30,7 +30,7 @@ use std::fmt;
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-pub use builtin::{Algorithm, Registry};
+pub use builtin::{Algorithm, Registry, Schedulers};
 pub use eligible::Eligible;
 
 /// What a scheduler may know of one subflow. The default is a subflow that does not exist.

@@ -34,7 +34,7 @@ pub fn run(file: &Path, changes: &[(&str, &str)]) -> Result<Output, Box<dyn std:
         series: false,
         trace: false,
     };
-    Ok(lab::run(&document.scenario, &registries, &options, &|_, _| {}, &AtomicBool::new(false))?)
+    Ok(lab::run(&document.scenario, &options, &|_, _| {}, &AtomicBool::new(false))?)
 }
 
 /// A column of numbers.

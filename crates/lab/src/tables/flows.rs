@@ -1,6 +1,6 @@
 //! Tables of flows and of what belongs to them: subflows, delays.
 
-use scenario::model::{DuplexLink, Flow};
+use scenario::model::{Choice, DuplexLink, Flow};
 use trace::{FlowRecord, SubflowRecord, Table};
 use units::{Bytes, Nanos, SimTime};
 
@@ -101,11 +101,11 @@ impl FlowRow<'_> {
     }
 
     fn congestion(&self) -> Option<&str> {
-        self.flow.transport.udp.is_none().then_some(self.flow.transport.congestion.kind.as_str())
+        self.flow.transport.congestion.as_ref().map(Choice::name)
     }
 
     fn scheduler(&self) -> Option<&str> {
-        self.flow.transport.mptcp.as_ref().map(|m| m.scheduler.kind.as_str())
+        self.flow.transport.mptcp.as_ref().map(|m| m.scheduler.name())
     }
 }
 

@@ -10,7 +10,7 @@ mod jitter;
 mod satellite;
 mod series;
 
-pub use builtin::{Algorithm, Registry};
+pub use builtin::{Algorithm, Delays, Registry};
 pub use composed::Composed;
 
 /// Propagation over one link direction.

@@ -18,7 +18,7 @@ use std::fmt;
 use engine::Stream;
 use units::{Bytes, SimTime};
 
-pub use builtin::{Algorithm, Registry};
+pub use builtin::{Algorithm, Losses, Registry};
 pub use composed::Composed;
 
 /// Decides which packets of one link direction are lost.

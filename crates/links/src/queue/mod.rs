@@ -16,7 +16,7 @@ mod pie;
 mod priority;
 mod red;
 
-pub use builtin::{Algorithm, Registry};
+pub use builtin::{Algorithm, Queues, Registry};
 pub use droptail::DropTail;
 
 /// A packet that waits.

@@ -16,7 +16,7 @@ mod piecewise;
 mod series;
 mod steps;
 
-pub use builtin::{Algorithm, Registry};
+pub use builtin::{Algorithm, Rates, Registry};
 pub use composed::{has_rate_at_instants, least};
 pub use constant::Constant;
 pub use opportunities::{trace_of, write_opportunities};

@@ -1,18 +1,16 @@
 //! From the transport of a flow to what its two sides make connections of.
 //!
-//! May: look up algorithms by name, ask routing which addresses are connected. May not: make any event happen.
+//! May: ask routing which addresses are connected. May not: make any event happen.
 
 use std::sync::Arc;
 
 use apps::Side;
 use congestion::CongestionControl;
 use engine::Stream;
-use scenario::Registries;
 use scenario::model::Flow as FlowModel;
 use transport::{AddressPair, NewCongestion};
 
 use crate::build::addresses::{connected_pairs, first_pair};
-use crate::build::checked::CHECKED;
 use crate::build::flow_events::{end_config, node_of};
 use crate::host::Hosts;
 use crate::host::config::{KnownAddresses, Listener, NewScheduler, Opener, Protocol};
@@ -23,12 +21,11 @@ use crate::net::topology::Topology;
 /// that do not exist at the start.
 pub(super) fn sides(
     (index, flow): (usize, &FlowModel),
-    registries: &Registries,
     seed: u64,
     (routes, hosts): (&mut Routes, &mut Hosts),
     absent: [Vec<u8>; 2],
 ) -> Opener {
-    let at_client = protocol(flow, registries, routes.topology());
+    let at_client = protocol(flow, routes.topology());
     let at_server = at_server(&at_client, flow, routes.topology());
     // Only MPTCP uses further pairs.
     let pairs =
@@ -57,18 +54,18 @@ fn from_client(flow: &FlowModel, pair: AddressPair) -> AddressPair {
 }
 
 /// The protocol of the client.
-fn protocol(flow: &FlowModel, registries: &Registries, topology: &Topology) -> Protocol {
+fn protocol(flow: &FlowModel, topology: &Topology) -> Protocol {
     if let Some(udp) = flow.transport.udp {
         return Protocol::Datagrams(udp);
     }
-    let transport = Arc::clone(&flow.transport);
-    let build = registries.congestion.get(&transport.congestion.kind).expect(CHECKED).build;
-    let congestion: NewCongestion =
-        Arc::new(move |setup| -> Box<dyn CongestionControl> { build(setup, &transport.congestion.options) });
+    let congestion =
+        flow.transport.congestion.clone().expect("all transports but UDP have a congestion control");
+    let congestion: NewCongestion = Arc::new(move |setup| -> Box<dyn CongestionControl> {
+        (congestion.row.build)(setup, &congestion.options)
+    });
     let mptcp = flow.transport.mptcp.as_ref().map(|multipath| {
-        let build = registries.schedulers.get(&multipath.scheduler.kind).expect(CHECKED).build;
-        let options = multipath.scheduler.options.clone();
-        let scheduler: NewScheduler = Arc::new(move || build(&options));
+        let choice = multipath.scheduler.clone();
+        let scheduler: NewScheduler = Arc::new(move || (choice.row.build)(&choice.options));
         (Arc::new(end_config(multipath, flow, true, topology)), scheduler)
     });
     Protocol::Stream { tcp: Arc::clone(&flow.transport.tcp), congestion, mptcp }

@@ -1,32 +1,27 @@
 //! From a checked scenario to its links at time zero, and the changes to come.
 //!
-//! May: look up models by name and draw from named streams. May not: make any event happen.
+//! May: make models and draw from named streams. May not: make any event happen.
 
 use engine::Stream;
-use links::{DelayModel, Fifo, LossModel, Models, Parameters, RateModel, Station, Streams};
-use registry::Options;
-use scenario::Registries;
-use scenario::model::{Change, Choice, Direction, Scenario, Setting};
+use links::loss::Losses;
+use links::{DelayModel, Fifo, LossModel, Models, Parameters, QueueDiscipline, RateModel, Station, Streams};
+use registry::{Family, Options};
+use scenario::model::{Change, Choice, Delay, Direction, Queue, Rate, Scenario, Setting};
 use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
-use crate::build::checked::CHECKED;
 use crate::build::precomputed::PrecomputedRates;
 use crate::net::link::{Link, LinkChange, Part};
 use crate::net::topology::LinkId;
 
 /// Makes models; each has a stream of its own, named after its link direction.
-struct Maker<'a> {
-    registries: &'a Registries,
+struct Maker {
     seed: u64,
 }
 
 /// All link directions of a scenario, `2 * duplex_link + direction`, and their changes, the last one first. A back end
 /// that has hosts of its own starts from here.
-///
-/// # Panics
-/// If the scenario names a model that `registries` does not hold; the parser refuses such a scenario.
-pub fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
-    let maker = Maker { registries, seed };
+pub fn links(scenario: &Scenario, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
+    let maker = Maker { seed };
     let mut changes = maker.changes(scenario);
     let mut precomputed = PrecomputedRates::new(SimTime::ZERO + scenario.duration);
     let mut links = Vec::with_capacity(2 * scenario.duplex_links.len());
@@ -50,11 +45,10 @@ pub fn links(scenario: &Scenario, registries: &Registries, seed: u64) -> (Vec<Li
 /// it and by outages, as if something always waited. Shapers and satellites out of sight are not considered.
 pub fn opportunities(
     scenario: &Scenario,
-    registries: &Registries,
     seed: u64,
     (duplex_link, direction): (usize, usize),
 ) -> Vec<SimTime> {
-    let maker = Maker { registries, seed };
+    let maker = Maker { seed };
     let link = &scenario.duplex_links[duplex_link].directions[direction];
     let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
     let end = SimTime::ZERO + scenario.duration;
@@ -86,17 +80,17 @@ pub fn opportunities(
 }
 
 /// A rate that never changes.
-fn plain_rate(rates: &[Setting<BitsPerSecond>]) -> Option<BitsPerSecond> {
+fn plain_rate(rates: &[Rate]) -> Option<BitsPerSecond> {
     rates.iter().map(Setting::value).try_fold(BitsPerSecond(u64::MAX), |least, rate| Some(least.min(rate?)))
 }
 
 /// Each part with the purpose of its random numbers: those of the first are as if it were alone.
-fn parts<'s, T>(settings: &'s [Setting<T>], purpose: &str) -> impl Iterator<Item = (&'s Setting<T>, String)> {
+fn parts<'s, S>(settings: &'s [S], purpose: &str) -> impl Iterator<Item = (&'s S, String)> {
     let name = move |i| if i == 0 { purpose.to_owned() } else { format!("{purpose}/{}", i + 1) };
     settings.iter().enumerate().map(move |(i, setting)| (setting, name(i)))
 }
 
-impl Maker<'_> {
+impl Maker {
     /// A link direction, and the steps of its rate that it does not make by itself.
     fn link<'c>(
         &self,
@@ -187,13 +181,10 @@ impl Maker<'_> {
 
     /// The first loss model draws from the link's stream; each further one from a stream of its own, so that it
     /// does not change what the first one does.
-    fn loss(&self, choices: &[Choice], name: &str) -> Option<Box<dyn LossModel>> {
+    fn loss(&self, choices: &[Choice<Losses>], name: &str) -> Option<Box<dyn LossModel>> {
         // A direction is named after its link: `beam1.up`.
         let link = name.rsplit_once('.').map_or(name, |(link, _)| link);
-        let build = |choice: &Choice| {
-            let row = self.registries.loss.get(&choice.kind).expect(CHECKED);
-            (row.build)(&choice.options)
-        };
+        let build = |choice: &Choice<Losses>| (choice.row.build)(&choice.options);
         let (first, rest) = choices.split_first()?;
         let mut model = build(first);
         if !rest.is_empty() {
@@ -205,31 +196,27 @@ impl Maker<'_> {
         Some(model)
     }
 
-    fn rate(
-        &self,
-        settings: &[Setting<BitsPerSecond>],
-        name: &str,
-        purpose: &str,
-    ) -> Part<BitsPerSecond, dyn RateModel> {
+    fn rate(&self, settings: &[Rate], name: &str, purpose: &str) -> Part<BitsPerSecond, dyn RateModel> {
         if let Some(rate) = plain_rate(settings) {
             return Part::Value(rate);
         }
-        let build = |choice: &Choice| self.registries.rates.get(&choice.kind).expect(CHECKED).build;
-        let part = |setting, purpose: &str| self.part(setting, build, name, purpose);
+        let part = |setting, purpose: &str| self.part(setting, name, purpose);
         match settings {
             [one] => part(one, purpose),
             several => {
                 let parts =
                     parts(several, purpose).map(|(setting, purpose)| part(setting, &purpose).into_model());
-                Part::Model(links::rate::least(parts.collect()).expect(CHECKED))
+                Part::Model(
+                    links::rate::least(parts.collect())
+                        .expect("the parser refuses a rate without a rate at an instant among several"),
+                )
             }
         }
     }
 
-    fn delay(&self, settings: &[Setting<Nanos>], name: &str, purpose: &str) -> Part<Nanos, dyn DelayModel> {
-        let build = |choice: &Choice| self.registries.delays.get(&choice.kind).expect(CHECKED).build;
-        let part = |(setting, purpose): (&_, String)| {
-            self.part(setting, build, name, &purpose).simplified(|delay| delay.constant())
+    fn delay(&self, settings: &[Delay], name: &str, purpose: &str) -> Part<Nanos, dyn DelayModel> {
+        let part = |(setting, purpose): (&Delay, String)| {
+            self.part::<_, _, dyn DelayModel>(setting, name, &purpose).simplified(|delay| delay.constant())
         };
         let mut parts: Vec<Part<Nanos, dyn DelayModel>> = parts(settings, purpose).map(part).collect();
         let sum = |sum, part: &_| match part {
@@ -246,28 +233,24 @@ impl Maker<'_> {
         }
     }
 
-    fn queue(
-        &self,
-        setting: &Setting<QueueLimit>,
-        name: &str,
-        purpose: &str,
-    ) -> Part<QueueLimit, dyn links::QueueDiscipline> {
-        let build = |choice: &Choice| self.registries.queues.get(&choice.kind).expect(CHECKED).build;
-        self.part(setting, build, name, purpose).simplified(|queue| queue.drop_tail())
+    fn queue(&self, setting: &Queue, name: &str, purpose: &str) -> Part<QueueLimit, dyn QueueDiscipline> {
+        self.part::<_, _, dyn QueueDiscipline>(setting, name, purpose).simplified(|queue| queue.drop_tail())
     }
 
-    fn part<V: Copy, M: ?Sized>(
+    fn part<V: Copy, F, M: ?Sized>(
         &self,
-        setting: &Setting<V>,
-        build: impl Fn(&Choice) -> fn(&Options, Stream) -> Box<M>,
+        setting: &Setting<V, Choice<F>>,
         name: &str,
         purpose: &str,
-    ) -> Part<V, M> {
+    ) -> Part<V, M>
+    where
+        F: Family<Build = fn(&Options, Stream) -> Box<M>>,
+    {
         match setting {
             Setting::Value(value) => Part::Value(*value),
             Setting::Model(choice) => {
                 let stream = Stream::named(self.seed, name, purpose);
-                Part::Model(build(choice)(&choice.options, stream))
+                Part::Model((choice.row.build)(&choice.options, stream))
             }
         }
     }
@@ -277,9 +260,9 @@ impl Maker<'_> {
 mod tests {
     use super::*;
 
-    /// Is the link simple with these models, found in registries where names mean something else?
+    /// True if the link is simple with these models, of registries where names mean something else.
     fn is_simple(delay: &str, queue: &str) -> bool {
-        let mut registries = Registries::builtin();
+        let mut registries = scenario::Registries::builtin();
         let geo = *registries.delays.get("geo").unwrap();
         registries.delays.register(links::delay::Algorithm {
             name: "cable",
@@ -299,7 +282,7 @@ mod tests {
         );
         let document = scenario::Document::parse(&text, "test.toml", &[], &registries);
         let scenario = document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario;
-        matches!(super::links(&scenario, &registries, 1).0[0], Link::Fifo(_))
+        matches!(super::links(&scenario, 1).0[0], Link::Fifo(_))
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! From a checked scenario to a world at time zero.
 //!
-//! May: look up algorithms by name and draw from named streams. May not: make any event happen.
+//! May: make algorithms of their rows and draw from named streams. May not: make any event happen.
 
 pub(crate) mod addresses;
-mod checked;
 mod connections;
 mod flow_events;
 mod links;
@@ -12,11 +11,9 @@ mod precomputed;
 pub use links::{links, opportunities};
 
 use engine::Stream;
-use scenario::Registries;
 use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
-use crate::build::checked::CHECKED;
 use crate::event::Event;
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
@@ -32,15 +29,12 @@ use crate::world::{Observe, World};
 
 impl World {
     /// The world of `scenario` at time zero, with the random numbers of `seed`.
-    ///
-    /// # Panics
-    /// If the scenario names an algorithm that `registries` does not hold; the parser refuses such a scenario.
-    pub fn new(scenario: &Scenario, registries: &Registries, seed: u64, observe: Observe) -> Self {
+    pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
         let forward = scenario.nodes.iter().map(|node| node.forward);
         let mut routes =
             Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)));
         let tracer = observe.trace.then(|| Box::new(Tracer::new(names(scenario))));
-        let (links, changes) = links(scenario, registries, seed);
+        let (links, changes) = links(scenario, seed);
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
         let duration = SimTime::ZERO + scenario.duration;
@@ -48,9 +42,8 @@ impl World {
         let flow_events = flow_events::all(scenario, routes.topology());
         let flow = |(index, flow): (usize, &scenario::model::Flow)| {
             let absent = flow_events::absent(scenario, index, routes.topology());
-            let opener =
-                connections::sides((index, flow), registries, seed, (&mut routes, &mut hosts), absent);
-            let app = (registries.apps.get(&flow.app.kind).expect(CHECKED).build)(&flow.app.options);
+            let opener = connections::sides((index, flow), seed, (&mut routes, &mut hosts), absent);
+            let app = (flow.app.row.build)(&flow.app.options);
             Flow::new(flow, app, opener, (seed, duration))
         };
         let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());

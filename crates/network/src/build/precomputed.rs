@@ -73,8 +73,7 @@ mod tests {
             Document::parse(&text, "test.toml", &[], &registries).unwrap_or_else(|e| panic!("{e}"));
         let rate = &document.scenario.duplex_links[0].directions[0].rate[0];
         let scenario::model::Setting::Model(choice) = rate else { panic!("no model") };
-        let build = registries.rates.get(&choice.kind).expect("a builtin").build;
-        let mut model = build(&choice.options, engine::Stream::named(1, "beam", "rate"));
+        let mut model = (choice.row.build)(&choice.options, engine::Stream::named(1, "beam", "rate"));
         let (first, steps) = rates.steps(model.as_mut())?;
         Some((first.0, steps.into_iter().map(|(at, rate)| (at.0, rate.0)).collect()))
     }

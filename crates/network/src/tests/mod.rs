@@ -59,7 +59,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn run(text: &str, seed: u64, observe: Observe) -> RunRecord {
-    let world = World::new(&scenario(text), &Registries::builtin(), seed, observe);
+    let world = World::new(&scenario(text), seed, observe);
     world.run(&AtomicBool::new(false)).expect("nobody cancels")
 }
 
@@ -82,7 +82,7 @@ fn count(record: &RunRecord, event: &str) -> u64 {
 /// Runs `text` and checks what must hold in every run: packets are conserved, no link is over its capacity, each
 /// byte delivered has one delay, and observers change nothing.
 fn checked(text: &str, seed: u64) -> RunRecord {
-    let mut world = World::new(&scenario(text), &Registries::builtin(), seed, ALL);
+    let mut world = World::new(&scenario(text), seed, ALL);
     let end = world.advance(&AtomicBool::new(false)).expect("nobody cancels");
     let in_flight = world.network.in_flight() as u64;
     let record = world.into_record(end);

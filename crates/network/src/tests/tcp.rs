@@ -145,7 +145,7 @@ fn series_add_up_to_the_totals() {
 
 #[test]
 fn a_run_can_be_cancelled() {
-    let world = World::new(&scenario(&one_path("", "", "", "")), &Registries::builtin(), 1, NOTHING);
+    let world = World::new(&scenario(&one_path("", "", "", "")), 1, NOTHING);
     assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Cancelled));
 }
 
