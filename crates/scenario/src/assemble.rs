@@ -14,6 +14,7 @@ use transport::config::{
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::choices::Choices;
+use crate::flows::flow_names;
 use crate::keys::{AUTO, EXPAND, UNLIMITED};
 use crate::model::{
     Change, Choice, Direction, DuplexLink, Ecmp, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
@@ -22,7 +23,6 @@ use crate::model::{
 use crate::path_managers::PathManagers;
 use crate::queue_size::QueueSize;
 use crate::registries::{Listed, NO_LOSS};
-use crate::rules::directions;
 use crate::topology::{Topology, Wire};
 use crate::tree::{Node, Table, Value};
 
@@ -286,7 +286,7 @@ impl Assembler<'_> {
         let set = event.table("set")?;
         Some(Change {
             at: event.parse::<SimTime>("at")?,
-            links: directions(self.topology, event.text("link")?)?,
+            links: self.topology.directions(event.text("link")?)?,
             rate: given(set, "rate", || self.settings(set, "rate"))?,
             delay: given(set, "delay", || self.settings(set, "delay"))?,
             queue: given(set, "queue", || self.queue(set))?,
@@ -311,14 +311,6 @@ fn udp(keys: &Table) -> Option<Transport> {
             overhead: keys.parse("overhead")?,
         }),
     })
-}
-
-/// The names of `count` flows with this name in the file.
-pub(crate) fn flow_names(name: &str, count: usize) -> Vec<String> {
-    if count == 1 {
-        return vec![name.to_owned()];
-    }
-    (1..=count).map(|n| format!("{name}{n}")).collect()
 }
 
 /// `Some(None)` where the key is not given; otherwise what `read` makes of it.

@@ -6,7 +6,6 @@ use units::Nanos;
 
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
-use crate::rules::written;
 use crate::tree::{Node, Origin, Table};
 
 /// The end that opens follows from the application; the application and the transport must suit each other.
@@ -17,7 +16,7 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
         return;
     };
     if let Some(fault) = choice.fault() {
-        let at = flow.table("app").and_then(|table| written(table, fault.option)).unwrap_or(at);
+        let at = flow.table("app").and_then(|table| table.written(fault.option)).unwrap_or(at);
         let key = format!("{path}.app.{}", fault.option);
         return report.add(at, Code::BadValue, &key, fault.message, fault.help);
     }
@@ -53,6 +52,14 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
         );
         report.add(node.at, Code::Contradiction, &format!("{path}.transport.kind"), message, help);
     }
+}
+
+/// The names of `count` flows with this name in the file.
+pub(crate) fn flow_names(name: &str, count: usize) -> Vec<String> {
+    if count == 1 {
+        return vec![name.to_owned()];
+    }
+    (1..=count).map(|n| format!("{name}{n}")).collect()
 }
 
 /// When the last flow of a `count` may start.

@@ -14,7 +14,6 @@ use crate::inherit::direction_names;
 use crate::keys::{DIRECTION, Kind, ROOT};
 use crate::queue_size::QueueSize;
 use crate::registries::Listed;
-use crate::rules::written;
 use crate::tree::{Node, Origin, Table, Value};
 
 /// All directions of links, and all events.
@@ -129,7 +128,7 @@ impl LinkRules<'_, '_, '_> {
                 let Some(table) = model.as_table() else { continue };
                 let Some(ModelFault { fault, at, file }) = self.model_fault(key, table) else { continue };
                 let twin = twins.and_then(|twin| std::iter::once(twin).chain(twin.items()).nth(index));
-                let shared = at == twin.and_then(Node::as_table).and_then(|twin| written(twin, fault.option));
+                let shared = at == twin.and_then(Node::as_table).and_then(|twin| twin.written(fault.option));
                 let path = match &other {
                     Some((_, both)) if at.is_some() && shared => both,
                     _ => path,
@@ -191,7 +190,7 @@ impl LinkRules<'_, '_, '_> {
         let choice = self.choices.choice::<F>(table, &any)?;
         let fault = choice.fault()?;
         let file = matches!(choice.options.get(fault.option), Some(OptionValue::File(_)));
-        let at = written(table, fault.option);
+        let at = table.written(fault.option);
         Some(ModelFault { fault, at, file })
     }
 }

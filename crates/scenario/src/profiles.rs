@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use toml::de::DeTable;
 
-use crate::keys::TRANSPORT;
 use crate::tree::{Node, Table};
 
 const SOURCES: [(&str, &str); 6] = [
@@ -15,19 +14,6 @@ const SOURCES: [(&str, &str); 6] = [
     ("scps", include_str!("../profiles/scps.toml")),
     ("stp", include_str!("../profiles/stp.toml")),
 ];
-
-/// One profile, for lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// One line.
-    pub summary: String,
-    /// Where its values come from.
-    pub source: String,
-    /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only.
-    pub values: Vec<(String, String)>,
-}
 
 /// The files as trees. A test checks that each is free of mistakes and complete.
 static TREES: LazyLock<Vec<(&'static str, Table)>> = LazyLock::new(|| {
@@ -50,23 +36,7 @@ pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Node> {
     Some(Node::new(node.value.clone(), crate::tree::Origin::Default))
 }
 
-/// All profiles with their values, in the order of the keys of a transport.
-pub fn profiles() -> Vec<Profile> {
-    let print = |table: &Table, prefix: &str| -> Vec<(String, String)> {
-        let known = TRANSPORT.names().filter_map(|key| {
-            let node = table.get(key)?;
-            Some((format!("{prefix}{key}"), crate::print::inline(&node.value)))
-        });
-        known.collect()
-    };
-    TREES
-        .iter()
-        .map(|(name, tree)| {
-            let mut values = print(tree, "");
-            values.extend(tree.table("mptcp").into_iter().flat_map(|table| print(table, "mptcp.")));
-            values.extend(tree.table("udp").into_iter().flat_map(|table| print(table, "udp.")));
-            let text = |key| tree.text(key).unwrap_or_default().into();
-            Profile { name, summary: text("summary"), source: text("source"), values }
-        })
-        .collect()
+/// All profiles as trees, in order.
+pub(crate) fn trees() -> &'static [(&'static str, Table)] {
+    &TREES
 }

@@ -6,7 +6,7 @@ use registry::OptionKind;
 
 use crate::diagnostic::Code;
 use crate::keys::{Default, Kind, ROOT, Section};
-use crate::profiles::profiles;
+use crate::profile_list::profiles;
 use crate::registries::{Catalogue, Registries};
 
 const INTRODUCTION: &str = "\

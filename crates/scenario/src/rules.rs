@@ -7,7 +7,6 @@ use schedulers::Schedulers;
 use units::{Bytes, Nanos};
 
 use crate::addresses;
-use crate::assemble::flow_names;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::{AUTO, EXPAND, SET};
@@ -48,7 +47,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
             && let Some(text) = name.as_text()
         {
             let count = flow.integer("count").and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
-            let own = flow_names(text, count);
+            let own = crate::flows::flow_names(text, count);
             // What it is called in the file is what others refer to, whatever its `count`.
             let referred = (!stems.insert(text.to_owned())).then(|| text.to_owned());
             if let Some(taken) = referred.as_ref().or_else(|| own.iter().find(|text| names.contains(*text))) {
@@ -96,7 +95,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         shape(event, item.at, &path, report);
         if let Some(node) = event.get("link")
             && let Some(name) = node.as_text()
-            && directions(topology, name).is_none()
+            && topology.directions(name).is_none()
             && !topology.wires_partial
         {
             let wires = topology.wires.iter();
@@ -141,17 +140,6 @@ fn shape(event: &Table, at: Origin, path: &str, report: &mut Report<'_>) {
     }
 }
 
-/// `(duplex_link, direction)` of a duplex link's or a direction's name.
-pub(crate) fn directions(topology: &Topology, name: &str) -> Option<Vec<(usize, usize)>> {
-    if let Some(wire) = topology.wire(name) {
-        return Some(vec![(wire, 0), (wire, 1)]);
-    }
-    let (duplex_link, _) = name.rsplit_once('.')?;
-    let wire = topology.wire(duplex_link)?;
-    let direction = topology.wires[wire].directions.iter().position(|d| d == name)?;
-    Some(vec![(wire, direction)])
-}
-
 struct Rules<'r, 'a, 'p> {
     report: &'r mut Report<'a>,
     path: &'p str,
@@ -164,11 +152,6 @@ pub(crate) fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin
         (at != Origin::Default).then_some((at, *key))
     };
     keys.iter().find_map(written).unwrap_or((at, keys.first().copied().unwrap_or_default()))
-}
-
-/// Where the user wrote `option`; `None` if it is a default.
-pub(crate) fn written(table: &Table, option: &str) -> Option<Origin> {
-    table.get(option).map(|node| node.at).filter(|at| *at != Origin::Default)
 }
 
 impl Rules<'_, '_, '_> {
@@ -447,7 +430,7 @@ impl Rules<'_, '_, '_> {
         let table = node.as_table()?;
         let choice = choices.plain(table)?;
         let Some(fault) = Choice::fault(&choice) else { return Some(choice) };
-        let at = written(table, fault.option).unwrap_or(node.at);
+        let at = table.written(fault.option).unwrap_or(node.at);
         self.add(at, Code::BadValue, &format!("transport.{key}.{}", fault.option), fault.message, fault.help);
         None
     }

@@ -318,6 +318,17 @@ impl Topology {
         self.wire_names.get(name).copied()
     }
 
+    /// `(duplex link, direction)` of the name of a duplex link or of a direction.
+    pub fn directions(&self, name: &str) -> Option<Vec<(usize, usize)>> {
+        if let Some(wire) = self.wire(name) {
+            return Some(vec![(wire, 0), (wire, 1)]);
+        }
+        let (duplex_link, _) = name.rsplit_once('.')?;
+        let wire = self.wire(duplex_link)?;
+        let direction = self.wires[wire].directions.iter().position(|d| d == name)?;
+        Some(vec![(wire, direction)])
+    }
+
     /// Nodes that can be reached from `from` without passing `without`; `through` says who passes packets on.
     fn reached(&self, from: usize, without: Option<usize>, through: impl Fn(usize) -> bool) -> Vec<bool> {
         let mut seen = vec![false; self.hosts.len()];

@@ -235,6 +235,11 @@ impl Table {
         Some(self.entries.remove(index))
     }
 
+    /// Where the user wrote `key`; `None` if its value is a default.
+    pub fn written(&self, key: &str) -> Option<Origin> {
+        self.get(key).map(|node| node.at).filter(|at| *at != Origin::Default)
+    }
+
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Node::as_text)
     }

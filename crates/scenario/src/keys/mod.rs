@@ -4,6 +4,7 @@
 //! To add a key: a row in `tables.rs` or `transport.rs`, a field in the model and a line in `assemble.rs`; a transport
 //! key also needs a value in every profile.
 
+mod shorthand;
 mod tables;
 mod transport;
 

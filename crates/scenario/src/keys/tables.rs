@@ -4,28 +4,13 @@
 use registry::OptionKind;
 use units::{BitsPerSecond, Bytes, Nanos};
 
+use super::shorthand::{END, FLAG, GIB, integer, key, words};
 use super::transport::TRANSPORT;
 use super::{Default, Key, Kind, Section};
 use crate::registries::Catalogue;
 
-pub(super) const FLAG: Kind = Kind::Plain(OptionKind::Flag);
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 const DAY: Nanos = Nanos::from_secs(86_400);
-/// The largest window that can be advertised (RFC 7323 section 2.3).
-pub(super) const GIB: Bytes = Bytes(1 << 30);
-
-pub(super) const fn words(words: &'static [&'static str]) -> Kind {
-    Kind::Plain(OptionKind::Choice(words))
-}
-
-pub(super) const fn integer(min: u64, max: u64) -> Kind {
-    Kind::Plain(OptionKind::Integer { min, max })
-}
-
-pub(super) const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
-    Key { name, kind, default, doc, only: &[] }
-}
-
 const RATE: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(10_000_000_000_000) };
 /// Of a token bucket: without a limit it is none.
 const SHAPED: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(u64::MAX) };
@@ -324,13 +309,6 @@ static FLOW: Section = Section {
         key("transport", Kind::Table(&TRANSPORT), Default::Compulsory, "what carries it"),
     ],
 };
-
-pub(super) const END: Key = key(
-    "end",
-    words(&["client", "server"]),
-    Default::Text("client"),
-    "whose address: the end that opens the connection, or the other",
-);
 
 static EVENT: Section = Section {
     name: "event",

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos};
 
-use super::tables::{END, FLAG, GIB, integer, key, words};
+use super::shorthand::{END, FLAG, GIB, integer, key, words};
 use super::{Default, Key, Kind, Section};
 use crate::path_managers;
 use crate::registries::Catalogue;

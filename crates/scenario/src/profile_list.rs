@@ -1,0 +1,40 @@
+//! The profiles with their values, for lists and docs.
+
+use crate::keys::TRANSPORT;
+use crate::print::inline;
+use crate::profiles::trees;
+use crate::tree::Table;
+
+/// One profile, for lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// One line.
+    pub summary: String,
+    /// Where its values come from.
+    pub source: String,
+    /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only.
+    pub values: Vec<(String, String)>,
+}
+
+/// All profiles with their values, in the order of the keys of a transport.
+pub fn profiles() -> Vec<Profile> {
+    let print = |table: &Table, prefix: &str| -> Vec<(String, String)> {
+        let known = TRANSPORT.names().filter_map(|key| {
+            let node = table.get(key)?;
+            Some((format!("{prefix}{key}"), inline(&node.value)))
+        });
+        known.collect()
+    };
+    trees()
+        .iter()
+        .map(|(name, tree)| {
+            let mut values = print(tree, "");
+            values.extend(tree.table("mptcp").into_iter().flat_map(|table| print(table, "mptcp.")));
+            values.extend(tree.table("udp").into_iter().flat_map(|table| print(table, "udp.")));
+            let text = |key| tree.text(key).unwrap_or_default().into();
+            Profile { name, summary: text("summary"), source: text("source"), values }
+        })
+        .collect()
+}
