@@ -21,6 +21,7 @@ mod otias;
 mod queueing;
 mod redundant;
 mod round_robin;
+mod set;
 mod sttf;
 #[cfg(test)]
 mod testing;
@@ -32,6 +33,7 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 pub use builtin::{Algorithm, Registry, Schedulers};
 pub use eligible::Eligible;
+pub use set::SubflowSet;
 
 /// What a scheduler may know of one subflow. The default is a subflow that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,9 +60,8 @@ pub struct SubflowView {
     /// The peer's window as this subflow knows it, counted from its own first unacknowledged byte. Only for a
     /// scheduler with [`Needs`].
     pub send_window: Bytes,
-    /// What its send buffer has been expanded to; `None` where it follows the window (choice D-32). Only for a scheduler
-    /// with [`Needs`].
-    pub expanded: Option<Bytes>,
+    /// Size of its send buffer (choice D-32). Only for a scheduler with [`Needs`].
+    pub send_buffer: Bytes,
     /// Rate at which the subflow would pace; `None` where it is unlimited or [`Needs::pacing`] is not set.
     pub pacing_rate: Option<BitsPerSecond>,
     /// Payload bytes of a full segment.
@@ -79,20 +80,10 @@ pub struct SubflowView {
     pub lag: Bytes,
 }
 
-/// Send buffer for a congestion window: twice the window and 16 KiB, 87,040 bytes at least (choice D-32).
-pub fn send_buffer(cwnd: Bytes) -> Bytes {
-    Bytes(cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
-}
-
 impl SubflowView {
-    /// Size of its send buffer, or what it has been expanded to.
-    pub fn send_buffer(&self) -> Bytes {
-        self.expanded.unwrap_or_else(|| send_buffer(self.cwnd))
-    }
-
     /// Its send buffer takes another segment, whatever its congestion window says.
     pub fn has_queue_room(&self) -> bool {
-        self.usable && self.held + self.mss <= self.send_buffer()
+        self.usable && self.held + self.mss <= self.send_buffer
     }
 
     /// `bytes` in segments, rounded up.
@@ -116,33 +107,6 @@ pub enum Question {
     BufferFull,
     /// No new segment may leave. Asked only with [`Needs::copies`].
     NothingNew,
-}
-
-/// A set of subflows, by index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SubflowSet(pub u64);
-
-impl SubflowSet {
-    /// Is the subflow in it?
-    pub fn contains(self, index: usize) -> bool {
-        self.0 & (1 << index) != 0
-    }
-
-    /// Nobody.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Its members, ascending.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..64).filter(move |&index| self.contains(index))
-    }
-}
-
-impl FromIterator<usize> for SubflowSet {
-    fn from_iter<T: IntoIterator<Item = usize>>(members: T) -> Self {
-        Self(members.into_iter().fold(0, |set, index| set | 1 << index))
-    }
 }
 
 /// What a scheduler may know of the connection.

@@ -236,9 +236,9 @@ mod tests {
     fn an_expanded_send_buffer_takes_more() {
         let [fast, slow] = paced_s1();
         let deep = queued(paced(fast, 100_000_000), 60);
-        let expanded = SubflowView { expanded: Some(Bytes(deep.held.0 + MSS)), ..deep };
+        let expanded = SubflowView { send_buffer: Bytes(deep.held.0 + MSS), ..deep };
         assert_eq!(pick(&mut MinRatio::default(), &[expanded, slow]), Decision::Send(0));
-        let full = SubflowView { expanded: Some(Bytes(deep.held.0 + MSS - 1)), ..deep };
+        let full = SubflowView { send_buffer: Bytes(deep.held.0 + MSS - 1), ..deep };
         assert_eq!(pick(&mut MinRatio::default(), &[full, slow]), Decision::Wait);
     }
 

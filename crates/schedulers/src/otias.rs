@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_full_send_buffer_waits_and_a_second_best_is_not_tried() {
         let [fast, slow] = [subflow(1, 10, 10), subflow(2000, 20, 5)];
-        assert_eq!(fast.send_buffer(), Bytes(87_040));
+        assert_eq!(fast.send_buffer, Bytes(87_040));
         let room = 87_040 / MSS - 10;
         assert_eq!(pick(&mut Otias::default(), &[queued(fast, room - 1), slow]), Decision::Send(0));
         assert_eq!(pick(&mut Otias::default(), &[queued(fast, room), slow]), Decision::Wait);

@@ -240,7 +240,7 @@ mod tests {
         let [fast, slow] = scene_s1();
         let fast = SubflowView { latest_rtt: Some(Nanos::from_millis(1)), ..fast };
         let deep = queued(fast, 87_040 / MSS);
-        assert!(deep.held > deep.send_buffer());
+        assert!(deep.held > deep.send_buffer);
         assert_eq!(pick(&mut Sttf::default(), &[deep, slow]), Decision::Wait);
         let unsampled = SubflowView { srtt: None, latest_rtt: None, ..subflow(0, 10, 0) };
         assert_eq!(pick(&mut Sttf::default(), &[fast, slow, unsampled]), Decision::Send(2));

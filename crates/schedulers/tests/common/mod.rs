@@ -40,7 +40,11 @@ pub fn subflow() -> impl Strategy<Value = SubflowView> {
                 unsent: Bytes(unsent),
                 held: Bytes(inflight + unsent),
                 send_window: Bytes(window),
-                expanded: (stretch % 2 == 0).then_some(Bytes(87_040 + 2 * window)),
+                send_buffer: Bytes(if stretch % 2 == 0 {
+                    87_040 + 2 * window
+                } else {
+                    (2 * cwnd + 16_384).max(87_040)
+                }),
                 pacing_rate: rate.filter(|_| srtt.is_some()).map(BitsPerSecond),
                 mss: Bytes(1400),
                 usable,
@@ -89,6 +93,7 @@ pub fn open() -> SubflowView {
         cwnd: Bytes(14_000),
         ssthresh: Bytes::MAX,
         send_window: Bytes(1 << 20),
+        send_buffer: Bytes(87_040),
         pacing_rate: Some(BitsPerSecond(4_480_000)),
         mss: Bytes(1400),
         usable: true,

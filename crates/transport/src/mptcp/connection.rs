@@ -21,7 +21,9 @@ use crate::config::{MptcpConfig, PathManager, Reassembly, SendBuffer, TcpConfig}
 use crate::role::Role;
 use crate::segment::SubflowId;
 use crate::setup::{NewCongestion, Setup, new_congestion};
-use crate::tcp::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
+use crate::tcp::buffers::{
+    AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_buffer_for, send_space,
+};
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::Sender;
 use crate::wire_size::{mapping_size, sack_room};
@@ -204,9 +206,10 @@ impl MptcpConnection {
         for i in take_bits(&mut self.stale_views) {
             if let Some(subflow) = &self.subflows[i] {
                 subflow.show(&mut self.views[i], quantum, needs);
-                if matches!(self.tcp.send_buffer, SendBuffer::Expand { .. }) {
-                    self.views[i].expanded = Some(send_buffer(&self.tcp, || 0, subflow.expanded));
-                }
+                self.views[i].send_buffer = match self.tcp.send_buffer {
+                    SendBuffer::Expand { .. } => send_buffer(&self.tcp, || 0, subflow.expanded),
+                    SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => send_buffer_for(self.views[i].cwnd),
+                };
             }
         }
     }

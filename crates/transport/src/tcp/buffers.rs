@@ -105,11 +105,16 @@ impl AdvertisedWindow {
     }
 }
 
+/// Send buffer for a congestion window: twice the window and 16 KiB, 87,040 bytes at least (choice D-32).
+pub fn send_buffer_for(cwnd: Bytes) -> Bytes {
+    Bytes(cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
+}
+
 /// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.send_buffer {
         SendBuffer::Fixed(size) => size,
-        SendBuffer::Auto { max } => schedulers::send_buffer(Bytes(cwnd())).min(max),
+        SendBuffer::Auto { max } => send_buffer_for(Bytes(cwnd())).min(max),
         SendBuffer::Expand { max } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
     }
 }
