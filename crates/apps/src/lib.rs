@@ -17,6 +17,7 @@ mod pages;
 mod phases;
 mod player;
 mod probe;
+mod recording;
 mod replay;
 #[cfg(test)]
 mod testing;

@@ -1,8 +1,11 @@
 //! Messages of a recording, such as that of a game: each is sent at its time, whatever became of the ones before.
 
-use registry::{FileFormat, OptionKind, OptionSpec, Options, TraceFile};
+use std::sync::Arc;
+
+use registry::{OptionKind, OptionSpec, Options};
 use units::{Nanos, SimTime};
 
+use crate::recording::{MESSAGES, Recorded};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -11,7 +14,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     source: "a file: time, size and direction of each message",
     notes: "",
     options: &[
-        OptionSpec::compulsory("file", OptionKind::File(FileFormat::Messages), "the recording"),
+        OptionSpec::compulsory("file", OptionKind::File(MESSAGES), "the recording"),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
     check: registry::independent,
@@ -21,7 +24,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// Both ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
-    file: TraceFile,
+    messages: Arc<Vec<Recorded>>,
     deadline: Nanos,
     connection: ConnectionId,
     began: SimTime,
@@ -31,13 +34,13 @@ pub(crate) struct Replay {
 impl Replay {
     /// As the options of its row say.
     pub fn new(options: &Options) -> Self {
-        let (file, deadline) = (options.file("file"), options.duration("deadline"));
-        Self { file, deadline, connection: 0, began: SimTime::ZERO, next: 0 }
+        let (messages, deadline) = (options.file("file").content(), options.duration("deadline"));
+        Self { messages, deadline, connection: 0, began: SimTime::ZERO, next: 0 }
     }
 
     /// Sends what is due and asks to be woken for the next message.
     fn send(&mut self, ctx: &mut dyn AppContext) {
-        while let Some(&(at, size, up)) = self.file.messages().get(self.next) {
+        while let Some(&Recorded { at, size, up }) = self.messages.get(self.next) {
             if self.began + at > ctx.now() {
                 return ctx.wake(self.began + at, 0);
             }
@@ -75,9 +78,7 @@ impl App for Replay {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use registry::OptionValue;
+    use registry::{NamedFile, OptionValue};
     use units::Bytes;
 
     use super::*;
@@ -85,8 +86,8 @@ mod tests {
 
     #[test]
     fn each_message_at_its_time_and_in_its_direction() {
-        let rows = FileFormat::Messages.parse("0 200 down\n0 50 up\n1.5 40 up\n").expect("a good file");
-        let file = TraceFile { path: "game.txt".into(), rows: Arc::new(rows) };
+        let file =
+            NamedFile::read("game.txt", "0 200 down\n0 50 up\n1.5 40 up\n", MESSAGES).expect("a good file");
         let deadline = OptionValue::Duration(Nanos::from_millis(60));
         let options = Options::new(vec![("file", OptionValue::File(file)), ("deadline", deadline)]);
         let mut script = Script::new(Replay::new(&options));

@@ -3,6 +3,8 @@
 use registry::{OptionFault, Options, at_least};
 use units::Nanos;
 
+use crate::trace_file::Series;
+
 /// `repeat` comes after the last instant.
 pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), OptionFault> {
     // Shorter, and a run would do nothing but begin anew.
@@ -20,7 +22,7 @@ pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), Optio
 
 /// `repeat` comes after the last line of the series in `file`.
 pub(crate) fn series(options: &Options) -> Result<(), OptionFault> {
-    repeat(options, options.file("file").series().last().map(|(at, _)| *at))
+    repeat(options, options.file("file").content::<Series>().last().map(|(at, _)| *at))
 }
 
 /// No state lasts for less than 1 us on average: a run must not drown in states.

@@ -17,6 +17,7 @@ pub mod queue;
 pub mod rate;
 mod shaper;
 mod station;
+pub mod trace_file;
 
 pub use counters::Counters;
 pub use delay::DelayModel;

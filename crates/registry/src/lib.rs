@@ -12,5 +12,5 @@ mod option;
 pub use algorithm::{
     Algorithm, Entry, FIDELITY_NOT_CLAIMED, Family, Registry, at_least, at_most, in_order, independent,
 };
-pub use file::{FileError, FileFormat, FileRows, Measure, TraceFile};
+pub use file::{Content, FileError, FileFormat, NamedFile, rows, seconds};
 pub use option::{Items, OptionFault, OptionKind, OptionSpec, OptionValue, Options};

@@ -2,7 +2,7 @@
 
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, Ratio};
 
-use crate::{FileFormat, TraceFile};
+use crate::{FileFormat, NamedFile};
 
 /// What an option holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub enum OptionKind {
     Limit,
     /// A list of one or more values.
     List(Items),
-    /// A file with measured values, by its path.
+    /// A file, by its path.
     File(FileFormat),
     /// Any text.
     Text,
@@ -86,7 +86,7 @@ pub enum OptionValue {
     /// See [`Items::Integers`].
     Integers(Vec<u64>),
     /// See [`OptionKind::File`].
-    File(TraceFile),
+    File(NamedFile),
     /// See [`OptionKind::Text`].
     Text(String),
 }
@@ -237,7 +237,7 @@ impl Options {
     getter!(/** Value of a list of rates. */ rates, Rates, Vec<BitsPerSecond>);
     getter!(/** Value of a list of numbers. */ numbers, Numbers, Vec<f64>);
     getter!(/** Value of a list of whole numbers. */ integers, Integers, Vec<u64>);
-    getter!(/** What a file holds. */ file, File, TraceFile);
+    getter!(/** What a file holds. */ file, File, NamedFile);
     getter!(/** A text. */ text, Text, String);
 }
 
@@ -271,7 +271,7 @@ impl OptionKind {
             Self::Limit => text.parse().map(OptionValue::Limit).map_err(unit),
             Self::List(items) => items.parse(text),
             Self::Text => Ok(OptionValue::Text(text.into())),
-            Self::File(_) => Err("a file is read by whoever knows where it lies".into()),
+            Self::File(_) => Err("a file is read from its path, not from a value".into()),
         }
     }
 }

@@ -5,9 +5,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use registry::{FileFormat, FileRows, TraceFile};
+use registry::{FileFormat, NamedFile};
 
 use crate::diagnostic::Code;
 use crate::scalar::Fault;
@@ -15,15 +14,15 @@ use crate::scalar::Fault;
 /// A larger file is not a measurement.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// What a file holds, as rows and as text; or what is wrong with it and the cure.
-type Read = Result<(Arc<FileRows>, String), (String, String)>;
+/// A file, or what is wrong with it and the cure.
+type Read = Result<NamedFile, (String, String)>;
 
 /// The files of one scenario.
 #[derive(Debug)]
 pub(crate) struct Files {
     folder: PathBuf,
-    /// By path and format.
-    read: RefCell<BTreeMap<(String, FileFormat), Read>>,
+    /// By path and by what the format holds.
+    read: RefCell<BTreeMap<(String, &'static str), Read>>,
 }
 
 impl Files {
@@ -39,10 +38,10 @@ impl Files {
     }
 
     /// The content of `path`, or what is wrong with it.
-    pub fn load(&self, path: &str, format: FileFormat) -> Result<TraceFile, Fault> {
+    pub fn load(&self, path: &str, format: FileFormat) -> Result<NamedFile, Fault> {
         let mut read = self.read.borrow_mut();
-        match read.entry((path.to_owned(), format)).or_insert_with(|| self.read(path, format)) {
-            Ok((rows, _)) => Ok(TraceFile { path: path.into(), rows: Arc::clone(rows) }),
+        match read.entry((path.to_owned(), format.what)).or_insert_with(|| self.read(path, format)) {
+            Ok(file) => Ok(file.clone()),
             Err((message, help)) => {
                 Err(Fault { code: Code::BadFile, message: message.clone(), help: help.clone() })
             }
@@ -52,13 +51,13 @@ impl Files {
     /// The text of a file that has been read without a mistake, of several lines in any case.
     pub fn text(&self, path: &str, format: FileFormat) -> Option<String> {
         let read = self.read.borrow();
-        let (_, text) = read.get(&(path.to_owned(), format))?.as_ref().ok()?;
-        Some(if text.contains('\n') { text.clone() } else { format!("{text}\n") })
+        let text = read.get(&(path.to_owned(), format.what))?.as_ref().ok()?.text();
+        Some(if text.contains('\n') { text.to_owned() } else { format!("{text}\n") })
     }
 
     fn read(&self, path: &str, format: FileFormat) -> Read {
         if path.contains('\n') {
-            return Self::parse("the text", path.to_owned(), format);
+            return Self::parse(path, "the text", path, format);
         }
         let full = self.folder.join(path);
         let shown = full.display();
@@ -79,23 +78,22 @@ impl Files {
             Ok(text) => {
                 let line = text.split('\0').next().unwrap_or_default().matches('\n').count() + 1;
                 let message = format!("{shown}:{line}: the file is binary, not text");
-                return Err((message, format!("write {}", format.what())));
+                return Err((message, format!("write {}", format.what)));
             }
             Err(error) => {
                 let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
                 let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
                 let message = format!("{shown}:{line}: the file is binary, not text");
-                return Err((message, format!("write {}", format.what())));
+                return Err((message, format!("write {}", format.what)));
             }
         };
-        Self::parse(&shown.to_string(), text, format)
+        Self::parse(path, &shown.to_string(), &text, format)
     }
 
-    fn parse(shown: &str, text: String, format: FileFormat) -> Read {
-        match format.parse(&text) {
-            Ok(rows) => Ok((Arc::new(rows), text)),
-            Err(error) if error.line == 0 => Err((format!("{shown}: {}", error.message), error.help)),
-            Err(error) => Err((format!("{shown}:{}: {}", error.line, error.message), error.help)),
-        }
+    fn parse(path: &str, shown: &str, text: &str, format: FileFormat) -> Read {
+        NamedFile::read(path, text, format).map_err(|error| {
+            let place = if error.line == 0 { shown.to_owned() } else { format!("{shown}:{}", error.line) };
+            (format!("{place}: {}", error.message), format!("write {}", format.what))
+        })
     }
 }

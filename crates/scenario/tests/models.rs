@@ -6,6 +6,7 @@ mod common;
 use std::path::PathBuf;
 
 use common::{BASE, assert_round_trip, good, parse};
+use links::trace_file::Series;
 use scenario::model::{Choice, Direction, Setting};
 use scenario::{Diagnostic, Document, Registries};
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit};
@@ -313,8 +314,8 @@ fn what_a_file_holds_reaches_the_model() {
     let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].rate[0] else {
         panic!("a model")
     };
-    let rows = choice.options.file("file");
-    assert_eq!(rows.series(), [(Nanos::ZERO, 1e6), (Nanos::from_secs(10), 2e7)]);
+    let rows = choice.options.file("file").content::<Series>();
+    assert_eq!(*rows, [(Nanos::ZERO, 1e6), (Nanos::from_secs(10), 2e7)]);
     assert!(document.to_toml().contains("file = \"rate.csv\""));
     let short = load(&folder, "{ kind = \"series\", file = \"rate.csv\", repeat = \"10s\" }").unwrap_err();
     assert!(short.to_string().contains("the last time is \"10s\""), "{short}");
@@ -336,7 +337,7 @@ fn a_whole_scenario_needs_no_files() {
         let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].rate[0] else {
             panic!("a model")
         };
-        choice.options.file("file").series().to_vec()
+        choice.options.file("file").content::<Series>()
     };
     assert_eq!(rows(&again), rows(&document));
     // Another content is another scenario, though the path is the same.

@@ -10,10 +10,11 @@ use orbits::{
     BentPipe, Choice, Constellation, Degrees, ElementSets, Epoch, GroundStation, Kilometres, Pattern, Place,
     Service, Shell, Sight, Walker, geo_delay,
 };
-use registry::{FileFormat, OptionFault, OptionKind, OptionSpec, Options};
+use registry::{OptionFault, OptionKind, OptionSpec, Options};
 use units::{Nanos, SimTime};
 
 use super::{Algorithm, Constant, DelayModel};
+use crate::trace_file::ELEMENT_SETS;
 
 const LATITUDE: OptionKind = OptionKind::Number { min: -90.0, max: 90.0 };
 const LONGITUDE: OptionKind = OptionKind::Number { min: -180.0, max: 360.0 };
@@ -182,7 +183,7 @@ pub(super) const SGP4: Algorithm = Algorithm {
         &[
             OptionSpec::compulsory(
                 "file",
-                OptionKind::File(FileFormat::ElementSets),
+                OptionKind::File(ELEMENT_SETS),
                 "path of the element sets, TLE or OMM in JSON or KVN, from the folder of the scenario",
             ),
             OptionSpec::compulsory(
@@ -297,8 +298,8 @@ fn element_sets(options: &Options) -> Result<ElementSets, OptionFault> {
     })?;
     let file = options.file("file");
     // A scenario that needs no other file holds the text in the place of the path.
-    let name = if file.path.contains('\n') { "the text" } else { &file.path };
-    ElementSets::parse(file.text(), epoch).map_err(|mistake| OptionFault {
+    let name = if file.path().contains('\n') { "the text" } else { file.path() };
+    ElementSets::parse(&file.content::<String>(), epoch).map_err(|mistake| OptionFault {
         option: "file",
         message: format!("{name}:{}: {}", mistake.line, mistake.message),
         help: mistake.help,

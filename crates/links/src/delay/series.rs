@@ -3,10 +3,13 @@
 //! `step`: a value holds from its time until the next one. `linear`: between two times on the line between their values.
 //! Before the first time and after the last one their values hold. With `repeat` the file begins anew after that time.
 
-use registry::{FileFormat, Measure, OptionKind, OptionSpec};
+use std::sync::Arc;
+
+use registry::{OptionKind, OptionSpec};
 use units::{Nanos, SimTime};
 
 use super::{Algorithm, DelayModel};
+use crate::trace_file::{self, DELAYS};
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "series",
@@ -16,7 +19,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     options: &[
         OptionSpec::compulsory(
             "file",
-            OptionKind::File(FileFormat::Series(Measure::Delay)),
+            OptionKind::File(DELAYS),
             "path of the file, from the folder of the scenario",
         ),
         OptionSpec::new(
@@ -41,7 +44,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     check: crate::check::series,
     build: |options, _| {
         Box::new(Series {
-            rows: options.file("file").series().to_vec(),
+            rows: options.file("file").content(),
             linear: options.choice("between") == "linear",
             period: options.duration("repeat"),
             reorder: options.flag("reorder"),
@@ -51,7 +54,7 @@ pub(super) const ROW: Algorithm = Algorithm {
 
 #[derive(Clone, Debug)]
 struct Series {
-    rows: Vec<(Nanos, f64)>,
+    rows: Arc<trace_file::Series>,
     linear: bool,
     period: Nanos,
     reorder: bool,
@@ -84,7 +87,7 @@ mod tests {
     #[test]
     fn steps_lines_and_rounds() {
         let rows = vec![(Nanos::from_secs(1), 0.1), (Nanos::from_secs(3), 0.2)];
-        let mut series = Series { rows, linear: false, period: Nanos(u64::MAX), reorder: false };
+        let mut series = Series { rows: rows.into(), linear: false, period: Nanos(u64::MAX), reorder: false };
         let at = |series: &mut Series, ms: u64| series.delay(SimTime::from_millis(ms)).0 / 1_000_000;
         assert_eq!([0, 1000, 2999, 3000, 9000].map(|ms| at(&mut series, ms)), [100, 100, 100, 200, 200]);
         series.linear = true;

@@ -4,11 +4,14 @@
 //! Packets are numbered from 1 in the order of transmission on their link direction, whatever they carry: with one
 //! connection number 1 is its SYN.
 
+use std::sync::Arc;
+
 use engine::Stream;
-use registry::{FileFormat, Items, Measure, OptionFault, OptionKind, OptionSpec, Options, TraceFile};
+use registry::{Items, OptionFault, OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
 use super::{Algorithm, LossModel};
+use crate::trace_file::{self, FATES, Fates, PROBABILITIES};
 
 pub(super) const LIST: Algorithm = Algorithm {
     name: "list",
@@ -32,7 +35,7 @@ pub(super) const TRACE: Algorithm = Algorithm {
     options: &[
         OptionSpec::compulsory(
             "file",
-            OptionKind::File(FileFormat::Flags),
+            OptionKind::File(FATES),
             "path of the file, from the folder of the scenario",
         ),
         OptionSpec::new(
@@ -43,7 +46,9 @@ pub(super) const TRACE: Algorithm = Algorithm {
         ),
     ],
     check: registry::independent,
-    build: |options| Box::new(Trace { file: options.file("file"), repeat: options.flag("repeat"), next: 0 }),
+    build: |options| {
+        Box::new(Trace { fates: options.file("file").content(), repeat: options.flag("repeat"), next: 0 })
+    },
 };
 
 pub(super) const SERIES: Algorithm = Algorithm {
@@ -54,7 +59,7 @@ pub(super) const SERIES: Algorithm = Algorithm {
     options: &[
         OptionSpec::compulsory(
             "file",
-            OptionKind::File(FileFormat::Series(Measure::Probability)),
+            OptionKind::File(PROBABILITIES),
             "path of the file, from the folder of the scenario",
         ),
         OptionSpec::new(
@@ -65,7 +70,9 @@ pub(super) const SERIES: Algorithm = Algorithm {
         ),
     ],
     check: crate::check::series,
-    build: |options| Box::new(Series { file: options.file("file"), period: options.duration("repeat") }),
+    build: |options| {
+        Box::new(Series { rows: options.file("file").content(), period: options.duration("repeat") })
+    },
 };
 
 fn check_list(options: &Options) -> Result<(), OptionFault> {
@@ -91,26 +98,26 @@ impl LossModel for List {
 
 #[derive(Clone, Debug)]
 struct Trace {
-    file: TraceFile,
+    fates: Arc<Fates>,
     repeat: bool,
     next: usize,
 }
 
 impl LossModel for Trace {
     fn is_lost(&mut self, _at: SimTime, _size: Bytes, _stream: &mut Stream) -> bool {
-        let flags = self.file.flags();
-        if self.repeat && self.next == flags.len() {
+        let fates = &self.fates;
+        if self.repeat && self.next == fates.len() {
             self.next = 0;
         }
-        let lost = flags.get(self.next).copied().unwrap_or(false);
-        self.next = (self.next + 1).min(flags.len());
+        let lost = fates.get(self.next).copied().unwrap_or(false);
+        self.next = (self.next + 1).min(fates.len());
         lost
     }
 }
 
 #[derive(Clone, Debug)]
 struct Series {
-    file: TraceFile,
+    rows: Arc<trace_file::Series>,
     period: Nanos,
 }
 
@@ -118,9 +125,8 @@ impl Series {
     /// The probability that holds at `at`; before the first time it is that of the first line.
     fn probability(&self, at: SimTime) -> f64 {
         let at = if self.period == Nanos(u64::MAX) { at.0 } else { at.0 % self.period.0 };
-        let rows = self.file.series();
-        let next = rows.partition_point(|(time, _)| time.0 <= at);
-        rows.get(next.saturating_sub(1)).map_or(0.0, |(_, probability)| *probability)
+        let next = self.rows.partition_point(|(time, _)| time.0 <= at);
+        self.rows.get(next.saturating_sub(1)).map_or(0.0, |(_, probability)| *probability)
     }
 }
 
@@ -132,12 +138,12 @@ impl LossModel for Series {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use registry::{FileFormat, NamedFile};
 
     use super::*;
 
-    fn file(format: FileFormat, text: &str) -> TraceFile {
-        TraceFile { path: "test".into(), rows: Arc::new(format.parse(text).unwrap()) }
+    fn file(format: FileFormat, text: &str) -> NamedFile {
+        NamedFile::read("test", text, format).unwrap()
     }
 
     fn fates(model: &mut dyn LossModel, n: u64, gap_ms: u64) -> Vec<bool> {
@@ -159,8 +165,8 @@ mod tests {
 
     #[test]
     fn the_trace_packet_by_packet_and_again() {
-        let file = file(FileFormat::Flags, "0\n1\n1\n");
-        let mut trace = Trace { file, repeat: true, next: 0 };
+        let fates_of = file(FATES, "0\n1\n1\n");
+        let mut trace = Trace { fates: fates_of.content(), repeat: true, next: 0 };
         let expected = [false, true, true];
         assert!(fates(&mut trace, 300, 1).iter().eq(expected.iter().cycle().take(300)));
         trace = Trace { repeat: false, next: 0, ..trace };
@@ -171,8 +177,8 @@ mod tests {
     #[test]
     fn losses_of_a_series_have_their_bursts() {
         use crate::loss::statistics;
-        let series = file(FileFormat::Series(Measure::Probability), "0 0.1\n1 0.5");
-        let mut model = Series { file: series, period: Nanos::from_secs(2) };
+        let series = file(PROBABILITIES, "0 0.1\n1 0.5");
+        let mut model = Series { rows: series.content(), period: Nanos::from_secs(2) };
         let probabilities = [[0.1; 10], [0.5; 10]].concat();
         let observed = statistics::fates(&mut model, Nanos::from_millis(100));
         statistics::check("series", &observed, &statistics::Theory::periodic(&probabilities));
@@ -181,8 +187,8 @@ mod tests {
     /// A thousand seconds with a packet every ms: half a second of 0.5 in each two.
     #[test]
     fn probabilities_over_time() {
-        let file = file(FileFormat::Series(Measure::Probability), "0 0\n1 50%\n1.5 0\n");
-        let mut series = Series { file, period: Nanos::from_secs(2) };
+        let file = file(PROBABILITIES, "0 0\n1 50%\n1.5 0\n");
+        let mut series = Series { rows: file.content(), period: Nanos::from_secs(2) };
         let fates = fates(&mut series, 1_000_000, 1);
         assert!(fates.iter().enumerate().all(|(ms, lost)| !lost || (1000..1500).contains(&(ms % 2000))));
         let lost = fates.iter().filter(|lost| **lost).count() as f64;

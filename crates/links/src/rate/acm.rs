@@ -12,12 +12,13 @@
 //! as it satisfies this, unless a more efficient one does so with `hysteresis` to spare. Below all rows nothing is
 //! sent.
 
-use registry::{FileFormat, Measure, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
 use units::{BitsPerSecond, Nanos};
 
 use super::Algorithm;
 use super::piecewise::Piecewise;
 use super::steps::Listed;
+use crate::trace_file::{self, Series};
 
 const DECIBELS: OptionKind = OptionKind::Number { min: 0.0, max: 20.0 };
 
@@ -29,7 +30,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     options: &[
         OptionSpec::compulsory(
             "file",
-            OptionKind::File(FileFormat::Series(Measure::Decibels)),
+            OptionKind::File(trace_file::DECIBELS),
             "path of the series, from the folder of the scenario",
         ),
         OptionSpec::new(
@@ -109,7 +110,7 @@ fn rates(options: &Options) -> Vec<(Nanos, BitsPerSecond)> {
     let (margin, hysteresis) = (options.number("margin"), options.number("hysteresis"));
     let mut rows: Vec<(Nanos, BitsPerSecond)> = Vec::new();
     let mut present = None;
-    for (at, value) in options.file("file").series() {
+    for (at, value) in options.file("file").content::<Series>().iter() {
         present = choose(value - shift, margin, hysteresis, present);
         let rate =
             BitsPerSecond(present.map_or(0.0, |(efficiency, _)| symbol_rate * efficiency + 0.5) as u64);
@@ -122,16 +123,14 @@ fn rates(options: &Options) -> Vec<(Nanos, BitsPerSecond)> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use registry::{OptionValue, TraceFile};
+    use registry::{NamedFile, OptionValue};
 
     use super::*;
 
     fn series(text: &str, quantity: &str, margin: f64, hysteresis: f64) -> Vec<(Nanos, BitsPerSecond)> {
-        let rows = FileFormat::Series(Measure::Decibels).parse(text).unwrap();
+        let file = NamedFile::read("", text, trace_file::DECIBELS).unwrap();
         rates(&Options::new(vec![
-            ("file", OptionValue::File(TraceFile { path: String::new(), rows: Arc::new(rows) })),
+            ("file", OptionValue::File(file)),
             ("quantity", OptionValue::Choice(quantity.into())),
             ("symbol_rate", OptionValue::Number(5e6)),
             ("margin", OptionValue::Number(margin)),

@@ -50,15 +50,14 @@ impl Source for Least {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use registry::{FileFormat, TraceFile};
+    use registry::NamedFile;
     use units::{Bytes, Nanos};
 
     use super::super::opportunities::Opportunities;
     use super::super::steps::Listed;
     use super::*;
     use crate::rate::{Constant, work_of};
+    use crate::trace_file::OPPORTUNITIES;
 
     fn steps(rows: &[(u64, u64)], period: Nanos) -> Box<dyn RateModel> {
         let row = |(ms, rate): &(u64, u64)| (Nanos::from_millis(*ms), BitsPerSecond(*rate));
@@ -92,8 +91,8 @@ mod tests {
 
     #[test]
     fn opportunities_have_no_rate_at_an_instant() {
-        let rows = FileFormat::Opportunities.parse("1\n2\n").unwrap();
-        let trace = Opportunities::new(TraceFile { path: "test".into(), rows: Arc::new(rows) });
+        let file = NamedFile::read("test", "1\n2\n", OPPORTUNITIES).unwrap();
+        let trace = Opportunities::new(file.content());
         assert!(least(vec![Box::new(Constant::new(BitsPerSecond(1))), Box::new(trace)]).is_none());
     }
 }

@@ -11,10 +11,11 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use registry::{FileFormat, FileRows, OptionKind, OptionSpec, TraceFile};
+use registry::{OptionKind, OptionSpec};
 use units::{Nanos, SimTime};
 
 use super::{Algorithm, RateModel, WORK_PER_BYTE};
+use crate::trace_file::{Instants, OPPORTUNITIES};
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "opportunities",
@@ -23,11 +24,11 @@ pub(super) const ROW: Algorithm = Algorithm {
     notes: "",
     options: &[OptionSpec::compulsory(
         "file",
-        OptionKind::File(FileFormat::Opportunities),
+        OptionKind::File(OPPORTUNITIES),
         "path of the trace, from the folder of the scenario",
     )],
     check: registry::independent,
-    build: |options, _| Box::new(Opportunities::new(options.file("file"))),
+    build: |options, _| Box::new(Opportunities::new(options.file("file").content())),
 };
 
 /// Bytes of one opportunity.
@@ -37,7 +38,7 @@ const WORK: u128 = BYTES as u128 * WORK_PER_BYTE;
 /// The trace, again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Opportunities {
-    rows: Arc<FileRows>,
+    times: Arc<Instants>,
     period: Nanos,
     len: u64,
     /// The opportunity in use or next, counted from the start of the run.
@@ -49,16 +50,14 @@ pub(super) struct Opportunities {
 }
 
 impl Opportunities {
-    pub(super) fn new(file: TraceFile) -> Self {
-        let times = file.opportunities();
+    pub(super) fn new(times: Arc<Instants>) -> Self {
         let (period, len) = (times.last().copied().unwrap_or(Nanos(1)), times.len() as u64);
-        Self { rows: file.rows, period, len, next: 0, left: WORK, began: (0, WORK) }
+        Self { times, period, len, next: 0, left: WORK, began: (0, WORK) }
     }
 
     /// When the opportunity with this number is.
     fn at(&self, number: u64) -> SimTime {
-        let FileRows::Opportunities(times) = &*self.rows else { return SimTime::NEVER };
-        let offset = times.get((number % self.len) as usize).copied().unwrap_or(Nanos::ZERO);
+        let offset = self.times.get((number % self.len) as usize).copied().unwrap_or(Nanos::ZERO);
         SimTime::ZERO + self.period.saturating_mul(number / self.len) + offset
     }
 
@@ -67,14 +66,13 @@ impl Opportunities {
         // The last line of a round may fall together with lines of the next.
         let round = until.0 / self.period.0.max(1);
         let mut number = round.saturating_sub(1) * self.len;
-        let FileRows::Opportunities(times) = &*self.rows else { return 0 };
         loop {
             let start = self.period.saturating_mul(number / self.len);
             let within = until.since(SimTime::ZERO + start);
             if SimTime::ZERO + start > until {
                 return number;
             }
-            let passed = times.partition_point(|time| *time <= within) as u64;
+            let passed = self.times.partition_point(|time| *time <= within) as u64;
             number += passed;
             if passed < self.len {
                 return number;
@@ -156,11 +154,12 @@ pub fn trace_of(model: &mut dyn RateModel, from: SimTime, until: SimTime) -> Vec
 mod tests {
     use super::*;
     use crate::rate::{Constant, work_of};
+    use registry::NamedFile;
     use units::{BitsPerSecond, Bytes};
 
     fn trace(text: &str) -> Opportunities {
-        let rows = FileFormat::Opportunities.parse(text).unwrap();
-        Opportunities::new(TraceFile { path: "test".into(), rows: Arc::new(rows) })
+        let file = NamedFile::read("test", text, OPPORTUNITIES).unwrap();
+        Opportunities::new(file.content())
     }
 
     fn ms(at: SimTime) -> u64 {

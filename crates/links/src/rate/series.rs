@@ -3,12 +3,13 @@
 //! A value holds from its time until the next one; the first one also before its time. With `repeat` the file begins anew
 //! after that time.
 
-use registry::{FileFormat, Measure, OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options};
 use units::BitsPerSecond;
 
 use super::Algorithm;
 use super::piecewise::Piecewise;
 use super::steps::Listed;
+use crate::trace_file::{RATES, Series};
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "series",
@@ -18,7 +19,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     options: &[
         OptionSpec::compulsory(
             "file",
-            OptionKind::File(FileFormat::Series(Measure::Rate)),
+            OptionKind::File(RATES),
             "path of the file, from the folder of the scenario",
         ),
         OptionSpec::new(
@@ -33,7 +34,7 @@ pub(super) const ROW: Algorithm = Algorithm {
 };
 
 fn listed(options: &Options) -> Listed {
-    let file = options.file("file");
+    let series = options.file("file").content::<Series>();
     let row = |(at, rate): &(_, f64)| (*at, BitsPerSecond((*rate + 0.5) as u64));
-    Listed::of(file.series().iter().map(row).collect(), options.duration("repeat"))
+    Listed::of(series.iter().map(row).collect(), options.duration("repeat"))
 }

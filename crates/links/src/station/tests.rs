@@ -194,8 +194,7 @@ fn a_packet_leaves_when_all_buckets_let_it() {
 #[test]
 fn a_trace_replayed_delivers_exactly_its_opportunities() {
     let text = "3\n3\n7\n20\n21\n21\n21\n40\n";
-    let rows = registry::FileFormat::Opportunities.parse(text).unwrap();
-    let file = registry::TraceFile { path: "x".into(), rows: std::sync::Arc::new(rows) };
+    let file = registry::NamedFile::read("x", text, crate::trace_file::OPPORTUNITIES).unwrap();
     let row = *rate::Registry::builtin().get("opportunities").unwrap();
     let rate =
         (row.build)(&Options::new(vec![("file", OptionValue::File(file))]), Stream::named(1, "l", "rate"));

@@ -183,7 +183,7 @@ impl Kind {
                 Items::Numbers => "a list of numbers from 0 on".into(),
                 Items::Integers => "a list of whole numbers from 1 on".into(),
             },
-            Self::Plain(OptionKind::File(format)) => format!("the path of a file of {}", format.what()),
+            Self::Plain(OptionKind::File(format)) => format!("the path of a file of {}", format.what),
             Self::Limit { min, max } => format!("a whole number from {min} to {max}, or \"{UNLIMITED}\""),
             Self::Duration { min, max } => format!("a duration from \"{min}\" to \"{max}\""),
             Self::Size { min, max: Bytes::MAX } => format!("a size from \"{min}\" on, or \"{UNLIMITED}\""),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Stream;
-use registry::{FileRows, OptionValue, TraceFile};
+use registry::{NamedFile, OptionValue};
 use units::{BitsPerSecond, QueueLimit};
 
 use super::*;
@@ -18,10 +18,7 @@ fn options(row: &Algorithm, given: Given<'_>) -> Options {
         let text = given.iter().find(|(name, _)| *name == spec.name).map(|(_, text)| *text).or(spec.default);
         let text = text.unwrap_or_else(|| panic!("{} is compulsory", spec.name));
         let value = match spec.kind {
-            OptionKind::File(_) => OptionValue::File(TraceFile {
-                path: "sky.tle".into(),
-                rows: Arc::new(FileRows::Text(text.into())),
-            }),
+            OptionKind::File(format) => OptionValue::File(NamedFile::read("sky.tle", text, format).unwrap()),
             kind => kind.parse(text).unwrap(),
         };
         (spec.name, value)
