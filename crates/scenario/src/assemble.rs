@@ -6,19 +6,18 @@ use std::sync::Arc;
 use congestion::Growth;
 use links::loss::Losses;
 use links::{Faults, Shaper};
-use transport::AbortForm;
 use transport::config::{
-    AckConfig, EndpointFlags, LossMeans, MptcpConfig, Reassembly, RecoveryKind, ReinjectOn, Reinjection,
-    RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig, UdpConfig,
+    AckConfig, EndpointFlags, MptcpConfig, RecoveryKind, RtoConfig, RtoRule, SendBuffer, TcpConfig, UdpConfig,
 };
-use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
+use units::{BitsPerSecond, Nanos};
 
 use crate::choices::Choices;
 use crate::flows::flow_names;
-use crate::keys::{AUTO, EXPAND, UNLIMITED};
+use crate::held::fields;
+use crate::keys::{AUTO, EXPAND};
 use crate::model::{
-    Change, Choice, Direction, DuplexLink, Ecmp, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
-    Node as Host, Queue, Scenario, Setting, Strip, Transport,
+    Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath, Node as Host,
+    Queue, Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers::PathManagers;
 use crate::queue_size::QueueSize;
@@ -38,16 +37,12 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         of_flows.map(|(_, event)| assembler.flow_events(root, event)).collect::<Option<Vec<_>>>()?.concat();
     flow_events.sort_by_key(|event| event.at);
     Some(Scenario {
-        name: root.text("name")?.into(),
-        description: root.text("description")?.into(),
-        duration: root.parse("duration")?,
+        name: root.read("name")?,
+        description: root.read("description")?,
+        duration: root.read("duration")?,
         seeds: seeds(&root.get("seeds")?.value)?,
-        ecmp: match root.table("routing")?.text("ecmp")? {
-            "packet" => Ecmp::Packet,
-            "flow" => Ecmp::Flow,
-            _ => return None,
-        },
-        record_interval: root.table("record")?.parse("interval")?,
+        ecmp: root.table("routing")?.read("ecmp")?,
+        record_interval: root.table("record")?.read("interval")?,
         nodes: topology.hosts.iter().map(|h| Host { name: h.name.clone(), forward: h.forward }).collect(),
         duplex_links: topology
             .wires
@@ -153,7 +148,7 @@ impl Assembler<'_> {
                 None => Vec::new(),
             };
             let described = Flow { after, ..self.flow(flow)? };
-            let spacing = flow.parse::<Nanos>("spacing")?;
+            let spacing = flow.read::<Nanos>("spacing")?;
             for (name, n) in flow_names(&described.name, count).into_iter().zip(0..) {
                 let start = described.start + spacing.saturating_mul(n);
                 flows.push(Flow { name, start, ..described.clone() });
@@ -164,18 +159,18 @@ impl Assembler<'_> {
 
     fn flow(&self, flow: &Table) -> Option<Flow> {
         Some(Flow {
-            name: flow.text("name")?.into(),
+            name: flow.read("name")?,
             after: Vec::new(),
-            spread: flow.parse("spread")?,
+            spread: flow.read("spread")?,
             from: self.node(flow.text("from")?)?,
             to: self.node(flow.text("to")?)?,
             opened_by_receiver: flow.text("opened_by")? == "receiver",
-            start: flow.parse("start")?,
-            stop: flow.parse("stop")?,
+            start: flow.read("start")?,
+            stop: flow.read("stop")?,
             app: Arc::new(self.choices.plain(flow.table("app")?)?),
             transport: Arc::new(self.transport(flow.table("transport")?)?),
             via: flow.text("via").and_then(|name| self.topology.wire(name)),
-            compare_paths: flow.flag("compare_paths")?,
+            compare_paths: flow.read("compare_paths")?,
         })
     }
 
@@ -196,7 +191,7 @@ impl Assembler<'_> {
             _ => return None,
         };
         Some(Transport {
-            profile: keys.text("profile")?.into(),
+            profile: keys.read("profile")?,
             tcp: Arc::new(tcp(keys)?),
             congestion: Some(self.choices.plain(keys.table("congestion")?)?),
             mptcp,
@@ -206,30 +201,10 @@ impl Assembler<'_> {
 
     fn multipath(&self, keys: &Table) -> Option<MptcpConfig> {
         let manager: Choice<PathManagers> = self.choices.plain(keys.table("path_manager")?)?;
-        Some(MptcpConfig {
+        Some(fields!(keys => MptcpConfig {
             path_manager: (manager.row.build.make)(&manager.options),
-            reinjection: match keys.text("reinjection")? {
-                "death" => Reinjection::Death,
-                "upstream" => Reinjection::Upstream,
-                "timeout" => Reinjection::Timeout,
-                _ => return None,
-            },
-            reinject_on: match keys.text("reinject_on")? {
-                "same-path" => ReinjectOn::SamePath,
-                "lowest-rtt" => ReinjectOn::LowestRtt,
-                "all" => ReinjectOn::All,
-                "scheduler" => ReinjectOn::Scheduler,
-                _ => return None,
-            },
-            reassembly: match keys.text("reassembly")? {
-                "joint" => Reassembly::Joint,
-                "separate" => Reassembly::Separate,
-                _ => return None,
-            },
-            checksum: keys.flag("checksum")?,
-            wide_sequence: keys.flag("wide_sequence")?,
-            peer_capable: keys.flag("peer_capable")?,
-        })
+            reinjection, reinject_on, reassembly, checksum, wide_sequence, peer_capable,
+        }))
     }
 
     fn endpoint(&self, keys: &Table) -> Option<Endpoint> {
@@ -262,17 +237,13 @@ impl Assembler<'_> {
         } else if let Some(duplex_link) = duplex_link("regular") {
             FlowAction::Backup(duplex_link, false)
         } else {
-            FlowAction::Abort(match keys.text("abort")? {
-                "ack" => AbortForm::Ack,
-                "reset" => AbortForm::Reset,
-                _ => return None,
-            })
+            FlowAction::Abort(keys.read("abort")?)
         };
         let mut first = 0;
         for (_, flow) in root.tables("flow") {
             let count = usize::try_from(flow.integer("count")?).ok()?;
             if flow.text("name") == Some(name) {
-                let (at, client) = (event.parse("at")?, keys.text("end")? == "client");
+                let (at, client) = (event.read("at")?, keys.text("end")? == "client");
                 return Some(
                     (first..first + count).map(|flow| FlowEvent { at, flow, client, what }).collect(),
                 );
@@ -285,7 +256,7 @@ impl Assembler<'_> {
     fn change(&self, event: &Table) -> Option<Change> {
         let set = event.table("set")?;
         Some(Change {
-            at: event.parse::<SimTime>("at")?,
+            at: event.read("at")?,
             links: self.topology.directions(event.text("link")?)?,
             rate: given(set, "rate", || self.settings(set, "rate"))?,
             delay: given(set, "delay", || self.settings(set, "delay"))?,
@@ -294,22 +265,18 @@ impl Assembler<'_> {
             shapers: given(set, "shaper", || shapers(set))?,
             faults: given(set, "faults", || faults(set.table("faults")?))?,
             strip: given(set, "strip_mptcp", || strip(set))?,
-            up: set.flag("up"),
+            up: set.read("up"),
         })
     }
 }
 
 fn udp(keys: &Table) -> Option<Transport> {
     Some(Transport {
-        profile: keys.text("profile")?.into(),
+        profile: keys.read("profile")?,
         tcp: Arc::default(),
         congestion: None,
         mptcp: None,
-        udp: Some(UdpConfig {
-            payload: keys.parse("payload")?,
-            header: keys.parse("header")?,
-            overhead: keys.parse("overhead")?,
-        }),
+        udp: Some(fields!(keys => UdpConfig { payload, header, overhead })),
     })
 }
 
@@ -323,7 +290,7 @@ fn shapers(keys: &Table) -> Option<Vec<Shaper>> {
     let Some(node) = keys.get("shaper") else { return Some(Vec::new()) };
     let shaper = |node: &Node| {
         let keys = node.as_table()?;
-        Some(Shaper { rate: keys.parse("rate")?, burst: keys.parse("burst")? })
+        Some(fields!(keys => Shaper { rate, burst }))
     };
     let mut all: Vec<Shaper> = node.one_or_more().iter().map(shaper).collect::<Option<_>>()?;
     all.retain(|shaper| shaper.rate != BitsPerSecond(u64::MAX));
@@ -331,13 +298,7 @@ fn shapers(keys: &Table) -> Option<Vec<Shaper>> {
 }
 
 fn faults(keys: &Table) -> Option<Faults> {
-    let ratio = |key| Ratio::new(keys.get(key)?.value.bare()?.parse().ok()?).ok();
-    Some(Faults {
-        corrupt: ratio("corrupt")?,
-        duplicate: ratio("duplicate")?,
-        reorder: ratio("reorder")?,
-        reorder_delay: keys.parse("reorder_delay")?,
-    })
+    Some(fields!(keys => Faults { corrupt, duplicate, reorder, reorder_delay }))
 }
 
 fn strip(keys: &Table) -> Option<Strip> {
@@ -350,80 +311,42 @@ fn strip(keys: &Table) -> Option<Strip> {
     })
 }
 
-/// A whole number that fits.
-fn count(keys: &Table, key: &str) -> Option<u32> {
-    if keys.text(key) == Some(UNLIMITED) {
-        return Some(u32::MAX);
-    }
-    u32::try_from(keys.integer(key)?).ok()
-}
-
 fn tcp(keys: &Table) -> Option<TcpConfig> {
-    Some(TcpConfig {
-        mss: keys.parse("mss")?,
-        header: keys.parse("header")?,
-        overhead: keys.parse("overhead")?,
-        initial_window: count(keys, "initial_window")?,
-        initial_ssthresh: keys.parse("initial_ssthresh")?,
-        growth: Growth {
-            slow_start_limit: count(keys, "slow_start_limit")?,
-            byte_counting: keys.flag("byte_counting")?,
-        },
+    Some(fields!(keys => TcpConfig {
+        mss, header, overhead,
+        initial_window, initial_ssthresh,
+        growth: fields!(keys => Growth { slow_start_limit, byte_counting }),
         rto: RtoConfig {
-            initial: keys.parse("rto_initial")?,
-            min: keys.parse("rto_min")?,
-            max: keys.parse("rto_max")?,
-            granularity: keys.parse("rto_granularity")?,
-            floor: match keys.text("rto_floor")? {
-                "variance" => RtoFloor::Variance,
-                "total" => RtoFloor::Total,
-                _ => return None,
-            },
-            estimator: match keys.text("rto_estimator") {
-                None | Some("rfc") => RtoRule::Rfc,
-                Some("ns3") => RtoRule::Ns3,
-                Some(_) => return None,
-            },
+            initial: keys.read("rto_initial")?,
+            min: keys.read("rto_min")?,
+            max: keys.read("rto_max")?,
+            granularity: keys.read("rto_granularity")?,
+            floor: keys.read("rto_floor")?,
+            estimator: keys.read("rto_estimator").unwrap_or(RtoRule::Rfc),
         },
-        syn_retries: count(keys, "syn_retries")?,
-        retries: count(keys, "retries")?,
+        syn_retries, retries,
         ack: AckConfig {
-            every: count(keys, "ack_every")?,
-            delay: keys.parse("ack_delay")?,
-            quick: count(keys, "quick_acks")?,
-            per_round_trip: count(keys, "acks_per_rtt")?,
+            every: keys.read("ack_every")?,
+            delay: keys.read("ack_delay")?,
+            quick: keys.read("quick_acks")?,
+            per_round_trip: keys.read("acks_per_rtt")?,
         },
-        sack: keys.flag("sack")?,
-        timestamps: keys.flag("timestamps")?,
-        ecn: keys.flag("ecn")?,
+        sack, timestamps, ecn,
         recovery: match keys.text("recovery")? {
             "newreno" => RecoveryKind::NewReno,
             "sack" => RecoveryKind::Sack,
-            "snack" => RecoveryKind::Snack { peer_capable: keys.flag("scps_peer")? },
-            "stp" => RecoveryKind::Stp,
             "rack" => RecoveryKind::Rack,
+            "snack" => RecoveryKind::Snack { peer_capable: keys.read("scps_peer")? },
+            "stp" => RecoveryKind::Stp,
             _ => return None,
         },
-        pacing: keys.flag("pacing")?,
-        loss_means: match keys.text("loss_means")? {
-            "corruption" => LossMeans::Corruption,
-            "congestion" => LossMeans::Congestion,
-            _ => return None,
-        },
-        prr: keys.flag("prr")?,
-        dupthresh: count(keys, "dupthresh")?,
-        limited_transmit: keys.flag("limited_transmit")?,
-        nagle: keys.flag("nagle")?,
-        idle_restart: keys.flag("idle_restart")?,
-        flight_limit: keys.parse("flight_limit")?,
-        window_scaling: keys.flag("window_scaling")?,
-        receive_buffer: keys.parse("receive_buffer")?,
-        receive_buffer_max: keys.parse("receive_buffer_max")?,
+        pacing, loss_means, prr, dupthresh, limited_transmit, nagle, idle_restart, flight_limit, window_scaling,
+        receive_buffer, receive_buffer_max,
         send_buffer: match keys.text("send_buffer")? {
-            AUTO => SendBuffer::Auto { max: keys.parse::<Bytes>("send_buffer_max")? },
-            EXPAND => SendBuffer::Expand { max: keys.parse::<Bytes>("send_buffer_max")? },
-            _ => SendBuffer::Fixed(keys.parse("send_buffer")?),
+            AUTO => SendBuffer::Auto { max: keys.read("send_buffer_max")? },
+            EXPAND => SendBuffer::Expand { max: keys.read("send_buffer_max")? },
+            _ => SendBuffer::Fixed(keys.read("send_buffer")?),
         },
-        unsent_limit: keys.parse("unsent_limit")?,
-    })
+        unsent_limit,
+    }))
 }

@@ -3,7 +3,8 @@
 
 use crate::diagnostic::{Code, Report, nearest, suggest};
 use crate::files::Files;
-use crate::keys::{Kind, Section, UNLIMITED};
+use crate::held::UNLIMITED;
+use crate::keys::{Kind, Section};
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{Fault, scalar, wrong_type};
 use crate::tree::{Node, Origin, Table, Value};

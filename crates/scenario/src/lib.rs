@@ -16,6 +16,7 @@ mod document;
 mod files;
 mod fill;
 mod flows;
+mod held;
 mod inherit;
 mod keys;
 mod link_rules;

@@ -7,7 +7,8 @@ use registry::{Items, OptionKind, OptionValue};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
-use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, SYN, Section, UNLIMITED};
+use crate::held::UNLIMITED;
+use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, SYN, Section};
 use crate::profiles;
 use crate::queue_size::QueueSize;
 use crate::tree::{Node, Origin, Value};

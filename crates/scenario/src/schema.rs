@@ -5,7 +5,8 @@ use registry::{Items, OptionKind};
 use serde_json::{Map, Value as Json, json};
 use units::{BitsPerSecond, Bytes};
 
-use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, ROOT, SYN, Section, UNLIMITED};
+use crate::held::UNLIMITED;
+use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, ROOT, SYN, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{RATES, SIZES, TIMES, from_default};

@@ -69,7 +69,7 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     let loss = good(&text, &sets).scenario.duplex_links[0].directions[0].loss.clone();
     assert_eq!(
         loss.into_iter().next().map(|l| (l.name(), l.options.probability("ratio").get())),
-        Some(("ber".into(), 1e-6))
+        Some(("ber", 1e-6))
     );
     let loss = good(&text, &[("path.beam1.up.loss.probability", "5%")]).scenario.duplex_links[0].directions
         [0]

@@ -1,8 +1,8 @@
 //! The keys of a scenario, declared once as data: parser, schema, expanded scenarios and reference page all read
 //! these tables.
 //!
-//! To add a key: a row in `tables.rs` or `transport.rs`, a field in the model and a line in `assemble.rs`; a transport
-//! key also needs a value in every profile.
+//! To add a key: a row in `tables.rs` or `transport.rs` and a field in the model, which `fields!` in `assemble.rs` fills by
+//! its name; a transport key also needs a value in every profile. A closed list of words stands in `held.rs`.
 
 mod shorthand;
 mod tables;
@@ -11,6 +11,7 @@ mod transport;
 use registry::{Items, OptionKind};
 use units::{BitsPerSecond, Bytes, Nanos};
 
+use crate::held::UNLIMITED;
 use crate::registries::Catalogue;
 
 pub(crate) use tables::{DIRECTION, FLOW_ACTIONS, ROOT, SET};
@@ -130,8 +131,7 @@ pub(crate) enum Kind {
 
 /// Of options only those on SYNs.
 pub(crate) const SYN: &str = "syn";
-/// Words that stand for the absence of a limit and for automatic sizing.
-pub(crate) const UNLIMITED: &str = "unlimited";
+/// The value of a buffer that sizes itself.
 pub(crate) const AUTO: &str = "auto";
 /// The value of a send buffer that grows with the largest window and never shrinks.
 pub(crate) const EXPAND: &str = "expand";

@@ -2,11 +2,14 @@
 //! reference page.
 
 use registry::OptionKind;
+use transport::AbortForm;
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::shorthand::{END, FLAG, GIB, integer, key, words};
 use super::transport::TRANSPORT;
 use super::{Default, Key, Kind, Section};
+use crate::held::Words;
+use crate::model::Ecmp;
 use crate::registries::Catalogue;
 
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
@@ -61,7 +64,7 @@ static ROUTING: Section = Section {
     inherits: false,
     keys: &[key(
         "ecmp",
-        words(&["flow", "packet"]),
+        words(Ecmp::WORDS),
         Default::Text("flow"),
         "how ways of equal length are shared: by a hash of addresses and ports, or at random for each packet",
     )],
@@ -355,7 +358,7 @@ static DO: Section = Section {
         action("regular", "they are so no longer"),
         key(
             "abort",
-            words(&["ack", "reset"]),
+            words(AbortForm::WORDS),
             Default::Absent,
             "the connection is given up at once: MP_FASTCLOSE on an ACK, or on resets; a reset with plain TCP",
         ),

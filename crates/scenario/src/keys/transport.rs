@@ -1,9 +1,11 @@
 //! The table of a transport and those inside it.
 
+use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor, RtoRule};
 use units::{Bytes, Nanos};
 
 use super::shorthand::{END, FLAG, GIB, integer, key, words};
 use super::{Default, Key, Kind, Section};
+use crate::held::Words;
 use crate::path_managers;
 use crate::registries::Catalogue;
 
@@ -51,19 +53,19 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         mptcp(
             "reinjection",
-            words(&["timeout", "death", "upstream"]),
+            words(Reinjection::WORDS),
             Default::Text("timeout"),
             "data of a subflow is sent again elsewhere at its first timeout, only when it dies, or as Linux since 5.15 does",
         ),
         mptcp(
             "reinject_on",
-            words(&["scheduler", "same-path", "lowest-rtt", "all"]),
+            words(ReinjectOn::WORDS),
             Default::Text("scheduler"),
             "where it is sent again: the scheduler's choice, no other subflow while its own lives, the fastest, each",
         ),
         mptcp(
             "reassembly",
-            words(&["separate", "joint"]),
+            words(Reassembly::WORDS),
             Default::Text("separate"),
             "what a subflow holds behind a gap is acknowledged when the gap is filled, or when the connection's data comes further",
         ),
@@ -120,14 +122,10 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("rto_min", Kind::Duration { min: Nanos::ZERO, max: HOUR }, "its lower bound, see `rto_floor`"),
         tcp("rto_max", TIMER, "its upper bound, also when backed off"),
         tcp("rto_granularity", TIMER, "granularity of the clock"),
-        tcp(
-            "rto_floor",
-            words(&["total", "variance"]),
-            "`rto_min` bounds the whole timer, or its variance term",
-        ),
+        tcp("rto_floor", words(RtoFloor::WORDS), "`rto_min` bounds the whole timer, or its variance term"),
         Key {
             name: "rto_estimator",
-            kind: words(&["rfc", "ns3"]),
+            kind: words(RtoRule::WORDS),
             default: Default::Absent,
             doc: "RFC 6298 if absent; `ns3`: as ns-3.19, in whole milliseconds, and every partial ACK restarts the timer",
             only: &["tcp", "mptcp"],
@@ -160,7 +158,7 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         tcp(
             "loss_means",
-            words(&["congestion", "corruption"]),
+            words(LossMeans::WORDS),
             "what a loss tells the sender; after corruption the window stays and no timer is backed off",
         ),
         key(

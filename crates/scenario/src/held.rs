@@ -1,0 +1,126 @@
+//! From a checked value to what it stands for: quantities, numbers, and the words of closed lists.
+//!
+//! A key whose field has its name needs no more than that name in `fields!`; the type of the field says how the value is
+//! read. The words of a closed list stand here once: the key tables take them from `Words::WORDS`.
+
+use transport::AbortForm;
+use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor, RtoRule};
+use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
+
+use crate::model::Ecmp;
+use crate::tree::{Node, Table, Value};
+
+/// A value of `UNLIMITED` in a file: no limit.
+pub(crate) const UNLIMITED: &str = "unlimited";
+
+/// What a checked value stands for.
+pub(crate) trait Held: Sized {
+    /// `None`: the key table allows values that this type cannot hold.
+    fn held(node: &Node) -> Option<Self>;
+}
+
+/// A closed list of words and what they mean.
+pub(crate) trait Words: Sized {
+    /// In the order of messages and of the reference page.
+    const WORDS: &'static [&'static str];
+    /// What a word means.
+    fn of(word: &str) -> Option<Self>;
+}
+
+macro_rules! words {
+    ($($type:ty { $($word:literal => $meaning:expr),* $(,)? })*) => {
+        $(impl Words for $type {
+            const WORDS: &'static [&'static str] = &[$($word),*];
+
+            fn of(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some($meaning),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl Held for $type {
+            fn held(node: &Node) -> Option<Self> {
+                Self::of(node.as_text()?)
+            }
+        })*
+    };
+}
+
+words! {
+    Ecmp { "flow" => Self::Flow, "packet" => Self::Packet }
+    AbortForm { "ack" => Self::Ack, "reset" => Self::Reset }
+    Reinjection { "timeout" => Self::Timeout, "death" => Self::Death, "upstream" => Self::Upstream }
+    ReinjectOn {
+        "scheduler" => Self::Scheduler,
+        "same-path" => Self::SamePath,
+        "lowest-rtt" => Self::LowestRtt,
+        "all" => Self::All,
+    }
+    Reassembly { "separate" => Self::Separate, "joint" => Self::Joint }
+    RtoFloor { "total" => Self::Total, "variance" => Self::Variance }
+    RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3 }
+    LossMeans { "congestion" => Self::Congestion, "corruption" => Self::Corruption }
+}
+
+macro_rules! quantities {
+    ($($type:ty),*) => {
+        $(impl Held for $type {
+            fn held(node: &Node) -> Option<Self> {
+                node.as_text()?.parse().ok()
+            }
+        })*
+    };
+}
+
+quantities!(BitsPerSecond, Bytes, Nanos, SimTime);
+
+impl Held for String {
+    fn held(node: &Node) -> Option<Self> {
+        node.as_text().map(str::to_owned)
+    }
+}
+
+impl Held for bool {
+    fn held(node: &Node) -> Option<Self> {
+        match node.value {
+            Value::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+}
+
+/// A number that fits; the largest one where there is no limit.
+impl Held for u32 {
+    fn held(node: &Node) -> Option<Self> {
+        match &node.value {
+            Value::Integer(n) => Self::try_from(*n).ok(),
+            Value::Text(text) if text == UNLIMITED => Some(Self::MAX),
+            _ => None,
+        }
+    }
+}
+
+impl Held for Ratio {
+    fn held(node: &Node) -> Option<Self> {
+        Self::new(node.value.bare()?.parse().ok()?).ok()
+    }
+}
+
+impl Table {
+    /// What `key` holds; `None` if it is missing, too.
+    pub fn read<T: Held>(&self, key: &str) -> Option<T> {
+        T::held(self.get(key)?)
+    }
+}
+
+/// A struct of the keys of a table: a field by itself holds the key of its name, others say where they come from.
+macro_rules! fields {
+    (@ $keys:ident $field:ident) => { $keys.read(stringify!($field))? };
+    (@ $keys:ident $field:ident $value:expr) => { $value };
+    ($keys:ident => $type:ident { $($field:ident $(: $value:expr)?),* $(,)? }) => {
+        $type { $($field: fields!(@ $keys $field $($value)?)),* }
+    };
+}
+pub(crate) use fields;
