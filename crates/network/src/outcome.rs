@@ -78,7 +78,7 @@ pub(crate) fn flow_record(
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
     for ends in connections(flow, hosts) {
-        subflows.extend((0..ends.subflows()).map(|index| subflow_record(now, index, ends, network)));
+        subflows.extend((0..ends.subflows()).map(|index| subflow_record((now, end), index, ends, network)));
     }
     FlowRecord {
         start: flow.timing().start().min(end),
@@ -96,6 +96,7 @@ pub(crate) fn flow_record(
             .is_multipath()
             .then(|| held(&recorder.waiting_for_others, now)),
         failure: failure(flow, hosts),
+        limited: flow.channels().iter().map(|channel| channel.limits.of_connection(end)).collect(),
         fell_back: connections(flow, hosts).any(fell_back),
         subflows,
         messages: Vec::new(),
@@ -140,7 +141,12 @@ fn duplex_link(index: u8, ends: Ends<'_>, network: &Network) -> Option<usize> {
     Some(duplex_link_of(network.routes.topology().leaving(destination.node())[interface]))
 }
 
-fn subflow_record(now: SimTime, index: usize, ends: Ends<'_>, network: &Network) -> SubflowRecord {
+fn subflow_record(
+    (now, end): (SimTime, SimTime),
+    index: usize,
+    ends: Ends<'_>,
+    network: &Network,
+) -> SubflowRecord {
     let stats = |end: Option<&HostConnection>| {
         end.map_or_else(SubflowStats::default, |end| end.machine().stats(index))
     };
@@ -160,6 +166,7 @@ fn subflow_record(now: SimTime, index: usize, ends: Ends<'_>, network: &Network)
         segments_received: received.segments_received,
         segments_repeated: received.duplicates_received,
         segments_late: received.late_received,
+        limited: ends.channel.limits.of_subflow(index, end),
         ofo: ofo.map_or_else(Held::default, |levels| held(levels, now)),
         sent: Bytes(stats.bytes_sent),
         wire: path.map_or(Bytes::ZERO, |path| path.wire),

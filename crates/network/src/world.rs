@@ -43,6 +43,9 @@ pub struct Observe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
+/// Bits of all subflows of a connection.
+const ALL_SUBFLOWS: u64 = u64::MAX;
+
 /// Events between two looks at the cancel flag, less one.
 const CANCEL_MASK: u64 = 4095;
 
@@ -172,7 +175,7 @@ impl World {
                 }
                 None => channel.before_accept(action),
             }
-            self.serve(now, AppSocket { flow: index as u32, connection, side });
+            self.serve(now, AppSocket { flow: index as u32, connection, side }, ALL_SUBFLOWS);
         }
     }
 
@@ -185,7 +188,7 @@ impl World {
             Event::Read(socket) => {
                 let owner = self.hosts.get(socket).owner();
                 if self.flows[owner.flow()].channel_mut(owner.connection).read_fires(now) {
-                    self.serve(now, owner);
+                    self.serve(now, owner, 0);
                 }
             }
         }
@@ -195,7 +198,7 @@ impl World {
     /// Serves the sockets that applications have written to.
     fn serve_dirty(&mut self, now: SimTime) {
         while let Some(socket) = self.dirty.take() {
-            self.serve(now, socket);
+            self.serve(now, socket, 0);
         }
     }
 
@@ -297,7 +300,7 @@ impl World {
         } else {
             channel.recorder.received(now, connection.machine(), subflow, recorder);
         }
-        self.serve(now, owner);
+        self.serve(now, owner, 1 << subflow);
     }
 
     /// Finds the connection of a packet with unknown addresses: a SYN opens a connection or, if it names the token of
@@ -372,12 +375,13 @@ impl World {
             }
         }
         self.note_held(now, socket);
-        self.serve(now, owner);
+        self.serve(now, owner, ALL_SUBFLOWS);
     }
 
-    /// Hands over what has arrived, writes what the application wants to send, and lets the connection send. One
-    /// pass is enough: sending frees no buffer.
-    fn serve(&mut self, now: SimTime, owner: AppSocket) {
+    /// Hands over what has arrived, writes what the application wants to send, lets the connection send, and records
+    /// what limits it then. One pass is enough: sending frees no buffer. `changed` has a bit for each subflow that
+    /// something has happened to.
+    fn serve(&mut self, now: SimTime, owner: AppSocket, changed: u64) {
         let side = owner.side;
         let mut channel = self.flows[owner.flow()].channel_mut(owner.connection);
         let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
@@ -394,7 +398,7 @@ impl World {
         if channel.write(now, side, machine) {
             self.tell_accepted(now, owner);
         }
-        self.transmit(now, socket);
+        self.transmit(now, socket, changed);
         self.note_progress(now, owner);
     }
 
@@ -452,23 +456,22 @@ impl World {
         self.tell(now, at.flow(), Some(apps::Event::Arrived { connection, at: side, tag, size, sent }));
     }
 
-    /// Lets a connection send until it has nothing more, and arms its timer.
-    fn transmit(&mut self, now: SimTime, socket: SocketId) {
+    /// Lets a connection send until it has nothing more, records why, and arms its timer.
+    fn transmit(&mut self, now: SimTime, socket: SocketId, mut changed: u64) {
         let Self { flows, hosts, network, .. } = self;
         let mut connection = hosts.get_mut(socket);
         let owner = connection.owner();
+        let (channel, recorder) = flows[owner.flow()].channel_and_recorder(owner.connection);
+        let sends = owner.side == Side::Sender;
         if network.tracer.is_some() {
             trace_states(now, network, socket, connection);
         }
         while connection.machine_mut().poll_transmit_into(now, network.draft()) {
             let segment = network.draft();
             let (subflow, size) = (segment.subflow, segment.wire_size);
-            if owner.side == Side::Sender && segment.len > 0 && !segment.retransmission {
+            if sends && segment.len > 0 && !segment.retransmission && !channel.is_datagrams() {
                 // Data leaves on a subflow that has not carried it before.
-                let (channel, recorder) = flows[owner.flow()].channel_and_recorder(owner.connection);
-                if !channel.is_datagrams() {
-                    channel.recorder.left(now, segment.stream_range(), recorder);
-                }
+                channel.recorder.left(now, segment.stream_range(), recorder);
             }
             let known = match connection.path_and_machine(subflow) {
                 None => {
@@ -481,8 +484,12 @@ impl World {
             let (path, machine) = known.expect("the path has just been opened");
             debug_assert!(size > Bytes::ZERO, "a packet has a size");
             path.wire += size;
+            changed |= 1 << subflow;
             network.trace_sending(now, &path.route, machine);
             network.send(now, &path.route);
+        }
+        if sends {
+            channel.record_limits(now, connection.machine(), changed);
         }
         if let Some(at) = connection.arm(now) {
             network.queue.push(at, Event::Timer(socket));

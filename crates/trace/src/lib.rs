@@ -16,7 +16,9 @@ pub use average::TimeAverage;
 pub use histogram::Histogram;
 pub use levels::TimeLevels;
 pub use messages::MessageStats;
-pub use record::{FlowRecord, Held, LinkRecord, MessageRecord, PageRecord, RunRecord, SubflowRecord};
+pub use record::{
+    FlowRecord, Held, LIMITS, Limited, LinkRecord, MessageRecord, PageRecord, RunRecord, SubflowRecord,
+};
 pub use series::{Metric, Series, SeriesKey};
 pub use states::StateTimes;
 pub use table::{Column, Data, Table};

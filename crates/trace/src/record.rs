@@ -52,6 +52,8 @@ pub struct FlowRecord {
     pub failure: Option<&'static str>,
     /// True if MPTCP was wanted and the connection fell back to TCP.
     pub fell_back: bool,
+    /// Why its data sender sent nothing (more), by connection in the order of opening.
+    pub limited: Vec<Limited>,
     /// By connection and subflow index.
     pub subflows: Vec<SubflowRecord>,
     /// Application messages (for a bulk transfer: the whole transfer, once complete).
@@ -60,6 +62,31 @@ pub struct FlowRecord {
     pub pages: Vec<PageRecord>,
     /// Messages with a longer delay are late.
     pub deadline: Option<Nanos>,
+}
+
+/// The limits of a sender, in the order of `Limited`: `transport::Limit` defines them.
+pub const LIMITS: [&str; 9] = [
+    "application",
+    "congestion_window",
+    "receive_window",
+    "send_buffer",
+    "pacing",
+    "scheduler",
+    "recovery",
+    "handshake",
+    "path_down",
+];
+
+/// How long each limit kept a sender from sending (more), from the start to the end of a flow. Exactly one holds at any
+/// instant, so that they sum to the lifetime of the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limited(pub [Nanos; LIMITS.len()]);
+
+impl Limited {
+    /// All of them together.
+    pub fn total(&self) -> Nanos {
+        self.0.iter().fold(Nanos::ZERO, |sum, time| sum + *time)
+    }
 }
 
 /// Bytes held at a receiver, over time.
@@ -94,6 +121,8 @@ pub struct SubflowRecord {
     pub segments_repeated: u64,
     /// Of these, those that brought something new after something later had arrived.
     pub segments_late: u64,
+    /// Why nothing (more) was sent on it; a handshake before it exists.
+    pub limited: Limited,
     /// Bytes held at the receiver because of gaps on this subflow.
     pub ofo: Held,
     /// Payload bytes sent, retransmissions included.

@@ -5,6 +5,7 @@ use units::{Bytes, SimTime};
 
 use crate::address::AddressPair;
 use crate::config::UdpConfig;
+use crate::limit::Limit;
 use crate::mptcp::MptcpConnection;
 use crate::role::{AbortForm, Role};
 use crate::segment::{Segment, SubflowId};
@@ -258,6 +259,27 @@ impl Connection {
             Kind::Tcp(c, _) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
             Kind::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
             Kind::Tcp(..) | Kind::Udp(..) => Bytes::ZERO,
+        }
+    }
+
+    /// What keeps the connection from sending (more), after `poll_transmit` has found nothing; `None`: the limits of its
+    /// subflows apply. `more`: the application has more to write than the send buffer accepts.
+    #[inline]
+    pub fn limit(&self, more: bool) -> Option<Limit> {
+        match &self.0 {
+            Kind::Tcp(c, _) => Some(c.endpoint().limit(more)),
+            Kind::Mptcp(c) => c.limit(more),
+            Kind::Udp(..) => Some(Limit::Application),
+        }
+    }
+
+    /// The limit of one subflow.
+    #[inline]
+    pub fn subflow_limit(&self, subflow: usize, more: bool) -> Limit {
+        match &self.0 {
+            Kind::Tcp(c, _) => c.endpoint().limit(more),
+            Kind::Mptcp(c) => c.subflow_limit(subflow, more),
+            Kind::Udp(..) => Limit::Application,
         }
     }
 

@@ -12,6 +12,7 @@ use transport::tcp::ranges::Range;
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::flow::events::EndAction;
+use crate::flow::limits::Limits;
 use crate::flow::recorder::Recorder;
 use crate::host::socket::SocketId;
 
@@ -134,6 +135,7 @@ impl Outgoing {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) recorder: Recorder,
+    pub(crate) limits: Limits,
     /// By sending side.
     outgoing: [Outgoing; 2],
     /// By side; `None` at the server until its host has accepted.
@@ -153,6 +155,7 @@ impl Channel {
         mss: Bytes,
         held_open: bool,
         datagrams: bool,
+        limits: Limits,
     ) -> Self {
         let reader = read_rate.map(|rate| PacedReader {
             rate,
@@ -162,6 +165,7 @@ impl Channel {
         });
         Self {
             recorder: Recorder::default(),
+            limits,
             outgoing: <[Outgoing; 2]>::default(),
             sockets: [None; 2],
             early: Vec::new(),
@@ -230,7 +234,7 @@ impl Channel {
     }
 
     /// Lets one side write as much as its connection takes. True if the application is to be told that all is written.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> bool {
         let outgoing = &mut self.outgoing[side.index()];
         if outgoing.written < outgoing.asked {
@@ -255,6 +259,13 @@ impl Channel {
         }
         outgoing.check();
         std::mem::take(&mut outgoing.notify)
+    }
+
+    /// The sender has sent all that it may: records what limits it, and those subflows whose bit is set.
+    #[inline]
+    pub(crate) fn record_limits(&mut self, now: SimTime, sender: &Connection, changed: u64) {
+        let more = self.outgoing[Side::Sender.index()].backlog() > 0;
+        self.limits.after(now, sender, more, changed);
     }
 
     /// Lets one side read. Returns the instant to push for its next turn, if one is needed.

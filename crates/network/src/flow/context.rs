@@ -9,6 +9,7 @@ use units::{Bytes, SimTime};
 
 use crate::flow::channel::Channel;
 use crate::flow::flows::DirtyList;
+use crate::flow::limits::Limits;
 use crate::flow::{Ended, Flow};
 use crate::host::Hosts;
 use crate::host::socket::{AppSocket, SocketId};
@@ -65,7 +66,9 @@ impl Sockets for FlowContext<'_> {
         let number = self.flow.channels().len() as ConnectionId;
         let Traits { read_rate, talks_both_ways } = self.traits;
         let datagrams = self.flow.opener().protocol().is_datagrams();
-        let mut channel = Channel::new(read_rate, self.flow.mss(), talks_both_ways, datagrams);
+        let multipath = self.flow.opener().protocol().is_multipath();
+        let limits = Limits::new(self.flow.timing().start(), self.now, multipath);
+        let mut channel = Channel::new(read_rate, self.flow.mss(), talks_both_ways, datagrams, limits);
         let client = self.flow.opener().side();
         let server = client.other();
         let (socket, addresses) = self.open_client(number, client);

@@ -7,6 +7,7 @@ pub(crate) mod channel;
 pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod flows;
+pub(crate) mod limits;
 pub(crate) mod recorder;
 pub(crate) mod timing;
 mod writes;

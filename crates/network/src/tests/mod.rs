@@ -2,6 +2,7 @@
 
 mod addresses;
 mod faults;
+mod limits;
 mod measures;
 mod multipath;
 mod scheduling;

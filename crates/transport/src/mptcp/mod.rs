@@ -3,6 +3,7 @@
 //! - `connection.rs`: the state and what applications see of it; `subflow.rs`: one subflow;
 //!   `deadlines.rs`: which of them is due next;
 //! - `input.rs`: a segment or a deadline arrives; `output.rs`: the next segment; `schedule.rs`: which subflow carries it;
+//!   `limit.rs`: why none does;
 //! - `handshake.rs`: MP_CAPABLE, MP_JOIN, ADD_ADDR; `path_manager.rs`: which subflows to open;
 //! - `signals.rs`: REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE, MP_TCPRST, and what the application asks for of these;
 //! - `send_side.rs`, `receive_side.rs`: data sequence space; `reinject.rs`: data to be sent again elsewhere;
@@ -22,6 +23,7 @@ mod deadlines;
 mod handshake;
 mod input;
 pub mod keys;
+mod limit;
 mod meta_timer;
 mod output;
 mod path_manager;

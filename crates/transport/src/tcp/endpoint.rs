@@ -18,6 +18,7 @@ use super::receiver::{Arrival, Receiver};
 use super::sender::{Expired, Sender, SenderState, Transmission};
 use super::space::{Reports, SnackReporter, StpReporter};
 use crate::config::{LossMeans, RecoveryKind, TcpConfig};
+use crate::limit::Limit;
 use crate::segment::{Dss, Ecn, Flags, MptcpOption, Segment, Signal, SubflowId, Timestamps};
 
 /// Connection state, as far as it is not told by the sender and the receiver.
@@ -497,6 +498,16 @@ impl Endpoint {
             State::Idle | State::SynSent | State::SynReceived => SenderState::Handshake,
             State::Established => self.sender.state(),
             State::Dead(_) => SenderState::Closed,
+        }
+    }
+
+    /// What keeps it from sending (more). `more`: the application has more to write than the send buffer accepts.
+    #[inline]
+    pub fn limit(&self, more: bool) -> Limit {
+        match self.state {
+            State::Idle | State::SynSent | State::SynReceived => Limit::Handshake,
+            State::Established => self.sender.limit(more),
+            State::Dead(_) => Limit::PathDown,
         }
     }
 

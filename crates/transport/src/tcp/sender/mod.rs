@@ -5,13 +5,14 @@
 //! - `controller.rs`: the congestion control at hand;
 //! - `dummies.rs`: TCP-Peach probes; `snack.rs`: SCPS-TP, the peer names holes; `stp.rs`: STP, the sender polls;
 //! - `queue.rs`: what is given and not sent; `transmit.rs`: the next segment; `pacing.rs`: no sooner than the pacer
-//!   allows; `timers.rs`: RTO, persist, RACK and tail-loss probe.
+//!   allows; `limit.rs`: why nothing leaves; `timers.rs`: RTO, persist, RACK and tail-loss probe.
 //!
 //! It knows neither handshakes nor MPTCP. A subflow feeds it chunks that carry data sequence numbers.
 
 mod ack;
 mod controller;
 mod dummies;
+mod limit;
 mod pacing;
 mod queue;
 mod recovery;
@@ -33,6 +34,7 @@ use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::config::{LossMeans, RecoveryKind, TcpConfig};
+use crate::limit::Limit;
 
 use controller::Controller;
 pub use timers::Expired;
@@ -179,6 +181,8 @@ pub struct Sender {
     delivery_rate: Option<Box<DeliveryRate>>,
     usage: WindowUsage,
     stats: SenderStats,
+    /// Why `next` had nothing to send.
+    limit: Limit,
 }
 
 /// Was the congestion window the limit? (RFC 7661 section 4.1, as Linux judges it)
@@ -239,6 +243,7 @@ impl Sender {
             dummies,
             delivery_rate,
             usage: WindowUsage::default(),
+            limit: Limit::Application,
             stats: SenderStats::default(),
         }
     }

@@ -5,6 +5,7 @@ use units::SimTime;
 use super::super::scoreboard::Sent;
 use super::{Phase, Sender};
 use crate::config::RecoveryKind;
+use crate::limit::Limit;
 
 /// A range of the stream to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,13 @@ impl Sender {
 
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
-        if self.is_held(now) || !self.may_have_something() {
-            return None;
+        if self.is_held(now) {
+            let limit =
+                if self.unsent() > 0 || self.board.lost() > 0 { Limit::Pacing } else { Limit::Application };
+            return self.wait(limit);
+        }
+        if !self.may_have_something() {
+            return self.wait(Limit::Application);
         }
         if std::mem::take(&mut self.force_retransmit)
             && let Some(front) = self.board.front().copied()
@@ -45,7 +51,7 @@ impl Sender {
             return Some(self.resend(now, front));
         }
         if self.timers.is_outage() {
-            return None;
+            return self.wait(Limit::PathDown);
         }
         if self.timers.take_probe_due()
             && let Some(probe) = self.tail_loss_probe(now)
@@ -55,7 +61,10 @@ impl Sender {
         let (window, flight) = (self.window(), self.in_flight());
         if let Some(lost) = self.board.next_lost() {
             let fits = flight + u64::from(lost.len) <= window || flight == 0;
-            return (fits || self.resends_at_once()).then(|| self.resend(now, lost));
+            if fits || self.resends_at_once() {
+                return Some(self.resend(now, lost));
+            }
+            return self.wait(Limit::Recovery);
         }
         let new = self.next_new(now, window, flight);
         if new.is_none() && self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::Sack {
@@ -76,6 +85,7 @@ impl Sender {
             None => self.unsent(),
         };
         if available == 0 {
+            self.limit = Limit::Application;
             return self.next_fin(now);
         }
         let mut len = available.min(self.mss);
@@ -86,12 +96,15 @@ impl Sender {
             let worth_it = usable > 0 && (2 * usable >= self.max_window || self.timers.take_override());
             if !worth_it {
                 self.start_persist(now);
-                return None;
+                return self.wait(Limit::ReceiveWindow);
             }
             len = usable;
         }
-        if flight + len > window + self.limited_transmit_allowance() || self.nagle_forbids(len) {
-            return None;
+        if flight + len > window + self.limited_transmit_allowance() {
+            return self.wait(self.limit_of_window());
+        }
+        if self.nagle_forbids(len) {
+            return self.wait(Limit::Application);
         }
         if self.phase == Phase::Open && self.dupacks > 0 {
             self.limited_sent += len;
