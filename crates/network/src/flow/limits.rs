@@ -38,18 +38,19 @@ impl Limits {
         };
         let before = self.connection.state();
         let same = limit.map_or(is_of_paths(before), |limit| limit.code() == before);
-        if subflows.len() < sender.subflow_count() {
+        let mut left = if same { changed } else { u64::MAX };
+        if left.leading_zeros() < u64::BITS - subflows.len() as u32 {
             let start = self.start;
-            subflows.resize_with(sender.subflow_count(), || Times::new(start, Limit::Handshake.code()));
+            let new = || Times::new(start, Limit::Handshake.code());
+            subflows.resize_with(subflows.len().max(sender.subflow_count()), new);
         }
-        let existing = u64::MAX >> (u64::BITS - subflows.len().clamp(1, 64) as u32);
-        let mut left = if same { changed } else { u64::MAX } & existing;
         let mut least = Limit::PathDown;
         while left != 0 {
             let subflow = left.trailing_zeros() as usize;
             left &= left - 1;
+            let Some(times) = subflows.get_mut(subflow) else { break };
             let limit = sender.subflow_limit(subflow, more);
-            subflows[subflow].set(now, limit.code());
+            times.set(now, limit.code());
             least = least.min(limit);
         }
         match limit {

@@ -12,7 +12,8 @@ impl MptcpConnection {
         if self.mode != Mode::Multipath || self.failure.is_some() || self.send.unassigned() == 0 {
             return self.limit_without_data(more);
         }
-        if self.window_is_full() {
+        // The usual case first: a full segment waits, and no subflow has room.
+        if self.send.window() < self.mss.0 && self.window_is_full() {
             return Some(Limit::ReceiveWindow);
         }
         (self.room & !self.stale_room != 0).then_some(Limit::Scheduler)
