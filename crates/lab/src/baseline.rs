@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use scenario::model::{Flow, Scenario};
+use scenario::{Graph, NodePair};
 
 /// Which flow of the scenario runs alone, and what its rows are called: `FLOW@PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,31 +34,9 @@ fn alone_over(scenario: &Scenario, flow: usize, duplex_link: usize) -> Scenario 
 
 /// Duplex links at the sender over which the receiver can be reached, in order of appearance.
 fn usable_duplex_links(scenario: &Scenario, flow: &Flow) -> Vec<usize> {
-    let at_sender =
-        scenario.duplex_links.iter().enumerate().filter(|(_, link)| link.ends.contains(&flow.from));
-    at_sender
-        .filter(|(_, link)| {
-            let neighbour = if link.ends[0] == flow.from { link.ends[1] } else { link.ends[0] };
-            reaches(scenario, neighbour, flow)
-        })
-        .map(|(index, _)| index)
-        .collect()
-}
-
-/// True if packets get from `start` to the flow's receiver without passing its sender again.
-fn reaches(scenario: &Scenario, start: usize, flow: &Flow) -> bool {
-    let mut seen = vec![false; scenario.nodes.len()];
-    seen[flow.from] = true;
-    let mut open = vec![start];
-    while let Some(node) = open.pop() {
-        if node == flow.to {
-            return true;
-        }
-        if std::mem::replace(&mut seen[node], true) || !scenario.nodes[node].forward {
-            continue;
-        }
-        let links = scenario.duplex_links.iter().filter(|link| link.ends.contains(&node));
-        open.extend(links.map(|link| if link.ends[0] == node { link.ends[1] } else { link.ends[0] }));
-    }
-    false
+    let graph = Graph::new(scenario.nodes.len(), scenario.duplex_links.iter().map(|link| link.ends));
+    let pair = NodePair { from: flow.from, to: flow.to };
+    let leads = |ends| graph.leads(ends, pair, |node| scenario.nodes[node].forward);
+    let links = scenario.duplex_links.iter().map(|link| link.ends).enumerate();
+    links.filter(|(_, ends)| ends.contains(&flow.from) && leads(*ends)).map(|(index, _)| index).collect()
 }

@@ -72,6 +72,7 @@ impl Document {
         }
         match assemble::scenario(&filled, &topology, &choices) {
             Some(scenario) => {
+                scenario.check();
                 let mut whole = None;
                 if !files.is_empty() {
                     let mut tree = filled.clone();

@@ -58,7 +58,7 @@ impl Filler<'_, '_, '_> {
     }
 
     fn not_applicable(&mut self, key: &Key, entry: Option<Entry>, context: Context<'_>, path: &str) {
-        // Without a readable kind nobody can tell.
+        // Without a readable kind it cannot be told.
         let (Some(entry), Some(kind)) = (entry, context.kind) else { return };
         let only = key.only.join("\" or \"");
         let message = format!("`{}` exists only with kind = \"{only}\"; found kind = \"{kind}\"", key.name);
@@ -102,7 +102,7 @@ impl Filler<'_, '_, '_> {
         }
     }
 
-    /// The value of a key that nobody gave.
+    /// The value of a key that is not given.
     fn default(
         &mut self,
         key: &Key,

@@ -74,7 +74,7 @@ fn is_left_out(flow: &Table) -> bool {
     flow.integer("count") == Some(0)
 }
 
-/// Somebody must send something.
+/// At least one flow must send something.
 pub(crate) fn not_all_left_out(root: &Table, report: &mut Report<'_>) {
     let items = root.list("flow");
     if let Some(node) = items.first().filter(|_| items.iter().filter_map(Node::as_table).all(is_left_out)) {
@@ -83,7 +83,7 @@ pub(crate) fn not_all_left_out(root: &Table, report: &mut Report<'_>) {
     }
 }
 
-/// `after` names a flow, and nobody waits for himself.
+/// `after` names a flow, and no flow waits for itself.
 pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
     let flows: Vec<&Table> = root.list("flow").iter().filter_map(Node::as_table).collect();
     let named = |name: &str| flows.iter().position(|flow| flow.text("name") == Some(name));

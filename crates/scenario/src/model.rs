@@ -239,7 +239,7 @@ pub struct Multipath {
     pub config: MptcpConfig,
     /// Scheduler.
     pub scheduler: Choice<Schedulers>,
-    /// Addresses of the in-kernel path manager; those in `config` are filled in by whoever knows the interfaces.
+    /// Addresses of the in-kernel path manager; those in `config` are filled in where the interfaces are known.
     pub endpoints: Vec<Endpoint>,
 }
 

@@ -9,6 +9,7 @@ use units::{Bytes, Nanos};
 use crate::addresses;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
+use crate::graph::NodePair;
 use crate::keys::{AUTO, EXPAND, SET};
 use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
@@ -145,7 +146,7 @@ struct Rules<'r, 'a, 'p> {
     path: &'p str,
 }
 
-/// Where to point: the first of these keys that someone wrote, else the table.
+/// Where to point: the first of these keys that the user wrote, else the table.
 pub(crate) fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin, &'static str) {
     let written = |key: &&'static str| {
         let at = table.get(key)?.at;
@@ -200,7 +201,7 @@ impl Rules<'_, '_, '_> {
             return;
         }
         let direct = |wire: &crate::topology::Wire| wire.ends == [from, to] || wire.ends == [to, from];
-        if !topology.joined(from, to) {
+        if !topology.joined(NodePair { from, to }) {
             // A node without any link is reported as such.
             if !topology.is_isolated(from) && !topology.is_isolated(to) {
                 self.no_route(at, topology, from, to);
@@ -208,7 +209,7 @@ impl Rules<'_, '_, '_> {
             return;
         }
         if let Some((wire, via_at)) = via
-            && !topology.leads(wire, from, to)
+            && !topology.leads(wire, NodePair { from, to })
         {
             let (name, to) = (&topology.wires[wire].name, &topology.hosts[to].name);
             let message = format!("\"{name}\" does not lead to \"{to}\"");
@@ -238,10 +239,10 @@ impl Rules<'_, '_, '_> {
         let Some(table) = manager.as_table() else { return };
         let each = table.integer("subflows").and_then(|n| usize::try_from(n).ok());
         let (Some(from), Some(to), Some(each)) = (node("from"), node("to"), each) else { return };
-        let (pairs, interfaces) = topology.pairs(from, to);
+        let (pairs, interfaces) = topology.pairs(NodePair { from, to });
         let Some(row) = table.text("kind").and_then(path_managers::find) else { return };
         let wanted = match row.subflows {
-            Subflows::OnPath => interfaces.max(topology.pairs(to, from).1) * each,
+            Subflows::OnPath => interfaces.max(topology.pairs(NodePair { from: to, to: from }).1) * each,
             Subflows::OnPair => pairs * each,
             Subflows::InAll | Subflows::AtMost => each,
         };
@@ -275,7 +276,7 @@ impl Rules<'_, '_, '_> {
     }
 
     fn no_route(&mut self, at: Origin, topology: &Topology, from: usize, to: usize) {
-        let blockers = topology.blockers(from, to);
+        let blockers = topology.blockers(NodePair { from, to });
         let [from, to] = [from, to].map(|node| &topology.hosts[node].name);
         let help = match blockers.as_slice() {
             [] => format!("join \"{from}\" and \"{to}\" by a [[path]] or by links"),
@@ -486,7 +487,7 @@ impl Rules<'_, '_, '_> {
     }
 }
 
-/// " (from profile linux)" where nobody wrote the key.
+/// " (from profile linux)" where the key has its default.
 fn whose(transport: &Table, key: &str) -> String {
     match transport.get(key) {
         Some(node) if node.at == Origin::Default => {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::diagnostic::{Code, Report, suggest};
+use crate::graph::{Graph, NodePair, other_end};
 use crate::inherit::direction_names;
 use crate::keys::{Kind, ROOT};
 use crate::tree::{Node, Origin, Table, Value};
 
 /// Bounds on what one file may expand to; far above what can be simulated in a reasonable time.
 const MAX_NODES: usize = 10_000;
-const MAX_CABLES: usize = 20_000;
+const MAX_LINKS: usize = 20_000;
 
 /// One node.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub(crate) struct Topology {
     /// Something is broken: a name that is not found may well exist.
     pub nodes_partial: bool,
     pub wires_partial: bool,
-    neighbours: Vec<Vec<usize>>,
+    graph: Graph,
 }
 
 /// Expands all nodes and duplex links. Nodes that only a path names are added to the tree.
@@ -57,12 +58,8 @@ pub(crate) fn build(root: &mut Table, report: &mut Report<'_>) -> Topology {
             topology.wires_of(root, section.name, direction_names(section), report);
         }
     }
-    topology.neighbours = vec![Vec::new(); topology.hosts.len()];
-    for wire in &topology.wires {
-        let [a, b] = wire.ends;
-        topology.neighbours[a].push(b);
-        topology.neighbours[b].push(a);
-    }
+    topology.graph = Graph::new(topology.hosts.len(), topology.wires.iter().map(|wire| wire.ends));
+    topology.check();
     if !topology.nodes_partial && !topology.wires_partial && !topology.wires.is_empty() {
         topology.isolated(root, report);
     }
@@ -225,8 +222,8 @@ impl Topology {
                 self.nodes_partial |= list == "path";
                 continue;
             };
-            if self.wires.len() + pairs.len() > MAX_CABLES {
-                let message = format!("more than {MAX_CABLES} links in all");
+            if self.wires.len() + pairs.len() > MAX_LINKS {
+                let message = format!("more than {MAX_LINKS} links in all");
                 report.add(at, Code::TooMany, &path, message, "use fewer nodes in meshes".into());
                 self.wires_partial = true;
                 return;
@@ -275,10 +272,10 @@ impl Topology {
             report.add(at, Code::SameNode, &format!("{path}.right"), message, help);
             return None;
         }
-        if left.len().saturating_mul(right.len()) > MAX_CABLES {
+        if left.len().saturating_mul(right.len()) > MAX_LINKS {
             let at = table.get("right").map_or(Origin::Default, |n| n.at);
             let message = format!("{} times {} nodes are too many links", left.len(), right.len());
-            let help = format!("at most {MAX_CABLES} links in all");
+            let help = format!("at most {MAX_LINKS} links in all");
             report.add(at, Code::TooMany, &format!("{path}.right"), message, help);
             return None;
         }
@@ -313,6 +310,22 @@ impl Topology {
         complete.then_some(all)
     }
 
+    /// Names lead to what bears them. With mistakes in the file some name may be missing or taken twice.
+    fn check(&self) {
+        let inside =
+            |range: &std::ops::Range<usize>| range.start < range.end && range.end <= self.hosts.len();
+        debug_assert!(self.nodes.values().all(inside), "a name of no node");
+        let named = |(name, wire): (&String, &usize)| self.wires[*wire].name == *name;
+        debug_assert!(self.wire_names.iter().all(named), "a name of another link");
+        debug_assert!(self.wire_names.len() <= self.wires.len(), "more names than links");
+        debug_assert!(self.hosts.len() <= MAX_NODES, "{} nodes", self.hosts.len());
+        debug_assert!(self.wires.len() <= MAX_LINKS, "{} links", self.wires.len());
+        debug_assert!(
+            self.wires.iter().all(|wire| wire.ends[0] != wire.ends[1]),
+            "a link from a node to itself"
+        );
+    }
+
     /// The duplex link of a name.
     pub fn wire(&self, name: &str) -> Option<usize> {
         self.wire_names.get(name).copied()
@@ -329,66 +342,48 @@ impl Topology {
         Some(vec![(wire, direction)])
     }
 
-    /// Nodes that can be reached from `from` without passing `without`; `through` says who passes packets on.
-    fn reached(&self, from: usize, without: Option<usize>, through: impl Fn(usize) -> bool) -> Vec<bool> {
-        let mut seen = vec![false; self.hosts.len()];
-        let mut open = vec![from];
-        seen[from] = true;
-        while let Some(node) = open.pop() {
-            if node != from && !through(node) {
-                continue;
-            }
-            for &next in &self.neighbours[node] {
-                if !seen[next] && Some(next) != without {
-                    seen[next] = true;
-                    open.push(next);
-                }
-            }
-        }
-        seen
+    fn forwards(&self, node: usize) -> bool {
+        self.hosts[node].forward
     }
 
     /// True if packets get from one node to the other; links are duplex, so the way back is the same.
-    pub fn joined(&self, from: usize, to: usize) -> bool {
-        self.reached(from, None, |node| self.hosts[node].forward)[to]
+    pub fn joined(&self, pair: NodePair) -> bool {
+        self.graph.joins(pair, |node| self.forwards(node))
     }
 
     /// Nodes that would let packets through if they forwarded.
-    pub fn blockers(&self, from: usize, to: usize) -> Vec<&str> {
-        if !self.reached(from, None, |_| true)[to] {
+    pub fn blockers(&self, pair: NodePair) -> Vec<&str> {
+        if !self.graph.joins(pair, |_| true) {
             return Vec::new();
         }
-        let near = self.reached(from, None, |node| self.hosts[node].forward);
-        let blocking = |(i, host): &(usize, &Host)| near[*i] && !host.forward && *i != from && *i != to;
+        let near = self.graph.reached(pair.from, None, |node| self.forwards(node));
+        let blocking =
+            |(i, host): &(usize, &Host)| near[*i] && !host.forward && *i != pair.from && *i != pair.to;
         self.hosts.iter().enumerate().filter(blocking).map(|(_, host)| host.name.as_str()).collect()
     }
 
-    /// True if a packet that leaves `from` over `wire` can arrive at `to`.
-    pub fn leads(&self, wire: usize, from: usize, to: usize) -> bool {
-        let [a, b] = self.wires[wire].ends;
-        let other = if a == from { b } else { a };
-        let forwards = |node: usize| self.hosts[node].forward;
-        other == to || (forwards(other) && self.reached(other, Some(from), forwards)[to])
+    /// True if a packet that leaves its sender over `wire` can arrive at its receiver.
+    pub fn leads(&self, wire: usize, pair: NodePair) -> bool {
+        self.graph.leads(self.wires[wire].ends, pair, |node| self.forwards(node))
     }
 
-    /// How many pairs of an interface of `from` and an interface of `to` are joined, and how many interfaces of
-    /// `from` have a part in them.
-    pub fn pairs(&self, from: usize, to: usize) -> (usize, usize) {
+    /// How many pairs of an interface of the sender and an interface of the receiver are joined, and how many
+    /// interfaces of the sender have a part in them.
+    pub fn pairs(&self, pair: NodePair) -> (usize, usize) {
+        let NodePair { from, to } = pair;
         let touches = |node: usize| move |wire: &&Wire| wire.ends.contains(&node);
-        let far = |wire: &Wire, near: usize| if wire.ends[0] == near { wire.ends[1] } else { wire.ends[0] };
-        let forwards = |node: usize| self.hosts[node].forward;
         let partners = |wire: &Wire| {
-            let next = far(wire, from);
+            let next = other_end(wire.ends, from);
             if next == to {
                 return 1;
             }
-            if !forwards(next) {
+            if !self.forwards(next) {
                 return 0;
             }
-            let seen = self.reached(next, Some(from), |node| node != to && forwards(node));
+            let seen = self.graph.reached(next, Some(from), |node| node != to && self.forwards(node));
             let arrives = |last: &&Wire| {
-                let node = far(last, to);
-                node != from && seen[node] && forwards(node)
+                let node = other_end(last.ends, to);
+                node != from && seen[node] && self.forwards(node)
             };
             self.wires.iter().filter(touches(to)).filter(arrives).count()
         };
@@ -398,11 +393,11 @@ impl Topology {
 
     /// How many duplex links end at `node`.
     pub fn degree(&self, node: usize) -> usize {
-        self.neighbours[node].len()
+        self.graph.degree(node)
     }
 
     pub fn is_isolated(&self, node: usize) -> bool {
-        self.neighbours[node].is_empty()
+        self.degree(node) == 0
     }
 
     fn isolated(&self, root: &Table, report: &mut Report<'_>) {

@@ -10,7 +10,7 @@ pub(crate) enum Origin {
     File { start: usize, end: usize },
     /// An override; offsets within its `KEY=VALUE` text.
     Set { index: usize, start: usize, end: usize },
-    /// Nobody wrote it: a default or a profile.
+    /// A default, or a value of a profile.
     Default,
 }
 

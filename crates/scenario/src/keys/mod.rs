@@ -50,7 +50,7 @@ impl Key {
     }
 }
 
-/// Where the value comes from when nobody gives one.
+/// Where the value comes from when none is given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Default {
     /// Nowhere: it must be given.
