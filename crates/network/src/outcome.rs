@@ -57,7 +57,7 @@ fn connections<'w>(flow: &'w Flow, hosts: &'w Hosts) -> impl Iterator<Item = End
     })
 }
 
-/// What is known at `now` of a flow whose interval ends at `end`; messages and pages come last. Takes the delays that
+/// The record at `now` of a flow whose interval ends at `end`, but for messages and pages, which come last. Takes the delays that
 /// were recorded with it.
 pub(crate) fn flow_record(
     now: SimTime,

@@ -1,4 +1,4 @@
-//! Time series: what is sampled at the end of each interval.
+//! Time series: gauges and rates, sampled at the end of each interval.
 //!
 //! May: look at everything. May not: change anything, draw random numbers or be an event; a run is the same
 //! with and without it.
@@ -49,7 +49,7 @@ impl Sampler {
         self.last + self.interval
     }
 
-    /// What was sampled.
+    /// The samples.
     pub(crate) fn into_series(self) -> Series {
         self.series
     }
@@ -138,7 +138,7 @@ impl Sampler {
             sender.congestion_gauges(subflow, &mut |metric, value| series.push(now, key, metric, value));
         }
         if sender.is_established() && !sender.is_closed() {
-            // What concerns a whole connection stands at its first subflow: a flow may have several connections.
+            // Gauges of a whole connection have the key of its first subflow: a flow may have several connections.
             let key = |subflow: Option<usize>| {
                 SeriesKey::Subflow(flow as u32, number, subflow.unwrap_or_default() as u32)
             };

@@ -30,7 +30,7 @@ use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
 
-/// What to record besides totals.
+/// Records besides totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observe {
     /// Time series.

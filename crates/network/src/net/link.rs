@@ -176,7 +176,7 @@ impl Link {
         }
     }
 
-    /// What it has done up to `now`.
+    /// Its counters up to `now`.
     pub(crate) fn counters(&mut self, now: SimTime) -> Counters {
         match self {
             Self::Fifo(link) => link.counters(now),

@@ -1,6 +1,6 @@
 //! A middlebox at the entrance of a link that takes MPTCP options away.
 //!
-//! May: look at the options and the SYN of a segment, which nobody else between the ends does. May not: lose packets or
+//! May: read the options and the SYN of a segment, as no other part of the network does. May not: lose packets or
 //! change their size: options are overwritten by padding.
 
 use scenario::model::Strip;

@@ -240,7 +240,7 @@ impl Network {
         self.slots.iter_mut().map(|slot| slot.link.record(end)).collect()
     }
 
-    /// Every packet but the draft is on a link: what is sent or copied is delivered, lost or held.
+    /// Every packet but the draft is on a link: packets that are sent or copied are delivered, lost or held.
     fn check(&self) {
         let held = || self.slots.iter().map(|slot| slot.link.packets()).sum::<usize>();
         debug_assert_eq!(self.packets.len(), held() + 1, "packets are conserved");

@@ -62,7 +62,7 @@ impl Packets {
         &self.segments[number as usize]
     }
 
-    /// What links are told of a packet.
+    /// A packet as links see it.
     pub(crate) fn describe(&self, number: u32) -> links::Packet {
         let (header, segment) = (self.header(number), self.segment(number));
         links::Packet {

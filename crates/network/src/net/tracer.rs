@@ -97,7 +97,7 @@ const COLUMNS: [(&str, usize, bool); 14] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Tracer {
     names: Names,
-    /// What the lines of a subflow are called, by the addresses of its client and its server.
+    /// Names of connections in the lines, by the addresses of client and server of each subflow.
     connections: BTreeMap<(SocketAddress, SocketAddress), String>,
     widths: [usize; COLUMNS.len()],
     /// State and number of timeouts when last looked at, by subflow.
@@ -137,7 +137,7 @@ impl Tracer {
         there().or_else(back).map_or("", String::as_str)
     }
 
-    /// What has been written.
+    /// The text.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

@@ -1,4 +1,4 @@
-//! What keeps a connection and its subflows from sending (more), for recorders. It changes nothing.
+//! The limits that keep a connection and its subflows from sending (more), for recorders. Nothing changes here.
 
 use super::connection::{Mode, MptcpConnection};
 use super::subflow::Subflow;

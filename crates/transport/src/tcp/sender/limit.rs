@@ -1,4 +1,4 @@
-//! What keeps the sender from sending (more).
+//! The limit that keeps the sender from sending (more).
 
 use super::transmit::Transmission;
 use super::{Phase, Sender};
