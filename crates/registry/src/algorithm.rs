@@ -145,6 +145,21 @@ impl<F: Family + ?Sized> fmt::Debug for Algorithm<F> {
 }
 
 impl<F: Family + ?Sized> Algorithm<F> {
+    fn check_declarations(&self) {
+        let name = self.name;
+        debug_assert!(
+            !name.is_empty() && !self.summary.is_empty(),
+            "{name}: lists need a name and a summary"
+        );
+        for (index, spec) in self.options.iter().enumerate() {
+            let option = spec.name;
+            debug_assert!(option != "kind", "{name}: `kind` is the name of the algorithm");
+            let first = self.options[..index].iter().all(|other| other.name != option);
+            debug_assert!(first, "{name}: two options {option}");
+            debug_assert!(spec.default.is_none_or(|text| spec.kind.parse(text).is_ok()), "{name}: {option}");
+        }
+    }
+
     /// Everything but how it is made.
     pub fn entry(&self) -> Entry {
         let Self { name, summary, source, notes, options, check, .. } = *self;
@@ -170,13 +185,28 @@ impl<F: Family> fmt::Debug for Registry<F> {
 impl<F: Family> Registry<F> {
     /// All that come with Ropewalk.
     pub fn builtin() -> Self {
-        Self(F::BUILTIN.to_vec())
+        let registry = Self(F::BUILTIN.to_vec());
+        registry.check();
+        registry
     }
 
     /// Adds one; a later entry with the same name replaces the earlier.
     pub fn register(&mut self, algorithm: Algorithm<F>) {
         self.0.retain(|a| a.name != algorithm.name);
         self.0.push(algorithm);
+        self.check();
+    }
+
+    /// A name leads to one row, and the options of each row are well declared.
+    fn check(&self) {
+        for (index, row) in self.0.iter().enumerate() {
+            debug_assert!(
+                self.0[..index].iter().all(|other| other.name != row.name),
+                "two rows of {}",
+                row.name
+            );
+            row.check_declarations();
+        }
     }
 
     /// The row of `name`.

@@ -169,6 +169,8 @@ macro_rules! getter {
 impl Options {
     /// From values already checked against their specs.
     pub fn new(values: Vec<(&'static str, OptionValue)>) -> Self {
+        let first = |(index, (name, _)): (usize, &(&str, _))| values[..index].iter().all(|(n, _)| n != name);
+        debug_assert!(values.iter().enumerate().all(first), "an option with two values: {values:?}");
         Self(values)
     }
 
@@ -210,6 +212,8 @@ impl Options {
     pub fn with(mut self, name: &str, value: OptionValue) -> Self {
         let slot =
             self.0.iter_mut().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no option `{name}`"));
+        let same = std::mem::discriminant(&slot.1) == std::mem::discriminant(&value);
+        debug_assert!(same, "option `{name}` holds {:?}, not {value:?}", slot.1);
         slot.1 = value;
         self
     }

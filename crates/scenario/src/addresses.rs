@@ -30,9 +30,10 @@ fn duplex_link_of(
     let value = table.get(key)?;
     let name = value.as_text()?;
     let key = format!("{path}.{key}");
-    let Some(wire) = topology.wire(name) else {
-        if !topology.wires_partial {
-            let help = suggest(name, "paths and links", topology.wires.iter().map(|w| w.name.as_str()));
+    let Some(duplex_link) = topology.duplex_link(name) else {
+        if !topology.links_partial {
+            let help =
+                suggest(name, "paths and links", topology.duplex_links.iter().map(|w| w.name.as_str()));
             report.add(
                 value.at,
                 Code::UnknownName,
@@ -43,16 +44,16 @@ fn duplex_link_of(
         }
         return None;
     };
-    if !topology.wires[wire].ends.contains(&node) {
+    if !topology.duplex_links[duplex_link].ends.contains(&node) {
         let host = &topology.hosts[node].name;
         let message = format!("\"{host}\" has no address on \"{name}\"");
-        let touching = topology.wires.iter().filter(|w| w.ends.contains(&node));
+        let touching = topology.duplex_links.iter().filter(|w| w.ends.contains(&node));
         let names: Vec<&str> = touching.map(|w| w.name.as_str()).collect();
         let help = format!("links of \"{host}\": {}; or name the other `end`", names.join(", "));
         report.add(value.at, Code::UnknownName, &key, message, help);
         return None;
     }
-    Some(wire)
+    Some(duplex_link)
 }
 
 /// Endpoints of the in-kernel path manager of one flow.
@@ -73,15 +74,19 @@ pub(crate) fn endpoints(flow: &Table, topology: &Topology, path: &str, report: &
         let Some(end) = table.text("end") else { continue };
         flags(table, end, &path, report);
         let Some(node) = end_node(flow, end, topology) else { continue };
-        let Some(wire) = duplex_link_of(table, "path", node, topology, &path, report) else { continue };
+        let Some(duplex_link) = duplex_link_of(table, "path", node, topology, &path, report) else {
+            continue;
+        };
         let at = table.get("path").map_or(item.at, |node| node.at);
-        if seen.contains(&(end, wire)) {
-            let message =
-                format!("the {end}'s address on \"{}\" is an endpoint twice", topology.wires[wire].name);
+        if seen.contains(&(end, duplex_link)) {
+            let message = format!(
+                "the {end}'s address on \"{}\" is an endpoint twice",
+                topology.duplex_links[duplex_link].name
+            );
             let help = "give all of its flags at one place".into();
             report.add(at, Code::DuplicateName, &format!("{path}.path"), message, help);
         }
-        seen.push((end, wire));
+        seen.push((end, duplex_link));
         if seen.iter().filter(|(e, _)| *e == end).count() == MAX_ENDPOINTS + 1 {
             let message = format!("more than {MAX_ENDPOINTS} endpoints at the {end}");
             report.add(at, Code::TooMany, &path, message, format!("at most {MAX_ENDPOINTS} at each end"));
@@ -131,10 +136,10 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
             continue;
         }
         let Some(node) = end_node(flow, end, topology) else { continue };
-        let Some(wire) = duplex_link_of(table, key, node, topology, &path, report) else { continue };
+        let Some(duplex_link) = duplex_link_of(table, key, node, topology, &path, report) else { continue };
         let (Some(at), Some(name)) = (event.parse::<Nanos>("at"), flow.text("name")) else { continue };
         let origin = table.get(key).map_or(item.at, |node| node.at);
-        let opens_over = flow.text("via") == Some(&topology.wires[wire].name);
+        let opens_over = flow.text("via") == Some(&topology.duplex_links[duplex_link].name);
         if key == "join" && opens_over && !leaves_before(root, event, name, end, at) {
             let message = "the connection is opened over it, so it is there from the start".into();
             let help = "let it leave first, or give the flow another `via`".into();
@@ -143,7 +148,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         }
         if matches!(key, "leave" | "join") {
             let path = format!("{path}.{key}");
-            steps.push(Step { at, origin, path, whose: (name, end, wire), joins: key == "join" });
+            steps.push(Step { at, origin, path, whose: (name, end, duplex_link), joins: key == "join" });
         }
     }
     in_turn(steps, topology, report);
@@ -167,8 +172,8 @@ fn in_turn(mut steps: Vec<Step<'_>>, topology: &Topology, report: &mut Report<'_
     for (i, step) in steps.iter().enumerate() {
         let before = steps[..i].iter().rev().find(|s| s.whose == step.whose);
         if before.is_some_and(|s| s.joins == step.joins) {
-            let (_, end, wire) = step.whose;
-            let name = &topology.wires[wire].name;
+            let (_, end, duplex_link) = step.whose;
+            let name = &topology.duplex_links[duplex_link].name;
             let what = if step.joins { "is there already" } else { "has left already" };
             let message = format!("the {end}'s address on \"{name}\" {what}");
             let help = "`leave` and `join` take turns".into();

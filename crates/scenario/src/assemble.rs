@@ -22,7 +22,7 @@ use crate::model::{
 use crate::path_managers::PathManagers;
 use crate::queue_size::QueueSize;
 use crate::registries::{Listed, NO_LOSS};
-use crate::topology::{Topology, Wire};
+use crate::topology::{LinkEntry, Topology};
 use crate::tree::{Node, Table, Value};
 
 /// The whole scenario.
@@ -45,9 +45,9 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         record_interval: root.table("record")?.read("interval")?,
         nodes: topology.hosts.iter().map(|h| Host { name: h.name.clone(), forward: h.forward }).collect(),
         duplex_links: topology
-            .wires
+            .duplex_links
             .iter()
-            .map(|wire| assembler.duplex_link(root, wire))
+            .map(|duplex_link| assembler.duplex_link(root, duplex_link))
             .collect::<Option<_>>()?,
         flows: assembler.flows(root)?,
         events,
@@ -75,13 +75,13 @@ struct Assembler<'a> {
 }
 
 impl Assembler<'_> {
-    fn duplex_link(&self, root: &Table, wire: &Wire) -> Option<DuplexLink> {
-        let (list, index) = wire.source;
+    fn duplex_link(&self, root: &Table, duplex_link: &LinkEntry) -> Option<DuplexLink> {
+        let (list, index) = duplex_link.source;
         let table = root.list(list).get(index)?.as_table()?;
         let direction = |i: usize| {
-            let keys = table.table(wire.keys[i])?;
+            let keys = table.table(duplex_link.keys[i])?;
             Some(Direction {
-                name: wire.directions[i].clone(),
+                name: duplex_link.directions[i].clone(),
                 rate: self.settings(keys, "rate")?,
                 delay: self.settings(keys, "delay")?,
                 queue: self.queue(keys)?,
@@ -95,8 +95,8 @@ impl Assembler<'_> {
             })
         };
         Some(DuplexLink {
-            name: wire.name.clone(),
-            ends: wire.ends,
+            name: duplex_link.name.clone(),
+            ends: duplex_link.ends,
             directions: [direction(0)?, direction(1)?],
         })
     }
@@ -169,7 +169,7 @@ impl Assembler<'_> {
             stop: flow.read("stop")?,
             app: Arc::new(self.choices.plain(flow.table("app")?)?),
             transport: Arc::new(self.transport(flow.table("transport")?)?),
-            via: flow.text("via").and_then(|name| self.topology.wire(name)),
+            via: flow.text("via").and_then(|name| self.topology.duplex_link(name)),
             compare_paths: flow.read("compare_paths")?,
         })
     }
@@ -211,7 +211,7 @@ impl Assembler<'_> {
         let flags = keys.list("flags");
         let has = |flag: &str| flags.iter().any(|word| word.as_text() == Some(flag));
         Some(Endpoint {
-            duplex_link: self.topology.wire(keys.text("path")?)?,
+            duplex_link: self.topology.duplex_link(keys.text("path")?)?,
             client: keys.text("end")? == "client",
             flags: EndpointFlags {
                 subflow: has("subflow"),
@@ -227,7 +227,7 @@ impl Assembler<'_> {
     fn flow_events(&self, root: &Table, event: &Table) -> Option<Vec<FlowEvent>> {
         let name = event.text("flow")?;
         let keys = event.table("do")?;
-        let duplex_link = |key: &str| keys.text(key).and_then(|name| self.topology.wire(name));
+        let duplex_link = |key: &str| keys.text(key).and_then(|name| self.topology.duplex_link(name));
         let what = if let Some(duplex_link) = duplex_link("leave") {
             FlowAction::Leave(duplex_link)
         } else if let Some(duplex_link) = duplex_link("join") {

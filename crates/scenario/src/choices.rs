@@ -34,6 +34,7 @@ impl Choices<'_> {
         let row = *F::registry(self.registries).get(table.text("kind")?)?;
         let option = |spec: &OptionSpec| Some((spec.name, self.value(spec, table, size)?));
         let options = row.options.iter().map(option).collect::<Option<Vec<_>>>()?;
+        debug_assert_eq!(options.len(), row.options.len(), "{}: each option has a value", row.name);
         Some(Choice { row, options: Options::new(options) })
     }
 

@@ -70,6 +70,7 @@ impl Document {
         if !report.is_empty() {
             return Err(report.finish());
         }
+        fill::check(&ROOT, &filled);
         match assemble::scenario(&filled, &topology, &choices) {
             Some(scenario) => {
                 scenario.check();

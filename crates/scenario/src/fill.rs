@@ -4,7 +4,7 @@
 use crate::check::{Checker, element_path, join, names_model};
 use crate::diagnostic::{Code, Report};
 use crate::files::Files;
-use crate::keys::{Default, Key, Kind, ROOT, Section};
+use crate::keys::{Fallback, Key, Kind, ROOT, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{from_default, scalar, sketch};
@@ -24,6 +24,37 @@ pub(crate) fn fill(root: Table, registries: &Registries, files: &Files, report: 
     Filler { checker }.table(&ROOT, root, Origin::Default, "")
 }
 
+/// Checks that a filled tree without mistakes has only known keys, each once and with a readable value.
+pub(crate) fn check(section: &'static Section, table: &Table) {
+    debug_assert!(!table.partial, "{}: a mistake was not reported", section.name);
+    for (index, entry) in table.entries.iter().enumerate() {
+        let (key, node) = (entry.key.as_str(), &entry.node);
+        let first = table.entries[..index].iter().all(|other| other.key != key);
+        debug_assert!(first, "{}: two `{key}`", section.name);
+        debug_assert!(!matches!(node.value, Value::Broken | Value::Foreign(_)), "`{key}` cannot be read");
+        let known = section.key(key);
+        debug_assert!(known.is_some(), "{}: `{key}` is unknown", section.name);
+        match known.map(|key| key.kind.one()) {
+            Some(Kind::Table(inner)) => {
+                node.one_or_more().iter().filter_map(Node::as_table).for_each(|table| check(inner, table));
+            }
+            Some(Kind::Tables(inner)) => {
+                debug_assert!(matches!(node.value, Value::List(_)), "`{key}` is no array of tables");
+                node.items().iter().filter_map(Node::as_table).for_each(|table| check(inner, table));
+            }
+            Some(Kind::Choice(_)) => {
+                let named = |node: &Node| node.as_table().is_some_and(|table| table.has("kind"));
+                debug_assert!(node.one_or_more().iter().all(named), "`{key}` names no algorithm");
+            }
+            _ => {}
+        }
+    }
+    let missing = |key: &&Key| matches!(key.default, Fallback::Compulsory) && !table.has(key.name);
+    let kind = table.text("kind");
+    let mut missing = section.keys.iter().filter(|key| key.exists_with(kind)).filter(missing);
+    debug_assert!(missing.next().is_none(), "{}: a compulsory key is missing", section.name);
+}
+
 struct Filler<'r, 's, 'a> {
     checker: Checker<'r, 's, 'a>,
 }
@@ -34,7 +65,7 @@ impl Filler<'_, '_, '_> {
         let profile = match given.get("profile") {
             Some(node) => node.as_text().map(str::to_owned),
             None => match section.key("profile").map(|key| key.default) {
-                Some(Default::Text(name)) => Some(name.to_owned()),
+                Some(Fallback::Text(name)) => Some(name.to_owned()),
                 _ => None,
             },
         };
@@ -112,9 +143,9 @@ impl Filler<'_, '_, '_> {
         path: &str,
     ) -> Option<Node> {
         let node = match key.default {
-            Default::Absent | Default::Derived(_) => return None,
-            Default::Keys => Node::new(Value::Table(Table::default()), at),
-            Default::Compulsory => {
+            Fallback::Absent | Fallback::Derived(_) => return None,
+            Fallback::Keys => Node::new(Value::Table(Table::default()), at),
+            Fallback::Compulsory => {
                 if !partial {
                     let message = format!("`{}` is missing", key.name);
                     let what = match key.kind {
@@ -126,9 +157,9 @@ impl Filler<'_, '_, '_> {
                 }
                 return Some(Node::broken(at));
             }
-            Default::Text(text) => Node::new(from_default(key.kind, text), at),
+            Fallback::Text(text) => Node::new(from_default(key.kind, text), at),
             // Without a readable profile or kind: broken, as is what they would have given.
-            Default::Profile => match (context.profile, context.kind) {
+            Fallback::Profile => match (context.profile, context.kind) {
                 (Some(profile), Some(kind)) => profiles::value(profile, kind, key.name)?,
                 _ => return Some(Node::broken(at)),
             },
@@ -205,8 +236,8 @@ fn default_kind(key: &Key, context: Context<'_>) -> Option<String> {
     match key.default {
         // Its default is a plain value.
         _ if matches!(key.kind.one(), Kind::Setting { .. }) => None,
-        Default::Text(name) if name != crate::registries::NO_LOSS => Some(name.to_owned()),
-        Default::Profile => {
+        Fallback::Text(name) if name != crate::registries::NO_LOSS => Some(name.to_owned()),
+        Fallback::Profile => {
             profiles::value(context.profile?, context.kind?, key.name)?.as_text().map(str::to_owned)
         }
         _ => None,

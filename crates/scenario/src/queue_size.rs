@@ -25,6 +25,7 @@ impl QueueSize {
         match self {
             Self::Limit(limit) => limit,
             Self::Bdp(millionths) => {
+                debug_assert!(millionths > 0, "a queue for no packet");
                 let bit_nanos = u128::from(rate.0) * u128::from(round_trip.0);
                 let bytes = bit_nanos.checked_mul(u128::from(millionths)).map(|bits| bits.div_ceil(PER_BYTE));
                 QueueLimit::Bytes(Bytes(bytes.and_then(|b| u64::try_from(b).ok()).unwrap_or(u64::MAX)))

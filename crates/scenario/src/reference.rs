@@ -5,7 +5,7 @@ use std::fmt::Write;
 use registry::OptionKind;
 
 use crate::diagnostic::Code;
-use crate::keys::{Default, Kind, ROOT, Section};
+use crate::keys::{Fallback, Kind, ROOT, Section};
 use crate::profile_list::profiles;
 use crate::registries::{Catalogue, Registries};
 
@@ -104,13 +104,13 @@ fn keys(out: &mut String, section: &Section, title: &str) {
             _ => String::new(),
         };
         let default = match key.default {
-            Default::Compulsory => "**compulsory**".into(),
-            Default::Absent => "–".into(),
-            Default::Text("") => "empty".into(),
-            Default::Text(text) => format!("`{text}`"),
-            Default::Profile => "of the profile".into(),
-            Default::Derived(what) => what.into(),
-            Default::Keys => "of its keys".into(),
+            Fallback::Compulsory => "**compulsory**".into(),
+            Fallback::Absent => "–".into(),
+            Fallback::Text("") => "empty".into(),
+            Fallback::Text(text) => format!("`{text}`"),
+            Fallback::Profile => "of the profile".into(),
+            Fallback::Derived(what) => what.into(),
+            Fallback::Keys => "of its keys".into(),
         };
         vec![format!("`{}`{only}", key.name), sentence(key.doc), key.kind.what(), default]
     });

@@ -97,10 +97,11 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         if let Some(node) = event.get("link")
             && let Some(name) = node.as_text()
             && topology.directions(name).is_none()
-            && !topology.wires_partial
+            && !topology.links_partial
         {
-            let wires = topology.wires.iter();
-            let known = wires.flat_map(|w| std::iter::once(&w.name).chain(&w.directions)).map(String::as_str);
+            let duplex_links = topology.duplex_links.iter();
+            let known =
+                duplex_links.flat_map(|w| std::iter::once(&w.name).chain(&w.directions)).map(String::as_str);
             let help = suggest(name, "paths and links", known);
             let message = format!("there is no path or link \"{name}\"");
             report.add(node.at, Code::UnknownName, &format!("{path}.link"), message, help);
@@ -197,10 +198,12 @@ impl Rules<'_, '_, '_> {
             let message = format!("the flow goes from \"{0}\" to \"{0}\"", topology.hosts[to].name);
             return self.add(at, Code::SameNode, "to", message, "choose another node".into());
         }
-        if topology.wires_partial || topology.nodes_partial || topology.wires.is_empty() {
+        if topology.links_partial || topology.nodes_partial || topology.duplex_links.is_empty() {
             return;
         }
-        let direct = |wire: &crate::topology::Wire| wire.ends == [from, to] || wire.ends == [to, from];
+        let direct = |duplex_link: &crate::topology::LinkEntry| {
+            duplex_link.ends == [from, to] || duplex_link.ends == [to, from]
+        };
         if !topology.joined(NodePair { from, to }) {
             // A node without any link is reported as such.
             if !topology.is_isolated(from) && !topology.is_isolated(to) {
@@ -208,10 +211,10 @@ impl Rules<'_, '_, '_> {
             }
             return;
         }
-        if let Some((wire, via_at)) = via
-            && !topology.leads(wire, NodePair { from, to })
+        if let Some((duplex_link, via_at)) = via
+            && !topology.leads(duplex_link, NodePair { from, to })
         {
-            let (name, to) = (&topology.wires[wire].name, &topology.hosts[to].name);
+            let (name, to) = (&topology.duplex_links[duplex_link].name, &topology.hosts[to].name);
             let message = format!("\"{name}\" does not lead to \"{to}\"");
             self.add(via_at, Code::BadVia, "via", message, leaving(topology, from));
         }
@@ -224,9 +227,12 @@ impl Rules<'_, '_, '_> {
                 self.add(at, Code::TooMany, key, message, help);
             }
         }
-        let first = topology.wires.iter().find(|wire| wire.source.0 == "path" && direct(wire));
-        if let (Some(wire), false) = (first, flow.has("via")) {
-            flow.put("via", Origin::Default, Node::text(&wire.name));
+        let first = topology
+            .duplex_links
+            .iter()
+            .find(|duplex_link| duplex_link.source.0 == "path" && direct(duplex_link));
+        if let (Some(duplex_link), false) = (first, flow.has("via")) {
+            flow.put("via", Origin::Default, Node::text(&duplex_link.name));
         }
     }
 
@@ -289,21 +295,22 @@ impl Rules<'_, '_, '_> {
     fn via(&mut self, flow: &Table, topology: &Topology, from: Option<usize>) -> Option<(usize, Origin)> {
         let node = flow.get("via")?;
         let name = node.as_text()?;
-        let Some(wire) = topology.wire(name) else {
-            if !topology.wires_partial {
-                let help = suggest(name, "paths and links", topology.wires.iter().map(|w| w.name.as_str()));
+        let Some(duplex_link) = topology.duplex_link(name) else {
+            if !topology.links_partial {
+                let help =
+                    suggest(name, "paths and links", topology.duplex_links.iter().map(|w| w.name.as_str()));
                 let message = format!("there is no path or link \"{name}\"");
                 self.add(node.at, Code::UnknownName, "via", message, help);
             }
             return None;
         };
         let from = from?;
-        if !topology.wires[wire].ends.contains(&from) {
+        if !topology.duplex_links[duplex_link].ends.contains(&from) {
             let message = format!("\"{name}\" does not touch \"{}\"", topology.hosts[from].name);
             self.add(node.at, Code::BadVia, "via", message, leaving(topology, from));
             return None;
         }
-        Some((wire, node.at))
+        Some((duplex_link, node.at))
     }
 
     /// Recovery by SACK needs SACK, and some kinds of recovery make no use of other settings.
@@ -499,7 +506,7 @@ fn whose(transport: &Table, key: &str) -> String {
 
 /// The duplex links that leave a node.
 fn leaving(topology: &Topology, node: usize) -> String {
-    let touching = topology.wires.iter().filter(|wire| wire.ends.contains(&node));
-    let names: Vec<&str> = touching.map(|wire| wire.name.as_str()).collect();
+    let touching = topology.duplex_links.iter().filter(|duplex_link| duplex_link.ends.contains(&node));
+    let names: Vec<&str> = touching.map(|duplex_link| duplex_link.name.as_str()).collect();
     format!("links of \"{}\": {}", topology.hosts[node].name, names.join(", "))
 }

@@ -8,7 +8,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
 use crate::held::UNLIMITED;
-use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, SYN, Section};
+use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, SYN, Section};
 use crate::profiles;
 use crate::queue_size::QueueSize;
 use crate::tree::{Node, Origin, Value};
@@ -141,7 +141,7 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
 
 /// `{ rate = ..., delay = ... }`: the compulsory keys, or all where none is.
 pub(crate) fn sketch(section: &Section) -> String {
-    let compulsory = section.keys.iter().filter(|key| matches!(key.default, Default::Compulsory));
+    let compulsory = section.keys.iter().filter(|key| matches!(key.default, Fallback::Compulsory));
     let mut names: Vec<&str> = compulsory.map(|key| key.name).collect();
     if names.is_empty() {
         names = section.names().collect();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use units::{BitsPerSecond, Bytes};
 
 use crate::held::UNLIMITED;
-use crate::keys::{AUTO, Default, EXPAND, Kind, MAX_SEEDS, ROOT, SYN, Section};
+use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, ROOT, SYN, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{RATES, SIZES, TIMES, from_default};
@@ -35,14 +35,14 @@ fn object(section: &Section, registries: &Registries, defs: &mut Map<String, Jso
         let mut property = property(key.kind, registries, defs);
         if let Some(map) = property.as_object_mut() {
             map.insert("description".into(), key.doc.into());
-            if let Default::Text(text) = key.default {
+            if let Fallback::Text(text) = key.default {
                 map.insert("default".into(), default(key.kind, text));
             }
         }
         properties.insert(key.name.into(), property);
     }
     let compulsory = |name: &&'static str| {
-        let given = matches!(section.key(name).map(|key| key.default), Some(Default::Compulsory));
+        let given = matches!(section.key(name).map(|key| key.default), Some(Fallback::Compulsory));
         let both = section.key("both").is_some()
             && matches!(section.key(name).map(|k| k.kind), Some(Kind::Table(_)));
         given && !both && (*name == "name" || !section.inherits)

@@ -21,7 +21,7 @@ pub(crate) struct Host {
 
 /// One duplex link and where its settings are.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct LinkEntry {
     pub name: String,
     pub ends: [usize; 2],
     /// Names of the directions.
@@ -36,13 +36,13 @@ pub(crate) struct Wire {
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     pub hosts: Vec<Host>,
-    pub wires: Vec<Wire>,
+    pub duplex_links: Vec<LinkEntry>,
     /// By name: index of a node, or the range of a counted one.
     nodes: BTreeMap<String, std::ops::Range<usize>>,
-    wire_names: BTreeMap<String, usize>,
+    link_names: BTreeMap<String, usize>,
     /// Something is broken: a name that is not found may well exist.
     pub nodes_partial: bool,
-    pub wires_partial: bool,
+    pub links_partial: bool,
     graph: Graph,
 }
 
@@ -55,12 +55,13 @@ pub(crate) fn build(root: &mut Table, report: &mut Report<'_>) -> Topology {
         if let Kind::Tables(section) = key.kind
             && section.key("both").is_some()
         {
-            topology.wires_of(root, section.name, direction_names(section), report);
+            topology.links_of(root, section.name, direction_names(section), report);
         }
     }
-    topology.graph = Graph::new(topology.hosts.len(), topology.wires.iter().map(|wire| wire.ends));
+    topology.graph =
+        Graph::new(topology.hosts.len(), topology.duplex_links.iter().map(|duplex_link| duplex_link.ends));
     topology.check();
-    if !topology.nodes_partial && !topology.wires_partial && !topology.wires.is_empty() {
+    if !topology.nodes_partial && !topology.links_partial && !topology.duplex_links.is_empty() {
         topology.isolated(root, report);
     }
     topology
@@ -191,7 +192,7 @@ impl Topology {
         None
     }
 
-    fn wires_of(
+    fn links_of(
         &mut self,
         root: &Table,
         list: &'static str,
@@ -199,13 +200,14 @@ impl Topology {
         report: &mut Report<'_>,
     ) {
         let (elements, partial) = named(root, list);
-        self.wires_partial |= partial;
+        self.links_partial |= partial;
         for (index, table, name, at) in elements {
             let path = format!("{list}.{name}");
-            let taken = self.wires.iter().any(|w| w.name == name || w.name.starts_with(&format!("{name}.")));
+            let taken =
+                self.duplex_links.iter().any(|w| w.name == name || w.name.starts_with(&format!("{name}.")));
             if taken {
                 duplicate(report, at, &format!("{path}.name"), "path, link or mesh", name);
-                self.wires_partial = true;
+                self.links_partial = true;
                 continue;
             }
             let pairs = match list {
@@ -217,25 +219,25 @@ impl Topology {
                 _ => self.all_pairs(table, &path, report),
             };
             let Some(pairs) = pairs else {
-                self.wires_partial = true;
+                self.links_partial = true;
                 // Its ends may have been meant to be other nodes.
                 self.nodes_partial |= list == "path";
                 continue;
             };
-            if self.wires.len() + pairs.len() > MAX_LINKS {
+            if self.duplex_links.len() + pairs.len() > MAX_LINKS {
                 let message = format!("more than {MAX_LINKS} links in all");
                 report.add(at, Code::TooMany, &path, message, "use fewer nodes in meshes".into());
-                self.wires_partial = true;
+                self.links_partial = true;
                 return;
             }
             for ends in pairs {
                 let [left, right] = ends.map(|end| self.hosts[end].name.as_str());
                 let name = if list == "mesh" { format!("{name}.{left}-{right}") } else { name.to_owned() };
-                if self.wire_names.insert(name.clone(), self.wires.len()).is_some() {
+                if self.link_names.insert(name.clone(), self.duplex_links.len()).is_some() {
                     duplicate(report, at, &format!("{path}.name"), "link of this mesh", &name);
                 }
                 let directions = keys.map(|key| format!("{name}.{key}"));
-                self.wires.push(Wire { name, ends, directions, source: (list, index), keys });
+                self.duplex_links.push(LinkEntry { name, ends, directions, source: (list, index), keys });
             }
         }
     }
@@ -315,31 +317,31 @@ impl Topology {
         let inside =
             |range: &std::ops::Range<usize>| range.start < range.end && range.end <= self.hosts.len();
         debug_assert!(self.nodes.values().all(inside), "a name of no node");
-        let named = |(name, wire): (&String, &usize)| self.wires[*wire].name == *name;
-        debug_assert!(self.wire_names.iter().all(named), "a name of another link");
-        debug_assert!(self.wire_names.len() <= self.wires.len(), "more names than links");
+        let named = |(name, duplex_link): (&String, &usize)| self.duplex_links[*duplex_link].name == *name;
+        debug_assert!(self.link_names.iter().all(named), "a name of another link");
+        debug_assert!(self.link_names.len() <= self.duplex_links.len(), "more names than links");
         debug_assert!(self.hosts.len() <= MAX_NODES, "{} nodes", self.hosts.len());
-        debug_assert!(self.wires.len() <= MAX_LINKS, "{} links", self.wires.len());
+        debug_assert!(self.duplex_links.len() <= MAX_LINKS, "{} links", self.duplex_links.len());
         debug_assert!(
-            self.wires.iter().all(|wire| wire.ends[0] != wire.ends[1]),
+            self.duplex_links.iter().all(|duplex_link| duplex_link.ends[0] != duplex_link.ends[1]),
             "a link from a node to itself"
         );
     }
 
     /// The duplex link of a name.
-    pub fn wire(&self, name: &str) -> Option<usize> {
-        self.wire_names.get(name).copied()
+    pub fn duplex_link(&self, name: &str) -> Option<usize> {
+        self.link_names.get(name).copied()
     }
 
     /// `(duplex link, direction)` of the name of a duplex link or of a direction.
     pub fn directions(&self, name: &str) -> Option<Vec<(usize, usize)>> {
-        if let Some(wire) = self.wire(name) {
-            return Some(vec![(wire, 0), (wire, 1)]);
+        if let Some(duplex_link) = self.duplex_link(name) {
+            return Some(vec![(duplex_link, 0), (duplex_link, 1)]);
         }
         let (duplex_link, _) = name.rsplit_once('.')?;
-        let wire = self.wire(duplex_link)?;
-        let direction = self.wires[wire].directions.iter().position(|d| d == name)?;
-        Some(vec![(wire, direction)])
+        let duplex_link = self.duplex_link(duplex_link)?;
+        let direction = self.duplex_links[duplex_link].directions.iter().position(|d| d == name)?;
+        Some(vec![(duplex_link, direction)])
     }
 
     fn forwards(&self, node: usize) -> bool {
@@ -362,18 +364,18 @@ impl Topology {
         self.hosts.iter().enumerate().filter(blocking).map(|(_, host)| host.name.as_str()).collect()
     }
 
-    /// True if a packet that leaves its sender over `wire` can arrive at its receiver.
-    pub fn leads(&self, wire: usize, pair: NodePair) -> bool {
-        self.graph.leads(self.wires[wire].ends, pair, |node| self.forwards(node))
+    /// True if a packet that leaves its sender over `duplex_link` can arrive at its receiver.
+    pub fn leads(&self, duplex_link: usize, pair: NodePair) -> bool {
+        self.graph.leads(self.duplex_links[duplex_link].ends, pair, |node| self.forwards(node))
     }
 
     /// How many pairs of an interface of the sender and an interface of the receiver are joined, and how many
     /// interfaces of the sender have a part in them.
     pub fn pairs(&self, pair: NodePair) -> (usize, usize) {
         let NodePair { from, to } = pair;
-        let touches = |node: usize| move |wire: &&Wire| wire.ends.contains(&node);
-        let partners = |wire: &Wire| {
-            let next = other_end(wire.ends, from);
+        let touches = |node: usize| move |duplex_link: &&LinkEntry| duplex_link.ends.contains(&node);
+        let partners = |duplex_link: &LinkEntry| {
+            let next = other_end(duplex_link.ends, from);
             if next == to {
                 return 1;
             }
@@ -381,13 +383,13 @@ impl Topology {
                 return 0;
             }
             let seen = self.graph.reached(next, Some(from), |node| node != to && self.forwards(node));
-            let arrives = |last: &&Wire| {
+            let arrives = |last: &&LinkEntry| {
                 let node = other_end(last.ends, to);
                 node != from && seen[node] && self.forwards(node)
             };
-            self.wires.iter().filter(touches(to)).filter(arrives).count()
+            self.duplex_links.iter().filter(touches(to)).filter(arrives).count()
         };
-        let partners: Vec<usize> = self.wires.iter().filter(touches(from)).map(partners).collect();
+        let partners: Vec<usize> = self.duplex_links.iter().filter(touches(from)).map(partners).collect();
         (partners.iter().sum(), partners.iter().filter(|n| **n > 0).count())
     }
 

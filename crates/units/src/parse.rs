@@ -39,6 +39,8 @@ pub(crate) fn parse_quantity(
             message: format!("{why}; a {what} looks like \"{example}\" (units: {})", allowed.join(", ")),
         }
     };
+    debug_assert_eq!(units.first().map(|unit| unit.1), Some(1), "the base unit stands first");
+    debug_assert!(units.iter().all(|unit| unit.1 > 0), "a unit worth nothing");
     let text = text.trim();
     if text == UNLIMITED {
         return Ok(u64::MAX);

@@ -21,6 +21,7 @@ impl BitsPerSecond {
     /// # Panics
     /// If the rate is zero; a scenario refuses such a link.
     pub fn time_to_send(self, size: Bytes) -> Nanos {
+        debug_assert!(self.0 > 0, "a link without a rate never sends");
         // u64 is enough for packets (below 2.3 GB) and several times cheaper than u128.
         match size.0.checked_mul(BIT_NANOS_PER_BYTE) {
             Some(bit_nanos) => Nanos(bit_nanos.div_ceil(self.0)),

@@ -28,6 +28,7 @@ impl Ratio {
 
     /// The value between 0 and 1.
     pub fn get(self) -> f64 {
+        debug_assert!((0.0..=1.0).contains(&self.0), "{} is no share", self.0);
         self.0
     }
 }

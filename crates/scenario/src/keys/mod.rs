@@ -37,7 +37,7 @@ pub(crate) struct Section {
 pub(crate) struct Key {
     pub name: &'static str,
     pub kind: Kind,
-    pub default: Default,
+    pub default: Fallback,
     pub doc: &'static str,
     /// Exists only if the key `kind` of the same table has one of these values; empty: always.
     pub only: &'static [&'static str],
@@ -52,7 +52,7 @@ impl Key {
 
 /// Where the value comes from when none is given.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Default {
+pub(crate) enum Fallback {
     /// Nowhere: it must be given.
     Compulsory,
     /// It may be missing.

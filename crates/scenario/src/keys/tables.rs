@@ -7,7 +7,7 @@ use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::shorthand::{END, FLAG, GIB, integer, key, words};
 use super::transport::TRANSPORT;
-use super::{Default, Key, Kind, Section};
+use super::{Fallback, Key, Kind, Section};
 use crate::held::Words;
 use crate::model::Ecmp;
 use crate::registries::Catalogue;
@@ -34,25 +34,25 @@ pub(crate) static ROOT: Section = Section {
         key(
             "name",
             Kind::Text,
-            Default::Derived("the file name without its ending"),
+            Fallback::Derived("the file name without its ending"),
             "title of the scenario",
         ),
-        key("description", Kind::Text, Default::Text(""), "what it is and where its numbers come from"),
-        key("duration", Kind::Duration { min: Nanos(1), max: YEAR }, Default::Compulsory, "simulated time"),
+        key("description", Kind::Text, Fallback::Text(""), "what it is and where its numbers come from"),
+        key("duration", Kind::Duration { min: Nanos(1), max: YEAR }, Fallback::Compulsory, "simulated time"),
         key(
             "seeds",
             Kind::Seeds,
-            Default::Text("1"),
+            Fallback::Text("1"),
             "replications: how many (20 means seeds 1 to 20), or a list",
         ),
-        key("routing", Kind::Table(&ROUTING), Default::Keys, "how packets find their way"),
-        key("record", Kind::Table(&RECORD), Default::Keys, "what is recorded"),
-        key("node", Kind::Tables(&NODE), Default::Absent, "hosts and routers"),
-        key("path", Kind::Tables(&PATH), Default::Absent, "disjoint paths from a client to a server"),
-        key("link", Kind::Tables(&LINK), Default::Absent, "links between two nodes"),
-        key("mesh", Kind::Tables(&MESH), Default::Absent, "links from each of some nodes to each of others"),
-        key("flow", Kind::Tables(&FLOW), Default::Absent, "who sends what to whom, and how"),
-        key("event", Kind::Tables(&EVENT), Default::Absent, "changes of links while the run goes on"),
+        key("routing", Kind::Table(&ROUTING), Fallback::Keys, "how packets find their way"),
+        key("record", Kind::Table(&RECORD), Fallback::Keys, "what is recorded"),
+        key("node", Kind::Tables(&NODE), Fallback::Absent, "hosts and routers"),
+        key("path", Kind::Tables(&PATH), Fallback::Absent, "disjoint paths from a client to a server"),
+        key("link", Kind::Tables(&LINK), Fallback::Absent, "links between two nodes"),
+        key("mesh", Kind::Tables(&MESH), Fallback::Absent, "links from each of some nodes to each of others"),
+        key("flow", Kind::Tables(&FLOW), Fallback::Absent, "who sends what to whom, and how"),
+        key("event", Kind::Tables(&EVENT), Fallback::Absent, "changes of links while the run goes on"),
     ],
 };
 
@@ -65,7 +65,7 @@ static ROUTING: Section = Section {
     keys: &[key(
         "ecmp",
         words(Ecmp::WORDS),
-        Default::Text("flow"),
+        Fallback::Text("flow"),
         "how ways of equal length are shared: by a hash of addresses and ports, or at random for each packet",
     )],
 };
@@ -79,7 +79,7 @@ static RECORD: Section = Section {
     keys: &[key(
         "interval",
         Kind::Duration { min: Nanos::from_millis(1), max: YEAR },
-        Default::Text("100ms"),
+        Fallback::Text("100ms"),
         "interval of the time series",
     )],
 };
@@ -91,9 +91,9 @@ static NODE: Section = Section {
     inline: false,
     inherits: false,
     keys: &[
-        key("name", Kind::Name, Default::Compulsory, "its name; with `count` above 1 the stem of the names"),
-        key("count", integer(1, 1000), Default::Text("1"), "this many nodes: \"r\" with 3 means r1, r2, r3"),
-        key("forward", FLAG, Default::Text("true"), "passes on packets that are not for itself"),
+        key("name", Kind::Name, Fallback::Compulsory, "its name; with `count` above 1 the stem of the names"),
+        key("count", integer(1, 1000), Fallback::Text("1"), "this many nodes: \"r\" with 3 means r1, r2, r3"),
+        key("forward", FLAG, Fallback::Text("true"), "passes on packets that are not for itself"),
     ],
 };
 
@@ -110,8 +110,8 @@ static SHAPER: Section = Section {
     inline: true,
     inherits: true,
     keys: &[
-        key("rate", SHAPED, Default::Compulsory, "rate of the tokens; \"unlimited\" takes the shaper away"),
-        key("burst", Kind::Size { min: Bytes(1), max: GIB }, Default::Compulsory, "size of the bucket"),
+        key("rate", SHAPED, Fallback::Compulsory, "rate of the tokens; \"unlimited\" takes the shaper away"),
+        key("burst", Kind::Size { min: Bytes(1), max: GIB }, Fallback::Compulsory, "size of the bucket"),
     ],
 };
 
@@ -125,12 +125,12 @@ static FAULTS: Section = Section {
         key(
             "corrupt",
             PROBABILITY,
-            Default::Text("0"),
+            Fallback::Text("0"),
             "damaged: a checksum at the far end finds it, and it is dropped there",
         ),
-        key("duplicate", PROBABILITY, Default::Text("0"), "arrives twice"),
-        key("reorder", PROBABILITY, Default::Text("0"), "held back, while others may overtake it"),
-        key("reorder_delay", DELAY, Default::Text("10ms"), "for how long it is held back"),
+        key("duplicate", PROBABILITY, Fallback::Text("0"), "arrives twice"),
+        key("reorder", PROBABILITY, Fallback::Text("0"), "held back, while others may overtake it"),
+        key("reorder_delay", DELAY, Fallback::Text("10ms"), "for how long it is held back"),
     ],
 };
 
@@ -141,35 +141,35 @@ pub(crate) static DIRECTION: Section = Section {
     inline: true,
     inherits: true,
     keys: &[
-        key("rate", RATES, Default::Compulsory, "serialisation rate; of several the least at each moment"),
-        key("delay", DELAYS, Default::Compulsory, "propagation delay, one way; several add up"),
-        key("queue", QUEUE, Default::Text("100p"), "what may wait in front of the transmitter"),
+        key("rate", RATES, Fallback::Compulsory, "serialisation rate; of several the least at each moment"),
+        key("delay", DELAYS, Fallback::Compulsory, "propagation delay, one way; several add up"),
+        key("queue", QUEUE, Fallback::Text("100p"), "what may wait in front of the transmitter"),
         key(
             "queue_rtt",
             INSTANT,
-            Default::Derived("of a queue in BDP: the sum of the delays of both directions"),
+            Fallback::Derived("of a queue in BDP: the sum of the delays of both directions"),
             "round-trip time that a queue limit in BDP is computed with",
         ),
-        key("loss", LOSSES, Default::Text("none"), "which packets are lost; of several each may lose them"),
+        key("loss", LOSSES, Fallback::Text("none"), "which packets are lost; of several each may lose them"),
         key(
             "shaper",
             SHAPERS,
-            Default::Absent,
+            Fallback::Absent,
             "a token bucket behind the queue; several must all let a packet go",
         ),
-        key("faults", Kind::Table(&FAULTS), Default::Absent, "what else goes wrong with packets"),
-        key("strip_mptcp", Kind::Strip, Default::Text("false"), STRIP),
+        key("faults", Kind::Table(&FAULTS), Fallback::Absent, "what else goes wrong with packets"),
+        key("strip_mptcp", Kind::Strip, Fallback::Text("false"), STRIP),
     ],
 };
 
 const fn direction(name: &'static str, doc: &'static str) -> Key {
-    key(name, Kind::Table(&DIRECTION), Default::Compulsory, doc)
+    key(name, Kind::Table(&DIRECTION), Fallback::Compulsory, doc)
 }
 
 const BOTH: Key = key(
     "both",
     Kind::Table(&DIRECTION),
-    Default::Absent,
+    Fallback::Absent,
     "keys of both directions; a direction's own keys come first",
 );
 
@@ -180,15 +180,15 @@ static PATH: Section = Section {
     inline: false,
     inherits: true,
     keys: &[
-        key("name", Kind::Name, Default::Compulsory, "its name; its directions are NAME.up and NAME.down"),
+        key("name", Kind::Name, Fallback::Compulsory, "its name; its directions are NAME.up and NAME.down"),
         key(
             "like",
             Kind::Reference("another path"),
-            Default::Absent,
+            Fallback::Absent,
             "take every key that is not given here from it",
         ),
-        key("from", Kind::Name, Default::Text("terminal"), "node at the client's end"),
-        key("to", Kind::Name, Default::Text("server"), "node at the server's end"),
+        key("from", Kind::Name, Fallback::Text("terminal"), "node at the client's end"),
+        key("to", Kind::Name, Fallback::Text("server"), "node at the server's end"),
         BOTH,
         direction("up", "from `from` to `to`"),
         direction("down", "from `to` to `from`"),
@@ -205,16 +205,16 @@ static LINK: Section = Section {
         key(
             "name",
             Kind::Name,
-            Default::Compulsory,
+            Fallback::Compulsory,
             "its name; its directions are NAME.forward and NAME.reverse",
         ),
         key(
             "like",
             Kind::Reference("another link"),
-            Default::Absent,
+            Fallback::Absent,
             "take every key that is not given here from it",
         ),
-        key("ends", Kind::Nodes { exactly: Some(2) }, Default::Compulsory, "the nodes that it joins"),
+        key("ends", Kind::Nodes { exactly: Some(2) }, Fallback::Compulsory, "the nodes that it joins"),
         BOTH,
         direction("forward", "from the first end to the second"),
         direction("reverse", "from the second end to the first"),
@@ -229,9 +229,9 @@ static MESH: Section = Section {
     inline: false,
     inherits: false,
     keys: &[
-        key("name", Kind::Name, Default::Compulsory, "its name, the first part of the names of its links"),
-        key("left", Kind::Nodes { exactly: None }, Default::Compulsory, "nodes on the one side"),
-        key("right", Kind::Nodes { exactly: None }, Default::Compulsory, "nodes on the other side"),
+        key("name", Kind::Name, Fallback::Compulsory, "its name, the first part of the names of its links"),
+        key("left", Kind::Nodes { exactly: None }, Fallback::Compulsory, "nodes on the one side"),
+        key("right", Kind::Nodes { exactly: None }, Fallback::Compulsory, "nodes on the other side"),
         BOTH,
         direction("forward", "from left to right"),
         direction("reverse", "from right to left"),
@@ -245,71 +245,71 @@ static FLOW: Section = Section {
     inline: false,
     inherits: true,
     keys: &[
-        key("name", Kind::Name, Default::Compulsory, "its name"),
+        key("name", Kind::Name, Fallback::Compulsory, "its name"),
         key(
             "like",
             Kind::Reference("another flow"),
-            Default::Absent,
+            Fallback::Absent,
             "take every key that is not given here from it",
         ),
-        key("from", Kind::Reference("a node"), Default::Compulsory, "node that sends the data"),
-        key("to", Kind::Reference("a node"), Default::Compulsory, "node that receives it"),
+        key("from", Kind::Reference("a node"), Fallback::Compulsory, "node that sends the data"),
+        key("to", Kind::Reference("a node"), Fallback::Compulsory, "node that receives it"),
         key(
             "count",
             integer(0, 1000),
-            Default::Text("1"),
+            Fallback::Text("1"),
             "this many flows with this description: \"web\" with 3 means web1, web2, web3; with 0 there is none",
         ),
         key(
             "start",
             INSTANT,
-            Default::Text("0s"),
+            Fallback::Text("0s"),
             "when the application starts; with `after` the time from the end of that flow",
         ),
         key(
             "after",
             Kind::Reference("another flow"),
-            Default::Absent,
+            Fallback::Absent,
             "start when that flow (each of its `count`) has ended",
         ),
         key(
             "spread",
             INSTANT,
-            Default::Text("0s"),
+            Fallback::Text("0s"),
             "start at a random time up to this much later, each flow of a `count` at its own",
         ),
         key(
             "spacing",
             INSTANT,
-            Default::Text("0s"),
+            Fallback::Text("0s"),
             "time from the start of a flow of a `count` to the next",
         ),
         key(
             "stop",
             INSTANT,
-            Default::Derived("`duration`"),
+            Fallback::Derived("`duration`"),
             "when the application stops writing, at the latest",
         ),
-        key("app", Kind::Choice(Catalogue::App), Default::Text("bulk"), "what is sent"),
+        key("app", Kind::Choice(Catalogue::App), Fallback::Text("bulk"), "what is sent"),
         key(
             "via",
             Kind::Reference("a path or link"),
-            Default::Derived("the first path that joins `from` and `to`, else routing decides"),
+            Fallback::Derived("the first path that joins `from` and `to`, else routing decides"),
             "the way of a TCP connection and of the first subflow",
         ),
         key(
             "opened_by",
             words(&["sender", "receiver"]),
-            Default::Derived("the end that asks in the application, such as the browser; else the sender"),
+            Fallback::Derived("the end that asks in the application, such as the browser; else the sender"),
             "who opens the connections: an upload or a download",
         ),
         key(
             "compare_paths",
             FLAG,
-            Default::Text("false"),
+            Fallback::Text("false"),
             "also run this flow as plain TCP over each path alone, with the same seeds",
         ),
-        key("transport", Kind::Table(&TRANSPORT), Default::Compulsory, "what carries it"),
+        key("transport", Kind::Table(&TRANSPORT), Fallback::Compulsory, "what carries it"),
     ],
 };
 
@@ -321,16 +321,16 @@ static EVENT: Section = Section {
     inline: false,
     inherits: false,
     keys: &[
-        key("at", INSTANT, Default::Compulsory, "when"),
+        key("at", INSTANT, Fallback::Compulsory, "when"),
         key(
             "link",
             Kind::Reference("a path or link, or one of its directions"),
-            Default::Absent,
+            Fallback::Absent,
             "what changes: both directions, or one (NAME.up, NAME.down, NAME.forward, NAME.reverse)",
         ),
-        key("set", Kind::Table(&SET), Default::Absent, "what it becomes; the other keys stay"),
-        key("flow", Kind::Reference("a flow"), Default::Absent, "to whose connection something happens"),
-        key("do", Kind::Table(&DO), Default::Absent, "what happens to it"),
+        key("set", Kind::Table(&SET), Fallback::Absent, "what it becomes; the other keys stay"),
+        key("flow", Kind::Reference("a flow"), Fallback::Absent, "to whose connection something happens"),
+        key("do", Kind::Table(&DO), Fallback::Absent, "what happens to it"),
     ],
 };
 
@@ -338,7 +338,7 @@ static EVENT: Section = Section {
 pub(crate) const FLOW_ACTIONS: &[&str] = &["leave", "join", "backup", "regular", "abort"];
 
 const fn action(name: &'static str, doc: &'static str) -> Key {
-    key(name, Kind::Reference("a path or link"), Default::Absent, doc)
+    key(name, Kind::Reference("a path or link"), Fallback::Absent, doc)
 }
 
 static DO: Section = Section {
@@ -359,7 +359,7 @@ static DO: Section = Section {
         key(
             "abort",
             words(AbortForm::WORDS),
-            Default::Absent,
+            Fallback::Absent,
             "the connection is given up at once: MP_FASTCLOSE on an ACK, or on resets; a reset with plain TCP",
         ),
         END,
@@ -373,13 +373,13 @@ pub(crate) static SET: Section = Section {
     inline: true,
     inherits: false,
     keys: &[
-        key("rate", RATES, Default::Absent, "serialisation rate"),
-        key("delay", DELAYS, Default::Absent, "propagation delay, one way"),
-        key("queue", QUEUE, Default::Absent, "what may wait in front of the transmitter"),
-        key("loss", LOSSES, Default::Absent, "which packets are lost"),
-        key("shaper", SHAPERS, Default::Absent, "a token bucket behind the queue"),
-        key("faults", Kind::Table(&FAULTS), Default::Absent, "what else goes wrong with packets"),
-        key("strip_mptcp", Kind::Strip, Default::Absent, STRIP),
-        key("up", FLAG, Default::Absent, "false: nothing is transmitted; true: what waits is"),
+        key("rate", RATES, Fallback::Absent, "serialisation rate"),
+        key("delay", DELAYS, Fallback::Absent, "propagation delay, one way"),
+        key("queue", QUEUE, Fallback::Absent, "what may wait in front of the transmitter"),
+        key("loss", LOSSES, Fallback::Absent, "which packets are lost"),
+        key("shaper", SHAPERS, Fallback::Absent, "a token bucket behind the queue"),
+        key("faults", Kind::Table(&FAULTS), Fallback::Absent, "what else goes wrong with packets"),
+        key("strip_mptcp", Kind::Strip, Fallback::Absent, STRIP),
+        key("up", FLAG, Fallback::Absent, "false: nothing is transmitted; true: what waits is"),
     ],
 };

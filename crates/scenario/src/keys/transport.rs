@@ -4,7 +4,7 @@ use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor
 use units::{Bytes, Nanos};
 
 use super::shorthand::{END, FLAG, GIB, integer, key, words};
-use super::{Default, Key, Kind, Section};
+use super::{Fallback, Key, Kind, Section};
 use crate::held::Words;
 use crate::path_managers;
 use crate::registries::Catalogue;
@@ -16,10 +16,10 @@ const BUFFER: Kind = Kind::Size { min: Bytes(1), max: GIB };
 
 /// A transport setting whose default is in the profile.
 const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, default: Default::Profile, doc, only: &["tcp", "mptcp"] }
+    Key { name, kind, default: Fallback::Profile, doc, only: &["tcp", "mptcp"] }
 }
 
-const fn mptcp(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
+const fn mptcp(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Key {
     Key { name, kind, default, doc, only: &["mptcp"] }
 }
 
@@ -30,56 +30,61 @@ pub(crate) static TRANSPORT: Section = Section {
     inline: false,
     inherits: true,
     keys: &[
-        key("kind", words(&["tcp", "mptcp", "udp"]), Default::Compulsory, "one path, several, or datagrams"),
-        key("profile", Kind::Profile, Default::Text("linux"), "where the other defaults come from"),
+        key("kind", words(&["tcp", "mptcp", "udp"]), Fallback::Compulsory, "one path, several, or datagrams"),
+        key("profile", Kind::Profile, Fallback::Text("linux"), "where the other defaults come from"),
         tcp("congestion", Kind::Choice(Catalogue::Congestion), "congestion control, one for each path"),
         mptcp(
             "scheduler",
             Kind::Choice(Catalogue::Scheduler),
-            Default::Profile,
+            Fallback::Profile,
             "which subflow carries the next segment",
         ),
         mptcp(
             "path_manager",
             Kind::Choice(Catalogue::PathManager),
-            Default::Text(path_managers::DEFAULT),
+            Fallback::Text(path_managers::DEFAULT),
             "which subflows are opened after the first",
         ),
         mptcp(
             "endpoints",
             Kind::Tables(&ENDPOINT),
-            Default::Absent,
+            Fallback::Absent,
             "addresses of both ends and what they are for; with `path_manager = \"in-kernel\"`",
         ),
         mptcp(
             "reinjection",
             words(Reinjection::WORDS),
-            Default::Text("timeout"),
+            Fallback::Text("timeout"),
             "data of a subflow is sent again elsewhere at its first timeout, only when it dies, or as Linux since 5.15 does",
         ),
         mptcp(
             "reinject_on",
             words(ReinjectOn::WORDS),
-            Default::Text("scheduler"),
+            Fallback::Text("scheduler"),
             "where it is sent again: the scheduler's choice, no other subflow while its own lives, the fastest, each",
         ),
         mptcp(
             "reassembly",
             words(Reassembly::WORDS),
-            Default::Text("separate"),
+            Fallback::Text("separate"),
             "what a subflow holds behind a gap is acknowledged when the gap is filled, or when the connection's data comes further",
         ),
         mptcp(
             "checksum",
             FLAG,
-            Default::Text("false"),
+            Fallback::Text("false"),
             "checksum of each mapping: its 2 bytes fit into the padding of the option, so that packets keep their size",
         ),
-        mptcp("wide_sequence", FLAG, Default::Text("true"), "64-bit data sequence numbers, otherwise 32-bit"),
+        mptcp(
+            "wide_sequence",
+            FLAG,
+            Fallback::Text("true"),
+            "64-bit data sequence numbers, otherwise 32-bit",
+        ),
         mptcp(
             "peer_capable",
             FLAG,
-            Default::Text("true"),
+            Fallback::Text("true"),
             "false: the peer does not speak MPTCP, TCP is the fallback",
         ),
         tcp(
@@ -90,20 +95,20 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "payload",
             kind: Kind::Size { min: Bytes(1), max: Bytes(65_507) },
-            default: Default::Text("1472B"),
+            default: Fallback::Text("1472B"),
             doc: "largest payload of a datagram; a larger message takes several",
             only: &["udp"],
         },
         key(
             "header",
             Kind::Size { min: Bytes(20), max: Bytes(1000) },
-            Default::Profile,
+            Fallback::Profile,
             "IP and TCP or UDP headers without options",
         ),
         key(
             "overhead",
             Kind::Size { min: Bytes(0), max: Bytes(10_000) },
-            Default::Profile,
+            Fallback::Profile,
             "further bytes per packet on the wire",
         ),
         tcp("initial_window", integer(1, 10_000), "initial window in segments"),
@@ -126,7 +131,7 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "rto_estimator",
             kind: words(RtoRule::WORDS),
-            default: Default::Absent,
+            default: Fallback::Absent,
             doc: "RFC 6298 if absent; `ns3`: as ns-3.19, in whole milliseconds, and every partial ACK restarts the timer",
             only: &["tcp", "mptcp"],
         },
@@ -149,7 +154,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "the receiver acknowledges this often per round trip instead, and what is out of order at once; 0: not so",
         ),
         tcp("sack", FLAG, "selective acknowledgements"),
-        key("ecn", FLAG, Default::Text("false"), "explicit congestion notification: marks count as losses"),
+        key("ecn", FLAG, Fallback::Text("false"), "explicit congestion notification: marks count as losses"),
         tcp("timestamps", FLAG, "timestamps: 12 bytes in every segment, a round-trip sample from every ACK"),
         tcp(
             "recovery",
@@ -164,7 +169,7 @@ pub(crate) static TRANSPORT: Section = Section {
         key(
             "scps_peer",
             FLAG,
-            Default::Text("true"),
+            Fallback::Text("true"),
             "false: the peer does not speak SCPS-TP, TCP is the fallback; with `recovery = \"snack\"` only",
         ),
         tcp("prr", FLAG, "proportional rate reduction in recovery; needs `sack`"),
@@ -213,14 +218,14 @@ static ENDPOINT: Section = Section {
         key(
             "path",
             Kind::Reference("a path or link"),
-            Default::Compulsory,
+            Fallback::Compulsory,
             "the address that the end has on it",
         ),
         END,
         key(
             "flags",
             Kind::Words(&["subflow", "signal", "backup", "fullmesh", "laminar"]),
-            Default::Compulsory,
+            Fallback::Compulsory,
             "`subflow`: join the peer's first address from here; `fullmesh`: every known address; `signal`: announce \
              it; `laminar`: join announced addresses from here; `backup`: used when no other subflow is usable",
         ),
