@@ -1,114 +1,55 @@
-//! The state of one end of an MPTCP connection, and what applications see of it.
+//! One end of an MPTCP connection as applications and hosts see it. It composes the parts, each of which keeps its own
+//! state; `input.rs` is what a segment or a deadline does to them, `output.rs` how the next segment is made,
+//! `limit.rs` why there is none.
+
+mod input;
+mod limit;
+mod output;
 
 use std::sync::Arc;
 
-use congestion::{PathView, Paths};
-use schedulers::{Needs, Scheduler, SubflowView};
-use units::{Bytes, Nanos, SimTime};
+use congestion::PathView;
+use schedulers::Report;
+use units::{Bytes, SimTime};
 
-use super::deadlines::Deadlines;
-use super::handshake::{Announcement, Reply};
-use super::keys::{Key, Nonce};
+use super::lifetime::Lifetime;
 use super::meta_timer::MetaTimer;
+use super::negotiation::Negotiation;
 use super::path_manager::AddressBook;
+use super::placement::Placement;
 use super::receive_side::ReceiveSide;
-use super::schedule::Head;
-use super::send_side::{DataFin, SendSide};
-use super::signals::{FastClose, Signal};
+use super::send_side::SendSide;
+use super::signals::Signals;
 use super::subflow::{Join, Subflow};
+use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
-use crate::config::{MptcpConfig, PathManager, Reassembly, SendBuffer, TcpConfig};
-use crate::role::Role;
+use crate::config::{MptcpConfig, PathManager, Reassembly, Reinjection, TcpConfig};
+use crate::role::{AbortForm, Role};
 use crate::segment::SubflowId;
-use crate::setup::{NewCongestion, Setup, new_congestion};
-use crate::tcp::buffers::{
-    AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_buffer_for, send_space,
-};
+use crate::setup::Setup;
 use crate::tcp::endpoint::Endpoint;
-use crate::tcp::sender::Sender;
 use crate::wire_size::{mapping_size, sack_room};
 
-/// What the two ends have agreed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// The handshake is under way.
-    Negotiating,
-    /// MPTCP.
-    Multipath,
-    /// Plain TCP on the first subflow: sequence numbers are data sequence numbers.
-    Fallback,
-}
+const ADDRESS_LEFT: &str = "its address has left";
+const PEER_ADDRESS_LEFT: &str = "the peer's address has left";
+const ABORTED: &str = "aborted by the application";
+const PEER_ABORTED: &str = "aborted by the peer";
 
 /// One end of an MPTCP connection.
 #[derive(Debug)]
 pub struct MptcpConnection {
-    pub(super) tcp: Arc<TcpConfig>,
-    pub(super) config: Arc<MptcpConfig>,
-    pub(super) scheduler: Box<dyn Scheduler>,
-    pub(super) needs: Needs,
-    pub(super) new_congestion: Congestion,
-    pub(super) role: Role,
-    /// Addresses of the first subflow.
-    pub(super) first: AddressPair,
-    pub(super) mode: Mode,
-    /// The peer has shown that it holds both keys: joins are allowed (RFC 8684 section 3.1).
-    pub(super) fully_established: bool,
-    pub(super) own_key: Key,
-    pub(super) peer_key: Key,
-    pub(super) nonce_seed: u64,
-    pub(super) mss: Bytes,
-    pub(super) sack_blocks: [usize; 2],
-    /// By subflow index; `None` where the peer has used an index that has not reached this end.
-    pub(super) subflows: Vec<Option<Subflow>>,
-    /// The same subflows as the scheduler and as the congestion controls see them; those whose bit is set in
-    /// `stale_views` and `stale_paths` are brought up to date before anyone looks.
-    pub(super) views: Vec<SubflowView>,
-    pub(super) paths: Vec<PathView>,
-    pub(super) stale_views: u64,
-    pub(super) stale_paths: u64,
-    pub(super) deadlines: Deadlines,
-    /// Bit i: subflow i is usable and has room for a full segment; brought up to date in the same way.
-    pub(super) room: u64,
-    pub(super) stale_room: u64,
-    /// Bit i: subflow i may have something to send of its own (handshake, repairs, acknowledgements).
-    pub(super) busy: u64,
-    pub(super) book: AddressBook,
-    /// Addresses of this end to be announced, and those of the peer to be echoed.
-    pub(super) announcements: Vec<Announcement>,
-    /// Signals that leave once, in ACKs of their own.
-    pub(super) signals: Vec<Signal>,
-    /// Answers to SYNs of subflows that do not exist.
-    pub(super) replies: Vec<Reply>,
-    /// How the application has aborted the connection.
-    pub(super) fast_close: Option<FastClose>,
-    pub(super) send: SendSide,
-    pub(super) meta: MetaTimer,
-    pub(super) head: Head,
-    /// A subflow has been acknowledged something since the scheduler last thought about its queue.
-    pub(super) acked_since: bool,
-    pub(super) receive: ReceiveSide,
-    /// Bytes out of order on the subflows, all together.
-    pub(super) held_by_subflows: u64,
-    pub(super) buffer: ReceiveBuffer,
-    pub(super) expanded: ExpandedBuffer,
-    pub(super) window: AdvertisedWindow,
-    /// All subflows are gone since; after a while the connection is given up (choice D-43).
-    pub(super) alone_since: SimTime,
-    pub(super) failure: Option<&'static str>,
-    held_open: bool,
+    tcp: Arc<TcpConfig>,
+    config: Arc<MptcpConfig>,
+    negotiation: Negotiation,
+    addresses: AddressBook,
+    subflows: Subflows,
+    send: SendSide,
+    receive: ReceiveSide,
+    placement: Placement,
+    meta: MetaTimer,
+    signals: Signals,
+    lifetime: Lifetime,
 }
-
-/// Wrapper that can be printed.
-pub(super) struct Congestion(pub NewCongestion);
-
-impl std::fmt::Debug for Congestion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Congestion")
-    }
-}
-
-/// How long a connection survives without any subflow (choice D-43).
-const BREAK_BEFORE_MAKE: Nanos = Nanos::from_secs(60);
 
 impl MptcpConnection {
     /// A client that waits for `open`, or a server that waits for a SYN.
@@ -117,298 +58,151 @@ impl MptcpConnection {
     /// If `setup` has no MPTCP part.
     pub fn new(setup: Setup) -> Self {
         let (config, scheduler) = setup.mptcp.expect("an MPTCP connection needs MPTCP parameters");
+        let tcp = setup.tcp;
         // The DSS option comes out of the segment, so that packets keep the size they have with TCP (RFC 6691).
-        let mss = Bytes(setup.tcp.mss.0.saturating_sub(mapping_size(&config)).max(1));
+        let mss = Bytes(tcp.mss.0.saturating_sub(mapping_size(&config)).max(1));
         let needs_address =
             !matches!(config.path_manager, PathManager::Passive | PathManager::NdiffPorts { .. });
         let first = match setup.pairs.first() {
             Some(pair) if needs_address && setup.first.local.is_none() => *pair,
             _ => setup.first,
         };
-        let book = AddressBook::new((setup.pairs, setup.own), setup.absent, &config.path_manager);
-        let mut connection = Self {
-            sack_blocks: sack_room(&setup.tcp, Some(&config)),
-            buffer: ReceiveBuffer::new(&setup.tcp),
-            expanded: ExpandedBuffer::default(),
-            tcp: setup.tcp,
-            config,
-            needs: scheduler.needs(),
-            scheduler,
-            new_congestion: Congestion(setup.congestion),
-            role: setup.role,
-            first,
-            mode: Mode::Negotiating,
-            fully_established: false,
-            own_key: setup.key,
-            peer_key: Key::default(),
-            nonce_seed: setup.nonce_seed,
+        let placement = Placement::new(Arc::clone(&config), scheduler);
+        let needs = placement.needs();
+        let mut subflows = Subflows::new(
+            Arc::clone(&tcp),
+            setup.congestion,
+            (config.reassembly == Reassembly::Joint, needs),
             mss,
-            subflows: Vec::new(),
-            views: Vec::new(),
-            paths: Vec::new(),
-            stale_views: 0,
-            stale_paths: 0,
-            deadlines: Deadlines::default(),
-            room: 0,
-            stale_room: 0,
-            busy: 0,
-            book,
-            announcements: Vec::new(),
-            signals: Vec::new(),
-            replies: Vec::new(),
-            fast_close: None,
-            send: SendSide::new(),
-            meta: MetaTimer::default(),
-            head: Head::default(),
-            acked_since: false,
-            receive: ReceiveSide::new(),
-            held_by_subflows: 0,
-            window: AdvertisedWindow::default(),
-            alone_since: SimTime::NEVER,
-            failure: None,
-            held_open: false,
-        };
-        connection.add_subflow(0, first, Join::First);
-        connection
-    }
-
-    pub(super) fn add_subflow(&mut self, id: SubflowId, pair: AddressPair, join: Join) {
-        let congestion = new_congestion(&self.tcp, &self.new_congestion.0, self.mss);
-        let mut endpoint = Endpoint::new(Arc::clone(&self.tcp), id, self.mss, congestion, true);
-        if self.config.reassembly == Reassembly::Joint {
-            endpoint.receiver_mut().hold_back();
+            sack_room(&tcp, Some(&config)),
+        );
+        subflows.add(0, first, Join::First);
+        // Where every subflow carries everything there is nothing to send elsewhere.
+        let meta = MetaTimer::new(config.reinjection == Reinjection::Upstream && !needs.copies);
+        Self {
+            negotiation: Negotiation::new(setup.role, setup.key, setup.nonce_seed),
+            addresses: AddressBook::new(Arc::clone(&config), first, (setup.pairs, setup.own), setup.absent),
+            subflows,
+            send: SendSide::new(Arc::clone(&tcp), mss),
+            receive: ReceiveSide::new(Arc::clone(&tcp)),
+            placement,
+            meta,
+            signals: Signals::default(),
+            lifetime: Lifetime::default(),
+            tcp,
+            config,
         }
-        let i = usize::from(id);
-        while self.subflows.len() <= i {
-            self.subflows.push(None);
-            self.views.push(SubflowView::default());
-            self.paths.push(PathView::default());
-        }
-        self.subflows[i] = Some(Subflow::new(pair, endpoint, join));
-        self.touch(i);
-    }
-
-    /// Something happened to subflow `i`: its views are out of date, its deadline may have moved.
-    pub(super) fn touch(&mut self, i: usize) {
-        self.stale_views |= 1 << i;
-        self.stale_paths |= 1 << i;
-        self.deadlines.touch(i);
-        self.stale_room |= 1 << i;
-    }
-
-    /// Brings what the scheduler sees up to date.
-    pub(super) fn freshen_views(&mut self) {
-        if self.stale_views == 0 {
-            return;
-        }
-        let needs = self.needs.look_further().then_some(self.needs);
-        let quantum = self.send.quantum(self.mss.0);
-        for i in take_bits(&mut self.stale_views) {
-            if let Some(subflow) = &self.subflows[i] {
-                subflow.show(&mut self.views[i], quantum, needs);
-                self.views[i].send_buffer = match self.tcp.send_buffer {
-                    SendBuffer::Expand { .. } => send_buffer(&self.tcp, || 0, subflow.expanded),
-                    SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => send_buffer_for(self.views[i].cwnd),
-                };
-            }
-        }
-    }
-
-    /// Brings what the congestion controls see up to date.
-    pub(super) fn freshen_paths(&mut self) {
-        for i in take_bits(&mut self.stale_paths) {
-            if let Some(subflow) = &self.subflows[i] {
-                self.paths[i] = subflow.endpoint.path_view(!subflow.potentially_failed);
-            }
-        }
-    }
-
-    /// What the congestion controls would see now; for those who only look.
-    pub fn path_views(&self) -> Vec<PathView> {
-        let view = |s: &Option<Subflow>| {
-            s.as_ref().map_or(PathView::default(), |s| s.endpoint.path_view(!s.potentially_failed))
-        };
-        self.subflows.iter().map(view).collect()
-    }
-
-    pub(super) fn subflow(&mut self, i: usize) -> Option<&mut Subflow> {
-        self.subflows.get_mut(i).and_then(Option::as_mut)
-    }
-
-    /// The subflow and what its congestion control may see, borrowed side by side.
-    pub(super) fn subflow_and_paths(&mut self, i: usize) -> Option<(&mut Subflow, Paths<'_>)> {
-        let subflow = self.subflows.get_mut(i).and_then(Option::as_mut)?;
-        Some((subflow, Paths { all: &self.paths, me: i }))
-    }
-
-    /// Deterministic random number for the n-th use by this end.
-    pub(super) fn nonce(&self, n: usize) -> Nonce {
-        // SplitMix64's finaliser: any function that mixes well will do, nobody attacks a simulation.
-        let mut x = self.nonce_seed.wrapping_add((n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Nonce((x >> 32) as u32)
     }
 
     /// Active open of the first subflow.
     pub fn open(&mut self) {
-        if let Some(first) = self.subflow(0) {
-            first.endpoint.open();
-        }
-        self.busy |= 1;
+        self.subflows.activate(0).into_iter().for_each(Subflow::open);
+        self.subflows.check();
     }
 
     /// The application appends to the stream.
     pub fn write(&mut self, bytes: u64) {
-        self.send.written += bytes;
+        self.send.write(bytes);
     }
 
     /// No more data.
     pub fn close(&mut self) {
-        if self.send.fin == DataFin::Open {
-            self.send.fin = DataFin::Wanted;
-        }
+        self.send.close();
     }
 
     /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
     pub fn send_space(&self) -> Bytes {
-        if !self.is_established() || self.failure.is_some() {
+        if !self.is_established() || self.lifetime.has_failed() {
             return Bytes::ZERO;
         }
-        let senders = || self.subflows.iter().flatten().filter(|s| s.may_send()).map(|s| s.endpoint.sender());
-        let size = send_buffer(&self.tcp, || senders().map(Sender::controlled_cwnd).sum(), self.expanded);
-        let unsent = || self.send.written - self.send.next + senders().map(Sender::unsent).sum::<u64>();
-        send_space(&self.tcp, size, self.send.written - self.send.una, unsent)
-    }
-
-    /// The application waits for room for a segment.
-    pub(super) fn is_blocked(&self) -> bool {
-        let expands = matches!(self.tcp.send_buffer, SendBuffer::Expand { .. });
-        expands && self.is_established() && self.send_space() < self.mss
-    }
-
-    /// The application waits, and subflow `i` has been acknowledged something.
-    pub(super) fn expand_send_buffer(&mut self, i: usize) {
-        let Self { subflows, expanded, tcp, .. } = self;
-        let Some(subflow) = subflows[i].as_mut() else { return };
-        let cwnd = subflow.endpoint.sender().controlled_cwnd();
-        subflow.expanded.expand(tcp, cwnd);
-        expanded.expand(tcp, cwnd);
+        self.send.space(&self.subflows)
     }
 
     /// In-order bytes not read.
     pub fn readable(&self) -> u64 {
-        self.receive.delivered() - self.receive.read
+        self.receive.readable()
     }
 
     /// The application takes bytes out of the receive buffer.
     pub fn read(&mut self, now: SimTime, bytes: u64) {
-        debug_assert!(bytes <= self.readable());
-        self.receive.read += bytes;
-        let slowest = || self.subflows.iter().flatten().filter_map(|s| s.endpoint.receive_rtt()).max();
-        self.buffer.on_read(now, bytes, slowest);
-        if self.window.deserves_update(&self.tcp, self.receive.next, self.free(), self.buffer.size()) {
-            self.acknowledge_everywhere();
+        let Self { receive, subflows, .. } = self;
+        receive.on_read(now, bytes, || subflows.iter().filter_map(Subflow::receive_rtt).max());
+        if receive.deserves_update(subflows.held()) {
+            subflows.acknowledge_everywhere();
         }
         self.follow_the_peer();
-    }
-
-    /// The window has opened: every subflow's sender must learn it.
-    fn acknowledge_everywhere(&mut self) {
-        for i in 0..self.subflows.len() {
-            let Some(subflow) = self.subflow(i).filter(|s| s.may_send()) else { continue };
-            subflow.endpoint.acknowledge_now();
-            self.busy |= 1 << i;
-            self.touch(i);
-        }
+        self.subflows.check();
     }
 
     /// This end closes only when told to.
     pub fn hold_open(&mut self) {
-        self.held_open = true;
+        self.lifetime.hold_open();
     }
 
     /// The peer has closed and everything is read.
     pub fn peer_finished(&self) -> bool {
-        self.receive.finished() && self.readable() == 0
+        self.receive.is_drained()
     }
 
     /// When the peer has finished and everything is read, this end finishes too, unless it is held open.
-    pub(super) fn follow_the_peer(&mut self) {
-        if !self.held_open && self.peer_finished() {
-            self.close();
+    #[inline]
+    fn follow_the_peer(&mut self) {
+        if !self.lifetime.is_held_open() && self.receive.is_drained() {
+            self.send.close();
         }
-    }
-
-    /// Free bytes of the receive buffer: connection and subflows together hold the rest.
-    pub(super) fn free(&self) -> u64 {
-        let held = self.readable() + self.receive.out_of_order() + self.held_by_subflows;
-        self.buffer.size().saturating_sub(held)
     }
 
     /// Window that it would advertise.
     pub fn receive_window(&self) -> Bytes {
-        self.window.peek(&self.tcp, self.receive.next, self.free())
+        self.receive.window(self.subflows.held())
     }
 
     /// The next deadline.
     pub fn next_deadline(&mut self) -> SimTime {
-        let subflows = self.deadlines.first(&self.subflows);
+        let subflows = self.subflows.next_deadline();
         self.earliest(subflows)
     }
 
     /// No deadline is earlier; exact after `next_deadline`.
     pub fn wake_at(&mut self) -> SimTime {
-        let subflows = self.deadlines.bound(&self.subflows);
+        let subflows = self.subflows.wake_at();
         self.earliest(subflows)
     }
 
     /// The next deadline, if that of the subflows is this.
     #[inline]
     fn earliest(&self, subflows: SimTime) -> SimTime {
-        if self.failure.is_some() {
-            return self.fast_close.map_or(SimTime::NEVER, |close| close.resend_at);
+        if self.lifetime.has_failed() {
+            return self.signals.fast_close_deadline();
         }
-        let fin = match self.send.fin {
-            DataFin::Sent(resend_at) => resend_at,
-            _ => SimTime::NEVER,
-        };
-        let alone =
-            if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE };
-        let mut next = fin.min(self.send.persist_at).min(alone).min(self.meta.at);
-        for announcement in &self.announcements {
-            next = next.min(announcement.resend_at);
-        }
-        next.min(subflows)
-    }
-
-    /// When the connection without subflows is given up.
-    pub(super) fn given_up(&self, now: SimTime) -> bool {
-        !self.alone_since.is_never() && self.alone_since + BREAK_BEFORE_MAKE <= now
+        let Self { send, lifetime, meta, signals, .. } = self;
+        let sending = send.fin_deadline().min(send.persist_at()).min(meta.at());
+        sending.min(lifetime.given_up_at()).min(signals.next_deadline()).min(subflows)
     }
 
     /// True once the first handshake is complete.
     pub fn is_established(&self) -> bool {
-        self.subflows.iter().flatten().any(|s| s.endpoint.established_at().is_some())
+        self.subflows.any_ever_established()
     }
 
     /// Both directions are finished and acknowledged.
     pub fn is_closed(&self) -> bool {
-        let sent = match self.mode {
-            Mode::Fallback => self.subflows[0].as_ref().is_some_and(|s| s.endpoint.sender().finished()),
-            Mode::Negotiating | Mode::Multipath => self.send.finished(),
+        let sent = if self.negotiation.is_fallback() {
+            self.subflows.get(0).is_some_and(|s| s.sender().finished())
+        } else {
+            self.send.finished()
         };
         sent && self.receive.finished()
     }
 
     /// Why it failed, if it did.
     pub fn failure(&self) -> Option<&'static str> {
-        self.failure
+        self.lifetime.failure()
     }
 
     /// The connection is plain TCP.
     pub fn fell_back(&self) -> bool {
-        self.mode == Mode::Fallback
+        self.negotiation.is_fallback()
     }
 
     /// In-order bytes so far.
@@ -418,12 +212,12 @@ impl MptcpConnection {
 
     /// Bytes acknowledged at connection level.
     pub fn acked(&self) -> u64 {
-        self.send.una - 1
+        self.send.acked()
     }
 
     /// Bytes held because of gaps: at connection level, and on subflows that are out of order themselves.
     pub fn out_of_order(&self) -> u64 {
-        self.receive.out_of_order() + self.held_by_subflows
+        self.receive.out_of_order() + self.subflows.held()
     }
 
     /// The part of `out_of_order` at connection level.
@@ -433,41 +227,158 @@ impl MptcpConnection {
 
     /// The part of `out_of_order` on a subflow; nothing once it is dead.
     pub fn held_by_subflow(&self, subflow: usize) -> u64 {
-        let alive = self.subflows.get(subflow).and_then(Option::as_ref).filter(|s| !s.buried);
-        alive.map_or(0, |s| s.endpoint.receiver().out_of_order())
+        self.subflows.get(subflow).map_or(0, Subflow::held)
     }
 
     /// Subflow indices in use are below this.
     pub fn subflow_count(&self) -> usize {
-        self.subflows.len()
+        self.subflows.count()
     }
 
     /// The endpoint of a subflow and the bytes reinjected on it.
     pub fn endpoint(&self, subflow: usize) -> Option<(&Endpoint, u64)> {
-        let subflow = self.subflows.get(subflow)?.as_ref()?;
-        Some((&subflow.endpoint, subflow.reinjected_bytes))
+        let subflow = self.subflows.get(subflow)?;
+        Some((subflow.endpoint(), subflow.reinjected_bytes()))
     }
 
     /// Addresses of a subflow.
     pub fn address_pair(&self, subflow: SubflowId) -> AddressPair {
-        let known = self.subflows.get(usize::from(subflow)).and_then(Option::as_ref);
-        known.or(self.subflows[0].as_ref()).expect("the first subflow exists").pair
+        let known = self.subflows.get(usize::from(subflow));
+        known.or(self.subflows.get(0)).expect("the first subflow exists").pair()
     }
 
     /// Which end this is.
     pub fn role(&self) -> Role {
-        self.role
+        self.negotiation.role()
+    }
+
+    /// What the congestion controls would see now; for those who only look.
+    pub fn path_views(&self) -> Vec<PathView> {
+        self.subflows.path_views()
+    }
+
+    /// State of the scheduler.
+    pub fn scheduler_gauges(&self, report: Report<'_>) {
+        self.placement.gauges(report);
     }
 }
 
-/// The set bits of `set`, which is empty afterwards.
-pub(super) fn take_bits(set: &mut u64) -> impl Iterator<Item = usize> + use<> {
-    let mut left = std::mem::take(set);
-    std::iter::from_fn(move || {
-        let i = left.trailing_zeros() as usize;
-        (left != 0).then(|| {
-            left &= left - 1;
-            i
-        })
-    })
+/// Addresses and the end.
+impl MptcpConnection {
+    /// An address of this end leaves.
+    pub fn remove_address(&mut self, now: SimTime, address: u8) {
+        if self.lifetime.has_failed() || !self.addresses.leave(address) {
+            return;
+        }
+        self.signals.withdraw(address);
+        if !self.negotiation.is_fallback() {
+            self.signals.tell_removal(self.addresses.id_of(address));
+        }
+        self.lose_subflows(now, ADDRESS_LEFT, |s| s.pair().local == Some(address));
+        self.subflows.check();
+    }
+
+    /// Subflows end without a segment: nothing can be sent from, or to, an address that does not exist.
+    fn lose_subflows(&mut self, now: SimTime, why: &'static str, hit: impl Fn(&Subflow) -> bool) {
+        for i in 0..self.subflows.count() {
+            let Some(subflow) = self.subflows.get_mut(i).filter(|s| s.is_alive() && hit(s)) else { continue };
+            subflow.end_silently(why);
+            subflow.note_address_left();
+            self.subflow_died(now, i);
+        }
+        // Those that had died may be opened again when the address returns.
+        for i in self.subflows.which(hit).iter() {
+            self.subflows.get_mut(i).into_iter().for_each(Subflow::note_address_left);
+        }
+    }
+
+    /// An address of this end comes, or comes back.
+    pub fn add_address(&mut self, address: u8) {
+        if !self.addresses.join(address) || !self.negotiation.is_fully_established() {
+            return;
+        }
+        let role = self.negotiation.role();
+        let returns = role == Role::Server && self.addresses.announces_return(address);
+        if returns || self.addresses.to_announce(role).contains(&address) {
+            self.signals.announce(self.addresses.id_of(address), address);
+        }
+        self.open_missing();
+        self.subflows.check();
+    }
+
+    /// The subflows of an address of this end become backups, or are so no longer.
+    pub fn set_backup(&mut self, address: u8, backup: bool) {
+        self.addresses.set_backup(address, backup);
+        for i in self.subflows.which(|s| s.pair().local == Some(address) && s.is_alive()).iter() {
+            self.tell_priority(i, backup);
+        }
+        self.subflows.check();
+    }
+
+    /// Marks subflow `i` and tells the peer.
+    fn tell_priority(&mut self, i: usize, backup: bool) {
+        let Some(subflow) = self.subflows.get_mut(i).filter(|s| s.backup_told() != backup) else { return };
+        subflow.tell_backup(backup);
+        if self.negotiation.is_fully_established() {
+            self.signals.tell_priority(i);
+        }
+    }
+
+    /// The application aborts the connection.
+    pub fn abort(&mut self, now: SimTime, form: AbortForm) {
+        if self.lifetime.has_failed() {
+            return;
+        }
+        self.lifetime.fail(ABORTED);
+        if self.negotiation.is_multipath() {
+            let quantum = self.send.quantum();
+            let on = if form == AbortForm::Ack { self.subflows.for_signals(0, quantum) } else { None };
+            self.signals.abort(now, on);
+        }
+        self.subflows.reset_all(ABORTED, self.signals.fast_close_on());
+        self.subflows.check();
+    }
+
+    /// Client: opens what the path manager wants and what does not exist.
+    fn open_missing(&mut self) {
+        let Self { negotiation, addresses, subflows, lifetime, .. } = self;
+        if negotiation.role() != Role::Client
+            || !negotiation.is_multipath()
+            || !negotiation.is_fully_established()
+        {
+            return;
+        }
+        for pair in addresses.missing(subflows) {
+            let index = subflows.count();
+            if index >= MAX_SUBFLOWS {
+                return;
+            }
+            subflows.add(index as SubflowId, pair, Join::SynSent(negotiation.nonce(index)));
+            if let Some(subflow) = subflows.activate(index) {
+                subflow.tell_backup(addresses.is_backup(pair.local));
+                subflow.open();
+            }
+            lifetime.gained_subflow();
+        }
+    }
+
+    /// Plain TCP from now on.
+    fn fall_back(&mut self) {
+        self.negotiation.fall_back();
+        self.signals.fall_back();
+        self.subflows.fall_back(sack_room(&self.tcp, None));
+    }
+
+    /// Plain TCP in mid-transfer, on the only subflow that there ever was.
+    fn fall_back_late(&mut self) {
+        self.fall_back();
+        for i in 1..self.subflows.count() {
+            if self.subflows.get(i).is_some_and(Subflow::is_alive)
+                && let Some(subflow) = self.subflows.activate(i)
+            {
+                subflow.refuse("the connection has become plain TCP", crate::segment::ResetReason::Protocol);
+            }
+        }
+        self.send.repeat_fin();
+    }
 }

@@ -1,54 +1,69 @@
-//! When the subflows of a connection want to be called.
+//! The deadlines of the subflows of a connection.
 //!
-//! Deadlines mostly move back, and a timer that fires early asks again. So at most calls nobody needs to know the first of
-//! them: that none is earlier than what is known will do.
+//! Deadlines mostly move back, and a timer that fires early asks again. So most calls do not need the exact first
+//! deadline: a lower bound will do.
 
+use schedulers::SubflowSet;
 use units::SimTime;
 
-use super::connection::take_bits;
 use super::subflow::Subflow;
 
 /// A lower bound of the deadlines of all subflows.
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    /// Bit i: that of subflow i may have moved.
-    stale: u64,
+    /// Subflows whose deadline may have moved.
+    stale: SubflowSet,
+    /// No deadline of the other subflows is earlier.
     bound: SimTime,
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self { stale: 0, bound: SimTime::NEVER }
+        Self { stale: SubflowSet::default(), bound: SimTime::NEVER }
     }
 }
 
 impl Deadlines {
-    /// That of subflow `i` may have moved.
+    /// The deadline of subflow `i` may have moved.
     #[inline]
     pub(super) fn touch(&mut self, i: usize) {
-        self.stale |= 1 << i;
+        self.stale.insert(i);
     }
 
-    /// What was due is over: all of them may have moved, and what was known of them is forgotten.
+    /// Deadlines have passed and have been acted upon: the bound is that of no subflow any more.
     pub(super) fn forget(&mut self, subflows: usize) {
-        (self.stale, self.bound) = ((0..subflows).fold(0, |all, i| all | 1 << i), SimTime::NEVER);
+        (self.stale, self.bound) = (SubflowSet::below(subflows), SimTime::NEVER);
     }
 
-    /// None is earlier.
+    /// No deadline is earlier.
     #[inline]
     pub(super) fn bound(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
-        for i in take_bits(&mut self.stale) {
+        for i in std::mem::take(&mut self.stale).iter() {
             if let Some(subflow) = &subflows[i] {
                 self.bound = self.bound.min(subflow.next_deadline());
             }
         }
+        self.check(subflows);
         self.bound
     }
 
-    /// The first of all.
+    /// The first deadline.
     pub(super) fn first(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
-        self.stale = 0;
+        self.stale = SubflowSet::default();
         self.bound = subflows.iter().flatten().map(Subflow::next_deadline).min().unwrap_or(SimTime::NEVER);
         self.bound
+    }
+
+    /// Asserts what holds between calls, in debug builds.
+    pub(super) fn check(&self, subflows: &[Option<Subflow>]) {
+        debug_assert!(
+            subflows
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| !self.stale.contains(*i))
+                .filter_map(|(_, s)| s.as_ref())
+                .all(|s| self.bound <= s.next_deadline()),
+            "a deadline moved ahead of the bound and its subflow was not touched"
+        );
     }
 }

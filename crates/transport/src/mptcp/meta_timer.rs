@@ -5,147 +5,125 @@
 //! The timer runs while anything given to subflows lacks its Data ACK, and starts anew with each Data ACK: for the longest
 //! time that is left on the retransmission timers of the subflows that are not silent, 200 ms if none runs. When it ends
 //! the fragment at the Data ACK goes to the first subflow that has nothing unacknowledged, to a backup only if all that
-//! have were silent twice. A subflow that has, and that has not been heard of since the last time, is silent once more;
-//! one that was silent more than four times is stale, if another is better off: others get its data, and it gets none
-//! until it is heard of.
+//! have were silent twice. A subflow that has, and from which no segment has arrived since the last time, is silent once
+//! more; one that was silent more than four times is stale, if another is better off: others get its data, and it gets
+//! none until a segment arrives.
 //! Deviation: the kernel sends everything again that lacks its Data ACK when a subflow becomes stale; here it is what that
 //! subflow has.
 
-use units::{Nanos, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
-use super::connection::{Mode, MptcpConnection};
+use super::health::STALE_LOSS_COUNT;
+use super::placement::Placement;
+use super::send_side::SendSide;
 use super::subflow::Subflow;
-use crate::config::Reinjection;
+use super::subflows::Subflows;
+use crate::seq::Dsn;
+use crate::tcp::ranges::Range;
 
 /// The timer without any retransmission timer to go by (TCP_RTO_MIN of Linux).
 const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(200);
 /// Timers may be due at this very instant.
 const LEAST_INTERVAL: Nanos = Nanos::from_millis(1);
-/// A subflow that was silent more often is stale (`stale_loss_cnt` of Linux).
-const STALE_LOSS_COUNT: u32 = 4;
 /// What the kernel sends again in one piece: data is cut where its page fragments end.
 const FRAGMENT: u64 = 32_768;
 
 /// The timer of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MetaTimer {
+    /// False: reinjection knows no such timer.
+    enabled: bool,
     /// `NEVER` while everything has its Data ACK.
-    pub at: SimTime,
+    at: SimTime,
     /// The Data ACK when it was set.
-    una: u64,
+    una: Dsn,
 }
 
-impl Default for MetaTimer {
-    fn default() -> Self {
-        Self { at: SimTime::NEVER, una: 0 }
-    }
+/// End of the fragment that holds byte `dsn` of the data sequence space.
+fn fragment_end(dsn: Dsn) -> Dsn {
+    let offset = (dsn - Dsn::FIRST_DATA).0;
+    Dsn::FIRST_DATA + Bytes(offset / FRAGMENT * FRAGMENT + FRAGMENT)
 }
 
-/// How long a subflow with data outstanding has been silent, in ends of the timer.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Silence {
-    /// When anything came last.
-    heard_at: SimTime,
-    /// What that was when the silence began.
-    since: SimTime,
-    count: u32,
-    stale: bool,
-}
-
-impl Silence {
-    /// It gets no data.
-    pub(super) fn is_stale(self) -> bool {
-        self.stale
+impl MetaTimer {
+    pub(super) fn new(enabled: bool) -> Self {
+        Self { enabled, at: SimTime::NEVER, una: Dsn::default() }
     }
 
-    /// A segment has come.
-    pub(super) fn hear(&mut self, now: SimTime) {
-        self.heard_at = now;
-        if self.stale {
-            (self.stale, self.count) = (false, 0);
-        }
+    /// When it ends; `NEVER` while everything has its Data ACK.
+    #[inline]
+    pub(super) fn at(&self) -> SimTime {
+        self.at
     }
 
-    /// The timer has ended with data outstanding here. Returns true if it has been silent for too long.
-    fn note(&mut self) -> bool {
-        if self.count == 0 {
-            (self.since, self.count) = (self.heard_at, 1);
-            return false;
-        }
-        if self.since != self.heard_at {
-            self.count = 0;
-            return false;
-        }
-        self.count = self.count.saturating_add(1);
-        !self.stale && self.count > STALE_LOSS_COUNT
-    }
-}
-
-/// End of the fragment that holds byte `dsn` of the data sequence space, whose first byte is 1.
-fn fragment_end(dsn: u64) -> u64 {
-    (dsn - 1) / FRAGMENT * FRAGMENT + FRAGMENT + 1
-}
-
-impl MptcpConnection {
-    /// Data may have been given to subflows, or acknowledged: sets the timer.
-    pub(super) fn watch_progress(&mut self, now: SimTime) {
-        if self.config.reinjection != Reinjection::Upstream {
+    /// Data may have been given to subflows, or acknowledged: sets the timer. `multipath`: not plain TCP.
+    #[inline]
+    pub(super) fn watch(&mut self, now: SimTime, multipath: bool, send: &SendSide, subflows: &Subflows) {
+        if !self.enabled {
             return;
         }
-        // Where every subflow carries everything there is nothing to send elsewhere.
-        let runs = self.mode == Mode::Multipath && !self.needs.copies && self.send.una < self.send.next;
-        if !runs {
-            self.meta.at = SimTime::NEVER;
-        } else if self.meta.at.is_never() || self.meta.una != self.send.una {
-            self.meta = MetaTimer { at: now + self.meta_interval(now), una: self.send.una };
+        if !multipath || send.outstanding().is_empty() {
+            self.at = SimTime::NEVER;
+        } else if self.at.is_never() || self.una != send.una() {
+            (self.at, self.una) = (now + interval(now, subflows), send.una());
         }
-    }
-
-    fn meta_interval(&self, now: SimTime) -> Nanos {
-        let vocal = self.subflows.iter().flatten().filter(|s| s.may_send() && s.silence.count == 0);
-        let due = vocal.map(|s| s.endpoint.sender().retransmission_due()).filter(|at| !at.is_never()).max();
-        due.map_or(DEFAULT_INTERVAL, |at| at.since(now).max(LEAST_INTERVAL))
+        self.check(send);
     }
 
     /// The timer has ended.
-    pub(super) fn meta_timeout(&mut self, now: SimTime) {
+    pub(super) fn on_timeout(
+        &mut self,
+        now: SimTime,
+        send: &mut SendSide,
+        subflows: &mut Subflows,
+        placement: &mut Placement,
+    ) {
         let (mut idle, mut backup, mut least) = (None, None, u32::MAX);
-        for i in 0..self.subflows.len() {
-            let Some(subflow) = self.subflow(i).filter(|s| s.may_send()) else { continue };
-            if subflow.endpoint.sender().unacked() > 0 {
-                if subflow.silence.note() {
-                    self.set_aside(i);
+        for i in 0..subflows.count() {
+            let Some(subflow) = subflows.get_mut(i).filter(|s| s.may_send()) else { continue };
+            if subflow.sender().unacked() > 0 {
+                if subflow.health_mut().note_silence() {
+                    set_aside(i, send, subflows, placement);
                 }
-                least = least.min(self.subflow(i).map_or(u32::MAX, |s| s.silence.count));
+                least = least.min(subflows.get(i).map_or(u32::MAX, |s| s.health().silences()));
             } else if subflow.is_backup() {
                 backup = backup.or(Some(i));
             } else {
                 idle = idle.or(Some(i));
             }
         }
-        let (una, next) = (self.send.una, self.send.next);
+        let Range { start: una, end: next } = send.outstanding();
         if let Some(i) = idle.or(backup.filter(|_| least > 1))
             && una < next
         {
-            self.carry_again(i, una, fragment_end(una).min(next) - una);
-            self.touch(i);
+            placement.carry_again(i, Range::new(una, fragment_end(una).min(next)), subflows);
         }
-        self.meta = MetaTimer { at: now + self.meta_interval(now), una };
+        (self.at, self.una) = (now + interval(now, subflows), una);
+        self.check(send);
     }
 
-    /// Subflow `i` is stale, if any other is better off: others get what it has.
-    fn set_aside(&mut self, i: usize) {
-        let better = |s: &Subflow| s.usable() && s.silence.count < STALE_LOSS_COUNT;
-        let others = self.subflows.iter().enumerate().filter(|(j, _)| *j != i);
-        if !others.filter_map(|(_, s)| s.as_ref()).any(better) {
-            return;
-        }
-        if let Some(subflow) = self.subflow(i) {
-            subflow.silence.stale = true;
-        }
-        self.reinject(i);
-        self.touch(i);
+    fn check(&self, send: &SendSide) {
+        debug_assert!(self.enabled || self.at.is_never(), "a timer that does not exist runs");
+        debug_assert!(self.una <= send.una(), "the Data ACK moves ahead only");
     }
+}
+
+fn interval(now: SimTime, subflows: &Subflows) -> Nanos {
+    let vocal = subflows.iter().filter(|s| s.may_send() && s.health().silences() == 0);
+    let due = vocal.map(|s| s.sender().retransmission_due()).filter(|at| !at.is_never()).max();
+    due.map_or(DEFAULT_INTERVAL, |at| at.since(now).max(LEAST_INTERVAL))
+}
+
+/// Subflow `i` is stale, if any other is better off: others get what it has.
+fn set_aside(i: usize, send: &mut SendSide, subflows: &mut Subflows, placement: &mut Placement) {
+    let better = |s: &Subflow| s.is_usable() && s.health().silences() < STALE_LOSS_COUNT;
+    if !subflows.enumerate().any(|(j, s)| j != i && better(s)) {
+        return;
+    }
+    if let Some(subflow) = subflows.get_mut(i) {
+        subflow.health_mut().set_stale();
+    }
+    placement.reinject(i, send, subflows);
 }
 
 #[cfg(test)]
@@ -153,23 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subflow_is_stale_after_more_than_four_silences_and_well_when_it_is_heard_of() {
-        let mut silence = Silence::default();
-        silence.hear(SimTime::from_millis(10));
-        let noted: Vec<bool> = (0..6).map(|_| silence.note()).collect();
-        assert_eq!(noted, [false, false, false, false, true, true]);
-        silence.stale = true;
-        assert!(!silence.note(), "once is enough");
-        silence.hear(SimTime::from_millis(20));
-        assert!(!silence.is_stale() && silence.count == 0);
-        silence.note();
-        silence.hear(SimTime::from_millis(30));
-        silence.note();
-        assert_eq!(silence.count, 0, "heard of in between");
-    }
-
-    #[test]
     fn fragments_end_where_pages_do() {
-        assert_eq!([1, 32_768, 32_769].map(fragment_end), [32_769, 32_769, 65_537]);
+        assert_eq!([1, 32_768, 32_769].map(|dsn| fragment_end(Dsn(dsn)).0), [32_769, 32_769, 65_537]);
     }
 }

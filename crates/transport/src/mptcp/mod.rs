@@ -1,14 +1,18 @@
 //! Multipath TCP, version 1 (RFC 8684), between hosts whose addresses are interface indices.
 //!
-//! - `connection.rs`: the state and what applications see of it; `subflow.rs`: one subflow;
-//!   `deadlines.rs`: which of them is due next;
-//! - `input.rs`: a segment or a deadline arrives; `output.rs`: the next segment; `schedule.rs`: which subflow carries it;
-//!   `limit.rs`: why none does;
-//! - `handshake.rs`: MP_CAPABLE, MP_JOIN, ADD_ADDR; `path_manager.rs`: which subflows to open;
-//! - `signals.rs`: REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE, MP_TCPRST, and what the application asks for of these;
-//! - `send_side.rs`, `receive_side.rs`: data sequence space; `reinject.rs`: data to be sent again elsewhere;
-//!   `meta_timer.rs`: when, as the kernel has it;
-//! - `keys.rs`: keys, tokens, HMACs.
+//! A connection is composed of parts; each is a type with private state, and knows those that stand below it here only:
+//!
+//! - `connection.rs`: one end as applications see it; `connection/input.rs`: a segment or a deadline arrives;
+//!   `connection/output.rs`: the next segment, `connection/limit.rs`: why there is none;
+//! - `meta_timer.rs`: when data is sent again elsewhere, as the kernel has it; `path_manager.rs`: which subflows to open;
+//!   `signals.rs`: ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE and what waits of them;
+//! - `placement.rs`: which subflow carries which data;
+//! - `send_side.rs`, `reinject.rs`: the data sequence space of the sender, and data to be sent again elsewhere;
+//! - `subflows.rs`: all subflows; `views.rs`: what schedulers and congestion controls see of them; `deadlines.rs`: the
+//!   first of their deadlines;
+//! - `subflow.rs`: one subflow, `health.rs`: whether it gets data, `mappings.rs`: data that is out of order there;
+//! - `receive_side.rs`: the data sequence space of the receiver and its buffer;
+//! - `negotiation.rs`: what the ends have agreed on; `lifetime.rs`: failure and close; `keys.rs`: keys, tokens, HMACs.
 //!
 //! Data sequence numbers count from 1 for the first byte; the initial data sequence number derived from the key
 //! belongs to the wire.
@@ -20,21 +24,21 @@
 
 mod connection;
 mod deadlines;
-mod handshake;
-mod input;
+mod health;
 pub mod keys;
-mod limit;
+mod lifetime;
+mod mappings;
 mod meta_timer;
-mod output;
+mod negotiation;
 mod path_manager;
+mod placement;
 mod receive_side;
 mod reinject;
-mod schedule;
 mod send_side;
 mod signals;
 mod subflow;
+mod subflows;
+mod views;
 
 pub use connection::MptcpConnection;
-
-/// Subflows of one connection: the bound of the sets of subflows that are kept as bits.
-pub const MAX_SUBFLOWS: usize = 64;
+pub use subflows::MAX_SUBFLOWS;

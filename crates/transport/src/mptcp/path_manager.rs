@@ -4,13 +4,21 @@
 //! is opened whenever that knowledge changes. A subflow that has died counts as there, since nothing is opened twice,
 //! unless its address has left.
 
+use std::sync::Arc;
+
+use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
-use crate::config::{Endpoint, EndpointFlags, InKernel, PathManager};
+use crate::config::{Endpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
 use crate::role::Role;
+use crate::segment::ResetReason;
 
 /// What one end knows of the addresses of both.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct AddressBook {
+    /// Of its settings the path manager alone matters.
+    config: Arc<MptcpConfig>,
+    /// Addresses of the first subflow.
+    first: AddressPair,
     /// Client: the configured pairs of an own and a remote address.
     pairs: Vec<AddressPair>,
     /// Server: own addresses that it may announce.
@@ -31,12 +39,23 @@ const THERE: usize = 1;
 
 impl AddressBook {
     pub(super) fn new(
+        config: Arc<MptcpConfig>,
+        first: AddressPair,
         (pairs, own): (Vec<AddressPair>, Vec<u8>),
         gone: [Vec<u8>; 2],
-        manager: &PathManager,
     ) -> Self {
-        let backups = endpoints(manager).filter(|e| e.flags.backup).map(|e| e.address).collect();
-        Self { pairs, own, gone, backups, ..Self::default() }
+        let backups = endpoints(&config.path_manager).filter(|e| e.flags.backup).map(|e| e.address).collect();
+        let (announced, returns) = (Vec::new(), Vec::new());
+        Self { config, first, pairs, own, announced, gone, returns, backups }
+    }
+
+    fn manager(&self) -> &PathManager {
+        &self.config.path_manager
+    }
+
+    /// Addresses of the first subflow.
+    pub(super) fn first(&self) -> AddressPair {
+        self.first
     }
 
     /// True if this end has the address; `None`, the host's own address, never leaves.
@@ -88,8 +107,9 @@ impl AddressBook {
         new
     }
 
-    /// The peer announces an address; `accepted` at most are used.
-    pub(super) fn peer_announces(&mut self, id: u8, address: u8, accepted: usize) {
+    /// The peer announces an address.
+    pub(super) fn peer_announces(&mut self, id: u8, address: u8) {
+        let accepted = self.manager().accepted_addresses();
         self.gone[THERE].retain(|a| *a != address);
         if self.announced.len() < accepted && !self.announced.iter().any(|(_, a)| *a == address) {
             self.announced.push((id, address));
@@ -111,8 +131,9 @@ impl AddressBook {
     }
 
     /// The pairs that should have subflows, the first one included, in the order of opening.
-    pub(super) fn wanted(&self, manager: &PathManager, first: AddressPair) -> Vec<AddressPair> {
-        let mut wanted = match manager {
+    fn wanted(&self) -> Vec<AddressPair> {
+        let first = self.first;
+        let mut wanted = match self.manager() {
             PathManager::Passive => Vec::new(),
             PathManager::NdiffPorts { subflows } => vec![first; *subflows as usize],
             PathManager::PerPath { subflows } => repeat(self.per_path(first), *subflows),
@@ -122,6 +143,30 @@ impl AddressBook {
         };
         wanted.retain(|pair| self.is_usable(*pair));
         wanted
+    }
+
+    /// The pairs that a client should open now: what the path manager wants and what does not exist.
+    pub(super) fn missing(&self, subflows: &Subflows) -> Vec<AddressPair> {
+        let mut wanted = self.wanted();
+        for known in subflows.iter().filter(|s| !s.address_left()) {
+            if let Some(i) = wanted.iter().position(|pair| *pair == known.pair()) {
+                wanted.remove(i);
+            }
+        }
+        let room = self.manager().further_subflows().saturating_sub(subflows.further());
+        wanted.truncate(room);
+        wanted
+    }
+
+    /// A server's judgement of MP_JOIN for subflow `index`; a reason, if it is refused.
+    pub(super) fn refuses_join(&self, index: usize, subflows: &Subflows) -> Option<ResetReason> {
+        if index >= MAX_SUBFLOWS {
+            Some(ResetReason::Resources)
+        } else if subflows.further() >= self.manager().further_subflows() {
+            Some(ResetReason::Administrative)
+        } else {
+            None
+        }
     }
 
     fn per_path(&self, first: AddressPair) -> Vec<AddressPair> {
@@ -210,7 +255,8 @@ impl AddressBook {
     }
 
     /// Own addresses that are announced as soon as joins are allowed: all but the one that the peer knows.
-    pub(super) fn to_announce(&self, manager: &PathManager, role: Role, first: AddressPair) -> Vec<u8> {
+    pub(super) fn to_announce(&self, role: Role) -> Vec<u8> {
+        let manager = self.manager();
         let mut addresses: Vec<u8> = match manager {
             PathManager::FullMesh { .. } if role == Role::Server => self.own.clone(),
             PathManager::InKernel(_) => {
@@ -218,10 +264,15 @@ impl AddressBook {
             }
             _ => Vec::new(),
         };
-        addresses.retain(|a| Some(*a) != first.local && self.is_here(Some(*a)));
+        addresses.retain(|a| Some(*a) != self.first.local && self.is_here(Some(*a)));
         addresses.sort_unstable();
         addresses.dedup();
         addresses
+    }
+
+    /// True if a server tells the client about an address that comes (back).
+    pub(super) fn announces_return(&self, address: u8) -> bool {
+        self.manager().announces_return(address)
     }
 }
 
@@ -239,7 +290,7 @@ fn endpoints(manager: &PathManager) -> impl Iterator<Item = &Endpoint> {
 
 impl PathManager {
     /// Subflows beside the first one that may live at once.
-    pub(super) fn further_subflows(&self) -> usize {
+    fn further_subflows(&self) -> usize {
         match self {
             Self::InKernel(kernel) => kernel.subflows as usize,
             _ => usize::MAX,
@@ -247,7 +298,7 @@ impl PathManager {
     }
 
     /// Announced addresses that are used.
-    pub(super) fn accepted_addresses(&self) -> usize {
+    fn accepted_addresses(&self) -> usize {
         match self {
             Self::InKernel(kernel) => kernel.add_addr_accepted as usize,
             _ => usize::MAX,
@@ -255,7 +306,7 @@ impl PathManager {
     }
 
     /// True if a server tells the client about an address that comes (back).
-    pub(super) fn announces_return(&self, address: u8) -> bool {
+    fn announces_return(&self, address: u8) -> bool {
         match self {
             Self::Passive | Self::NdiffPorts { .. } => false,
             Self::Triangle { .. } | Self::PerPath { .. } | Self::FullMesh { .. } => true,
@@ -279,17 +330,23 @@ mod tests {
         list.iter().map(|(l, r)| pair(*l, *r)).collect()
     }
 
+    /// The first pair of the list is that of the first subflow.
     fn book(list: &[(u8, u8)], manager: &PathManager) -> AddressBook {
+        book_from(pair(list[0].0, list[0].1), list, manager)
+    }
+
+    fn book_from(first: AddressPair, list: &[(u8, u8)], manager: &PathManager) -> AddressBook {
         let own = list.iter().map(|(local, _)| *local).collect();
-        AddressBook::new((pairs(list), own), [Vec::new(), Vec::new()], manager)
+        let config = MptcpConfig { path_manager: manager.clone(), ..MptcpConfig::default() };
+        AddressBook::new(Arc::new(config), first, (pairs(list), own), [Vec::new(), Vec::new()])
     }
 
     #[test]
     fn per_path_wants_each_path_once() {
         let one = PathManager::PerPath { subflows: 1 };
-        assert_eq!(book(&DISJOINT, &one).wanted(&one, pair(0, 0)), pairs(&DISJOINT));
+        assert_eq!(book(&DISJOINT, &one).wanted(), pairs(&DISJOINT));
         let two = PathManager::PerPath { subflows: 2 };
-        let wanted = book(&MESH, &two).wanted(&two, pair(0, 0));
+        let wanted = book(&MESH, &two).wanted();
         assert_eq!(wanted, pairs(&[(0, 0), (0, 0), (1, 1), (1, 1)]));
     }
 
@@ -297,11 +354,11 @@ mod tests {
     fn full_mesh_waits_for_announcements() {
         let manager = PathManager::FullMesh { subflows: 1 };
         let mut book = book(&MESH, &manager);
-        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0)]));
-        assert_eq!(book.to_announce(&manager, Role::Server, pair(0, 0)), [1]);
-        assert_eq!(book.to_announce(&manager, Role::Client, pair(0, 0)), []);
-        book.peer_announces(1, 1, usize::MAX);
-        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0), (0, 1), (1, 1)]));
+        assert_eq!(book.wanted(), pairs(&[(0, 0), (1, 0)]));
+        assert_eq!(book.to_announce(Role::Server), [1]);
+        assert_eq!(book.to_announce(Role::Client), []);
+        book.peer_announces(1, 1);
+        assert_eq!(book.wanted(), pairs(&[(0, 0), (1, 0), (0, 1), (1, 1)]));
     }
 
     /// Six addresses at each end: the first pair decides how many of the 15 there are and how many leave by each line.
@@ -310,7 +367,7 @@ mod tests {
         let mesh: Vec<_> = (0..6).flat_map(|local| (0..6).map(move |remote| (local, remote))).collect();
         let lines = |first: AddressPair, subflows: u32| {
             let manager = PathManager::Triangle { subflows };
-            let wanted = book(&mesh, &manager).wanted(&manager, first);
+            let wanted = book_from(first, &mesh, &manager).wanted();
             assert_eq!(wanted[0], first);
             (0..6).map(|line| wanted.iter().filter(|p| p.local == Some(line)).count()).collect::<Vec<_>>()
         };
@@ -325,8 +382,8 @@ mod tests {
     fn the_others_want_little() {
         let anywhere = AddressPair { local: None, remote: None };
         let manager = PathManager::NdiffPorts { subflows: 3 };
-        assert_eq!(book(&MESH, &manager).wanted(&manager, anywhere), [anywhere; 3]);
-        assert_eq!(book(&MESH, &PathManager::Passive).wanted(&PathManager::Passive, pair(0, 0)), []);
+        assert_eq!(book_from(anywhere, &MESH, &manager).wanted(), [anywhere; 3]);
+        assert_eq!(book(&MESH, &PathManager::Passive).wanted(), []);
     }
 
     fn endpoint(address: u8, flags: &str) -> Endpoint {
@@ -349,9 +406,9 @@ mod tests {
     #[test]
     fn subflow_endpoints_join_the_initial_address() {
         let manager = kernel(vec![endpoint(0, "subflow"), endpoint(1, "subflow")]);
-        assert_eq!(book(&MESH, &manager).wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 0)]));
+        assert_eq!(book(&MESH, &manager).wanted(), pairs(&[(0, 0), (1, 0)]));
         let disjoint = book(&DISJOINT, &manager);
-        assert_eq!(disjoint.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 1)]), "its stand-in");
+        assert_eq!(disjoint.wanted(), pairs(&[(0, 0), (1, 1)]), "its stand-in");
     }
 
     #[test]
@@ -359,8 +416,8 @@ mod tests {
         let joins = |flags: &[(u8, &str)]| {
             let manager = kernel(flags.iter().map(|(a, f)| endpoint(*a, f)).collect());
             let mut book = book(&MESH, &manager);
-            book.peer_announces(1, 1, 2);
-            book.wanted(&manager, pair(0, 0))
+            book.peer_announces(1, 1);
+            book.wanted()
         };
         assert_eq!(joins(&[]), pairs(&[(0, 1)]), "routing decides");
         assert_eq!(joins(&[(1, "laminar")]), pairs(&[(1, 1)]));
@@ -370,15 +427,19 @@ mod tests {
 
     #[test]
     fn only_so_many_announcements_are_accepted() {
-        let manager = kernel(Vec::new());
-        let mut book = book(&MESH, &manager);
-        book.peer_announces(1, 1, 0);
-        assert_eq!(book.wanted(&manager, pair(0, 0)), []);
-        book.peer_announces(1, 1, 1);
-        book.peer_announces(0, 0, 1);
+        let accepting = |add_addr_accepted| {
+            let endpoints = Vec::new();
+            book(&MESH, &PathManager::InKernel(InKernel { subflows: 2, add_addr_accepted, endpoints }))
+        };
+        let mut none = accepting(0);
+        none.peer_announces(1, 1);
+        assert_eq!(none.wanted(), []);
+        let mut book = accepting(1);
+        book.peer_announces(1, 1);
+        book.peer_announces(0, 0);
         assert_eq!(book.announced, [(1, 1)]);
         book.peer_withdraws(1, 1, false);
-        book.peer_announces(0, 0, 1);
+        book.peer_announces(0, 0);
         assert_eq!(book.announced, [(0, 0)], "room again");
     }
 
@@ -387,22 +448,22 @@ mod tests {
         let manager = PathManager::PerPath { subflows: 1 };
         let mut book = book(&DISJOINT, &manager);
         assert!(book.leave(1) && !book.leave(1));
-        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (2, 2)]));
+        assert_eq!(book.wanted(), pairs(&[(0, 0), (2, 2)]));
         assert_eq!(book.id_of(1), 1);
         assert!(book.join(1) && !book.join(1));
         assert_eq!(book.id_of(1), 65, "a new ID");
         book.peer_withdraws(2, 2, false);
-        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&[(0, 0), (1, 1)]));
-        book.peer_announces(66, 2, usize::MAX);
+        assert_eq!(book.wanted(), pairs(&[(0, 0), (1, 1)]));
+        book.peer_announces(66, 2);
         book.peer_withdraws(2, 2, false);
-        assert_eq!(book.wanted(&manager, pair(0, 0)), pairs(&DISJOINT), "the withdrawal came late");
+        assert_eq!(book.wanted(), pairs(&DISJOINT), "the withdrawal came late");
     }
 
     #[test]
     fn signal_endpoints_are_announced() {
         let manager = kernel(vec![endpoint(0, "signal"), endpoint(1, "signal"), endpoint(2, "subflow")]);
         let book = book(&DISJOINT, &manager);
-        assert_eq!(book.to_announce(&manager, Role::Server, pair(0, 0)), [1]);
+        assert_eq!(book.to_announce(Role::Server), [1]);
         assert!(manager.announces_return(1) && !manager.announces_return(2));
     }
 }

@@ -1,49 +1,88 @@
-//! The receiving side of the data sequence space: connection-level reassembly, and the mappings of data that is
-//! out of order on its subflow.
+//! The receiving side of the data sequence space: connection-level reassembly, the receive buffer and the window that
+//! is advertised.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
+use units::{Bytes, Nanos, SimTime};
+
+use crate::config::TcpConfig;
+use crate::seq::Dsn;
+use crate::tcp::buffers::{AdvertisedWindow, ReceiveBuffer};
 use crate::tcp::ranges::{Range, RangeSet};
 
-/// Connection-level reassembly.
-#[derive(Clone, Debug)]
+/// Connection-level reassembly and the buffer behind it.
+#[derive(Debug)]
 pub(super) struct ReceiveSide {
+    tcp: Arc<TcpConfig>,
     /// Next data sequence number expected: the Data ACK.
-    pub next: u64,
-    out_of_order: RangeSet,
+    next: Dsn,
+    out_of_order: RangeSet<Dsn>,
     /// Number of DATA_FIN, once announced.
-    fin: Option<u64>,
+    fin: Option<Dsn>,
     /// Bytes read by the application.
-    pub read: u64,
+    read: u64,
+    buffer: ReceiveBuffer,
+    window: AdvertisedWindow,
 }
 
 impl ReceiveSide {
-    pub(super) fn new() -> Self {
-        Self { next: 1, out_of_order: RangeSet::default(), fin: None, read: 0 }
+    pub(super) fn new(tcp: Arc<TcpConfig>) -> Self {
+        Self {
+            next: Dsn::FIRST_DATA,
+            out_of_order: RangeSet::default(),
+            fin: None,
+            read: 0,
+            buffer: ReceiveBuffer::new(&tcp),
+            window: AdvertisedWindow::default(),
+            tcp,
+        }
+    }
+
+    /// Next data sequence number expected: the Data ACK.
+    #[inline]
+    pub(super) fn next(&self) -> Dsn {
+        self.next
     }
 
     /// In-order bytes so far.
+    #[inline]
     pub(super) fn delivered(&self) -> u64 {
-        self.next - 1 - u64::from(self.finished())
+        (self.next - Dsn::FIRST_DATA).0 - u64::from(self.finished())
+    }
+
+    /// In-order bytes not read.
+    #[inline]
+    pub(super) fn readable(&self) -> u64 {
+        self.delivered() - self.read
     }
 
     /// Bytes above a gap.
+    #[inline]
     pub(super) fn out_of_order(&self) -> u64 {
         self.out_of_order.bytes()
     }
 
     /// Everything up to DATA_FIN has arrived.
+    #[inline]
     pub(super) fn finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
+    /// The peer has closed and everything is read.
+    #[inline]
+    pub(super) fn is_drained(&self) -> bool {
+        self.finished() && self.readable() == 0
+    }
+
     /// Data arrived, in order on its subflow. Duplicates are dropped.
-    pub(super) fn on_data(&mut self, data: Range) {
+    #[inline]
+    pub(super) fn on_data(&mut self, data: Range<Dsn>) {
         if data.end <= self.next {
             return;
         }
         if data.start > self.next {
             self.out_of_order.insert(data);
+            self.check();
             return;
         }
         self.next = data.end;
@@ -51,66 +90,59 @@ impl ReceiveSide {
             self.next = self.out_of_order.take_from(self.next);
         }
         self.take_fin();
+        self.check();
     }
 
     /// DATA_FIN with this number arrived.
-    pub(super) fn on_fin(&mut self, dsn: u64) {
+    pub(super) fn on_fin(&mut self, dsn: Dsn) {
         self.fin = Some(dsn);
         self.take_fin();
+        self.check();
     }
 
     fn take_fin(&mut self) {
         if self.fin == Some(self.next) {
-            self.next += 1;
-        }
-    }
-}
-
-/// Mapping of a stretch of a subflow's sequence space that is not in order there yet.
-#[derive(Clone, Copy, Debug)]
-struct Mapping {
-    seq: u64,
-    len: u64,
-    dsn: u64,
-}
-
-/// Mappings of one subflow, ascending; empty while the subflow is in order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Mappings(VecDeque<Mapping>);
-
-impl Mappings {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Subflow bytes `seq..seq + len` are data `dsn..`.
-    pub(super) fn insert(&mut self, seq: u64, len: u64, dsn: u64) {
-        let i = self.0.partition_point(|m| m.seq < seq);
-        if let Some(previous) = i.checked_sub(1).and_then(|p| self.0.get_mut(p)) {
-            if previous.seq + previous.len >= seq + len {
-                return;
-            }
-            if previous.seq + previous.len == seq && previous.dsn + previous.len == dsn {
-                previous.len += len;
-                return;
-            }
-        }
-        if self.0.get(i).is_none_or(|m| m.seq != seq) {
-            self.0.insert(i, Mapping { seq, len, dsn });
+            self.next += Bytes(1);
         }
     }
 
-    /// The subflow is in order up to `next`: hands out what that covers, as data ranges.
-    pub(super) fn take_below(&mut self, next: u64, mut deliver: impl FnMut(Range)) {
-        while let Some(first) = self.0.front_mut().filter(|m| m.seq < next) {
-            let len = first.len.min(next - first.seq);
-            deliver(Range::new(first.dsn, first.dsn + len));
-            if len < first.len {
-                *first = Mapping { seq: first.seq + len, len: first.len - len, dsn: first.dsn + len };
-                break;
-            }
-            self.0.pop_front();
-        }
+    /// The application takes `bytes` out of the buffer; `slowest` is the longest round-trip time of the subflows.
+    pub(super) fn on_read(&mut self, now: SimTime, bytes: u64, slowest: impl Fn() -> Option<Nanos>) {
+        debug_assert!(bytes <= self.readable(), "{bytes} bytes read of {}", self.readable());
+        self.read += bytes;
+        self.buffer.on_read(now, bytes, slowest);
+        self.check();
+    }
+
+    /// Free bytes of the buffer; `held` are those that subflows hold out of order.
+    #[inline]
+    fn free(&self, held: u64) -> u64 {
+        self.buffer.size().saturating_sub(self.readable() + self.out_of_order() + held)
+    }
+
+    /// The window has opened so far that the peer must learn it at once; `held` as above.
+    pub(super) fn deserves_update(&self, held: u64) -> bool {
+        self.window.deserves_update(&self.tcp, self.next.0, self.free(held), self.buffer.size())
+    }
+
+    /// The window to advertise, which the peer may rely on from now on; `held` as above.
+    #[inline]
+    pub(super) fn offer_window(&mut self, held: u64) -> Bytes {
+        let free = self.free(held);
+        self.window.offer(&self.tcp, self.next.0, free, self.buffer.size())
+    }
+
+    /// The window that would be advertised; `held` as above.
+    pub(super) fn window(&self, held: u64) -> Bytes {
+        self.window.peek(&self.tcp, self.next.0, self.free(held))
+    }
+
+    fn check(&self) {
+        debug_assert!(
+            self.out_of_order.iter().next().is_none_or(|first| first.start > self.next),
+            "a gap lies between what is in order and what is not"
+        );
+        debug_assert!(self.read <= self.delivered(), "the application has read what has not arrived");
     }
 }
 
@@ -120,31 +152,17 @@ mod tests {
 
     #[test]
     fn data_is_delivered_once_and_in_order() {
-        let mut side = ReceiveSide::new();
-        side.on_data(Range::new(101, 201));
-        side.on_data(Range::new(301, 401));
+        let mut side = ReceiveSide::new(Arc::default());
+        let data = |start, end| Range::new(Dsn(start), Dsn(end));
+        side.on_data(data(101, 201));
+        side.on_data(data(301, 401));
         assert_eq!((side.delivered(), side.out_of_order()), (0, 200));
-        side.on_data(Range::new(1, 151));
+        side.on_data(data(1, 151));
         assert_eq!((side.delivered(), side.out_of_order()), (200, 100));
-        side.on_data(Range::new(150, 351));
+        side.on_data(data(150, 351));
         assert_eq!((side.delivered(), side.out_of_order()), (400, 0));
-        side.on_fin(401);
+        side.on_fin(Dsn(401));
         assert!(side.finished());
-        assert_eq!((side.delivered(), side.next), (400, 402));
-    }
-
-    #[test]
-    fn mappings_wait_until_their_subflow_is_in_order() {
-        let mut mappings = Mappings::default();
-        mappings.insert(101, 100, 5001);
-        mappings.insert(201, 100, 5101);
-        mappings.insert(301, 100, 901);
-        mappings.insert(201, 100, 5101);
-        let mut got = Vec::new();
-        mappings.take_below(351, |r| got.push((r.start, r.end)));
-        assert_eq!(got, [(5001, 5201), (901, 951)]);
-        mappings.take_below(401, |r| got.push((r.start, r.end)));
-        assert_eq!(got.last(), Some(&(951, 1001)));
-        assert!(mappings.is_empty());
+        assert_eq!((side.delivered(), side.next()), (400, Dsn(402)));
     }
 }

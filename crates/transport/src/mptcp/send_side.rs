@@ -1,11 +1,21 @@
 //! The sending side of the data sequence space: what the application wrote, what was given to subflows, what the
-//! peer's connection level has acknowledged, and the connection's send window.
+//! peer's connection level has acknowledged, the send window of the connection and its persist timer.
 
-use units::SimTime;
+use std::sync::Arc;
+
+use schedulers::SubflowSet;
+use units::{Bytes, SimTime};
 
 use super::reinject::ReinjectQueue;
+use super::subflow::Subflow;
+use super::subflows::Subflows;
+use crate::config::{SendBuffer, TcpConfig};
+use crate::seq::Dsn;
+use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_space};
+use crate::tcp::ranges::Range;
+use crate::tcp::sender::Sender;
 
-/// Where DATA_FIN stands.
+/// Progress of DATA_FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DataFin {
     /// The application has not closed.
@@ -18,97 +28,346 @@ pub(super) enum DataFin {
     Acknowledged,
 }
 
-/// State of the sending side.
-#[derive(Clone, Debug)]
-pub(super) struct SendSide {
-    /// Data sequence number after the last byte written.
-    pub written: u64,
-    /// Next byte to be given to a subflow.
-    pub next: u64,
-    /// First byte not acknowledged at connection level.
-    pub una: u64,
-    /// Right edge of the peer's window; never moves left.
-    pub right: u64,
-    /// Largest window ever offered.
-    pub max_window: u64,
-    pub fin: DataFin,
-    /// Transmissions of DATA_FIN: each goes out on another subflow.
-    pub fin_tries: usize,
-    pub reinject: ReinjectQueue,
+/// The persist timer of the connection (RFC 9293 section 3.8.6.1).
+#[derive(Clone, Copy, Debug)]
+struct Persist {
     /// Next window probe, `NEVER` while the window is open or something is outstanding.
-    pub persist_at: SimTime,
-    pub persists: u32,
-    /// The persist timer has fired: a small segment may go.
-    pub override_window: bool,
+    at: SimTime,
+    probes: u32,
+    /// The timer has expired: a small segment may go.
+    overrides: bool,
+}
+
+/// State of the sending side.
+#[derive(Debug)]
+pub(super) struct SendSide {
+    tcp: Arc<TcpConfig>,
+    /// Payload bytes of a full segment.
+    mss: Bytes,
+    /// After the last byte written.
+    written: Dsn,
+    /// Next byte to be given to a subflow.
+    next: Dsn,
+    /// First byte not acknowledged at connection level.
+    una: Dsn,
+    /// Right edge of the peer's window; never moves left.
+    right: Dsn,
+    /// Largest window ever offered.
+    max_window: u64,
+    fin: DataFin,
+    /// Transmissions of DATA_FIN: each goes out on another subflow.
+    fin_tries: usize,
+    reinject: ReinjectQueue,
+    persist: Persist,
+    /// Size of the send buffer where that expands.
+    buffer: ExpandedBuffer,
 }
 
 impl SendSide {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(tcp: Arc<TcpConfig>, mss: Bytes) -> Self {
         Self {
-            written: 1,
-            next: 1,
-            una: 1,
-            right: 1,
+            tcp,
+            mss,
+            written: Dsn::FIRST_DATA,
+            next: Dsn::FIRST_DATA,
+            una: Dsn::FIRST_DATA,
+            right: Dsn::FIRST_DATA,
             max_window: 0,
             fin: DataFin::Open,
             fin_tries: 0,
             reinject: ReinjectQueue::default(),
-            persist_at: SimTime::NEVER,
-            persists: 0,
-            override_window: false,
+            persist: Persist { at: SimTime::NEVER, probes: 0, overrides: false },
+            buffer: ExpandedBuffer::default(),
         }
+    }
+
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub(super) fn mss(&self) -> Bytes {
+        self.mss
+    }
+
+    /// Segments get another size before anything was sent.
+    pub(super) fn set_mss(&mut self, mss: Bytes) {
+        debug_assert_eq!(self.next, Dsn::FIRST_DATA, "the size of segments changes in mid-transfer");
+        self.mss = mss;
+    }
+
+    /// Next byte to be given to a subflow.
+    #[inline]
+    pub(super) fn next(&self) -> Dsn {
+        self.next
+    }
+
+    /// First byte not acknowledged at connection level.
+    #[inline]
+    pub(super) fn una(&self) -> Dsn {
+        self.una
+    }
+
+    /// After the last byte written.
+    pub(super) fn written(&self) -> Dsn {
+        self.written
+    }
+
+    /// Given to subflows and not acknowledged at connection level.
+    #[inline]
+    pub(super) fn outstanding(&self) -> Range<Dsn> {
+        Range::new(self.una, self.next)
+    }
+
+    /// Bytes acknowledged at connection level.
+    pub(super) fn acked(&self) -> u64 {
+        (self.una - Dsn::FIRST_DATA).0
     }
 
     /// Bytes written and not yet given to a subflow.
+    #[inline]
     pub(super) fn unassigned(&self) -> u64 {
-        self.written - self.next
+        (self.written - self.next).0
     }
 
     /// Free bytes of the send window.
+    #[inline]
     pub(super) fn window(&self) -> u64 {
-        self.right.saturating_sub(self.next)
+        self.right.saturating_since(self.next).0
     }
 
-    /// Takes in a Data ACK with the window that came with it. True if it acknowledged something new.
-    pub(super) fn on_data_ack(&mut self, data_ack: u64, window: u64) -> bool {
-        let right = data_ack.saturating_add(window);
+    /// The send window counted from the Data ACK.
+    #[inline]
+    pub(super) fn whole_window(&self) -> Bytes {
+        self.right.saturating_since(self.una)
+    }
+
+    /// The application appends to the stream.
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.written += Bytes(bytes);
+        self.check();
+    }
+
+    /// Takes in a Data ACK with the window that came with it.
+    #[inline]
+    pub(super) fn on_data_ack(&mut self, data_ack: Dsn, window: u64) {
+        let right = Dsn(data_ack.0.saturating_add(window));
         if right > self.right {
             self.right = right;
-            self.persist_at = SimTime::NEVER;
-            self.persists = 0;
+            (self.persist.at, self.persist.probes) = (SimTime::NEVER, 0);
         }
         self.max_window = self.max_window.max(window);
         let fin_number = u64::from(matches!(self.fin, DataFin::Sent(_)));
-        if data_ack <= self.una || data_ack > self.next + fin_number {
-            return false;
+        if data_ack <= self.una || data_ack > self.next + Bytes(fin_number) {
+            return;
         }
-        if data_ack == self.written + 1 {
+        if data_ack == self.written + Bytes(1) {
             self.fin = DataFin::Acknowledged;
         }
         self.una = data_ack.min(self.next);
         self.reinject.acknowledge(self.una);
-        true
+        self.check();
     }
 
-    /// Size of the next new segment, at most `mss`; `None` if there is none or the window forbids it. Like TCP,
-    /// the connection sends a fragment only if it is half of the largest window ever offered.
-    pub(super) fn next_len(&self, mss: u64) -> Option<u64> {
-        let len = self.unassigned().min(mss);
+    /// Size of the next new segment; `None` if there is none or the window forbids it. Like TCP, the connection sends
+    /// a fragment only if it is half of the largest window ever offered.
+    #[inline]
+    pub(super) fn next_len(&self) -> Option<u64> {
+        let len = self.unassigned().min(self.mss.0);
         let window = self.window();
         if len > 0 && len <= window {
             return Some(len);
         }
-        let worth_it = 2 * window >= self.max_window || self.override_window;
+        let worth_it = 2 * window >= self.max_window || self.persist.overrides;
         (len > 0 && window > 0 && worth_it).then_some(window)
     }
 
     /// Smallest segment that a window with room for it would let out.
-    pub(super) fn quantum(&self, mss: u64) -> u64 {
-        if self.override_window { 1 } else { mss.min(self.max_window.div_ceil(2)).max(1) }
+    #[inline]
+    pub(super) fn quantum(&self) -> u64 {
+        if self.persist.overrides { 1 } else { self.mss.0.min(self.max_window.div_ceil(2)).max(1) }
+    }
+
+    /// RFC 9293 3.7.4 for the stream of the connection: a small segment waits while any subflow has something
+    /// outstanding, whose acknowledgement will ask again, unless it ends the stream.
+    #[inline]
+    pub(super) fn nagle_forbids(&self, len: u64, subflows: &Subflows) -> bool {
+        let small = len < self.mss.0 && self.unassigned() < self.mss.0;
+        self.tcp.nagle && small && self.fin == DataFin::Open && subflows.any_unacked()
+    }
+
+    /// Takes the next `len` bytes of new data, to be given to a subflow.
+    #[inline]
+    pub(super) fn take_new(&mut self, len: u64) -> Range<Dsn> {
+        debug_assert!(len > 0 && len <= self.window(), "{len} bytes into a window of {}", self.window());
+        let start = self.next;
+        self.next += Bytes(len);
+        self.persist.overrides = false;
+        self.check();
+        Range::new(start, self.next)
+    }
+
+    /// Data waits to be given to a subflow, for the first time or again.
+    #[inline]
+    pub(super) fn has_data(&self) -> bool {
+        self.next < self.written || !self.reinject.is_empty()
+    }
+}
+
+/// What is sent again on another subflow.
+impl SendSide {
+    #[inline]
+    pub(super) fn reinject(&self) -> &ReinjectQueue {
+        &self.reinject
+    }
+
+    pub(super) fn reinject_mut(&mut self) -> &mut ReinjectQueue {
+        &mut self.reinject
+    }
+
+    /// Queues what the peer lacks of `data`, which was given to a subflow, and which `carriers` have sent.
+    pub(super) fn queue_again(&mut self, data: Range<Dsn>, carriers: SubflowSet) {
+        if data.end > self.una {
+            self.reinject.insert(Range::new(data.start.max(self.una), data.end), carriers);
+        }
+        self.check();
+    }
+}
+
+/// DATA_FIN.
+impl SendSide {
+    /// No more data after what has been written.
+    pub(super) fn close(&mut self) {
+        if self.fin == DataFin::Open {
+            self.fin = DataFin::Wanted;
+        }
+    }
+
+    /// DATA_FIN is to be sent as soon as everything before it was given to subflows.
+    #[inline]
+    pub(super) fn wants_fin(&self) -> bool {
+        self.fin == DataFin::Wanted
+    }
+
+    /// Transmissions of DATA_FIN so far.
+    pub(super) fn fin_tries(&self) -> usize {
+        self.fin_tries
+    }
+
+    /// DATA_FIN leaves in a segment of its own, to be sent again at this time.
+    pub(super) fn fin_leaves(&mut self, resend_at: SimTime) {
+        debug_assert!(self.wants_fin() && self.unassigned() == 0, "DATA_FIN follows all data");
+        self.fin = DataFin::Sent(resend_at);
+        self.fin_tries += 1;
+    }
+
+    /// The FIN of the only subflow ends the stream instead of DATA_FIN.
+    pub(super) fn fin_is_that_of_tcp(&mut self) {
+        self.fin = DataFin::Sent(SimTime::NEVER);
+    }
+
+    /// When DATA_FIN is sent again.
+    #[inline]
+    pub(super) fn fin_deadline(&self) -> SimTime {
+        if let DataFin::Sent(resend_at) = self.fin { resend_at } else { SimTime::NEVER }
+    }
+
+    /// DATA_FIN that was sent without an answer is to be sent again.
+    pub(super) fn repeat_fin(&mut self) {
+        if let DataFin::Sent(_) = self.fin {
+            self.fin = DataFin::Wanted;
+        }
     }
 
     /// Everything written has been acknowledged, DATA_FIN too.
+    #[inline]
     pub(super) fn finished(&self) -> bool {
         self.fin == DataFin::Acknowledged
+    }
+}
+
+/// The send buffer.
+impl SendSide {
+    /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
+    pub(super) fn space(&self, subflows: &Subflows) -> Bytes {
+        let senders = || subflows.iter().filter(|s| s.may_send()).map(Subflow::sender);
+        let size = send_buffer(&self.tcp, || senders().map(Sender::controlled_cwnd).sum(), self.buffer);
+        let unsent = || self.unassigned() + senders().map(Sender::unsent).sum::<u64>();
+        send_space(&self.tcp, size, (self.written - self.una).0, unsent)
+    }
+
+    /// The buffer expands, and the application waits for space for a segment.
+    #[inline]
+    pub(super) fn waits_to_expand(&self, subflows: &Subflows) -> bool {
+        let expands = matches!(self.tcp.send_buffer, SendBuffer::Expand { .. });
+        expands && subflows.any_ever_established() && self.space(subflows) < self.mss
+    }
+
+    /// The application waits for space, and an acknowledgement has arrived on subflow `i`.
+    pub(super) fn expand(&mut self, i: usize, subflows: &mut Subflows) {
+        let Some(subflow) = subflows.get_mut(i) else { return };
+        subflow.expand_send_buffer(&self.tcp);
+        self.buffer.expand(&self.tcp, subflow.sender().controlled_cwnd());
+    }
+}
+
+/// The persist timer.
+impl SendSide {
+    /// When the peer is asked for its window.
+    #[inline]
+    pub(super) fn persist_at(&self) -> SimTime {
+        self.persist.at
+    }
+
+    /// Data is to be sent, and nothing is outstanding. A dead subflow gets no acknowledgement of what it has sent.
+    fn is_stalled(&self, subflows: &Subflows) -> bool {
+        self.has_data() && !subflows.any_unacked()
+    }
+
+    /// Starts the persist timer when nothing can be sent and no ACK is to be expected: the window of the connection is
+    /// closed, or that of the subflow that the scheduler waits for, whose update was lost.
+    pub(super) fn watch_window(&mut self, now: SimTime, subflows: &Subflows) {
+        if self.persist.at.is_never() && self.is_stalled(subflows) {
+            self.persist.at = now + subflows.longest_rto(self.persist.probes);
+        }
+    }
+
+    /// The persist timer has expired.
+    pub(super) fn on_persist_timeout(&mut self, now: SimTime, subflows: &mut Subflows) {
+        if self.is_stalled(subflows) {
+            self.probe_window(now, subflows);
+        } else {
+            self.persist.at = SimTime::NEVER;
+        }
+    }
+
+    /// Nothing is outstanding, and a window is closed: asks for it, at growing intervals. If it is the window of the
+    /// connection, on the fastest subflow. If it is that of a subflow that the scheduler waits for, only an answer there
+    /// opens it: on all in turn, the one with the smallest window first.
+    fn probe_window(&mut self, now: SimTime, subflows: &mut Subflows) {
+        let in_turn = self.window() > 0 || !self.reinject.is_empty();
+        let turn = if in_turn { self.persist.probes as usize } else { 0 };
+        self.persist.probes += 1;
+        self.persist.overrides = self.window() > 0;
+        self.persist.at = now + subflows.longest_rto(self.persist.probes);
+        subflows.freshen_views(self.quantum());
+        let sender = |i: usize| subflows.get(i).map(Subflow::sender);
+        let mut usable: Vec<_> =
+            (0..subflows.count()).filter(|i| subflows.views().subflows()[*i].usable).collect();
+        usable.sort_by_key(|i| sender(*i).map(|s| (in_turn.then(|| s.send_window()), s.rtt().srtt())));
+        let asked = usable.get(turn % usable.len().max(1)).copied();
+        if let Some(i) = asked.or_else(|| subflows.any_that_may_send())
+            && let Some(subflow) = subflows.activate(i)
+        {
+            subflow.probe_window();
+        }
+    }
+
+    /// Asserts what holds between calls, in debug builds.
+    fn check(&self) {
+        debug_assert!(self.una <= self.next && self.next <= self.written, "{self:?}");
+        debug_assert!(self.next <= self.right, "data beyond the window: {} > {}", self.next, self.right);
+        debug_assert!(self.reinject.lies_in(self.outstanding()), "only what is outstanding is sent again");
+        debug_assert!(
+            self.fin != DataFin::Acknowledged || self.una == self.written,
+            "DATA_FIN is acknowledged after all data"
+        );
     }
 }

@@ -1,262 +1,274 @@
-//! REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE and MP_TCPRST (RFC 8684 sections 3.3.8, 3.4.2, 3.5, 3.6), and what the
-//! application or the host asks for of these.
+//! Options of the connection that travel in segments of their own: ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE
+//! (RFC 8684 sections 3.4.1, 3.4.2, 3.3.8, 3.5), and answers to SYNs of subflows that do not exist.
 
-use units::SimTime;
+use schedulers::SubflowSet;
+use units::{Nanos, SimTime};
 
-use super::connection::{Mode, MptcpConnection};
-use super::keys::Key;
-use super::subflow::{ASKED, Subflow, TOLD};
-use crate::role::{AbortForm, Role};
-use crate::segment::{MptcpOption, Segment};
+use super::keys::Hmac64;
+use super::negotiation::Negotiation;
+use super::subflow::Subflow;
+use super::subflows::Subflows;
+use crate::segment::{MptcpOption, ResetReason, SubflowId};
+use crate::seq::Dsn;
 
-/// A signal that leaves once and is not confirmed.
+/// ADD_ADDR transmissions before the announcement is given up (RFC 8684 section 3.4.1 leaves it open).
+const ANNOUNCEMENT_TRIES: u32 = 4;
+/// Shortest time to wait for the echo of ADD_ADDR (choice D-42).
+const ECHO_TIMEOUT: Nanos = Nanos::from_secs(1);
+/// Transmissions of MP_FASTCLOSE on an ACK before the last subflow is reset too (RFC 8684 section 3.5: three repetitions).
+const FAST_CLOSE_TRIES: u32 = 4;
+
+/// An address to be announced, or to be echoed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signal {
-    /// The address with this ID is gone. It leaves on each subflow, because nobody repeats it: bit i of `told`, it has
-    /// left on subflow i.
-    Remove { id: u8, told: u64 },
+struct Announcement {
+    id: u8,
+    address: u8,
+    echo: bool,
+    tries: u32,
+    /// When it is due (again); `ZERO`: now.
+    resend_at: SimTime,
+}
+
+/// An option that leaves once and is not confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notice {
+    /// The address with this ID has left. It leaves on each subflow, because it is not repeated; `told`: the subflows on
+    /// which it has left.
+    AddressLeft { id: u8, told: SubflowSet },
     /// The priority of this subflow has changed.
     Priority(usize),
 }
 
-/// The application has aborted the connection.
+/// An answer to the SYN of a subflow that does not exist here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FastClose {
-    /// The subflow that carries MP_FASTCLOSE on an ACK and waits for a RST; `None`: each RST carries it.
-    pub on: Option<usize>,
-    pub tries: u32,
-    /// When the ACK is due (again).
-    pub resend_at: SimTime,
+pub(super) struct Reply {
+    pub(super) subflow: SubflowId,
+    /// A RST for this reason; `None`: a SYN/ACK without options, as from a listener that does not know the connection.
+    pub(super) refusal: Option<ResetReason>,
 }
 
-/// Transmissions of MP_FASTCLOSE on an ACK before the last subflow is reset too (RFC 8684 section 3.5: three repetitions).
-const FAST_CLOSE_TRIES: u32 = 4;
+/// The application has aborted the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FastClose {
+    /// The subflow that carries MP_FASTCLOSE on an ACK and waits for a RST; `None`: each RST carries it.
+    on: Option<usize>,
+    tries: u32,
+    /// When the ACK is due (again).
+    resend_at: SimTime,
+}
 
-const ADDRESS_LEFT: &str = "its address has left";
-const PEER_ADDRESS_LEFT: &str = "the peer's address has left";
-const ABORTED: &str = "aborted by the application";
-const PEER_ABORTED: &str = "aborted by the peer";
+/// The next step of an abort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FastCloseStep {
+    /// MP_FASTCLOSE on an ACK of this subflow.
+    Send(usize),
+    /// No RST has answered: this subflow is reset too.
+    Reset(usize),
+}
 
-impl MptcpConnection {
-    /// An address of this end leaves.
-    pub fn remove_address(&mut self, now: SimTime, address: u8) {
-        if self.failure.is_some() || !self.book.leave(address) {
-            return;
-        }
-        let id = self.book.id_of(address);
+/// What waits to be signalled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Signals {
+    /// Addresses of this end to be announced, and those of the peer to be echoed.
+    announcements: Vec<Announcement>,
+    notices: Vec<Notice>,
+    replies: Vec<Reply>,
+    fast_close: Option<FastClose>,
+}
+
+impl Signals {
+    /// Nothing waits, beside the abort of the connection.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.announcements.is_empty() && self.notices.is_empty() && self.replies.is_empty()
+    }
+
+    /// Plain TCP has no options to signal.
+    pub(super) fn fall_back(&mut self) {
+        self.notices.clear();
+        self.announcements.clear();
+    }
+
+    /// A SYN is to be answered.
+    pub(super) fn reply(&mut self, reply: Reply) {
+        self.replies.push(reply);
+    }
+
+    /// The next answer to a SYN.
+    #[inline]
+    pub(super) fn take_reply(&mut self) -> Option<Reply> {
+        self.replies.pop()
+    }
+
+    /// The next deadline of an announcement.
+    #[inline]
+    pub(super) fn next_deadline(&self) -> SimTime {
+        self.announcements.iter().map(|a| a.resend_at).min().unwrap_or(SimTime::NEVER)
+    }
+
+    fn check(&self) {
+        debug_assert!(
+            self.announcements.iter().all(|a| a.tries < ANNOUNCEMENT_TRIES),
+            "an announcement that was given up: {:?}",
+            self.announcements
+        );
+        debug_assert!(
+            !self.announcements.iter().any(|a| a.echo && a.tries > 0),
+            "an echo is not repeated: {:?}",
+            self.announcements
+        );
+    }
+}
+
+/// ADD_ADDR.
+impl Signals {
+    /// Announces an address of this end.
+    pub(super) fn announce(&mut self, id: u8, address: u8) {
+        self.withdraw(address);
+        let resend_at = SimTime::ZERO;
+        self.announcements.push(Announcement { id, address, echo: false, tries: 0, resend_at });
+        self.check();
+    }
+
+    /// Does not announce an address of this end any more.
+    pub(super) fn withdraw(&mut self, address: u8) {
         self.announcements.retain(|a| a.echo || a.address != address);
-        if self.mode != Mode::Fallback {
-            self.signals.push(Signal::Remove { id, told: 0 });
-        }
-        let hit = |s: &Subflow| s.pair.local == Some(address);
-        self.lose_subflows(now, ADDRESS_LEFT, hit);
     }
 
-    /// Subflows disappear without a word: nothing can be sent from, or to, an address that is not there.
-    fn lose_subflows(&mut self, now: SimTime, why: &'static str, hit: impl Fn(&Subflow) -> bool) {
-        for i in 0..self.subflows.len() {
-            let Some(subflow) = self.subflow(i).filter(|s| s.is_alive() && hit(s)) else { continue };
-            subflow.endpoint.vanish(why);
-            subflow.left = true;
-            self.touch(i);
-            self.subflow_died(now, i);
-        }
-        // Those that had died may be opened again when the address returns.
-        self.subflows.iter_mut().flatten().filter(|s| hit(s)).for_each(|s| s.left = true);
+    /// Echoes an announcement of the peer.
+    pub(super) fn echo(&mut self, id: u8, address: u8) {
+        let resend_at = SimTime::ZERO;
+        self.announcements.push(Announcement { id, address, echo: true, tries: 0, resend_at });
+        self.check();
     }
 
-    /// An address of this end comes, or comes back.
-    pub fn add_address(&mut self, address: u8) {
-        if !self.book.join(address) || !self.fully_established {
-            return;
-        }
-        let signalled = self.book.to_announce(&self.config.path_manager, self.role, self.first);
-        let returns = self.role == Role::Server && self.config.path_manager.announces_return(address);
-        if returns || signalled.contains(&address) {
-            self.announce(address);
-        }
-        self.open_missing();
+    /// The peer has echoed an announcement.
+    pub(super) fn on_echo(&mut self, id: u8) {
+        self.announcements.retain(|a| a.id != id);
     }
 
-    /// The subflows of an address of this end become backups, or are so no longer.
-    pub fn set_backup(&mut self, address: u8, backup: bool) {
-        self.book.set_backup(address, backup);
-        for i in 0..self.subflows.len() {
-            if self.subflow(i).is_some_and(|s| s.pair.local == Some(address) && s.is_alive()) {
-                self.tell_priority(i, backup);
-            }
+    /// An announcement or an echo is due at `now`.
+    pub(super) fn is_announcement_due(&self, now: SimTime) -> bool {
+        self.announcements.iter().any(|a| a.resend_at <= now)
+    }
+
+    /// No subflow can carry an announcement: a deadline in the past would stop the clock.
+    pub(super) fn defer_announcements(&mut self, until: SimTime) {
+        self.announcements.iter_mut().for_each(|a| a.resend_at = a.resend_at.max(until));
+    }
+
+    /// The next ADD_ADDR or echo that is due at `now`, to be put into a pure ACK.
+    pub(super) fn next_announcement(
+        &mut self,
+        now: SimTime,
+        rto: Nanos,
+        data_ack: Dsn,
+        negotiation: &Negotiation,
+    ) -> Option<MptcpOption> {
+        let data_ack = data_ack.0;
+        let i = self.announcements.iter().position(|a| a.resend_at <= now)?;
+        let announcement = &mut self.announcements[i];
+        let Announcement { id, address, echo, .. } = *announcement;
+        if echo {
+            self.announcements.remove(i);
+            return Some(MptcpOption::AddAddr { id, address, echo, hmac: Hmac64::default(), data_ack });
+        }
+        announcement.tries += 1;
+        announcement.resend_at = now + rto.max(ECHO_TIMEOUT);
+        if announcement.tries >= ANNOUNCEMENT_TRIES {
+            self.announcements.remove(i);
+        }
+        self.check();
+        let hmac = negotiation.announcement_hmac(id, address);
+        Some(MptcpOption::AddAddr { id, address, echo, hmac, data_ack })
+    }
+}
+
+/// REMOVE_ADDR and MP_PRIO.
+impl Signals {
+    /// The address with this ID has left.
+    pub(super) fn tell_removal(&mut self, id: u8) {
+        self.notices.push(Notice::AddressLeft { id, told: SubflowSet::default() });
+    }
+
+    /// The priority of subflow `i` has changed.
+    pub(super) fn tell_priority(&mut self, i: usize) {
+        if !self.notices.contains(&Notice::Priority(i)) {
+            self.notices.push(Notice::Priority(i));
         }
     }
 
-    /// Marks subflow `i` and tells the peer.
-    pub(super) fn tell_priority(&mut self, i: usize, backup: bool) {
-        let Some(subflow) = self.subflow(i).filter(|s| s.backup[TOLD] != backup) else { return };
-        subflow.backup[TOLD] = backup;
-        self.touch(i);
-        if self.fully_established && !self.signals.contains(&Signal::Priority(i)) {
-            self.signals.push(Signal::Priority(i));
+    /// The next option that a subflow can carry, with that subflow, to be put into a pure ACK.
+    pub(super) fn next_notice(&mut self, data_ack: Dsn, subflows: &Subflows) -> Option<(usize, MptcpOption)> {
+        if self.notices.is_empty() {
+            return None;
         }
-    }
-
-    /// The peer asks for another priority of subflow `i`.
-    pub(super) fn on_priority(&mut self, i: usize, backup: bool) {
-        if let Some(subflow) = self.subflow(i) {
-            subflow.backup[ASKED] = backup;
-            self.touch(i);
-        }
-    }
-
-    /// The peer's address with this ID is gone.
-    pub(super) fn on_removal(&mut self, now: SimTime, id: u8) {
-        let uses = |s: &Subflow| match s.remote_id {
-            Some(known) => known == id,
-            None => s.pair.remote == Some(id),
-        };
-        let named = self.subflows.iter().flatten().find(|s| uses(s)).and_then(|s| s.pair.remote);
-        let address = named.unwrap_or(id);
-        let newer = |s: &Subflow| s.is_alive() && s.pair.remote == Some(address) && !uses(s);
-        let still_used = self.subflows.iter().flatten().any(newer);
-        self.book.peer_withdraws(id, address, still_used);
-        self.lose_subflows(now, PEER_ADDRESS_LEFT, uses);
-    }
-
-    /// The next signal that a subflow can carry, in an ACK of its own.
-    pub(super) fn next_signal(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
-        let able: u64 = self
-            .subflows
-            .iter()
-            .enumerate()
-            .fold(0, |bits, (i, s)| bits | (u64::from(s.as_ref().is_some_and(Subflow::may_send)) << i));
-        let data_ack = self.receive.next;
-        let Self { signals, subflows, .. } = self;
-        // A priority that nobody can be told any more.
-        let alive = |i: usize| subflows[i].as_ref().is_some_and(Subflow::is_alive);
-        signals.retain(|s| !matches!(s, Signal::Priority(i) if !alive(*i)));
-        let ready = |s: &Signal| match *s {
-            Signal::Remove { told, .. } => able & !told != 0,
-            Signal::Priority(i) => able & (1 << i) != 0,
-        };
-        let at = signals.iter().position(ready)?;
-        let (i, option) = match &mut signals[at] {
-            Signal::Remove { id, told } => {
-                let (i, id) = ((able & !*told).trailing_zeros() as usize, *id);
-                *told |= 1 << i;
-                if able & !*told == 0 {
-                    signals.remove(at);
+        let data_ack = data_ack.0;
+        let able = subflows.which(Subflow::may_send);
+        let alive = subflows.which(Subflow::is_alive);
+        // A priority of a dead subflow has no meaning.
+        self.notices.retain(|notice| !matches!(notice, Notice::Priority(i) if !alive.contains(*i)));
+        let at = self.notices.iter().position(|notice| match *notice {
+            Notice::AddressLeft { told, .. } => !able.minus(told).is_empty(),
+            Notice::Priority(i) => able.contains(i),
+        })?;
+        match &mut self.notices[at] {
+            Notice::AddressLeft { id, told } => {
+                let (i, id) = (able.minus(*told).first()?, *id);
+                told.insert(i);
+                if able.minus(*told).is_empty() {
+                    self.notices.remove(at);
                 }
-                (i, MptcpOption::RemoveAddr { id, data_ack })
+                Some((i, MptcpOption::RemoveAddr { id, data_ack }))
             }
-            Signal::Priority(i) => {
+            Notice::Priority(i) => {
                 let i = *i;
-                signals.remove(at);
-                let backup = subflows[i].as_ref().is_some_and(|s| s.backup[TOLD]);
-                (i, MptcpOption::Prio { backup, data_ack })
-            }
-        };
-        self.bare_ack(now, i, option, segment)
-    }
-
-    /// The application aborts the connection.
-    pub fn abort(&mut self, now: SimTime, form: AbortForm) {
-        if self.failure.is_some() {
-            return;
-        }
-        self.failure = Some(ABORTED);
-        if self.mode == Mode::Multipath {
-            let on = if form == AbortForm::Ack { self.best_for_signals(0) } else { None };
-            let resend_at = if on.is_some() { now } else { SimTime::NEVER };
-            self.fast_close = Some(FastClose { on, tries: 0, resend_at });
-        }
-        self.reset_all(ABORTED);
-    }
-
-    /// Resets every subflow but the one that carries MP_FASTCLOSE on an ACK.
-    fn reset_all(&mut self, why: &'static str) {
-        let spared = self.fast_close.and_then(|close| close.on);
-        for i in 0..self.subflows.len() {
-            self.busy &= !(1 << i);
-            let Some(subflow) = self.subflow(i).filter(|s| s.is_alive()) else { continue };
-            if spared != Some(i) {
-                subflow.endpoint.abort(why);
-                self.busy |= 1 << i;
+                self.notices.remove(at);
+                let backup = subflows.get(i).is_some_and(Subflow::backup_told);
+                Some((i, MptcpOption::Prio { backup, data_ack }))
             }
         }
     }
+}
 
-    /// MP_FASTCLOSE arrived: with an ACK it is answered by resets, with a RST there is nobody left to answer.
-    pub(super) fn on_fast_close(&mut self, key: Key, with_reset: bool) {
-        if key != self.own_key || self.mode != Mode::Multipath {
-            return;
-        }
-        self.failure = Some(PEER_ABORTED);
-        if with_reset {
-            self.subflows.iter_mut().flatten().for_each(|s| s.endpoint.vanish(PEER_ABORTED));
-        } else {
-            self.reset_all(PEER_ABORTED);
-        }
+/// MP_FASTCLOSE.
+impl Signals {
+    /// The application aborts the connection: MP_FASTCLOSE on an ACK of this subflow, or on each RST.
+    pub(super) fn abort(&mut self, now: SimTime, on: Option<usize>) {
+        let resend_at = if on.is_some() { now } else { SimTime::NEVER };
+        self.fast_close = Some(FastClose { on, tries: 0, resend_at });
     }
 
-    /// A segment for a connection that has ended.
-    pub(super) fn after_the_end(&mut self, segment: &Segment) {
-        let i = usize::from(segment.subflow);
-        let key = self.own_key;
-        let awaited = self.fast_close.is_some_and(|close| close.on == Some(i));
-        let asked = matches!(segment.mptcp, MptcpOption::FastClose { key: k } if k == key);
-        let Some(subflow) = self.subflow(i) else { return };
-        if segment.flags.rst {
-            subflow.endpoint.vanish(ABORTED);
-        } else if asked {
-            // Both ends abort at the same time, or the RST was lost.
-            subflow.endpoint.abort(ABORTED);
-            subflow.endpoint.reset_again();
-            self.busy |= 1 << i;
-        } else {
-            return;
-        }
-        if awaited {
-            self.fast_close = None;
-        }
+    /// The subflow that carries MP_FASTCLOSE on an ACK and waits for a RST.
+    pub(super) fn fast_close_on(&self) -> Option<usize> {
+        self.fast_close?.on
     }
 
-    /// MP_FASTCLOSE on an ACK, as long as no RST has answered it.
-    pub(super) fn fast_close_segment(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    /// Each RST carries MP_FASTCLOSE.
+    pub(super) fn resets_carry_fast_close(&self) -> bool {
+        self.fast_close.is_some_and(|close| close.on.is_none())
+    }
+
+    /// When MP_FASTCLOSE on an ACK is due.
+    pub(super) fn fast_close_deadline(&self) -> SimTime {
+        self.fast_close.map_or(SimTime::NEVER, |close| close.resend_at)
+    }
+
+    /// MP_FASTCLOSE has been answered.
+    pub(super) fn end_fast_close(&mut self) {
+        self.fast_close = None;
+    }
+
+    /// The next step of the abort, if it is due.
+    pub(super) fn next_fast_close(&mut self, now: SimTime, subflows: &Subflows) -> Option<FastCloseStep> {
         let close = self.fast_close.filter(|close| close.resend_at <= now)?;
         let i = close.on?;
         if close.tries >= FAST_CLOSE_TRIES {
             self.fast_close = Some(FastClose { on: None, resend_at: SimTime::NEVER, ..close });
-            self.subflow(i)?.endpoint.abort(ABORTED);
-            return self.poll_subflow(now, i, segment);
+            return Some(FastCloseStep::Reset(i));
         }
-        let resend_at = now + self.subflow(i)?.endpoint.sender().rtt().rto(close.tries);
+        let resend_at = now + subflows.get(i)?.sender().rtt().rto(close.tries);
         self.fast_close = Some(FastClose { tries: close.tries + 1, resend_at, ..close });
-        let option = MptcpOption::FastClose { key: self.peer_key };
-        self.bare_ack(now, i, option, segment)?;
-        self.busy &= !(1 << i);
-        Some(())
-    }
-
-    /// The option of a RST of subflow `i`.
-    pub(super) fn reset_option(&self, i: usize) -> MptcpOption {
-        if self.mode != Mode::Multipath {
-            return MptcpOption::None;
-        }
-        if self.fast_close.is_some_and(|close| close.on.is_none()) {
-            return MptcpOption::FastClose { key: self.peer_key };
-        }
-        let reason = self.subflows[i].as_ref().and_then(|s| s.reset);
-        reason.map_or(MptcpOption::None, MptcpOption::Reset)
-    }
-
-    /// The RST was lost.
-    pub(super) fn refuse_again(&mut self, i: usize, segment: &Segment) {
-        if let Some(subflow) = self.subflow(i).filter(|_| !segment.flags.rst) {
-            subflow.endpoint.reset_again();
-            self.busy |= 1 << i;
-        }
-    }
-
-    /// Subflow `i` has been reset because of what came in.
-    pub(super) fn is_refused(&self, i: usize) -> bool {
-        self.subflows[i].as_ref().is_some_and(|s| s.refused)
+        Some(FastCloseStep::Send(i))
     }
 }

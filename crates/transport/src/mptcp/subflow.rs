@@ -1,17 +1,28 @@
 //! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it.
 
+use congestion::{CongestionControl, Paths};
 use schedulers::{Needs, SubflowView};
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
+use super::health::Health;
 use super::keys::Nonce;
-use super::meta_timer::Silence;
-use super::receive_side::Mappings;
+use super::mappings::Mappings;
+use super::negotiation::Negotiation;
+use super::receive_side::ReceiveSide;
 use crate::address::AddressPair;
-use crate::segment::ResetReason;
-use crate::tcp::buffers::ExpandedBuffer;
-use crate::tcp::endpoint::Endpoint;
+use crate::config::{SendBuffer, TcpConfig};
+use crate::segment::{MptcpOption, ResetReason, Segment};
+use crate::seq::Dsn;
+use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_buffer_for};
+use crate::tcp::endpoint::{Endpoint, Input, Offer};
+use crate::tcp::ranges::Range;
+use crate::tcp::receiver::Arrival;
+use crate::tcp::sender::{Expired, Sender};
 
-/// How far the subflow has come.
+/// Consecutive segments without new data after which data that the subflow holds back is released.
+const MAX_REPEATS: u32 = 8;
+
+/// Progress of MP_JOIN (RFC 8684 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Join {
     /// The first subflow: nothing to join.
@@ -24,7 +35,7 @@ pub(super) enum Join {
         peer: Nonce,
         /// When the third ACK is sent again.
         resend_at: SimTime,
-        /// How often it was sent again.
+        /// Retransmissions of the third ACK.
         tries: u32,
     },
     /// Server: waits for the HMAC of the initiator.
@@ -33,100 +44,188 @@ pub(super) enum Join {
     Joined,
 }
 
+/// B, the flag of a subflow that carries data only while no other is usable.
+#[derive(Clone, Copy, Debug, Default)]
+struct Backup {
+    /// As this end has told the peer.
+    told: bool,
+    /// As the peer has told this end.
+    asked: bool,
+}
+
+/// How the subflow ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ending {
+    /// It has died, and the data that it held out of order is discarded.
+    discarded: bool,
+    /// Its address has left: it does not count among the subflows that were opened.
+    address_left: bool,
+    /// Reason of its RST.
+    reset: Option<ResetReason>,
+    /// It was reset because of what the peer sent: each further segment is answered with another RST.
+    refused: bool,
+}
+
 /// One subflow.
 #[derive(Debug)]
 pub(super) struct Subflow {
-    pub pair: AddressPair,
-    pub endpoint: Endpoint,
-    pub expanded: ExpandedBuffer,
-    pub join: Join,
-    /// Its last timeout has not been followed by progress: others carry its data.
-    pub potentially_failed: bool,
-    /// Its outstanding data has been queued for reinjection since it was last well.
-    pub reinjected_since: bool,
-    /// For how many ends of the connection's timer nothing has been heard of it.
-    pub silence: Silence,
+    pair: AddressPair,
+    endpoint: Endpoint,
+    send_buffer: ExpandedBuffer,
+    join: Join,
+    health: Health,
     /// Mappings of data that is out of order here.
-    pub mappings: Mappings,
-    /// Segments in a row that brought nothing new.
-    pub repeats: u32,
+    mappings: Mappings,
+    /// Consecutive segments without new data.
+    repeats: u32,
     /// Payload bytes given to it that another subflow was given before.
-    pub reinjected_bytes: u64,
-    /// B, as this end has told the peer and as the peer has told this end: only for when no other is usable.
-    pub backup: [bool; 2],
+    reinjected_bytes: u64,
+    backup: Backup,
     /// ID of the peer's address; `None` for the first subflow and where the peer has not said.
-    pub remote_id: Option<u8>,
-    /// It has died, and what it held out of order is forgotten.
-    pub buried: bool,
-    /// Its address has left: it does not count among the subflows that were opened.
-    pub left: bool,
-    /// What its RST says.
-    pub reset: Option<ResetReason>,
-    /// It was reset because of what the peer sent: what still comes is answered with another RST.
-    pub refused: bool,
-    /// Where it goes on if every subflow carries everything.
-    pub next_copy: u64,
+    remote_id: Option<u8>,
+    ending: Ending,
+    /// Next data to be copied to it, if every subflow carries everything.
+    next_copy: Dsn,
 }
-
-/// Positions in `Subflow::backup`.
-pub(super) const TOLD: usize = 0;
-pub(super) const ASKED: usize = 1;
 
 impl Subflow {
     pub(super) fn new(pair: AddressPair, endpoint: Endpoint, join: Join) -> Self {
         Self {
             pair,
             endpoint,
-            expanded: ExpandedBuffer::default(),
+            send_buffer: ExpandedBuffer::default(),
             join,
-            potentially_failed: false,
-            reinjected_since: false,
-            silence: Silence::default(),
+            health: Health::default(),
             mappings: Mappings::default(),
             repeats: 0,
             reinjected_bytes: 0,
-            backup: [false; 2],
+            backup: Backup::default(),
             remote_id: None,
-            buried: false,
-            left: false,
-            reset: None,
-            refused: false,
-            next_copy: 0,
+            ending: Ending::default(),
+            next_copy: Dsn::default(),
         }
     }
 
-    /// Ends it with a RST, because of what the peer has sent.
-    pub(super) fn refuse(&mut self, why: &'static str, reason: ResetReason) {
-        self.endpoint.abort(why);
-        self.reset = Some(reason);
-        self.refused = true;
+    #[inline]
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    #[inline]
+    pub(super) fn sender(&self) -> &Sender {
+        self.endpoint.sender()
+    }
+
+    pub(super) fn pair(&self) -> AddressPair {
+        self.pair
+    }
+
+    #[inline]
+    pub(super) fn join(&self) -> Join {
+        self.join
+    }
+
+    #[inline]
+    pub(super) fn health(&self) -> &Health {
+        &self.health
+    }
+
+    pub(super) fn health_mut(&mut self) -> &mut Health {
+        &mut self.health
+    }
+
+    /// Payload bytes given to it that another subflow was given before.
+    pub(super) fn reinjected_bytes(&self) -> u64 {
+        self.reinjected_bytes
+    }
+
+    /// ID of the peer's address; `None` for the first subflow and where the peer has not said.
+    pub(super) fn remote_id(&self) -> Option<u8> {
+        self.remote_id
+    }
+
+    /// Next data to be copied to it, if every subflow carries everything.
+    pub(super) fn next_copy(&self) -> Dsn {
+        self.next_copy
     }
 
     /// It has not died.
+    #[inline]
     pub(super) fn is_alive(&self) -> bool {
         self.endpoint.death().is_none()
     }
 
     /// Established and joined as far as this end needs for sending data.
+    #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.endpoint.is_established() && matches!(self.join, Join::First | Join::Joined)
     }
 
     /// New data may be given to it, now or as soon as its window opens.
-    pub(super) fn usable(&self) -> bool {
-        self.may_send() && !self.potentially_failed && !self.silence.is_stale()
+    #[inline]
+    pub(super) fn is_usable(&self) -> bool {
+        self.may_send() && self.health.is_well()
     }
 
-    /// It carries data only if no other is usable. As Linux since 6.11: what an end has marked as a backup it does not use
-    /// lightly itself.
+    /// Usable, and a new segment of `len` bytes could leave now.
+    #[inline]
+    pub(super) fn has_room_for(&self, len: u64) -> bool {
+        self.sender().has_room_for(len) && self.is_usable()
+    }
+
+    /// Nothing is to be negotiated on it any more.
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.join, Join::First | Join::Joined) && !self.ending.refused
+    }
+
+    /// It carries data only if no other is usable. As in Linux since 6.11, an end that has marked a subflow as a backup
+    /// treats it as one too.
+    #[inline]
     pub(super) fn is_backup(&self) -> bool {
-        self.backup[TOLD] || self.backup[ASKED]
+        self.backup.told || self.backup.asked
+    }
+
+    /// B, as this end has told the peer.
+    pub(super) fn backup_told(&self) -> bool {
+        self.backup.told
+    }
+
+    /// B, as this end tells the peer.
+    pub(super) fn tell_backup(&mut self, backup: bool) {
+        self.backup.told = backup;
+    }
+
+    /// B, as the peer asks for it.
+    pub(super) fn ask_backup(&mut self, backup: bool) {
+        self.backup.asked = backup;
+    }
+
+    /// ID of the peer's address.
+    pub(super) fn set_remote_id(&mut self, id: u8) {
+        self.remote_id = Some(id);
+    }
+
+    /// Bytes held out of order; none once they are discarded.
+    #[inline]
+    pub(super) fn held(&self) -> u64 {
+        if self.ending.discarded { 0 } else { self.endpoint.receiver().out_of_order() }
+    }
+
+    /// Its next deadline.
+    #[inline]
+    pub(super) fn next_deadline(&self) -> SimTime {
+        let join = match self.join {
+            Join::AwaitingFourthAck { resend_at, .. } if self.endpoint.is_established() => resend_at,
+            _ => SimTime::NEVER,
+        };
+        self.endpoint.next_deadline().min(join)
     }
 
     /// Brings what the scheduler sees up to date, in place; room for `quantum` bytes makes it available. `needs`: for a
     /// scheduler that looks at more than most.
-    pub(super) fn show(&self, view: &mut SubflowView, quantum: u64, needs: Option<Needs>) {
-        let sender = self.endpoint.sender();
+    pub(super) fn show(&self, view: &mut SubflowView, quantum: u64, needs: Option<Needs>, tcp: &TcpConfig) {
+        let sender = self.sender();
         view.srtt = sender.rtt().srtt();
         view.min_rtt = sender.rtt().min();
         view.rttvar = sender.rtt().rttvar();
@@ -135,7 +234,7 @@ impl Subflow {
         view.inflight = Bytes(sender.pipe());
         view.unsent = Bytes(sender.unsent());
         view.mss = Bytes(sender.mss());
-        view.usable = self.usable();
+        view.usable = self.is_usable();
         view.available = view.usable && sender.has_room_for(quantum);
         view.backup = self.is_backup();
         view.carried = false;
@@ -143,17 +242,318 @@ impl Subflow {
             view.latest_rtt = view.srtt.map(|_| sender.rtt().latest());
             view.held = Bytes(sender.unacked());
             view.send_window = sender.send_window();
+            view.send_buffer = match tcp.send_buffer {
+                SendBuffer::Expand { .. } => send_buffer(tcp, || 0, self.send_buffer),
+                SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => send_buffer_for(view.cwnd),
+            };
             view.pacing_rate = if needs.pacing { sender.pacing_rate_estimate() } else { None };
             view.open = sender.is_open();
         }
     }
+}
 
-    /// Its next deadline.
-    pub(super) fn next_deadline(&self) -> SimTime {
-        let join = match self.join {
-            Join::AwaitingFourthAck { resend_at, .. } if self.endpoint.is_established() => resend_at,
-            _ => SimTime::NEVER,
-        };
-        self.endpoint.next_deadline().min(join)
+/// Segments and deadlines.
+impl Subflow {
+    /// Active open.
+    pub(super) fn open(&mut self) {
+        self.endpoint.open();
     }
+
+    /// Takes in a segment.
+    #[inline]
+    pub(super) fn on_segment(&mut self, now: SimTime, segment: &Segment, paths: Paths<'_>) -> Input {
+        let input = self.endpoint.on_segment(now, segment, paths);
+        self.health.on_segment(now, input.acked);
+        input
+    }
+
+    /// Acts on deadlines that are due, beside those of MP_JOIN.
+    pub(super) fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        self.endpoint.on_timeout(now, paths)
+    }
+
+    /// Sends the third ACK of MP_JOIN again when that is due. False if the last try has had no answer: then the subflow
+    /// is given up.
+    pub(super) fn on_join_timeout(&mut self, now: SimTime, max_tries: u32) -> bool {
+        let Join::AwaitingFourthAck { own, peer, resend_at, tries } = self.join else { return true };
+        if resend_at > now {
+            return true;
+        }
+        if tries >= max_tries {
+            self.endpoint.abort("no answer to MP_JOIN");
+            self.ending.reset = Some(ResetReason::Performance);
+            return false;
+        }
+        let resend_at = now + self.sender().rtt().rto(tries + 1);
+        self.join = Join::AwaitingFourthAck { own, peer, resend_at, tries: tries + 1 };
+        self.endpoint.acknowledge_now();
+        true
+    }
+
+    /// MP_JOIN in a segment that the endpoint has taken in; `established`: with it. True if the subflow has become
+    /// usable.
+    pub(super) fn on_join(
+        &mut self,
+        now: SimTime,
+        segment: &Segment,
+        established: bool,
+        negotiation: &Negotiation,
+    ) -> bool {
+        match self.join {
+            Join::SynSent(own) if established => {
+                match segment.mptcp {
+                    MptcpOption::JoinSynAck { hmac, nonce, id, backup }
+                        if negotiation.is_authentic_syn_ack(hmac, own, nonce) =>
+                    {
+                        self.remote_id = Some(id);
+                        self.backup.asked = backup;
+                        let resend_at = now + self.sender().rtt().rto(0);
+                        self.join = Join::AwaitingFourthAck { own, peer: nonce, resend_at, tries: 0 };
+                    }
+                    // Another listener has answered, or the option is lost; or the answer is forged.
+                    MptcpOption::None => {
+                        self.refuse("the answer to MP_JOIN had no MP_JOIN", ResetReason::Middlebox);
+                    }
+                    _ => self.refuse("the answer to MP_JOIN was not authentic", ResetReason::Protocol),
+                }
+                false
+            }
+            Join::AwaitingFourthAck { .. } if !segment.flags.syn => {
+                self.join = Join::Joined;
+                true
+            }
+            Join::AwaitingThirdAck { own, peer } if !segment.flags.syn => {
+                let authentic = matches!(segment.mptcp, MptcpOption::JoinAck { hmac }
+                    if negotiation.is_authentic_third_ack(hmac, own, peer));
+                if authentic {
+                    self.join = Join::Joined;
+                    self.endpoint.acknowledge_now();
+                } else {
+                    self.refuse("the third ACK of MP_JOIN was not authentic", ResetReason::Protocol);
+                }
+                authentic
+            }
+            // The fourth ACK was lost.
+            Join::Joined if matches!(segment.mptcp, MptcpOption::JoinAck { .. }) => {
+                self.endpoint.acknowledge_now();
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes the next segment into `segment`. Returns the data sequence number of its payload, if it has one.
+    #[inline]
+    pub(super) fn poll_transmit(
+        &mut self,
+        now: SimTime,
+        offer: &Offer,
+        segment: &mut Segment,
+    ) -> Option<Option<Dsn>> {
+        self.endpoint.poll_transmit(now, offer, segment)?;
+        Some(if let MptcpOption::Dss(dss) = segment.mptcp { dss.dsn.map(Dsn) } else { None })
+    }
+
+    /// A pure acknowledgement leaves at once.
+    pub(super) fn acknowledge_now(&mut self) {
+        self.endpoint.acknowledge_now();
+    }
+
+    /// Asks the peer for its window with the next segment.
+    pub(super) fn probe_window(&mut self) {
+        self.endpoint.probe_window();
+    }
+}
+
+/// Data of the connection.
+impl Subflow {
+    /// Another sender, before anything was given to the first one.
+    pub(super) fn replace_sender(&mut self, mss: Bytes, congestion: Box<dyn CongestionControl>) {
+        self.endpoint.replace_sender(mss, congestion);
+    }
+
+    /// New data.
+    #[inline]
+    pub(super) fn give(&mut self, data: Range<Dsn>) {
+        self.endpoint.sender_mut().give(data.start.0, data.len());
+        self.next_copy = data.end;
+    }
+
+    /// Data that is to leave ahead of queued data with higher data sequence numbers.
+    pub(super) fn give_ahead(&mut self, data: Range<Dsn>) {
+        self.endpoint.sender_mut().give_ahead(data.start.0, data.len());
+    }
+
+    /// The same, and another subflow was given it before.
+    pub(super) fn give_again(&mut self, data: Range<Dsn>) {
+        self.give_ahead(data);
+        self.reinjected_bytes += data.len();
+    }
+
+    /// The next data to be copied here, of `outstanding` at most `mss` bytes.
+    pub(super) fn take_copy(&mut self, outstanding: Range<Dsn>, mss: Bytes) -> Range<Dsn> {
+        let start = self.next_copy.max(outstanding.start);
+        let len = mss.min(outstanding.end - start);
+        self.next_copy = start + len;
+        Range::new(start, self.next_copy)
+    }
+
+    /// Takes back what it was given and has not sent.
+    pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
+        self.endpoint.sender_mut().take_unsent().map(data_range)
+    }
+
+    /// What was sent on it and is not acknowledged there, in the order of sending.
+    pub(super) fn sent_data(&self) -> impl Iterator<Item = Range<Dsn>> {
+        self.sender().sent_mappings().map(data_range)
+    }
+
+    /// No more data.
+    pub(super) fn finish(&mut self) {
+        self.endpoint.sender_mut().finish();
+    }
+
+    /// Halves its congestion window.
+    pub(super) fn penalise(&mut self) {
+        self.endpoint.sender_mut().penalise();
+    }
+
+    /// The application waits for space in the send buffer, and an acknowledgement has arrived here.
+    pub(super) fn expand_send_buffer(&mut self, tcp: &TcpConfig) {
+        self.send_buffer.expand(tcp, self.endpoint.sender().controlled_cwnd());
+    }
+
+    /// The payload `subflow` has arrived, mapped to `dsn`: what is in order here goes to the connection.
+    #[inline]
+    pub(super) fn on_payload(
+        &mut self,
+        subflow: Range,
+        dsn: Option<Dsn>,
+        arrival: Arrival,
+        receive: &mut ReceiveSide,
+    ) {
+        match dsn {
+            // The usual case: the segment alone is what has come into order.
+            Some(dsn) if self.mappings.is_empty() && subflow.covers(arrival.in_order) => {
+                let offset = arrival.in_order.start - subflow.start;
+                if !arrival.in_order.is_empty() {
+                    let start = dsn + Bytes(offset);
+                    receive.on_data(Range::new(start, start + Bytes(arrival.in_order.len())));
+                } else if arrival.fresh > 0 {
+                    self.mappings.insert(subflow, dsn);
+                }
+            }
+            Some(dsn) if arrival.fresh > 0 => {
+                self.mappings.insert(subflow, dsn);
+                self.mappings.take_below(arrival.in_order.end, |data| receive.on_data(data));
+            }
+            _ => {}
+        }
+    }
+
+    /// Data that subflows hold back is looked through when something arrives in order; and when stored data has been
+    /// repeated often: the data that the connection waits for may be queued behind it, after the death of a subflow.
+    /// `gap`: the connection cannot deliver what has arrived.
+    pub(super) fn is_time_to_release(&mut self, arrival: Arrival, payload: bool, gap: bool) -> bool {
+        let repeated = arrival.fresh == 0 && payload;
+        self.repeats = if repeated { self.repeats + 1 } else { 0 };
+        !(arrival.in_order.is_empty() || gap) || self.repeats >= MAX_REPEATS
+    }
+
+    /// Hands over what it holds back.
+    pub(super) fn release(&mut self, receive: &mut ReceiveSide) {
+        let next = self.endpoint.receiver_mut().release();
+        self.mappings.take_below(next, |data| receive.on_data(data));
+    }
+}
+
+/// The end.
+impl Subflow {
+    /// Ends it with a RST because of what the peer has sent.
+    pub(super) fn refuse(&mut self, why: &'static str, reason: ResetReason) {
+        self.endpoint.abort(why);
+        self.ending.reset = Some(reason);
+        self.ending.refused = true;
+        debug_assert!(!self.is_alive(), "a refused subflow is dead");
+    }
+
+    /// Ends it with a RST.
+    pub(super) fn abort(&mut self, why: &'static str) {
+        self.endpoint.abort(why);
+    }
+
+    /// Ends it without a segment.
+    pub(super) fn end_silently(&mut self, why: &'static str) {
+        self.endpoint.vanish(why);
+    }
+
+    /// Its RST is sent once more.
+    pub(super) fn reset_again(&mut self) {
+        self.endpoint.reset_again();
+    }
+
+    /// Its RST carries this reason.
+    pub(super) fn set_reset_reason(&mut self, reason: ResetReason) {
+        self.ending.reset = Some(reason);
+    }
+
+    /// Reason of its RST.
+    pub(super) fn reset_reason(&self) -> Option<ResetReason> {
+        self.ending.reset
+    }
+
+    /// It was reset because of what the peer sent.
+    #[inline]
+    pub(super) fn is_refused(&self) -> bool {
+        self.ending.refused
+    }
+
+    /// Its address has left.
+    pub(super) fn note_address_left(&mut self) {
+        self.ending.address_left = true;
+    }
+
+    /// Its address has left.
+    pub(super) fn address_left(&self) -> bool {
+        self.ending.address_left
+    }
+
+    /// Discards what it holds out of order, which will never come into order.
+    pub(super) fn discard_held(&mut self) {
+        self.ending.discarded = true;
+        self.mappings = Mappings::default();
+    }
+
+    /// What it held out of order is discarded.
+    pub(super) fn is_discarded(&self) -> bool {
+        self.ending.discarded
+    }
+
+    /// Everything up to its FIN has arrived.
+    pub(super) fn has_ended(&self) -> bool {
+        self.endpoint.receiver().finished()
+    }
+
+    /// Round-trip time as a data receiver sees it.
+    pub(super) fn receive_rtt(&self) -> Option<Nanos> {
+        self.endpoint.receive_rtt()
+    }
+
+    /// Asserts what holds between calls, in debug builds.
+    pub(super) fn check(&self) {
+        debug_assert!(!self.ending.discarded || self.mappings.is_empty(), "a mapping of discarded data");
+        debug_assert!(!self.ending.refused || !self.is_alive(), "a refused subflow is dead");
+        debug_assert!(
+            !matches!(self.join, Join::SynSent(_)) || !self.endpoint.is_established(),
+            "the SYN/ACK of MP_JOIN has been judged"
+        );
+        debug_assert!(
+            self.reinjected_bytes == 0 || self.endpoint.established_at().is_some(),
+            "data is given to established subflows"
+        );
+    }
+}
+
+fn data_range((dsn, len): (u64, u64)) -> Range<Dsn> {
+    Range::new(Dsn(dsn), Dsn(dsn) + Bytes(len))
 }

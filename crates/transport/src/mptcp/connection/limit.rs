@@ -1,0 +1,96 @@
+//! The limits that keep a connection and its subflows from sending (more), for recorders. Nothing changes here.
+
+use super::MptcpConnection;
+use crate::limit::Limit;
+use crate::mptcp::subflow::Subflow;
+
+impl MptcpConnection {
+    /// The limit of the connection, after `poll_transmit` has found nothing; `None`: no subflow has room, so that the
+    /// limits of the subflows apply. `more`: the application has more to write than the send buffer accepts.
+    ///
+    /// | Limit | When |
+    /// |---|---|
+    /// | `PathDown` | the connection has failed |
+    /// | `Handshake` | before MPTCP or plain TCP is agreed on |
+    /// | `Application` | everything written was given to subflows, which have sent it |
+    /// | `SendBuffer` | the same, a subflow has room, and the application has more to write than the buffer accepts |
+    /// | `ReceiveWindow` | data waits, and the receive window of the connection has no room for it |
+    /// | `Scheduler` | data waits, a subflow has room for it, and the scheduler gives it none |
+    #[inline]
+    pub fn limit(&self, more: bool) -> Option<Limit> {
+        if !self.negotiation.is_multipath() || self.lifetime.has_failed() || self.send.unassigned() == 0 {
+            return self.limit_without_data(more);
+        }
+        // The usual case first: a full segment waits, and no subflow has room.
+        if self.send.window() < self.send.mss().0 && self.window_is_full() {
+            return Some(Limit::ReceiveWindow);
+        }
+        (!self.subflows.views().known_room().is_empty()).then_some(Limit::Scheduler)
+    }
+
+    /// The limit of a connection that has no new data for its subflows, or gives them none.
+    fn limit_without_data(&self, more: bool) -> Option<Limit> {
+        if self.lifetime.has_failed() {
+            return Some(Limit::PathDown);
+        }
+        if !self.negotiation.is_multipath() {
+            let first = self.subflows.get(0);
+            return Some(first.map_or(Limit::Handshake, |first| first.endpoint().limit(more)));
+        }
+        let holds = |s: &Subflow| s.is_usable() && s.sender().unsent() > 0;
+        if !self.send.reinject().is_empty() || self.subflows.iter().any(holds) {
+            return None;
+        }
+        if !more {
+            return Some(Limit::Application);
+        }
+        let could_send = |s: &Subflow| s.is_usable() && s.sender().limit_of_new().is_none();
+        self.subflows.iter().any(could_send).then_some(Limit::SendBuffer)
+    }
+
+    /// The limit of a subflow: `Handshake` until it has joined, `PathDown` when it is dead or gets no data, the limit of
+    /// its sender while that has no room or repairs a loss, and otherwise why the connection gives it nothing.
+    #[inline]
+    pub fn subflow_limit(&self, subflow: usize, more: bool) -> Limit {
+        if self.negotiation.is_multipath()
+            && self.send.unassigned() > 0
+            && self.subflows.views().is_known_full(subflow)
+            && let Some(subflow) = self.subflows.get(subflow)
+            && subflow.is_usable()
+        {
+            return subflow.sender().blocked_by();
+        }
+        self.any_limit_of(subflow, more)
+    }
+
+    fn any_limit_of(&self, subflow: usize, more: bool) -> Limit {
+        let Some(subflow) = self.subflows.get(subflow) else { return Limit::Handshake };
+        if subflow.is_alive() && !subflow.may_send() {
+            return Limit::Handshake;
+        }
+        if !subflow.is_usable() {
+            return Limit::PathDown;
+        }
+        let sender = subflow.sender();
+        let fallback = self.negotiation.is_fallback();
+        if fallback || sender.limit(false) == Limit::Recovery || sender.unsent() > 0 {
+            return sender.limit(more);
+        }
+        let waits = self.send.has_data();
+        if !waits && !more {
+            return Limit::Application;
+        }
+        let could_send = match waits {
+            true if self.window_is_full() => Limit::ReceiveWindow,
+            true => Limit::Scheduler,
+            false => Limit::SendBuffer,
+        };
+        sender.limit_of_new().unwrap_or(could_send)
+    }
+
+    /// The window of the connection forbids new data.
+    #[inline]
+    fn window_is_full(&self) -> bool {
+        self.send.reinject().is_empty() && self.send.unassigned() > 0 && self.send.next_len().is_none()
+    }
+}

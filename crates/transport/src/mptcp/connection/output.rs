@@ -1,0 +1,279 @@
+//! The next segment: what subflows have to send of their own, then signals of the connection, then data that is given to
+//! subflows.
+
+use schedulers::Queueing;
+use units::{Bytes, SimTime};
+
+use super::{ABORTED, MptcpConnection};
+use crate::mptcp::negotiation::Mode;
+use crate::mptcp::signals::{FastCloseStep, Reply};
+use crate::mptcp::subflow::{Join, Subflow};
+use crate::role::Role;
+use crate::segment::{Dss, Flags, MptcpOption, Segment};
+use crate::seq::Dsn;
+use crate::wire_size::wire_size;
+
+/// SYN retransmissions that still carry MP_CAPABLE; the next ones are plain, in case a middlebox drops the option
+/// (choice D-41).
+const CAPABLE_SYN_RETRIES: u32 = 2;
+/// DATA_FINs without an answer on the only subflow, before its FIN must do.
+const DATA_FIN_TRIES: usize = 3;
+
+/// The next segment.
+impl MptcpConnection {
+    /// Writes the next segment into `segment`; call until `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        if self.subflows.first_busy().is_none()
+            && self.placement.needs().queueing == Queueing::Never
+            && self.has_said_everything()
+        {
+            self.watch_progress(now);
+            return None;
+        }
+        let found = self.find_segment(now, segment);
+        self.subflows.check();
+        found
+    }
+
+    fn find_segment(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        let queues = self.placement.needs().queueing != Queueing::Never;
+        while queues
+            && self.is_open_for_data()
+            && let Some(i) = self.placement.schedule_ahead(now, &mut self.send, &mut self.subflows)
+        {
+            if self.poll_subflow(now, i, segment).is_some() {
+                return Some(());
+            }
+        }
+        while let Some(i) = self.subflows.first_busy() {
+            if self.poll_subflow(now, i, segment).is_some() {
+                return Some(());
+            }
+            self.subflows.rest(i);
+        }
+        self.watch_progress(now);
+        if self.has_said_everything() {
+            return None;
+        }
+        if let Some(reply) = self.signals.take_reply() {
+            self.write_reply(reply, segment);
+            return Some(());
+        }
+        if self.lifetime.has_failed() {
+            return self.fast_close_segment(now, segment);
+        }
+        if self.negotiation.mode() == Mode::Negotiating {
+            return None;
+        }
+        if self.signal(now, segment).is_some() {
+            return Some(());
+        }
+        while let Some(i) = self.placement.schedule(now, &mut self.send, &mut self.subflows) {
+            if self.poll_subflow(now, i, segment).is_some() {
+                return Some(());
+            }
+        }
+        self.send.watch_window(now, &self.subflows);
+        None
+    }
+
+    /// Data that waits may be placed ahead of what is queued on subflows.
+    #[inline]
+    fn is_open_for_data(&self) -> bool {
+        self.negotiation.is_multipath() && !self.lifetime.has_failed()
+    }
+
+    /// Nothing is to be sent, beside what subflows have of their own: the usual state of an end that only receives.
+    #[inline]
+    fn has_said_everything(&self) -> bool {
+        let needs = self.placement.needs();
+        !self.send.has_data()
+            && !self.send.wants_fin()
+            && self.signals.is_empty()
+            && !self.lifetime.has_failed()
+            && !needs.head
+            && !needs.copies
+    }
+
+    fn poll_subflow(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {
+        let dsn = self.subflows.poll_transmit(now, i, segment)?;
+        segment.mptcp = self.option(i, dsn, segment);
+        self.complete(segment);
+        Some(())
+    }
+
+    /// Writes an ACK of subflow `i` with this option.
+    fn write_bare_ack(
+        &mut self,
+        now: SimTime,
+        i: usize,
+        option: MptcpOption,
+        segment: &mut Segment,
+    ) -> Option<()> {
+        self.subflows.poll_bare_ack(now, i, segment)?;
+        segment.mptcp = option;
+        self.complete(segment);
+        Some(())
+    }
+
+    /// Adds the window and the size on the wire.
+    fn complete(&mut self, segment: &mut Segment) {
+        segment.window = self.receive.offer_window(self.subflows.held());
+        segment.wire_size = wire_size(segment, &self.tcp, Some(&self.config));
+    }
+
+    /// Writes the answer to the SYN of a subflow that does not exist.
+    fn write_reply(&mut self, Reply { subflow, refusal }: Reply, segment: &mut Segment) {
+        let flags = Flags { syn: refusal.is_none(), rst: refusal.is_some(), ack: true, ..Flags::default() };
+        let mptcp = refusal.map_or(MptcpOption::None, MptcpOption::Reset);
+        *segment = Segment { subflow, flags, ack: 1, mptcp, ..Segment::default() };
+        segment.wire_size = wire_size(segment, &self.tcp, Some(&self.config));
+        debug_assert!(segment.wire_size > Bytes::ZERO && segment.len == 0, "a reply has no payload");
+    }
+}
+
+/// Options.
+impl MptcpConnection {
+    /// The MPTCP option of a segment of subflow `i`, whose payload begins at `dsn`.
+    #[inline]
+    fn option(&self, i: usize, dsn: Option<Dsn>, segment: &Segment) -> MptcpOption {
+        if self.negotiation.is_fallback() {
+            MptcpOption::None
+        } else if segment.flags.rst {
+            self.reset_option(i)
+        } else if self.is_usual(i) && !segment.flags.syn {
+            self.dss(dsn)
+        } else if segment.flags.syn {
+            self.syn_option(i)
+        } else {
+            self.option_of_handshake(i, dsn, segment)
+        }
+    }
+
+    #[inline]
+    fn dss(&self, dsn: Option<Dsn>) -> MptcpOption {
+        let data_ack = Some(self.receive.next().0);
+        MptcpOption::Dss(Dss { data_ack, dsn: dsn.map(|dsn| dsn.0), data_fin: false })
+    }
+
+    fn syn_option(&self, i: usize) -> MptcpOption {
+        let Self { negotiation, addresses, .. } = self;
+        let Some(subflow) = self.subflows.get(i) else { return MptcpOption::None };
+        let id = subflow.pair().local.map_or(0, |address| addresses.id_of(address));
+        let backup = subflow.backup_told();
+        match (subflow.join(), negotiation.role()) {
+            (Join::First, Role::Client) if subflow.endpoint().syn_tries() <= CAPABLE_SYN_RETRIES => {
+                MptcpOption::CapableSyn
+            }
+            (Join::First, Role::Server) => MptcpOption::CapableSynAck(negotiation.own_key()),
+            (Join::SynSent(nonce), _) => {
+                let token = negotiation.peer_key().token();
+                MptcpOption::JoinSyn { token, nonce, addresses: subflow.pair(), id, backup }
+            }
+            (Join::AwaitingThirdAck { own, peer }, _) => {
+                let hmac = negotiation.syn_ack_hmac(own, peer);
+                MptcpOption::JoinSynAck { hmac, nonce: own, id, backup }
+            }
+            _ => MptcpOption::None,
+        }
+    }
+
+    /// The option of a segment while keys or MP_JOIN are not confirmed.
+    fn option_of_handshake(&self, i: usize, dsn: Option<Dsn>, segment: &Segment) -> MptcpOption {
+        let negotiation = &self.negotiation;
+        if let Some(Join::AwaitingFourthAck { own, peer, .. }) = self.subflows.get(i).map(Subflow::join) {
+            return MptcpOption::JoinAck { hmac: negotiation.third_ack_hmac(own, peer) };
+        }
+        if negotiation.mode() == Mode::Negotiating && negotiation.role() == Role::Server {
+            // The client sends its key until a DSS confirms it, so without the key there is no DSS.
+            return MptcpOption::None;
+        }
+        let client = negotiation.role() == Role::Client;
+        let keys_not_confirmed = i == 0 && client && !negotiation.is_fully_established();
+        // RFC 8684 section 3.1: both keys in the third ACK and in the first data, until the peer shows it has them.
+        if keys_not_confirmed && (segment.len == 0 || segment.seq == 1) {
+            let dss = dsn.map(|dsn| Dss { data_ack: None, dsn: Some(dsn.0), data_fin: false });
+            let (sender, receiver) = (negotiation.own_key(), negotiation.peer_key());
+            return MptcpOption::CapableAck { sender, receiver, dss };
+        }
+        self.dss(dsn)
+    }
+
+    /// The option of a RST of subflow `i`.
+    fn reset_option(&self, i: usize) -> MptcpOption {
+        if !self.negotiation.is_multipath() {
+            return MptcpOption::None;
+        }
+        if self.signals.resets_carry_fast_close() {
+            return MptcpOption::FastClose { key: self.negotiation.peer_key() };
+        }
+        let reason = self.subflows.get(i).and_then(Subflow::reset_reason);
+        reason.map_or(MptcpOption::None, MptcpOption::Reset)
+    }
+}
+
+/// Signals.
+impl MptcpConnection {
+    /// ADD_ADDR, its echo, REMOVE_ADDR, MP_PRIO, DATA_FIN: they travel in ACKs of their own.
+    fn signal(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        // Before the peer is known to have the keys every segment must carry them.
+        if self.negotiation.is_fully_established()
+            && let Some((i, option)) = self.signals.next_notice(self.receive.next(), &self.subflows)
+            && self.write_bare_ack(now, i, option, segment).is_some()
+        {
+            return Some(());
+        }
+        if self.signals.is_announcement_due(now) {
+            let rto = self.subflows.longest_rto(0);
+            if let Some(i) = self.subflows.for_signals(0, self.send.quantum()) {
+                let data_ack = self.receive.next();
+                let option = self.signals.next_announcement(now, rto, data_ack, &self.negotiation)?;
+                return self.write_bare_ack(now, i, option, segment);
+            }
+            self.signals.defer_announcements(now + rto);
+        }
+        if !self.send.wants_fin() || self.send.unassigned() > 0 {
+            return None;
+        }
+        self.data_fin(now, segment)
+    }
+
+    fn data_fin(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        // Nothing else shows that a middlebox takes DATA_FIN away, or its acknowledgement.
+        if self.negotiation.is_multipath()
+            && self.send.fin_tries() >= DATA_FIN_TRIES
+            && self.negotiation.is_fully_established()
+            && self.subflows.count() == 1
+        {
+            self.fall_back_late();
+        }
+        if self.negotiation.is_fallback() {
+            self.send.fin_is_that_of_tcp();
+            self.subflows.get_mut(0)?.finish();
+            return self.poll_subflow(now, 0, segment);
+        }
+        let tries = self.send.fin_tries();
+        let i = self.subflows.for_signals(tries, self.send.quantum());
+        let backoff = u32::try_from(tries).unwrap_or(u32::MAX);
+        self.send.fin_leaves(now + self.subflows.longest_rto(backoff));
+        let (data_ack, dsn) = (Some(self.receive.next().0), Some(self.send.written().0));
+        self.write_bare_ack(now, i?, MptcpOption::Dss(Dss { data_ack, dsn, data_fin: true }), segment)
+    }
+
+    /// MP_FASTCLOSE on an ACK, as long as no RST has answered it.
+    fn fast_close_segment(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+        match self.signals.next_fast_close(now, &self.subflows)? {
+            FastCloseStep::Reset(i) => {
+                self.subflows.get_mut(i)?.abort(ABORTED);
+                self.poll_subflow(now, i, segment)
+            }
+            FastCloseStep::Send(i) => {
+                let option = MptcpOption::FastClose { key: self.negotiation.peer_key() };
+                self.write_bare_ack(now, i, option, segment)?;
+                self.subflows.rest(i);
+                Some(())
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Whether a connection lives: its failure, the time without any subflow, and who closes first.
+
+use units::{Nanos, SimTime};
+
+/// How long a connection survives without any subflow (choice D-43).
+const BREAK_BEFORE_MAKE: Nanos = Nanos::from_secs(60);
+
+/// Lifetime of one end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lifetime {
+    /// All subflows are dead since; `NEVER` while one lives. After a while the connection is given up (choice D-43).
+    alone_since: SimTime,
+    failure: Option<&'static str>,
+    /// This end closes only when told to.
+    held_open: bool,
+}
+
+impl Default for Lifetime {
+    fn default() -> Self {
+        Self { alone_since: SimTime::NEVER, failure: None, held_open: false }
+    }
+}
+
+impl Lifetime {
+    /// This end closes only when told to.
+    pub(super) fn hold_open(&mut self) {
+        self.held_open = true;
+    }
+
+    /// This end closes only when told to.
+    #[inline]
+    pub(super) fn is_held_open(&self) -> bool {
+        self.held_open
+    }
+
+    /// The connection has failed.
+    pub(super) fn fail(&mut self, why: &'static str) {
+        self.failure = Some(why);
+    }
+
+    #[inline]
+    pub(super) fn failure(&self) -> Option<&'static str> {
+        self.failure
+    }
+
+    #[inline]
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// The last subflow has died.
+    pub(super) fn lost_last_subflow(&mut self, now: SimTime) {
+        if self.alone_since.is_never() {
+            self.alone_since = now;
+        }
+        debug_assert!(self.alone_since <= now, "the last subflow dies in the future");
+    }
+
+    /// A subflow has come.
+    pub(super) fn gained_subflow(&mut self) {
+        self.alone_since = SimTime::NEVER;
+    }
+
+    /// When the connection without subflows is given up.
+    #[inline]
+    pub(super) fn given_up_at(&self) -> SimTime {
+        if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE }
+    }
+}

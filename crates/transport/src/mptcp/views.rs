@@ -1,0 +1,187 @@
+//! What schedulers and congestion controls see of the subflows of a connection, kept up to date lazily.
+
+use congestion::{PathView, Paths};
+use schedulers::{Needs, SubflowSet, SubflowView};
+use units::SimTime;
+
+use super::subflow::Subflow;
+use crate::config::TcpConfig;
+use crate::seq::Dsn;
+use crate::tcp::ranges::Range;
+
+/// A view for the scheduler, a view for coupled congestion controls and a bit for room, of each subflow. Those of a
+/// subflow that has changed since are stale; they are brought up to date before the next look.
+#[derive(Debug)]
+pub(super) struct Views {
+    needs: Needs,
+    subflows: Vec<SubflowView>,
+    paths: Vec<PathView>,
+    /// Usable subflows with room for a full segment.
+    room: SubflowSet,
+    stale_subflows: SubflowSet,
+    stale_paths: SubflowSet,
+    stale_room: SubflowSet,
+}
+
+impl Views {
+    pub(super) fn new(needs: Needs) -> Self {
+        let none = SubflowSet::default();
+        Self {
+            needs,
+            subflows: Vec::new(),
+            paths: Vec::new(),
+            room: none,
+            stale_subflows: none,
+            stale_paths: none,
+            stale_room: none,
+        }
+    }
+
+    /// One more subflow.
+    pub(super) fn push(&mut self) {
+        self.subflows.push(SubflowView::default());
+        self.paths.push(PathView::default());
+    }
+
+    /// Subflow `i` changes.
+    #[inline]
+    pub(super) fn touch(&mut self, i: usize) {
+        self.stale_subflows.insert(i);
+        self.stale_paths.insert(i);
+        self.stale_room.insert(i);
+    }
+
+    /// What the scheduler sees; after `freshen` up to date.
+    #[inline]
+    pub(super) fn subflows(&self) -> &[SubflowView] {
+        &self.subflows
+    }
+
+    /// What the congestion control of subflow `me` sees; after `freshen_paths` up to date.
+    #[inline]
+    pub(super) fn paths(&self, me: usize) -> Paths<'_> {
+        Paths { all: &self.paths, me }
+    }
+
+    /// Brings what the scheduler sees up to date; room for `quantum` bytes makes a subflow available.
+    #[inline]
+    pub(super) fn freshen(&mut self, list: &[Option<Subflow>], quantum: u64, tcp: &TcpConfig) {
+        if self.stale_subflows.is_empty() {
+            return;
+        }
+        let needs = self.needs.look_further().then_some(self.needs);
+        for i in std::mem::take(&mut self.stale_subflows).iter() {
+            if let Some(subflow) = &list[i] {
+                subflow.show(&mut self.subflows[i], quantum, needs, tcp);
+            }
+        }
+    }
+
+    /// Brings what the congestion controls see up to date.
+    #[inline]
+    pub(super) fn freshen_paths(&mut self, list: &[Option<Subflow>]) {
+        for i in std::mem::take(&mut self.stale_paths).iter() {
+            if let Some(subflow) = &list[i] {
+                self.paths[i] = path_view(subflow);
+            }
+        }
+    }
+
+    /// Usable subflows with room for a full segment.
+    #[inline]
+    pub(super) fn with_room(&mut self, list: &[Option<Subflow>], mss: u64) -> SubflowSet {
+        for i in std::mem::take(&mut self.stale_room).iter() {
+            self.room.set(i, has_room(list, i, mss));
+        }
+        self.room
+    }
+
+    /// Subflows that had room for a full segment when they were last looked at and have not changed since.
+    #[inline]
+    pub(super) fn known_room(&self) -> SubflowSet {
+        self.room.minus(self.stale_room)
+    }
+
+    /// The subflow had no room for a full segment when it was last looked at, and has not changed since.
+    #[inline]
+    pub(super) fn is_known_full(&self, i: usize) -> bool {
+        !self.room.union(self.stale_room).contains(i)
+    }
+
+    /// A segment smaller than usual needs less room than the views were made for.
+    pub(super) fn judge_room(&mut self, list: &[Option<Subflow>], len: u64) {
+        self.judge(list, |subflow| subflow.sender().has_room_for(len));
+    }
+
+    /// What is sent again goes ahead of what is queued.
+    pub(super) fn judge_room_ahead(&mut self, list: &[Option<Subflow>], now: SimTime, len: u64) {
+        self.judge(list, |subflow| subflow.sender().has_room_ahead_of_queue(now, len));
+    }
+
+    fn judge(&mut self, list: &[Option<Subflow>], has_room: impl Fn(&Subflow) -> bool) {
+        for (i, (view, subflow)) in self.subflows.iter_mut().zip(list).enumerate() {
+            self.stale_subflows.insert(i);
+            view.available = view.usable && subflow.as_ref().is_some_and(&has_room);
+        }
+    }
+
+    /// The data at hand has been carried by these subflows.
+    pub(super) fn mark_carriers(&mut self, carriers: SubflowSet) {
+        for (i, view) in self.subflows.iter_mut().enumerate() {
+            view.carried = carriers.contains(i);
+        }
+    }
+
+    /// For schedulers that copy: how much of the data `outstanding` each subflow was not given.
+    pub(super) fn note_lags(&mut self, list: &[Option<Subflow>], outstanding: Range<Dsn>) {
+        for (view, subflow) in self.subflows.iter_mut().zip(list) {
+            let place = subflow.as_ref().map_or(outstanding.end, |s| s.next_copy().max(outstanding.start));
+            view.lag = outstanding.end - place;
+        }
+    }
+
+    /// Usable subflows that may be given something; backups count only where no other is usable.
+    pub(super) fn targets(&self) -> SubflowSet {
+        let set = |of: fn(&SubflowView) -> bool| -> SubflowSet {
+            self.subflows.iter().enumerate().filter(|(_, v)| of(v)).map(|(i, _)| i).collect()
+        };
+        let regular = set(|v| v.usable && !v.backup);
+        if regular.is_empty() { set(|v| v.usable) } else { regular }
+    }
+
+    /// Asserts what holds between calls, in debug builds: views that are not stale are those that would be made now.
+    /// Room in a view depends on the size of segment for which it was made, and is left out.
+    pub(super) fn check(&self, list: &[Option<Subflow>], mss: u64, tcp: &TcpConfig) {
+        if cfg!(not(debug_assertions)) {
+            return;
+        }
+        debug_assert_eq!(self.subflows.len(), list.len(), "a view of each subflow");
+        debug_assert_eq!(self.paths.len(), list.len(), "a path view of each subflow");
+        let needs = self.needs.look_further().then_some(self.needs);
+        for (i, subflow) in list.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?))) {
+            let cached = &self.subflows[i];
+            let mut view = *cached;
+            subflow.show(&mut view, mss, needs, tcp);
+            (view.available, view.carried) = (cached.available, cached.carried);
+            debug_assert!(self.stale_subflows.contains(i) || *cached == view, "stale view of subflow {i}");
+            debug_assert!(!cached.available || cached.usable, "room on a subflow that is not usable");
+            let path = path_view(subflow);
+            debug_assert!(self.stale_paths.contains(i) || self.paths[i] == path, "stale path view of {i}");
+            debug_assert!(
+                self.stale_room.contains(i) || self.room.contains(i) == has_room(list, i, mss),
+                "stale room of subflow {i}"
+            );
+        }
+    }
+}
+
+#[inline]
+fn has_room(list: &[Option<Subflow>], i: usize, len: u64) -> bool {
+    list[i].as_ref().is_some_and(|s| s.has_room_for(len))
+}
+
+/// What the congestion controls of other subflows see of this one.
+#[inline]
+pub(super) fn path_view(subflow: &Subflow) -> PathView {
+    subflow.endpoint().path_view(!subflow.health().is_potentially_failed())
+}
