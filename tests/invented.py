@@ -53,7 +53,7 @@ class Search:
         assert claim.check is not None
         self._levels = reproduction.names(profile)
         self._reproduction = reproduction
-        self._draw = random.Random(claim.id)  # noqa: S311
+        self._draw = random.Random(claim.id)
         self.source = Invented({}, _runs(claim.check.tree))
         self._evaluator = Evaluator(self.source, self._levels, claim.published_number, reproduction.published)
         self._tree = claim.check.tree

@@ -18,7 +18,7 @@ class Alike:
 
     def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
         values = [float(value) for value in range(40)]
-        Random(f"{quantity} {levels}").shuffle(values)  # noqa: S311
+        Random(f"{quantity} {levels}").shuffle(values)
         return Sample({n: value + self.more * (levels == ("d",)) for n, value in enumerate(values, 1)}, "s")
 
     def config(self, *_: object) -> Outcome:

@@ -29,6 +29,7 @@ from ropewalk.plots.study import ellipse
 from ropewalk.report.thin import thin
 from ropewalk.reproduce import page as claims
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow
+from ropewalk.written import digests, seal
 from study_files import FACTORS_START, STUDY, write_study
 
 PATIENCE_S = 20.0
@@ -158,7 +159,8 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     found["figures"] = [{"id": "figure-02", "title": "Figure 2: rates", "file": "figures/figure-02.png"}]
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "figure-02.png").write_bytes(b"\x89PNG picture")
-    (tmp_path / "verdicts.json").write_text(json.dumps(found), encoding="utf-8")
+    found["files"] = digests({"figures/figure-02.png": b"\x89PNG picture"})
+    (tmp_path / "verdicts.json").write_bytes(seal(found))
     text = report.build(tmp_path)
     rows = rows_of(text)
     assert [row[4] for row in rows] == ["▲ agrees", "▼ differs"]
@@ -178,7 +180,7 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     done = ropewalk("figures", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"fix: name one of its studies for those of it: {tmp_path}/studies/STUDY" in done.stderr
-    (tmp_path / "verdicts.json").write_text('{"form": 0}', encoding="utf-8")
+    (tmp_path / "verdicts.json").write_bytes(seal({"form": 0}))
     with pytest.raises(report.ReportError, match="not the verdicts of a reproduction"):
         report.build(tmp_path)
 
@@ -361,9 +363,9 @@ def test_every_level_is_named_on_a_phone(chromium: webdriver.Chrome, tmp_path: P
     assert [tick.text for tick in box.find_elements(By.CSS_SELECTOR, ".xtick")] == levels
 
 
-def claims_page(place: Path) -> Path:
-    """A page of 40 claims of 20 figures."""
-    rows = [
+def claims_page(place: Path, rows: list[VerdictRow] | None = None) -> Path:
+    """A page of `rows`, or of 40 claims of 20 figures."""
+    rows = rows or [
         VerdictRow(
             f"doc.F{number // 2}_1.c{number}",
             "delay",

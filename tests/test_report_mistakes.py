@@ -11,6 +11,7 @@ from ropewalk.cli.reporting import MARKS
 from ropewalk.report import verdicts
 from ropewalk.reproduce import conduct
 from ropewalk.study import manifest
+from ropewalk.written import seal
 from study_files import FACTORS_START, STUDY, write_study
 
 
@@ -46,7 +47,7 @@ def test_a_damaged_table_is_an_error(ran: Path, ropewalk: Ropewalk, tmp_path: Pa
     done = ropewalk("report", tmp_path)
     assert done.returncode == 2
     assert f"cannot be read as results: {tmp_path / 'flows.parquet'}: " in done.stderr
-    (tmp_path / "summary.json").write_text('{"study": "other"}', encoding="utf-8")
+    (tmp_path / "summary.json").write_bytes(seal({"study": "other"}))
     done = ropewalk("report", tmp_path)
     assert done.returncode == 2
     assert f"{tmp_path / 'summary.json'}: no seeds" in done.stderr

@@ -26,6 +26,7 @@ from ropewalk.study.conduct import Conductor
 from ropewalk.study.file import RESERVED
 from ropewalk.study.store import Store, Stored
 from ropewalk.study.work import Order, Outcome, Part, Stopped, carry_out
+from ropewalk.written import seal
 from study_files import STUDY, write_study
 
 DONE = re.compile(r"(\d+) runs? computed, (\d+) were there")
@@ -528,7 +529,7 @@ def test_results_without_their_store(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"3 of 3 replications of [0-9a-f]+ are not there: run the study again"):
         results.flows  # noqa: B018
     assert not (tmp_path / "store").exists()
-    (tmp_path / "out" / "study.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "out" / "study.json").write_bytes(seal({}))
     with pytest.raises(ValueError, match="not the list of a study"):
         rw.StudyResults.read(tmp_path / "out")
 

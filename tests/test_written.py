@@ -14,6 +14,7 @@ from ropewalk.report import ReportError
 from ropewalk.report.source import open_source
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow, to_dicts
 from ropewalk.study.store import Disappeared
+from ropewalk.written import digests, seal
 
 GONE = object()
 WRONG: tuple[object, ...] = (GONE, None, True, "x", -1, 1.5, 10**12, [], {}, [1], ["x"])
@@ -31,9 +32,11 @@ def places(value: object, place: tuple[str | int, ...] = ()) -> Iterator[tuple[s
             yield from places(value[index], (*place, index))
 
 
-def edited(text: str, only: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """What was done to it, and what it is then."""
+def edited(text: str, only: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes]]:
+    """What was done to it, and what it is then, with a checksum that fits."""
     whole = json.loads(text)
+    del whole["sha256"]
+    files = whole.pop("files", {})
     for *above, last in places(whole):
         if only and [*above, last][0] not in only:
             continue
@@ -46,7 +49,7 @@ def edited(text: str, only: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
                 del parent[last]
             else:
                 parent[last] = wrong
-            yield f"{above} {last}: {wrong!r}", json.dumps(found)
+            yield f"{above} {last}: {wrong!r}", seal({**found, "files": files}, indent=1)
 
 
 def refusals(file: Path, only: tuple[str, ...] = ()) -> str:
@@ -54,7 +57,7 @@ def refusals(file: Path, only: tuple[str, ...] = ()) -> str:
     text = file.read_text(encoding="utf-8")
     said = []
     for what, other in edited(text, only):
-        file.write_text(other, encoding="utf-8")
+        file.write_bytes(other)
         # A run or a figure of another name is a file that is not there.
         with contextlib.suppress(FileNotFoundError, IsADirectoryError, Disappeared):
             try:
@@ -66,6 +69,15 @@ def refusals(file: Path, only: tuple[str, ...] = ()) -> str:
         assert f"{file}: " in message, what
         assert "\n  fix: " in message, what
     return "\n".join(message for _, message in said)
+
+
+def rewrite(file: Path, old: str, new: str) -> None:
+    """Replaces a text once and makes the checksum fit."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    found = json.loads(text.replace(old, new, 1))
+    del found["sha256"]
+    file.write_bytes(seal(found, indent=1))
 
 
 def test_the_list_of_a_study(studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
@@ -82,7 +94,7 @@ def test_the_list_of_a_study(studied: Path, ropewalk: Ropewalk, tmp_path: Path) 
         "has no baseline among them",
     ):
         assert part in said
-    file.write_text(file.read_text(encoding="utf-8").replace('"replications": 3', '"replications": "3"', 1))
+    rewrite(file, '"replications": 3', '"replications": "3"')
     done = ropewalk("report", tmp_path / "out")
     assert done.returncode == 2
     assert done.stderr.endswith(
@@ -102,9 +114,11 @@ def test_the_verdicts_of_a_reproduction(tmp_path: Path) -> None:
     found |= {"version": "0.1.0", "model_version": 1, "studies": ["rates"], "counts": {"agrees": 1}}
     found |= {"unexplained": ["X-2"], "claims": to_dicts([row])}
     found["figures"] = [{"id": "2", "title": "Figure 2", "file": "2.png"}]
-    (tmp_path / "2.png").write_bytes(b"\x89PNG picture")
+    picture = b"\x89PNG picture"
+    (tmp_path / "2.png").write_bytes(picture)
+    found["files"] = digests({"2.png": picture})
     file = tmp_path / "verdicts.json"
-    file.write_text(json.dumps(found), encoding="utf-8")
+    file.write_bytes(seal(found, indent=1))
     assert len(open_source(tmp_path).table.rows) == 1
     said = refusals(file)
     assert f"{file}: claims[0].verdict: found -1, allowed is a text\n  fix: reproduce it again" in said

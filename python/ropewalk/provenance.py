@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shlex
 import sys
@@ -10,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import _core, written
+from ropewalk.disk import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def write(directory: Path, **more: Any) -> None:  # noqa: ANN401
         "build": _core.BUILD,
         **more,
     }
-    (directory / FILE).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write_whole(directory / FILE, written.seal(found, indent=1), lasting=False)
 
 
 def read(directory: Path) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def read(directory: Path) -> dict[str, Any]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no JSON object.
+        ValueError: it is no JSON object, or not what was written.
     """
     path = directory / FILE
     return written.parse(path) if path.exists() else {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from ropewalk.disk import partial_name, sweep
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from ropewalk.results import Results
     from ropewalk.study.results import StudyResults
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
 TRACES = "trace"
+_TRACE = re.compile(rf"{TRACES}/seed-(\d{{1,19}})\.txt")
 PLOTS = "plots"
 DRAWN = ("png", "svg", "pdf")
 DERIVED = (
@@ -57,15 +61,26 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
     sweep(target)
     with tempfile.TemporaryDirectory(dir=target, prefix=partial_name()) as name:
         staging = Path(name)
-        for table, rows in results.tables.items():
-            rows.write_parquet(staging / f"{table}.parquet")
-        (staging / SCENARIO).write_text(results.origin.scenario.whole(), encoding="utf-8")
         (staging / TRACES).mkdir()
-        for seed, text in results.traces.items():
-            (staging / TRACES / f"seed-{seed}.txt").write_text(text, encoding="utf-8")
-        (staging / SUMMARY).write_text(to_json(results), encoding="utf-8")
+        files: dict[str, str] = {}
+        for file, content in _contents(results):
+            # Of what was meant to be written, not of what the disk made of it.
+            files[file] = written.digest(content)
+            (staging / file).write_bytes(content)
+        (staging / SUMMARY).write_bytes(written.seal({**results.summary(), "files": files}))
         _forget_earlier(target)
         return _move_in(staging, target)
+
+
+def _contents(results: Results) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of all files but the summary."""
+    for table, rows in results.tables.items():
+        content = io.BytesIO()
+        rows.write_parquet(content)
+        yield f"{table}.parquet", content.getvalue()
+    yield SCENARIO, results.origin.scenario.whole().encode()
+    for seed, text in results.traces.items():
+        yield f"{TRACES}/seed-{seed}.txt", text.encode()
 
 
 def _forget_earlier(target: Path) -> None:
@@ -94,13 +109,13 @@ def forget_derived(target: Path) -> None:
 
 def _move_in(staging: Path, target: Path) -> list[Path]:
     files = sorted(file for file in staging.rglob("*") if file.is_file() and file.name != SUMMARY)
-    written = []
+    places = []
     for file in [*files, staging / SUMMARY]:
         place = target / file.relative_to(staging)
         place.parent.mkdir(exist_ok=True)
         shutil.move(file, place)
-        written.append(place)
-    return written
+        places.append(place)
+    return places
 
 
 def to_json(results: Results | StudyResults) -> str:
@@ -108,11 +123,13 @@ def to_json(results: Results | StudyResults) -> str:
     return json.dumps(results.summary(), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _table(path: Path) -> pl.DataFrame:
+def _table(listing: Path, name: str, files: dict[str, str]) -> pl.DataFrame:
+    """Polars sees no other bytes than were written: damaged ones can end the process or change figures."""
+    content = written.checked(listing, name, files)
     try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{path}: {error}") from None
+        return pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(f"{listing.parent / name}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +141,8 @@ class _Summary:
     events: int
     packet_hops: int
     cpu_s: float
+    files: dict[str, str]
+    """The others and their checksums."""
 
 
 def read(directory: str | os.PathLike[str]) -> Results:
@@ -132,14 +151,19 @@ def read(directory: str | os.PathLike[str]) -> Results:
     from ropewalk.scenario import Scenario
 
     source = Path(directory)
-    summary = written.load(source / SUMMARY, _Summary)
+    listing = source / SUMMARY
+    summary = written.load(listing, _Summary)
     totals = Totals(summary.events, summary.packet_hops, summary.cpu_s)
-    origin = Origin(Scenario.load(source / SCENARIO), summary.seeds, summary.model_version, totals)
-    tables = {name: _table(source / f"{name}.parquet") for name in TABLES}
+    text = written.checked(listing, SCENARIO, summary.files).decode()
+    scenario = Scenario.parse(text, str(source / SCENARIO))
+    origin = Origin(scenario, summary.seeds, summary.model_version, totals)
+    tables = {name: _table(listing, f"{name}.parquet", summary.files) for name in TABLES}
     if summary.seeds != tables["runs"]["run"].to_list():
-        raise ValueError(f"{source / SUMMARY}: seeds: not those of runs.parquet")
-    traces = {
-        int(file.stem.removeprefix("seed-")): file.read_text(encoding="utf-8")
-        for file in (source / TRACES).glob("seed-*.txt")
-    }
+        raise ValueError(f"{listing}: seeds: not those of runs.parquet")
+    traces: dict[int, str] = {}
+    for name in summary.files:
+        found = _TRACE.fullmatch(name)
+        # They are large, and may have been removed.
+        if found and (source / name).exists():
+            traces[int(found[1])] = written.checked(listing, name, summary.files).decode()
     return Results(origin, tables, dict(sorted(traces.items())))

@@ -1,12 +1,20 @@
-"""JSON that Ropewalk has written, read back. People edit it: what does not fit is named by its place."""
+"""JSON that Ropewalk has written, read back: checked against its checksum, then field by field.
+
+The last member of each file, `sha256`, is the SHA-256 of the text in front of it. A member `files` holds the
+SHA-256 of other files of the same results, by name. Both detect damage, not forgery: anyone can compute them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import hashlib
 import json
 import math
+import re
 import types
 import typing
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -20,6 +28,72 @@ Kind = TypeVar("Kind")
 WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
 LONGEST = 60
 """Characters of a value that are shown."""
+_SEAL = re.compile(rb'(?:, |,\n )"sha256": "([0-9a-f]{64})"\n?}\n\Z')
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digests(contents: Mapping[str, bytes]) -> dict[str, str]:
+    """The member `files`: name to SHA-256."""
+    return {name: digest(content) for name, content in contents.items()}
+
+
+def seal(found: Mapping[str, Any], indent: int | None = None) -> bytes:
+    """The object as the content of a file, with its checksum as the last member."""
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=indent)
+    end = "}" if indent is None else "\n}"
+    # File names may have half characters, which JSON writes as escapes.
+    body = text.removesuffix(end).encode(errors="backslashreplace")
+    between = ", " if indent is None else ",\n" + " " * indent
+    return body + f'{between}"sha256": "{digest(body)}"{end}\n'.encode()
+
+
+def _check_seal(content: bytes) -> None:
+    found = _SEAL.search(content[-100:])
+    if found is None:
+        raise ValueError("no checksum: written by an earlier version of Ropewalk, or by another program")
+    body = content[: len(content) - len(found[0])]
+    if digest(body).encode() != found[1]:
+        raise ValueError("damaged or edited: not what its checksum says")
+
+
+def checked(listing: Path, name: str, files: Mapping[str, str]) -> bytes:
+    """The content of a file of results, once it has proved to be what was written.
+
+    Args:
+        listing: the file that has the checksums; `name` is seen from its directory.
+        name: the file.
+        files: name to SHA-256.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not what was written, or has no checksum.
+    """
+    parts = PurePosixPath(name).parts
+    if name not in files or not parts or ".." in parts or PurePosixPath(name).is_absolute():
+        raise ValueError(f"{listing}: files: {name!r} is none of these results")
+    path = listing.parent / name
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a file")
+    content = path.read_bytes()
+    if digest(content) != files[name]:
+        raise ValueError(f"{path}: damaged or edited: not what its checksum in {listing.name} says")
+    return content
+
+
+def check_all(listing: Path, files: Mapping[str, str]) -> None:
+    """Checks the files that are there. Missing files are accepted: they cannot mislead a reader.
+
+    Raises:
+        OSError: one cannot be read.
+        ValueError: one is not what was written.
+    """
+    for name in files:
+        with contextlib.suppress(FileNotFoundError):
+            checked(listing, name, files)
 
 
 def parse(path: Path) -> dict[str, Any]:
@@ -27,14 +101,18 @@ def parse(path: Path) -> dict[str, Any]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: there is none.
+        ValueError: there is none, or it is not what was written.
     """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a file")
+    content = path.read_bytes()
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(content.decode("utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError(_misfit("the whole", found, dict))
+        _check_seal(content)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path}: {_misfit('the whole', found, dict)}")
     return found
 
 
@@ -53,7 +131,7 @@ def load(path: Path, kind: type[Kind], readers: Readers | None = None) -> Kind:
     found = parse(path)
     try:
         return typing.cast("Kind", _built("", found, kind, readers or {}))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from ropewalk.numbers import figure
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -20,7 +21,7 @@ class Progress:
     """How far a run or a study is, how fast, and for how long."""
 
     def __init__(self, title: str) -> None:
-        self._title = title
+        self._title = visible(title)
         self._begun = self._last = time.monotonic()
         self._first: int | None = None
         self._bar: Bar | None = None

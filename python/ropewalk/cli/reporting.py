@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ropewalk._core import RunFailed
 from ropewalk.cli import INTERRUPTED
 from ropewalk.errors import ScenarioError
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ MARKS = {"run": "delays.parquet", "study": "study.json", "reproduction": "verdic
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message on stderr."""
-    sys.stderr.write(f"{message}\n")
+    sys.stderr.write(f"{visible(message)}\n")
     sys.exit(code)
 
 

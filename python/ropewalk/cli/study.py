@@ -21,6 +21,7 @@ from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
 from ropewalk.study.conduct import StoreError
 from ropewalk.study.summary import reservations
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +144,7 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
             lines.append(f"  and {len(failures) - MAX_FAILURES} more in {order.out / 'study.json'}")
     lines.append(spent(done.computed, done.found, done.cpu_s, elapsed_s))
     lines += [f"tables, estimates.csv, summary.json in {order.out}/", next_step(order.out)]
-    (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
+    (sys.stderr if order.as_json else sys.stdout).write(visible("\n".join(lines)) + "\n")
     if failures:
         fail(f"{count(len(failures), 'run')} failed", RUN_FAILED)
 

@@ -12,9 +12,12 @@ from rich.table import Table
 
 from ropewalk import numbers
 from ropewalk.numbers import figure
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.text import Text
 
     from ropewalk.results import Results
     from ropewalk.statistics import EstimateDict
@@ -37,9 +40,16 @@ ROOMY = 100
 """Terminals narrower than this get the columns closer together."""
 
 
+class _Console(Console):
+    """Names and labels are those of others: they must not command the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401
+        return super().render_str(visible(text), **options)
+
+
 def console() -> Console:
     """As wide as the terminal; where there is none, wide enough for all columns."""
-    return Console(
+    return _Console(
         width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False, emoji=False
     )
 

@@ -26,6 +26,7 @@ from ropewalk.reproduce.verdicts import (
     share_agreeing,
     unexplained,
 )
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,7 +173,7 @@ def _say(made: Reproduced, order: ReproduceOrder) -> None:
     lines = [f"failed: {text}" for text in made.failures]
     lines.append(spent(made.computed, made.found, made.cpu_s, made.elapsed_s))
     lines.append(f"verdicts.html, verdicts.csv, verdicts.json, figures, studies in {order.out}/")
-    (sys.stderr if order.as_json else sys.stdout).write("\n".join(lines) + "\n")
+    (sys.stderr if order.as_json else sys.stdout).write(visible("\n".join(lines)) + "\n")
     if made.failures:
         fail(f"{count(len(made.failures), 'run')} failed", RUN_FAILED)
     open_ones = unexplained(made.rows)

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk import visible
 from ropewalk.disk import write_whole
 from ropewalk.report.source import results_of
 from ropewalk.results import TABLES, Results
@@ -70,7 +71,7 @@ def tables(results: Results | StudyResults) -> dict[str, pl.DataFrame]:
 
 def _encode(table: pl.DataFrame, form: str) -> bytes:
     if form == "csv":
-        return table.write_csv().encode()
+        return visible.csv(table)
     content = io.BytesIO()
     table.write_parquet(content)
     return content.getvalue()

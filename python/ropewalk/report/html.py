@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from ropewalk.plots.palette import STATES
 from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.report import topology
 from ropewalk.report.plotly import Budget, plot
+from ropewalk.visible import json_in_html, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,9 +75,11 @@ def page(source: Source, points: int) -> str:
         sections.append(("time", "Over time", _choose_case(source) + text))
     if source.failures:
         sections.append(("failures", "Runs that failed", _failures(source)))
-    data = _json({"plots": made.plots, "cases": source.cases})
+    sections = [(key, name, visible(text)) for key, name, text in sections]
+    data = json_in_html({"plots": made.plots, "cases": source.cases})
     digest = hashlib.sha256(data.encode() + "".join(body for _, _, body in sections).encode()).hexdigest()
-    sections.append(("provenance", "Provenance", _provenance(source, digest)))
+    sections.append(("provenance", "Provenance", visible(_provenance(source, digest))))
+    title, subtitle = (escape(visible(text)) for text in (source.title, source.subtitle))
     links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in sections)
     body = "".join(
         f'<section id="{key}" aria-labelledby="{key}-title">'
@@ -89,11 +91,11 @@ def page(source: Source, points: int) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="ropewalk-content" content="sha256:{digest}">'
-        f'<title>{escape(source.title)} · Ropewalk</title><link rel="icon" href="data:,">'
+        f'<title>{title} · Ropewalk</title><link rel="icon" href="data:,">'
         f"<style>{_asset('report.css')}</style></head>\n<body>"
         '<a class="skip" href="#main">Skip to the verdicts</a>'
-        f"<header><div><h1>{escape(source.title)}</h1>"
-        f'<p class="soft">{escape(source.subtitle)}</p></div>'
+        f"<header><div><h1>{title}</h1>"
+        f'<p class="soft">{subtitle}</p></div>'
         '<button type="button" id="theme">Dark colours</button></header>'
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n<main id="main" tabindex="-1">{body}</main>'
         f'<footer class="soft">Made by Ropewalk. {_noscript()}</footer>\n'
@@ -116,11 +118,6 @@ def _plotly() -> str:
     """The library, without the end of a script element in it."""
     text = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     return text.replace("</script", "<\\/script")
-
-
-def _json(value: object) -> str:
-    """JSON that may stand in a script element."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
 
 
 def _drawn(source: Source, made: _Page, wanted: Callable[[Section], bool]) -> str:

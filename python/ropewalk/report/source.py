@@ -8,7 +8,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import numbers, plots, provenance
+from ropewalk import numbers, plots, provenance, written
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
 from ropewalk.report import verdicts
@@ -304,8 +304,10 @@ def case_results(results: StudyResults, case: str) -> Results:
 
 
 def _reproduction(directory: Path) -> Source:
+    listing = directory / verdicts.REPRODUCTION
     try:
         found = verdicts.Verdicts.read(directory)
+        pictures = [written.checked(listing, one.file, found.files) for one in found.figures]
     except ValueError as error:
         raise ReportError(str(error), "reproduce it again") from error
     # The command that reproduces leaves its note in each study; an earlier one may have run more of them.
@@ -322,5 +324,7 @@ def _reproduction(directory: Path) -> Source:
         description=found.title,
         facts=facts,
         parts=sorted(found.studies),
-        images=[Image(one.id, one.title, (directory / one.file).read_bytes()) for one in found.figures],
+        images=[
+            Image(one.id, one.title, content) for one, content in zip(found.figures, pictures, strict=True)
+        ],
     )

@@ -282,19 +282,25 @@ class Verdicts:
     unexplained: list[str]
     claims: list[Claim]
     figures: list[Figure]
+    files: dict[str, str]
+    """The others and their checksums."""
 
     @classmethod
     def read(cls, directory: Path) -> Verdicts:
         """What the command left that reproduced it.
 
+        The other files that are there must be what was written, too.
+
         Raises:
             OSError: there is no such file.
-            ValueError: it is of another form.
+            ValueError: it is of another form, or a file is not what was written.
         """
         path = directory / REPRODUCTION
         if written.parse(path).get("form") != FORM:
             raise ValueError(f"{path}: not the verdicts of a reproduction, or of another version of Ropewalk")
-        return written.load(path, cls)
+        found = written.load(path, cls)
+        written.check_all(path, found.files)
+        return found
 
 
 def of_reproduction(found: Verdicts) -> Table:

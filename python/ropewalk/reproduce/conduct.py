@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import _core
+from ropewalk import _core, written
 from ropewalk.disk import write_whole
 from ropewalk.reproduce import figures
 from ropewalk.reproduce.page import page
@@ -160,10 +159,11 @@ def write(made: Reproduced, directory: Path) -> None:
     forget_derived(directory)
     drawn = _drawn(made)
     files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
-    write_whole(directory / VERDICTS_CSV, to_csv(made.rows).encode(), lasting=False)
-    write_whole(directory / PAGE, page(made, drawn, files).encode(), lasting=False)
-    text = json.dumps(summary(made), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    write_whole(directory / VERDICTS_JSON, text.encode(), lasting=False)
+    contents = {VERDICTS_CSV: to_csv(made.rows).encode(), PAGE: page(made, drawn, files).encode()}
+    for name, content in contents.items():
+        write_whole(directory / name, content, lasting=False)
+    known = written.digests(contents | {f"{FIGURES}/{file.name}": file.read_bytes() for file in files})
+    write_whole(directory / VERDICTS_JSON, written.seal({**summary(made), "files": known}, 1), lasting=False)
 
 
 def _drawn(made: Reproduced) -> list[figures.Drawing]:

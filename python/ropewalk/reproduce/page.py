@@ -10,6 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, readings_told, share_agreeing
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,16 +50,16 @@ def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path])
         OSError: a figure cannot be read.
     """
     reproduction = made.reproduction
-    title = f"{reproduction.name}: {reproduction.title}"
+    title = visible(f"{reproduction.name}: {reproduction.title}")
     boxes = "".join(
         f'<label><input type="checkbox" checked data-verdict="{NAMES[verdict]}"> {verdict} ({count})</label>'
         for verdict, count in zip(Verdict, counts(made.rows).values(), strict=True)
     )
-    shown = "".join(_figure(drawing, path) for drawing, path in zip(drawings, figures, strict=True))
+    shown = visible("".join(_figure(drawing, path) for drawing, path in zip(drawings, figures, strict=True)))
     parts: dict[str, list[VerdictRow]] = {}
     for row in made.rows:
         parts.setdefault(_part(row), []).append(row)
-    groups = "".join(_group(part, rows) for part, rows in parts.items())
+    groups = visible("".join(_group(part, rows) for part, rows in parts.items()))
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     quick = " Only the claims of the quick part, with few replications." if made.quick else ""
     share = share_agreeing(made.rows)
@@ -72,7 +73,7 @@ def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path])
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
         f"<style>{_asset('page.css')}</style></head>\n<body><main>"
-        f'<h1>{escape(title)}</h1><p class="soft">{escape(reproduction.source)}</p>'
+        f'<h1>{escape(title)}</h1><p class="soft">{escape(visible(reproduction.source))}</p>'
         f"<p>Measured: means over replications ± the half width of the 95 % interval.{quick}{summary}</p>"
         f"<h2>Claims</h2>{CONTROLS.format(boxes=boxes)}"
         f"<table><thead><tr>{head}</tr></thead>{groups}</table>"

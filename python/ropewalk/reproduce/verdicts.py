@@ -13,6 +13,7 @@ from ropewalk.reproduce.predicates import WrongUse
 from ropewalk.reproduce.values import NoValue
 from ropewalk.reproduce.words import shown
 from ropewalk.study.mistakes import StudyError
+from ropewalk.visible import cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -239,7 +240,8 @@ def to_csv(rows: Sequence[VerdictRow]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, VerdictRow.__slots__, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(to_dicts(rows))
+    for row in to_dicts(rows):
+        writer.writerow({key: cell(value) if isinstance(value, str) else value for key, value in row.items()})
     return text.getvalue()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from dataclasses import asdict, dataclass, field
@@ -82,9 +81,16 @@ class Manifest:
     store: Path
     text: str = field(repr=False)
     """The study file."""
+    files: dict[str, str] = field(default_factory=dict, repr=False)
+    """Of the directory that it was read from: name to SHA-256."""
 
-    def to_json(self, directory: Path) -> str:
-        """As JSON. A store inside `directory` is named by its place there, so that the whole can be moved."""
+    def content(self, directory: Path, files: dict[str, str]) -> bytes:
+        """As a file of `directory`. A store inside it is named by its place there: the whole can be moved.
+
+        Args:
+            directory: the results.
+            files: the other files there, by name: their SHA-256.
+        """
         entries: dict[str, Any] = asdict(self)
         entries["metrics"] = [metric.text for metric in self.metrics]
         entries["store"] = (
@@ -92,15 +98,15 @@ class Manifest:
             if _inside(self.store, directory)
             else str(self.store.resolve())
         )
-        return json.dumps({"form": FORM, **entries}, ensure_ascii=False, indent=1) + "\n"
+        return written.seal({"form": FORM, **entries, "files": files}, indent=1)
 
     @classmethod
     def read(cls, directory: Path) -> Manifest:
-        """What `to_json` made.
+        """What `content` made. The other files of the results that are there must be what was written, too.
 
         Raises:
             OSError: there is no such file.
-            ValueError: it is of another form.
+            ValueError: it is of another form, or a file is not what was written.
         """
         path = directory / FILE
         if written.parse(path).get("form") != FORM:
@@ -108,6 +114,7 @@ class Manifest:
         found = written.load(path, cls, {Metric: Metric.parse, Path: directory.joinpath})
         if mistake := next(found.mistakes(), None):
             raise ValueError(f"{path}: {mistake}")
+        written.check_all(path, found.files)
         return found
 
     def mistakes(self) -> Iterator[str]:
@@ -123,7 +130,7 @@ class Manifest:
                 yield f"{name}: there are none"
         try:
             tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             yield f"text: no study file: {error}"
         yield from self._mistakes_of_runs()
 

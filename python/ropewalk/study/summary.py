@@ -6,6 +6,7 @@ import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ropewalk import visible, written
 from ropewalk.disk import write_whole
 from ropewalk.store import forget_derived, to_json
 from ropewalk.study import manifest
@@ -99,12 +100,14 @@ def write(results: StudyResults, directory: Path) -> list[Path]:
     for name in TABLES:
         table = getattr(results, name)
         if table is not None:
-            contents[f"{name}.csv"] = table.write_csv().encode()
+            contents[f"{name}.csv"] = visible.csv(table)
         else:
             (directory / f"{name}.csv").unlink(missing_ok=True)
     contents[STUDY] = results.manifest.text.encode()
-    contents[manifest.FILE] = results.manifest.to_json(directory).encode()
-    contents[SUMMARY] = to_json(results).encode()
+    summary = to_json(results).encode()
+    files = written.digests({**contents, SUMMARY: summary})
+    contents[manifest.FILE] = results.manifest.content(directory, files)
+    contents[SUMMARY] = summary
     forget_derived(directory)
     for name, content in contents.items():
         write_whole(directory / name, content, lasting=False)

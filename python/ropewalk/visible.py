@@ -1,0 +1,64 @@
+"""Labels, names and reasons made harmless where they are written: terminals, CSV, HTML.
+
+They come from files that others may have made. Characters in them can reverse the text beside them, control a
+terminal, make a formula of a cell, or end the element of a page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Characters that change the direction of text (Unicode Standard Annex 9)."""
+CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\t\n\r"), *range(0x7F, 0xA0))
+"""What terminals obey: C0 without tab and line ends, DEL, C1."""
+_SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS)}
+_IN_JSON = {character: f"\\\\u{character:04x}" for character in BIDI} | {ord("<"): "\\u003c"}
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+"""How a cell begins that spreadsheets evaluate: also with the wide forms of the signs."""
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
+
+
+def visible(text: str) -> str:
+    """Characters of direction and control as escapes (`u202e` after a backslash); others unchanged."""
+    return text.translate(_SHOWN)
+
+
+def json_in_html(value: object) -> str:
+    """JSON that may stand in a script element: nothing in it ends or nests one.
+
+    `<` is written as an escape, so that neither `</script` nor `<!--<script` occurs. Characters of direction
+    become visible as escapes.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_IN_JSON)
+
+
+def cell(text: str) -> str:
+    """A cell of CSV: with `'` in front where a spreadsheet would evaluate it. Numbers stay numbers."""
+    shown = visible(text)
+    return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.fullmatch(shown) else shown
+
+
+def csv(table: pl.DataFrame) -> bytes:
+    """The table as CSV, texts and headings as `cell` makes them."""
+    import polars as pl
+
+    table = table.clone()
+    for place, column in enumerate(table.get_columns()):
+        if column.dtype in {pl.String, pl.Categorical, pl.Enum}:
+            known = column.unique().drop_nulls().cast(pl.String).to_list()
+            changed = {text: cell(text) for text in known if cell(text) != text}
+            if changed:
+                table.replace_column(place, column.cast(pl.String).replace(changed))
+    names: list[str] = []
+    for name in map(cell, table.columns):
+        # Headings that differed in such characters alone stay apart.
+        names.append(f"'{name}" if name in names else name)
+    table.columns = names
+    return table.write_csv().encode()

@@ -1,0 +1,146 @@
+"""Labels, names and reasons of strangers: they stay text, in pages, in CSV and on a terminal."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from selenium import webdriver
+
+import ropewalk as rw
+from conftest import SMALL, Ropewalk
+from ropewalk import report
+from ropewalk.cli.tables import console
+from ropewalk.export import export
+from ropewalk.reproduce.verdicts import Verdict, VerdictRow, to_csv
+from ropewalk.visible import BIDI, cell, json_in_html, visible
+from study_files import FACTORS_START, STUDY, write_study
+from test_report import chromium, claims_page, data_of, draw_all, quiet, show  # noqa: F401
+
+LABELS = (
+    "<!--<script>",
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    '=HYPERLINK("http://evil")',
+    "@SUM(1)",
+    "\u202e\u2066gnp.exe",
+    "\x1b]0;title\x07\x1b[31m",
+)
+HOSTILE = re.compile("|".join(map(re.escape, (*map(chr, BIDI), "\x1b", "\x07"))))
+
+
+def toml(text: str) -> str:
+    """A basic string, control characters as escapes."""
+    escaped = (f"\\u{ord(c):04x}" if c < " " or c in '"\\' or ord(c) in BIDI else c for c in text)
+    return f'"{"".join(escaped)}"'
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose labels, factor and titles are made to break out of whatever they stand in."""
+    place = tmp_path_factory.mktemp("hostile")
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "series = 1\n")
+    head = head.replace('name = "study"', f"name = {toml(LABELS[1] + LABELS[5])}")
+    delays = [f"{20 + 5 * index}ms" for index in range(len(LABELS))]
+    factor = (
+        f'[[vary]]\nname = "=1+1<script>"\nkey = "path.b.both.delay"\nvalues = {delays}\n'
+        f"labels = [{', '.join(map(toml, LABELS))}]\n"
+    )
+    path = write_study(place, head + factor)
+    (place / "small.toml").write_text(SMALL.replace('"small"', toml("".join(LABELS))), encoding="utf-8")
+    rw.Study.load(path, replications=2).run(place / "out")
+    return place / "out"
+
+
+def test_no_text_ends_or_nests_a_script(hostile: Path, tmp_path: Path) -> None:
+    text = report.build(hostile)
+    data = text[text.index('id="data">') + len('id="data">') :]
+    assert "<" not in data[: data.index("</script>")]
+    assert next(iter(data_of(text)["cases"])) == LABELS[0]
+    ours = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert "<!--" not in ours
+    assert "<img src=x" not in ours
+    assert not HOSTILE.search(ours)
+    assert text.count("<script") == 3
+
+    row = VerdictRow("doc.F1.c1", LABELS[0], LABELS[1], "s", LABELS[2], Verdict.DIFFERS, "".join(LABELS))
+    page = claims_page(tmp_path, [row]).read_text(encoding="utf-8")
+    assert (page.count("<script"), page.count("</script>"), page.count("<!--")) == (1, 1, 0)
+    assert not HOSTILE.search(page)
+
+
+def test_a_browser_shows_it_all(chromium: webdriver.Chrome, hostile: Path) -> None:  # noqa: F811
+    show(chromium, report.write(hostile), 1366, 768)
+    assert draw_all(chromium) >= 5
+    assert quiet(chromium)
+    boxes = chromium.execute_script(
+        "return [...document.querySelectorAll('[data-factor]')].map(b => b.value)"
+    )
+    assert boxes == [visible(label) for label in LABELS]
+    theme = chromium.find_element("id", "theme")
+    before = theme.text
+    theme.click()
+    assert theme.text != before, "the script of the page is alive"
+    assert chromium.execute_script("return document.querySelectorAll('img[src=x]').length") == 0
+
+
+def test_json_means_the_same() -> None:
+    for value in ({"a": ["<b>&", 'x"\\', None, 1.5]}, "<!--<script>", "\u2028\\u202e"):
+        assert json.loads(json_in_html(value)) == value
+    assert json.loads(json_in_html("\u202e")) == "\\u202e"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1 dB", "'+1 dB"),
+        ("-rf", "'-rf"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\t=1", "'\t=1"),
+        ("  =1", "'  =1"),
+        ("\uff1d1", "'\uff1d1"),
+        *((text, text) for text in ("-5", "+0.5", "-1e-3", "-5%", "a=b", "", "5 dB", "lia / -5")),
+    ],
+)
+def test_cells_of_csv(text: str, shown: str) -> None:
+    assert cell(text) == shown
+
+
+def test_every_csv_of_a_study_is_harmless(hostile: Path) -> None:
+    exported = export(hostile, "csv")
+    for path in [*hostile.glob("*.csv"), *exported]:
+        text = path.read_text(encoding="utf-8")
+        assert not HOSTILE.search(text), path
+        for row in csv.reader(io.StringIO(text)):
+            for found in row:
+                assert found == cell(found), path
+    values = pl.read_csv(hostile / "values.csv")
+    assert values["value"].dtype == pl.Float64
+    assert "'=1+1<script>" in values.columns
+    claim = VerdictRow("=1", "a", "-3", "s", "+x", Verdict.AGREES, "@b", value=-1.5)
+    (read,) = csv.DictReader(io.StringIO(to_csv([claim])))
+    assert [read[key] for key in ("id", "published", "measured", "reason", "value")] == [
+        *("'=1", "-3", "'+x", "'@b", "-1.5")
+    ]
+
+
+def test_a_terminal_obeys_no_label(
+    hostile: Path, ropewalk: Ropewalk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in ([], ["--dry-run"]):
+        told = ropewalk("study", hostile.parent / "study.toml", "--seeds", "2", "--out", hostile, *arguments)
+        assert told.returncode == 0, told.stderr
+        assert not HOSTILE.search(told.stdout + told.stderr)
+    assert "\\u202e" in told.stdout
+    missing = ropewalk("report", hostile, "--case", LABELS[6] + "?")
+    assert missing.returncode == 2
+    assert not HOSTILE.search(missing.stderr)
+    run = ropewalk("run", hostile.parent / "small.toml", "--seeds", "1")
+    assert run.returncode == 0, run.stderr
+    assert not HOSTILE.search(run.stdout + run.stderr)
+    console().print("a\x1b[31mb")
+    assert capsys.readouterr().out == "a\\u001b[31mb\n"
