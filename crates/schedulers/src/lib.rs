@@ -131,6 +131,45 @@ pub struct ConnectionView<'a> {
     pub head: SubflowSet,
 }
 
+impl ConnectionView<'_> {
+    /// Asserts in debug builds what a connection owes to a scheduler that it asks.
+    pub fn check(&self) {
+        debug_assert!(self.subflows.len() <= SubflowSet::CAPACITY, "{} subflows", self.subflows.len());
+        debug_assert!(self.window_left <= self.send_window, "the free part is a part of the window");
+        debug_assert!(self.subflows.iter().all(|s| s.usable || !s.available), "room where no data may go");
+        debug_assert!(
+            self.question == Question::Again || self.subflows.iter().all(|s| !s.carried),
+            "new data was carried before"
+        );
+        debug_assert!(
+            self.head.is_empty() || matches!(self.question, Question::WindowFull | Question::BufferFull),
+            "the carriers of the oldest segment are told where it is asked about"
+        );
+        debug_assert!(
+            self.head.minus(SubflowSet::below(self.subflows.len())).is_empty(),
+            "the oldest segment is on a subflow that exists"
+        );
+    }
+
+    /// Asserts in debug builds that the answer is one that the connection can carry out.
+    pub fn check_answer(&self, decision: Decision) {
+        let exists = |set: SubflowSet| set.iter().all(|i| i < self.subflows.len());
+        match decision {
+            Decision::Wait => {}
+            Decision::Send(i) | Decision::ResendHead(i) => {
+                debug_assert!(self.subflows[i].usable, "subflow {i} is chosen and gets no data");
+            }
+            Decision::Copy(set) | Decision::Penalise(set) => {
+                debug_assert!(exists(set) && !set.is_empty(), "{set:?} is chosen of {}", self.subflows.len());
+            }
+        }
+        debug_assert!(
+            !matches!(decision, Decision::ResendHead(_) | Decision::Penalise(_)) || !self.head.is_empty(),
+            "{decision:?} answers a question about the oldest segment"
+        );
+    }
+}
+
 /// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

@@ -418,7 +418,11 @@ impl Placement {
             let (views, list) = subflows.views_mut();
             views.note_lags(list, send.outstanding());
         }
-        self.scheduler.pick(&connection_view(subflows.views().subflows(), send, self.head, question))
+        let view = connection_view(subflows.views().subflows(), send, self.head, question);
+        view.check();
+        let decision = self.scheduler.pick(&view);
+        view.check_answer(decision);
+        decision
     }
 }
 
