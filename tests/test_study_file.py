@@ -247,3 +247,19 @@ def test_places() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.toml")), ids=lambda path: path.stem)
 def test_shipped_studies_are_valid(path: Path) -> None:
     assert cases(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("[" * 20_000, "nested too deeply"),
+        ("{a=" * 20_000, "nested too deeply"),
+        ("9" * 5000, "an integer with too many digits"),
+    ],
+)
+def test_what_exhausts_the_parser_has_place_and_cure(value: str, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(f'name = "x"\nreplications = {value}\n', encoding="utf-8")
+    with pytest.raises(StudyError) as told:
+        rw.Study.load(path)
+    assert str(told.value).startswith(f"{path}:2:16: {what} [S001]\n  fix: ")

@@ -23,6 +23,8 @@ UNKNOWN_NAME = "S005"
 CONTRADICTION = "S006"
 UNREADABLE = "S007"
 
+_DEEP = re.compile(r"(?:[\[{]\s*(?:[\w.-]+\s*=\s*)?){20}")
+_DIGITS = re.compile(r"\d[\d_]{4300}")
 _SYNTAX_PLACE = re.compile(
     r"^(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$"
 )
@@ -49,10 +51,25 @@ class Mistakes:
         """
         try:
             values = tomllib.loads(self._text)
+            self.places = Places(self._text)
         except tomllib.TOMLDecodeError as error:
             raise self._not_toml(str(error)) from None
-        self.places = Places(self._text)
+        except RecursionError:
+            raise self._refused(_DEEP, "nested too deeply", "write fewer levels of brackets") from None
+        except ValueError:
+            # Python converts no more than 4300 digits.
+            cure = "integers have at most 64 bits"
+            raise self._refused(_DIGITS, "an integer with too many digits", cure) from None
         return values
+
+    def _refused(self, pattern: re.Pattern[str], what: str, cure: str) -> StudyError:
+        """A mistake at the first match of `pattern`; its line is not shown, for it may be long."""
+        found = pattern.search(self._text)
+        start = found.start() if found else 0
+        line = self._text.count("\n", 0, start) + 1
+        column = start - self._text.rfind("\n", 0, start)
+        diagnostic = Diagnostic(self.name, line, column, "", SYNTAX, what, cure)
+        return StudyError(_render(diagnostic, None, 0), (diagnostic,))
 
     def _not_toml(self, text: str) -> StudyError:
         found = _SYNTAX_PLACE.match(text)
