@@ -310,6 +310,8 @@ def test_verdicts_come_from_the_runs(ropewalk: Ropewalk, tmp_path: Path) -> None
     rows = list(csv.DictReader((out / "verdicts.csv").open(encoding="utf-8")))
     assert [row["verdict"] for row in rows] == ["agrees", "differs", "agrees", "cannot be checked"]
     summary = json.loads((out / "verdicts.json").read_text(encoding="utf-8"))
+    assert set(summary.pop("files")) == {"verdicts.csv", "verdicts.html"}
+    assert len(summary.pop("sha256")) == 64
     assert [claim["verdict"] for claim in summary["claims"]] == [row["verdict"] for row in rows]
     assert summary["counts"] == {"agrees": 2, "differs": 1, "cannot be checked": 1}
     second = summary["claims"][1]

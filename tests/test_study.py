@@ -529,7 +529,7 @@ def test_results_without_their_store(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"3 of 3 replications of [0-9a-f]+ are not there: run the study again"):
         results.flows  # noqa: B018
     assert not (tmp_path / "store").exists()
-    (tmp_path / "out" / "study.json").write_bytes(seal({}))
+    (tmp_path / "out" / "study.json").write_bytes(seal({"form": 0}))
     with pytest.raises(ValueError, match="not the list of a study"):
         rw.StudyResults.read(tmp_path / "out")
 
