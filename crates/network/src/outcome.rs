@@ -5,6 +5,7 @@
 use apps::{ConnectionId, Side};
 use trace::{FlowRecord, Held, SubflowRecord, TimeLevels};
 use transport::SubflowStats;
+use transport::packet::PathId;
 use units::{Bytes, SimTime};
 
 use crate::flow::Flow;
@@ -128,7 +129,7 @@ fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
 /// Duplex link over which a subflow leaves the data sender; `None` if routing decides packet by packet.
 fn duplex_link(index: u8, ends: Ends<'_>, network: &Network) -> Option<usize> {
     let sender = ends.sender?;
-    if let Some(path) = sender.path(index) {
+    if let Some(path) = sender.path(PathId(index)) {
         return match path.route.egress {
             Egress::Over(link) => Some(duplex_link_of(link)),
             Egress::PerPacket | Egress::Unreachable => None,
@@ -136,7 +137,7 @@ fn duplex_link(index: u8, ends: Ends<'_>, network: &Network) -> Option<usize> {
     }
     // A later subflow has reached the server and this one has not: the link that its answers would take.
     let opened = ends.receiver.filter(|_| sender.path_count() > usize::from(index))?;
-    let destination = opened.path(index)?.route.header.destination;
+    let destination = opened.path(PathId(index))?.route.header.destination;
     let interface = usize::from(destination.interface()?);
     Some(duplex_link_of(network.routes.topology().leaving(destination.node())[interface]))
 }
@@ -151,7 +152,7 @@ fn subflow_record(
         end.map_or_else(SubflowStats::default, |end| end.machine().stats(index))
     };
     let (stats, received) = (stats(ends.sender), stats(ends.receiver));
-    let path = ends.sender.and_then(|sender| sender.path(index as u8));
+    let path = ends.sender.and_then(|sender| sender.path(PathId(index as u8)));
     let recorder = ends.channel.recorder.subflows.get(index);
     let cwnd = recorder.and_then(|subflow| subflow.cwnd);
     let ofo = recorder.and_then(|subflow| subflow.held.as_ref());

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use apps::Side;
 use trace::RunRecord;
-use transport::segment::{MptcpOption, SubflowId};
+use transport::mptcp::option::MptcpOption;
+use transport::packet::PathId;
 use units::{Bytes, SimTime};
 
 use crate::event::Event;
@@ -287,10 +288,10 @@ impl World {
         };
         let connection = self.hosts.get_mut(socket);
         let owner = connection.owner();
-        let segment = self.network.open(delivery);
-        let subflow = segment.subflow;
+        let packet = self.network.open(delivery);
+        let subflow = packet.path;
         debug_assert!(connection.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
-        connection.machine_mut().on_segment(now, segment);
+        connection.machine_mut().on_packet(now, packet);
         self.network.trace_delivery(now, delivery, Some(connection.machine()));
         let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
         if channel.is_datagrams() {
@@ -300,7 +301,7 @@ impl World {
         } else {
             channel.recorder.received(now, connection.machine(), subflow, recorder);
         }
-        self.serve(now, owner, 1 << subflow);
+        self.serve(now, owner, 1 << subflow.index());
     }
 
     /// Finds the connection of a packet with unknown addresses: a SYN opens a connection or, if it names the token of
@@ -309,18 +310,19 @@ impl World {
     fn first_packet(&mut self, now: SimTime, delivery: Delivery) -> Option<SocketId> {
         let addresses = self.network.addresses(delivery);
         let PacketAddresses { source, destination } = addresses;
-        let segment = self.network.peek(delivery);
+        let packet = self.network.peek(delivery);
+        let segment = packet.segment()?;
         if !segment.flags.syn || segment.flags.ack {
             return None;
         }
-        let (subflow, option) = (segment.subflow, segment.mptcp);
+        let (subflow, option) = (packet.path, segment.mptcp);
         let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
         if let MptcpOption::JoinSyn { token, .. } = option {
             let socket = self.hosts.with_token(destination.node(), token)?;
             self.hosts.learn_path(&mut self.network, addresses, socket, subflow);
             return Some(socket);
         }
-        if subflow != 0 {
+        if subflow != PathId::FIRST {
             return self.without_token(flow, addresses, subflow);
         }
         let connection = self.flows[flow as usize].accepted(source);
@@ -339,16 +341,11 @@ impl World {
 
     /// The SYN of a further subflow whose MP_JOIN a middlebox has removed. A listener would take it for a new
     /// connection; a connection of the flow that has no such subflow gives the same answer.
-    fn without_token(
-        &mut self,
-        flow: u32,
-        addresses: PacketAddresses,
-        subflow: SubflowId,
-    ) -> Option<SocketId> {
+    fn without_token(&mut self, flow: u32, addresses: PacketAddresses, subflow: PathId) -> Option<SocketId> {
         let Self { flows, hosts, network, .. } = self;
         let flow = &flows[flow as usize];
         let server = flow.opener().side().other();
-        let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.into()).is_none();
+        let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.index()).is_none();
         let socket = flow.channels().iter().filter_map(|channel| channel.socket(server)).find(lacks)?;
         hosts.answer_path(network, addresses, socket, subflow);
         Some(socket)
@@ -371,7 +368,7 @@ impl World {
             let channel = self.flows[owner.flow()].channel_mut(owner.connection);
             let sender = connection.machine();
             for subflow in 0..sender.subflow_count() {
-                channel.recorder.sent(now, sender, subflow as SubflowId);
+                channel.recorder.sent(now, sender, PathId(subflow as u8));
             }
         }
         self.note_held(now, socket);
@@ -467,11 +464,11 @@ impl World {
             trace_states(now, network, socket, connection);
         }
         while connection.machine_mut().poll_transmit_into(now, network.draft()) {
-            let segment = network.draft();
-            let (subflow, size) = (segment.subflow, segment.wire_size);
-            if sends && segment.len > 0 && !segment.retransmission && !channel.is_datagrams() {
+            let packet = network.draft();
+            let (subflow, size) = (packet.path, packet.size);
+            if sends && packet.payload > 0 && !packet.retransmission && !channel.is_datagrams() {
                 // Data leaves on a subflow that has not carried it before.
-                channel.recorder.left(now, segment.stream_range(), recorder);
+                channel.recorder.left(now, packet.stream(), recorder);
             }
             let known = match connection.path_and_machine(subflow) {
                 None => {
@@ -484,7 +481,7 @@ impl World {
             let (path, machine) = known.expect("the path has just been opened");
             debug_assert!(size > Bytes::ZERO, "a packet has a size");
             path.wire += size;
-            changed |= 1 << subflow;
+            changed |= 1 << subflow.index();
             network.trace_sending(now, &path.route, machine);
             network.send(now, &path.route);
         }
@@ -506,7 +503,7 @@ impl World {
         }
         let receiver = connection.machine();
         for subflow in 0..receiver.subflow_count() {
-            channel.recorder.received(now, receiver, subflow as SubflowId, recorder);
+            channel.recorder.received(now, receiver, PathId(subflow as u8), recorder);
         }
     }
 
@@ -557,7 +554,7 @@ impl World {
 #[cold]
 fn trace_states(now: SimTime, network: &mut Network, socket: SocketId, connection: &HostConnection) {
     let AppSocket { flow, connection: number, .. } = connection.owner();
-    if let (Some(tracer), Some(path)) = (&mut network.tracer, connection.path(0)) {
+    if let (Some(tracer), Some(path)) = (&mut network.tracer, connection.path(PathId::FIRST)) {
         let at = path.route.header.source.node();
         tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
     }

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use engine::{EventQueue, Stream};
-use transport::segment::{MptcpOption, Segment};
+use transport::mptcp::option::MptcpOption;
+use transport::packet::Packet;
 use transport::{AddressPair, Connection, SenderState};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
@@ -60,7 +61,7 @@ pub struct Duo {
     noise: Stream,
     queue: EventQueue<Event>,
     /// Segments in flight, by event index.
-    flying: Vec<Option<Segment>>,
+    flying: Vec<Option<Packet>>,
     free: Vec<usize>,
     busy_until: Vec<[SimTime; 2]>,
     counts: Vec<[u64; 2]>,
@@ -246,14 +247,14 @@ impl Duo {
     fn handle(&mut self, now: SimTime, event: Event) {
         match event {
             Event::Arrival(way, slot) => {
-                let segment = self.flying[slot].take().expect("a segment arrives once");
+                let packet = self.flying[slot].take().expect("a packet arrives once");
                 self.free.push(slot);
                 self.sent_and_arrived[1] += 1;
                 match way {
-                    Way::Up => self.server.on_segment(now, &segment),
+                    Way::Up => self.server.on_packet(now, &packet),
                     Way::Down => {
-                        self.client.on_segment(now, &segment);
-                        self.note("recv", &segment);
+                        self.client.on_packet(now, &packet);
+                        self.note("recv", &packet);
                     }
                 }
             }
@@ -278,7 +279,7 @@ impl Duo {
                     let before: u64 = self.timeouts();
                     self.client.on_timeout(now);
                     if self.timeouts() > before {
-                        self.note("timeout", &Segment::default());
+                        self.note("timeout", &Packet::default());
                     }
                 }
                 if self.server.next_deadline() <= now {
@@ -304,12 +305,12 @@ impl Duo {
                 reader.read(now, reader.readable());
                 self.delivered_at = now;
             }
-            while let Some(segment) = self.client.poll_transmit(now) {
-                self.send(Way::Up, segment);
+            while let Some(packet) = self.client.poll_transmit(now) {
+                self.send(Way::Up, packet);
                 quiet = false;
             }
-            while let Some(segment) = self.server.poll_transmit(now) {
-                self.send(Way::Down, segment);
+            while let Some(packet) = self.server.poll_transmit(now) {
+                self.send(Way::Down, packet);
                 quiet = false;
             }
             self.max_out_of_order = self.max_out_of_order.max(self.receiver().out_of_order());
@@ -346,57 +347,58 @@ impl Duo {
         }
     }
 
-    fn wire_of(&self, way: Way, segment: &Segment) -> usize {
+    fn wire_of(&self, way: Way, packet: &Packet) -> usize {
         let pair: AddressPair = match way {
-            Way::Up => self.client.address_pair(segment.subflow),
-            Way::Down => self.server.address_pair(segment.subflow),
+            Way::Up => self.client.address_pair(packet.path),
+            Way::Down => self.server.address_pair(packet.path),
         };
         usize::from(pair.local.unwrap_or(0))
     }
 
-    fn send(&mut self, way: Way, mut segment: Segment) {
+    fn send(&mut self, way: Way, mut packet: Packet) {
         let now = self.now();
-        let wire = self.wire_of(way, &segment);
+        let wire = self.wire_of(way, &packet);
         let direction = usize::from(way == Way::Down);
         let n = self.counts[wire][direction];
         self.counts[wire][direction] += 1;
         self.sent_and_arrived[0] += 1;
-        self.wire_bytes[direction] += segment.wire_size.0;
+        self.wire_bytes[direction] += packet.size.0;
         if way == Way::Up {
-            self.data_segments[wire] += u64::from(segment.len > 0);
-            self.note(if segment.retransmission { "resend" } else { "send" }, &segment);
+            self.data_segments[wire] += u64::from(packet.payload > 0);
+            self.note(if packet.retransmission { "resend" } else { "send" }, &packet);
         }
-        if strips(&self.faults, wire, way, n, segment.flags.syn) {
-            segment.mptcp = MptcpOption::None;
+        if strips(&self.faults, wire, way, n, packet.is_syn()) {
+            packet.strip_multipath();
         }
         let start = now.max(self.busy_until[wire][direction]);
         let model = self.wires[wire];
-        let departure = start + model.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(segment.wire_size));
+        let departure = start + model.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(packet.size));
         self.busy_until[wire][direction] = departure;
         let draw = self.noise.below(1_000_000) as u32;
         let fate = fate(&self.faults, wire, way, n, now, draw);
         if fate.copies == 0 && way == Way::Up {
-            self.note("  lost", &segment);
+            self.note("  lost", &packet);
         }
         for copy in 0..fate.copies {
             let slot = self.free.pop().unwrap_or_else(|| {
                 self.flying.push(None);
                 self.flying.len() - 1
             });
-            self.flying[slot] = Some(segment);
+            self.flying[slot] = Some(packet);
             let extra = fate.late + Nanos::from_millis(u64::from(copy));
             self.queue.push(departure + model.delay + extra, Event::Arrival(way, slot));
         }
     }
 
-    fn note(&mut self, event: &str, segment: &Segment) {
+    fn note(&mut self, event: &str, packet: &Packet) {
         let Some(log) = self.log.as_mut() else { return };
-        let Some(gauges) = self.client.gauges(usize::from(segment.subflow)) else { return };
+        let Some(gauges) = self.client.gauges(packet.path.index()) else { return };
+        let Some(segment) = packet.segment() else { return };
         let mut notes = String::new();
         for block in segment.sack.as_slice() {
             let _ = write!(notes, " sack {}..{}", block.start, block.end);
         }
-        if let transport::segment::MptcpOption::Dss(dss) = segment.mptcp {
+        if let MptcpOption::Dss(dss) = segment.mptcp {
             if let Some(dsn) = dss.dsn {
                 let _ = write!(notes, " {} {dsn}", if dss.data_fin { "data_fin" } else { "dsn" });
             }
@@ -410,7 +412,7 @@ impl Duo {
             log,
             "{:>8}  {:>3} {:<8} {:>6}..{:<6} {:>6} {:>8} {:>8} {:>7} {}{}",
             self.queue.now().0 / 1_000_000,
-            segment.subflow,
+            packet.path.0,
             event,
             segment.seq,
             segment.end(),

@@ -7,8 +7,8 @@ use crate::address::AddressPair;
 use crate::config::UdpConfig;
 use crate::limit::Limit;
 use crate::mptcp::MptcpConnection;
+use crate::packet::{Packet, PathId};
 use crate::role::{AbortForm, Role};
-use crate::segment::{Segment, SubflowId};
 use crate::setup::Setup;
 use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::connection::TcpConnection;
@@ -142,9 +142,9 @@ impl Connection {
         each!(mut self, c => c.read(now, bytes.0));
     }
 
-    /// Takes in a segment.
-    pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
-        each!(mut self, c => c.on_segment(now, segment));
+    /// Takes in a packet.
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
+        each!(mut self, c => c.on_packet(now, packet));
     }
 
     /// Acts on all deadlines that are due.
@@ -152,15 +152,15 @@ impl Connection {
         each!(mut self, c => c.on_timeout(now));
     }
 
-    /// The next segment to put on the wire.
-    pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
-        let mut segment = Segment::default();
-        self.poll_transmit_into(now, &mut segment).then_some(segment)
+    /// The next packet to put on the wire.
+    pub fn poll_transmit(&mut self, now: SimTime) -> Option<Packet> {
+        let mut packet = Packet::default();
+        self.poll_transmit_into(now, &mut packet).then_some(packet)
     }
 
-    /// The same, in place: overwrites `segment` and returns true, or returns false when there is none.
-    pub fn poll_transmit_into(&mut self, now: SimTime, segment: &mut Segment) -> bool {
-        each!(mut self, c => c.poll_transmit(now, segment)).is_some()
+    /// The same, in place: overwrites `packet` and returns true, or returns false when there is none.
+    pub fn poll_transmit_into(&mut self, now: SimTime, packet: &mut Packet) -> bool {
+        each!(mut self, c => c.poll_transmit(now, packet)).is_some()
     }
 
     /// When `on_timeout` is due, `NEVER` if nothing waits.
@@ -181,10 +181,10 @@ impl Connection {
     }
 
     /// Addresses of a subflow, seen from this end.
-    pub fn address_pair(&self, subflow: SubflowId) -> AddressPair {
+    pub fn address_pair(&self, path: PathId) -> AddressPair {
         match &self.0 {
             Kind::Tcp(_, pair) | Kind::Udp(_, pair) => *pair,
-            Kind::Mptcp(c) => c.address_pair(subflow),
+            Kind::Mptcp(c) => c.address_pair(path),
         }
     }
 

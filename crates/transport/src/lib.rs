@@ -1,6 +1,6 @@
 //! Transport protocols as state machines without I/O and without a clock: TCP, MPTCP and UDP.
 //!
-//! Time is an argument; segments go in (`on_segment`), segments come out (`poll_transmit`), the next deadline is
+//! Time is an argument; packets go in (`on_packet`), packets come out (`poll_transmit`), the next deadline is
 //! asked for (`next_deadline`). They speak of ranges of a byte stream, never of bytes, so one implementation
 //! serves the simulator, captures, fuzzing and real endpoints.
 //! May: hold protocol state, ask the congestion control and the scheduler. May not: know links, an event queue,
@@ -11,11 +11,13 @@ pub mod config;
 mod connection;
 mod limit;
 pub mod mptcp;
+pub mod packet;
 mod role;
-pub mod segment;
 pub mod seq;
 mod setup;
+pub mod space;
 mod stats;
+mod summary;
 pub mod tcp;
 pub mod udp;
 mod wire_size;
@@ -26,4 +28,5 @@ pub use limit::Limit;
 pub use role::{AbortForm, Role};
 pub use setup::{NewCongestion, Setup};
 pub use stats::{SubflowGauges, SubflowStats};
+pub use summary::Summary;
 pub use tcp::sender::SenderState;

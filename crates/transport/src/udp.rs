@@ -2,18 +2,27 @@
 //! congestion control or retransmission.
 //!
 //! A message larger than the payload of a datagram is cut into several, as an application would do to stay below the
-//! MTU; there is no IP fragmentation. In segments `seq` counts the bytes that this end has sent before, so that the
-//! peer can tell which message a datagram belongs to and whether the network has delivered it twice.
+//! MTU; there is no IP fragmentation. The offset of a packet counts the bytes that this end has sent before, so that
+//! the peer can tell which message a datagram belongs to and whether the network has delivered it twice.
 
 use std::collections::VecDeque;
 
 use units::{Bytes, SimTime};
 
 use crate::config::UdpConfig;
+use crate::packet::{Body, Packet};
 use crate::role::Role;
-use crate::segment::Segment;
+use crate::seq::StreamOffset;
 use crate::stats::SubflowStats;
 use crate::tcp::ranges::{Range, RangeSet};
+
+/// One datagram. The envelope says which bytes of the conversation it carries, which stands for what an application
+/// would write into them: that lets the peer tell to which message they belong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Datagram {
+    /// Payload bytes.
+    pub len: u32,
+}
 
 /// One end.
 #[derive(Debug)]
@@ -95,9 +104,10 @@ impl UdpSocket {
         self.seen.bytes()
     }
 
-    /// Takes in a datagram.
-    pub fn on_segment(&mut self, _now: SimTime, segment: &Segment) {
-        let range = Range::new(segment.seq, segment.seq + u64::from(segment.len));
+    /// Takes in a packet; one that carries no datagram is ignored.
+    pub fn on_packet(&mut self, _now: SimTime, packet: &Packet) {
+        let Body::Udp(_) = packet.body else { return };
+        let range = Range::new(packet.offset.0, packet.offset.0 + u64::from(packet.payload));
         self.received += 1;
         if self.seen.insert(range) == 0 {
             self.duplicates += 1;
@@ -115,16 +125,18 @@ impl UdpSocket {
     pub fn on_timeout(&mut self, _now: SimTime) {}
 
     /// The next datagram to send.
-    pub fn poll_transmit(&mut self, _now: SimTime, segment: &mut Segment) -> Option<()> {
+    pub fn poll_transmit(&mut self, _now: SimTime, packet: &mut Packet) -> Option<()> {
         let range = self.waiting.pop_front()?;
         self.sent.segments_sent += 1;
         self.sent.bytes_sent += range.len();
-        *segment = Segment {
-            seq: range.start,
-            len: range.len() as u32,
-            wire_size: self.config.header + self.config.overhead + Bytes(range.len()),
-            ..Segment::default()
+        *packet = Packet {
+            size: self.config.header + self.config.overhead + Bytes(range.len()),
+            payload: range.len() as u32,
+            offset: StreamOffset(range.start),
+            body: Body::Udp(Datagram { len: range.len() as u32 }),
+            ..Packet::default()
         };
+        packet.check();
         Some(())
     }
 
@@ -153,9 +165,9 @@ impl UdpSocket {
 mod tests {
     use super::*;
 
-    fn all(socket: &mut UdpSocket) -> Vec<Segment> {
-        let mut segment = Segment::default();
-        std::iter::from_fn(|| socket.poll_transmit(SimTime::ZERO, &mut segment).map(|()| segment)).collect()
+    fn all(socket: &mut UdpSocket) -> Vec<Packet> {
+        let mut packet = Packet::default();
+        std::iter::from_fn(|| socket.poll_transmit(SimTime::ZERO, &mut packet).map(|()| packet)).collect()
     }
 
     #[test]
@@ -164,7 +176,7 @@ mod tests {
         socket.write(3000);
         socket.write(100);
         let sent = all(&mut socket);
-        let sizes: Vec<_> = sent.iter().map(|s| (s.seq, s.len, s.wire_size.0)).collect();
+        let sizes: Vec<_> = sent.iter().map(|p| (p.offset.0, p.payload, p.size.0)).collect();
         assert_eq!(sizes, [(0, 1472, 1500), (1472, 1472, 1500), (2944, 56, 84), (3000, 100, 128)]);
         assert_eq!(socket.stats().bytes_sent, 3100);
     }
@@ -176,7 +188,7 @@ mod tests {
         (0..3).for_each(|_| one.write(10));
         let sent = all(&mut one);
         for i in [2, 0, 2] {
-            other.on_segment(SimTime::ZERO, &sent[i]);
+            other.on_packet(SimTime::ZERO, &sent[i]);
         }
         let got: Vec<_> = std::iter::from_fn(|| other.next_datagram()).map(|r| r.start).collect();
         assert_eq!(got, [20, 0]);

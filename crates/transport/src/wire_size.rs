@@ -1,9 +1,12 @@
-//! How large a segment is on the wire, and how many SACK blocks fit into it: option space is 40 bytes.
+//! The size of packets of TCP on the wire, and how many SACK blocks fit into one: option space is 40 bytes.
 
 use units::Bytes;
 
 use crate::config::{MptcpConfig, TcpConfig};
-use crate::segment::{Dss, MptcpOption, Segment, Signal};
+use crate::mptcp::option::{Dss, MptcpOption};
+use crate::packet::{Body, Packet};
+use crate::space::SpaceSignal;
+use crate::tcp::segment::TcpSegment;
 
 /// TCP option space in bytes (RFC 9293 section 3.1).
 const OPTION_SPACE: u64 = 40;
@@ -43,8 +46,8 @@ fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
         MptcpOption::None => 0,
         MptcpOption::CapableSyn => 4,
         MptcpOption::CapableSynAck(_) => 12,
-        MptcpOption::CapableAck { dss: None, .. } => 20,
-        MptcpOption::CapableAck { dss: Some(_), .. } => padded(22 + if config.checksum { 2 } else { 0 }),
+        MptcpOption::CapableAck { dsn: None, .. } => 20,
+        MptcpOption::CapableAck { dsn: Some(_), .. } => padded(22 + if config.checksum { 2 } else { 0 }),
         MptcpOption::JoinSyn { .. } => 12,
         MptcpOption::JoinSynAck { .. } => 16,
         MptcpOption::JoinAck { .. } => 24,
@@ -58,41 +61,61 @@ fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
     }
 }
 
+/// Completes a packet whose segment is written: the window that it advertises, and what the envelope says of it.
+#[inline]
+pub(crate) fn complete(packet: &mut Packet, window: Bytes, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) {
+    let (segment, signal) = match &mut packet.body {
+        Body::Tcp(segment) => (segment, None),
+        Body::Space(space) => (&mut space.segment, Some(&space.signal)),
+        Body::Udp(_) => unreachable!("a datagram is complete when it is written"),
+    };
+    segment.window = window;
+    packet.payload = segment.len;
+    packet.offset = segment.stream_offset();
+    packet.size = wire_size(segment, signal, tcp, mptcp);
+    packet.check();
+}
+
 /// Size on the wire: headers, options, payload, overhead.
-pub(crate) fn wire_size(segment: &Segment, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> Bytes {
+fn wire_size(
+    segment: &TcpSegment,
+    signal: Option<&SpaceSignal>,
+    tcp: &TcpConfig,
+    mptcp: Option<&MptcpConfig>,
+) -> Bytes {
     let mut options = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
     if segment.flags.syn {
         options += syn_options(tcp);
     }
     let blocks = segment.sack.as_slice().len() as u64;
-    if segment.signal != Signal::None {
-        options += signal_size(&segment.signal, blocks);
-    } else if blocks > 0 {
-        options += SACK_HEAD + SACK_BLOCK * blocks;
+    match signal {
+        Some(signal) => options += signal_size(signal, blocks),
+        None if blocks > 0 => options += SACK_HEAD + SACK_BLOCK * blocks,
+        None => {}
     }
     if let Some(mptcp) = mptcp {
         options += mptcp_size(&segment.mptcp, mptcp);
     }
     debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
-    let dummy = if let Signal::Dummy { len } = segment.signal { len } else { 0 };
+    let dummy = if let Some(SpaceSignal::Dummy { len }) = signal { *len } else { 0 };
     tcp.header + tcp.overhead + Bytes(options + u64::from(segment.len) + u64::from(dummy))
 }
 
 /// Bytes of what a transport over space links says, padded. `blocks` are those of a STAT or USTAT.
-fn signal_size(signal: &Signal, blocks: u64) -> u64 {
+fn signal_size(signal: &SpaceSignal, blocks: u64) -> u64 {
     // Packet numbers and poll numbers of STP have 24 bits and stand in words.
     const WORD: u64 = 4;
     match signal {
         // Dummies and their answers are told by a reserved bit of the header.
-        Signal::None | Signal::Dummy { .. } | Signal::DummyAnswer => 0,
-        Signal::ScpsCapable => 4,
+        SpaceSignal::Dummy { .. } | SpaceSignal::DummyAnswer => 0,
+        SpaceSignal::ScpsCapable => 4,
         // Kind, length, two numbers of 16 bits, the bit vector.
-        Signal::Snack(snack) => padded(6 + u64::from(snack.bits).div_ceil(8)),
+        SpaceSignal::Snack(snack) => padded(6 + u64::from(snack.bits).div_ceil(8)),
         // Poll number and the number of the next packet.
-        Signal::Poll { .. } => 2 * WORD,
+        SpaceSignal::Poll { .. } => 2 * WORD,
         // Poll number, and two numbers for the part described and for each missing range.
-        Signal::Stat { .. } => WORD + 2 * WORD * blocks,
-        Signal::Ustat => 2 * WORD * blocks,
+        SpaceSignal::Stat { .. } => WORD + 2 * WORD * blocks,
+        SpaceSignal::Ustat => 2 * WORD * blocks,
     }
 }
 

@@ -5,7 +5,8 @@
 
 use trace::{Histogram, TimeAverage, TimeLevels};
 use transport::Connection;
-use transport::segment::SubflowId;
+use transport::packet::PathId;
+use transport::seq::StreamOffset;
 use transport::tcp::ranges::Range;
 use units::{Bytes, SimTime};
 
@@ -79,7 +80,8 @@ impl Recorder {
     }
 
     /// A part of the stream leaves the sender, and it is no retransmission on its subflow.
-    pub(crate) fn left(&mut self, now: SimTime, part: Range, flow: &mut FlowRecorder) {
+    pub(crate) fn left(&mut self, now: SimTime, part: Range<StreamOffset>, flow: &mut FlowRecorder) {
+        let part = Range::new(part.start.0, part.end.0);
         self.writes.left(now, part, &mut flow.send_delay);
     }
 
@@ -88,7 +90,7 @@ impl Recorder {
         &mut self,
         now: SimTime,
         receiver: &Connection,
-        subflow: SubflowId,
+        subflow: PathId,
         flow: &mut FlowRecorder,
     ) {
         debug_assert!(now >= flow.start, "recorded before the flow started");
@@ -119,8 +121,8 @@ impl Recorder {
         debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
     }
 
-    fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: SubflowId, flow: &FlowRecorder) {
-        let index = usize::from(subflow);
+    fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: PathId, flow: &FlowRecorder) {
+        let index = subflow.index();
         let held = receiver.held_by_subflow(index);
         let known = self.subflow(index);
         if held != known.held.as_ref().map_or(Bytes::ZERO, TimeLevels::value) {
@@ -137,8 +139,8 @@ impl Recorder {
     }
 
     /// The sender of one subflow may have changed.
-    pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: SubflowId) {
-        let index = usize::from(subflow);
+    pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: PathId) {
+        let index = subflow.index();
         let Some(cwnd) = sender.cwnd(index) else { return };
         let known = self.subflow(index);
         match &mut known.cwnd {

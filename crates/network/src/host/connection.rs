@@ -4,7 +4,7 @@
 //! addresses of its packets.
 
 use engine::LazyTimer;
-use transport::segment::SubflowId;
+use transport::packet::PathId;
 use transport::{AddressPair, Connection};
 use units::{Bytes, SimTime};
 
@@ -92,14 +92,14 @@ impl HostConnection {
 
     /// The path of a subflow, if it has one.
     #[inline]
-    pub(crate) fn path(&self, subflow: SubflowId) -> Option<&Path> {
-        self.paths.get(usize::from(subflow)).and_then(Option::as_ref)
+    pub(crate) fn path(&self, subflow: PathId) -> Option<&Path> {
+        self.paths.get(subflow.index()).and_then(Option::as_ref)
     }
 
     /// The path of a subflow, to be changed, and the protocol machine.
     #[inline]
-    pub(crate) fn path_and_machine(&mut self, subflow: SubflowId) -> Option<(&mut Path, &Connection)> {
-        let path = self.paths.get_mut(usize::from(subflow))?.as_mut()?;
+    pub(crate) fn path_and_machine(&mut self, subflow: PathId) -> Option<(&mut Path, &Connection)> {
+        let path = self.paths.get_mut(subflow.index())?.as_mut()?;
         Some((path, &self.connection))
     }
 
@@ -110,7 +110,7 @@ impl HostConnection {
 
     /// Addresses of a subflow that this end opens: its host, the interfaces that the path manager has chosen, and host
     /// and port of the server. `None` at the end that has accepted the connection.
-    pub(crate) fn wanted_path(&self, subflow: SubflowId) -> Option<(NodeId, AddressPair, NodeId, Port)> {
+    pub(crate) fn wanted_path(&self, subflow: PathId) -> Option<(NodeId, AddressPair, NodeId, Port)> {
         match self.opening {
             Opening::Active { node, server, port } => {
                 Some((node, self.connection.address_pair(subflow), server, port))
@@ -123,10 +123,10 @@ impl HostConnection {
     pub(crate) fn set_path(
         &mut self,
         network: &mut Network,
-        subflow: SubflowId,
+        subflow: PathId,
         (source, destination): (SocketAddress, SocketAddress),
     ) {
-        let index = usize::from(subflow);
+        let index = subflow.index();
         if self.paths.len() <= index {
             self.paths.reserve_exact(index + 1 - self.paths.len());
             self.paths.resize(index + 1, None);
@@ -140,10 +140,10 @@ impl HostConnection {
 
 /// Ports as the hash of a flow has them, own port first. The choice of a path depends on the number of the subflow and
 /// not on the ephemeral port that it got, so that a flow keeps its path when other flows are added to a scenario.
-fn hashed_ports(opening: Opening, subflow: SubflowId) -> [u64; 2] {
+fn hashed_ports(opening: Opening, subflow: PathId) -> [u64; 2] {
     const SERVER: u64 = 5001;
     const FIRST_EPHEMERAL: u64 = 49_152;
-    let client = FIRST_EPHEMERAL + u64::from(subflow);
+    let client = FIRST_EPHEMERAL + u64::from(subflow.0);
     match opening {
         Opening::Active { .. } => [client, SERVER],
         Opening::Passive => [SERVER, client],

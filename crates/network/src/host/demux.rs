@@ -2,7 +2,7 @@
 //!
 //! May: find and add entries. May not: look into connections. Nothing is removed: a closed connection still answers.
 
-use transport::segment::SubflowId;
+use transport::packet::PathId;
 
 use crate::host::socket::SocketId;
 use crate::net::address::{Port, SocketAddress};
@@ -13,7 +13,7 @@ pub(crate) struct Match {
     /// The connection.
     pub(crate) socket: SocketId,
     /// Its path.
-    pub(crate) path: SubflowId,
+    pub(crate) path: PathId,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ struct Slot {
 /// The socket of an empty slot.
 const NONE: SocketId = SocketId(u32::MAX);
 
-const EMPTY: Slot = Slot { key: 0, found: Match { socket: NONE, path: 0 } };
+const EMPTY: Slot = Slot { key: 0, found: Match { socket: NONE, path: PathId::FIRST } };
 
 /// An open-addressed table with linear probing, at most half full: every packet looks up its connection here.
 #[derive(Clone, Debug)]
@@ -124,14 +124,14 @@ mod tests {
         for i in 0..500 {
             let (local, remote) = key(i);
             assert_eq!(demux.find(local, remote), None, "{i}");
-            demux.insert(local, remote, Match { socket: SocketId(i), path: 0 });
+            demux.insert(local, remote, Match { socket: SocketId(i), path: PathId::FIRST });
         }
         for i in 0..500 {
             let (local, remote) = key(i);
             assert_eq!(demux.find(local, remote).map(|found| found.socket), Some(SocketId(i)));
         }
         let (local, remote) = key(3);
-        demux.insert(local, remote, Match { socket: SocketId(9), path: 1 });
-        assert_eq!((demux.find(local, remote).map(|found| found.path), demux.len()), (Some(1), 500));
+        demux.insert(local, remote, Match { socket: SocketId(9), path: PathId(1) });
+        assert_eq!((demux.find(local, remote).map(|found| found.path), demux.len()), (Some(PathId(1)), 500));
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod socket;
 use std::collections::BTreeMap;
 
 use transport::mptcp::keys::Token;
-use transport::segment::SubflowId;
+use transport::packet::PathId;
 use transport::{AddressPair, Connection};
 
 use crate::host::config::Listener;
@@ -106,7 +106,7 @@ impl Hosts {
     ) -> (SocketId, PacketAddresses) {
         let opening = Opening::Active { node, server, port };
         let socket = self.add(HostConnection::new(connection, owner, opening, flow_label));
-        let addresses = self.open_path(network, socket, 0);
+        let addresses = self.open_path(network, socket, PathId::FIRST);
         (socket, addresses)
     }
 
@@ -116,7 +116,7 @@ impl Hosts {
         &mut self,
         network: &mut Network,
         socket: SocketId,
-        subflow: SubflowId,
+        subflow: PathId,
     ) -> PacketAddresses {
         let wanted = self.get(socket).wanted_path(subflow);
         let (node, pair, server, port) =
@@ -162,7 +162,7 @@ impl Hosts {
         }
         let connection = listener.accept(seen_here(packet), key);
         self.add(HostConnection::new(connection, owner, Opening::Passive, flow_label));
-        self.learn_path(network, packet, socket, 0);
+        self.learn_path(network, packet, socket, PathId::FIRST);
         socket
     }
 
@@ -172,7 +172,7 @@ impl Hosts {
         network: &mut Network,
         packet: PacketAddresses,
         socket: SocketId,
-        subflow: SubflowId,
+        subflow: PathId,
     ) {
         let PacketAddresses { source, destination } = packet;
         let host = &mut self.hosts[destination.node()];
@@ -198,7 +198,7 @@ impl Hosts {
         network: &mut Network,
         packet: PacketAddresses,
         socket: SocketId,
-        subflow: SubflowId,
+        subflow: PathId,
     ) {
         self.get_mut(socket).set_path(network, subflow, (packet.destination, packet.source));
     }
@@ -226,7 +226,7 @@ impl Hosts {
                     "packets for subflow {path} of {socket:?} would not find it"
                 );
             }
-            let of_others = |socket: &&SocketId| self.get(**socket).wanted_path(0).is_some();
+            let of_others = |socket: &&SocketId| self.get(**socket).wanted_path(PathId::FIRST).is_some();
             debug_assert_eq!(
                 host.tokens.values().find(of_others),
                 None,

@@ -1,20 +1,20 @@
 //! A middlebox at the entrance of a link that takes MPTCP options away.
 //!
-//! May: read the options and the SYN of a segment, as no other part of the network does. May not: lose packets or
-//! change their size: options are overwritten by padding.
+//! May: ask a packet whether it carries an MPTCP option or a SYN, and have the option taken away. May not: lose packets
+//! or change their size: options are overwritten with padding.
 
 use scenario::model::Strip;
-use transport::segment::{MptcpOption, Segment};
+use transport::packet::Packet;
 
-/// Applies `strip` to a segment that crosses.
-pub(crate) fn cross(strip: &mut Strip, segment: &mut Segment) {
-    if segment.mptcp == MptcpOption::None {
+/// Applies `strip` to a packet that crosses.
+pub(crate) fn cross(strip: &mut Strip, packet: &mut Packet) {
+    if !packet.is_multipath() {
         return;
     }
     let takes = match strip {
         Strip::Never => false,
         Strip::Always => true,
-        Strip::Syn => segment.flags.syn,
+        Strip::Syn => packet.is_syn(),
         Strip::After(left) if *left > 0 => {
             *left -= 1;
             false
@@ -22,6 +22,6 @@ pub(crate) fn cross(strip: &mut Strip, segment: &mut Segment) {
         Strip::After(_) => true,
     };
     if takes {
-        segment.mptcp = MptcpOption::None;
+        packet.strip_multipath();
     }
 }

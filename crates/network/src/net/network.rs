@@ -1,14 +1,14 @@
 //! Links, routes, the packets in flight between hosts, and the event queue that moves them.
 //!
-//! May: pass a packet from link to link and say which host it has reached. May not: look into a segment, except
-//! to record it, or call a connection.
+//! May: pass a packet from link to link and say which host it has reached. May not: look into the body of a
+//! packet, or call a connection.
 
 use engine::{EventQueue, LazyTimer};
 use links::{Arrival, Counters, Fate, Offered};
 use scenario::model::Strip;
 use trace::LinkRecord;
 use transport::Connection;
-use transport::segment::Segment;
+use transport::packet::Packet;
 use units::{Bytes, SimTime};
 
 use crate::event::Event;
@@ -58,7 +58,7 @@ pub(crate) struct Network {
     /// By node.
     choosers: Vec<Chooser>,
     packets: Packets,
-    /// The packet that is written next: segments are large, so they are written where they stay.
+    /// The packet that is written next: packets are large, so they are written where they stay.
     draft: u32,
     /// Empty between calls; kept so that it is not allocated each time.
     fates: Vec<Fate>,
@@ -80,9 +80,9 @@ impl Network {
         Self { queue: EventQueue::new(), routes, tracer, slots, choosers, packets, draft, fates: Vec::new() }
     }
 
-    /// The segment that is sent next.
-    pub(crate) fn draft(&mut self) -> &mut Segment {
-        self.packets.segment_mut(self.draft)
+    /// The packet that is sent next.
+    pub(crate) fn draft(&mut self) -> &mut Packet {
+        self.packets.packet_mut(self.draft)
     }
 
     /// Sends the draft on its way.
@@ -98,7 +98,7 @@ impl Network {
             }
             Egress::Unreachable => return,
         };
-        let size = self.packets.address(self.draft, route.header).wire_size;
+        let size = self.packets.address(self.draft, route.header).size;
         self.offer(now, link, self.draft, size);
         self.draft = self.packets.reserve();
     }
@@ -126,7 +126,7 @@ impl Network {
                 return Some(Delivery { packet });
             }
             match self.next_hop(target, node, hash) {
-                Some(next) => self.offer(now, next, packet, self.packets.segment(packet).wire_size),
+                Some(next) => self.offer(now, next, packet, self.packets.packet(packet).size),
                 None => self.packets.release(packet),
             }
         }
@@ -140,10 +140,10 @@ impl Network {
         self.slots[link as usize].link.next_event() <= now
     }
 
-    /// The delivered segment; its place is free again with the next call that sends.
-    pub(crate) fn open(&mut self, delivery: Delivery) -> &Segment {
+    /// The delivered packet; its place is free again with the next call that sends.
+    pub(crate) fn open(&mut self, delivery: Delivery) -> &Packet {
         self.packets.release(delivery.packet);
-        self.packets.segment(delivery.packet)
+        self.packets.packet(delivery.packet)
     }
 
     /// Addresses of the delivered packet.
@@ -152,23 +152,23 @@ impl Network {
         self.packets.addresses(delivery.packet)
     }
 
-    /// The delivered segment, which stays where it is.
-    pub(crate) fn peek(&self, delivery: Delivery) -> &Segment {
-        self.packets.segment(delivery.packet)
+    /// The delivered packet, which stays where it is.
+    pub(crate) fn peek(&self, delivery: Delivery) -> &Packet {
+        self.packets.packet(delivery.packet)
     }
 
     /// Writes a line for the draft, which `connection` sends.
     pub(crate) fn trace_sending(&mut self, now: SimTime, route: &Route, connection: &Connection) {
         if let Some(tracer) = &mut self.tracer {
-            let segment = self.packets.segment(self.draft);
-            let gauges = connection.gauges(segment.subflow.into());
+            let packet = self.packets.packet(self.draft);
+            let gauges = connection.gauges(packet.path.index());
             let Header { source, destination, .. } = route.header;
             let addresses = PacketAddresses { source, destination };
-            tracer.packet(now, (What::Send, source.node()), addresses, segment, gauges);
+            tracer.packet(now, (What::Send, source.node()), addresses, packet, gauges);
         }
     }
 
-    /// Writes a line for a segment that has reached its host, where it belongs to `connection`.
+    /// Writes a line for a packet that has reached its host, where it belongs to `connection`.
     pub(crate) fn trace_delivery(
         &mut self,
         now: SimTime,
@@ -176,10 +176,10 @@ impl Network {
         connection: Option<&Connection>,
     ) {
         if let Some(tracer) = &mut self.tracer {
-            let segment = self.packets.segment(delivery.packet);
-            let gauges = connection.and_then(|connection| connection.gauges(segment.subflow.into()));
+            let packet = self.packets.packet(delivery.packet);
+            let gauges = connection.and_then(|connection| connection.gauges(packet.path.index()));
             let addresses = self.packets.addresses(delivery.packet);
-            tracer.packet(now, (What::Recv, addresses.destination.node()), addresses, segment, gauges);
+            tracer.packet(now, (What::Recv, addresses.destination.node()), addresses, packet, gauges);
         }
     }
 
@@ -258,7 +258,7 @@ impl Network {
     fn offer(&mut self, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
         let slot = &mut self.slots[link as usize];
         if slot.strip != Strip::Never {
-            middlebox::cross(&mut slot.strip, self.packets.segment_mut(packet));
+            middlebox::cross(&mut slot.strip, self.packets.packet_mut(packet));
         }
         match &mut slot.link {
             Link::Fifo(fifo) => match fifo.offer(now, size, packet) {
@@ -287,7 +287,7 @@ impl Network {
             return Some(id);
         }
         if let Some(tracer) = &mut self.tracer {
-            tracer.on_link(now, What::Duplicate, link, self.packets.addresses(id), self.packets.segment(id));
+            tracer.on_link(now, What::Duplicate, link, self.packets.addresses(id), self.packets.packet(id));
         }
         Some(self.packets.copy(id))
     }
@@ -318,14 +318,14 @@ impl Network {
                 What::Mark,
                 link,
                 self.packets.addresses(packet),
-                self.packets.segment(packet),
+                self.packets.packet(packet),
             );
         }
     }
 
     fn lose(&mut self, now: SimTime, what: What, link: LinkId, packet: u32) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.on_link(now, what, link, self.packets.addresses(packet), self.packets.segment(packet));
+            tracer.on_link(now, what, link, self.packets.addresses(packet), self.packets.packet(packet));
         }
         self.packets.release(packet);
     }

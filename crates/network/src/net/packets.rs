@@ -1,9 +1,9 @@
 //! Packets on their way: numbered, and numbers reused last in, first out, so that the warm ones come first.
 //!
-//! May: hold them. May not: look into a segment. What routers need is kept apart from the segment, which only the
-//! ends read.
+//! May: hold them. May not: look into a body. What routers need is kept apart from the packet, which only the ends
+//! read.
 
-use transport::segment::{Ecn, Segment};
+use transport::packet::{Ecn, Packet};
 
 use crate::net::address::{PacketAddresses, SocketAddress};
 use crate::net::routing::TargetId;
@@ -25,7 +25,7 @@ pub(crate) struct Header {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packets {
     headers: Vec<Header>,
-    segments: Vec<Segment>,
+    packets: Vec<Packet>,
     free: Vec<u32>,
 }
 
@@ -36,14 +36,14 @@ impl Packets {
             return number;
         }
         self.headers.push(Header::default());
-        self.segments.push(Segment::default());
+        self.packets.push(Packet::default());
         (self.headers.len() - 1) as u32
     }
 
     /// Addresses a packet that has been written.
-    pub(crate) fn address(&mut self, number: u32, header: Header) -> &Segment {
+    pub(crate) fn address(&mut self, number: u32, header: Header) -> &Packet {
         self.headers[number as usize] = header;
-        &self.segments[number as usize]
+        &self.packets[number as usize]
     }
 
     /// The header of a packet.
@@ -57,39 +57,39 @@ impl Packets {
         PacketAddresses { source, destination }
     }
 
-    /// The segment of a packet, which stays readable until the number is used again.
-    pub(crate) fn segment(&self, number: u32) -> &Segment {
-        &self.segments[number as usize]
+    /// A packet, which stays readable until the number is used again.
+    pub(crate) fn packet(&self, number: u32) -> &Packet {
+        &self.packets[number as usize]
     }
 
     /// A packet as links see it.
     pub(crate) fn describe(&self, number: u32) -> links::Packet {
-        let (header, segment) = (self.header(number), self.segment(number));
+        let (header, packet) = (self.header(number), self.packet(number));
         links::Packet {
             id: number,
-            size: u32::try_from(segment.wire_size.0).unwrap_or(u32::MAX),
+            size: u32::try_from(packet.size.0).unwrap_or(u32::MAX),
             flow: header.hash,
-            ect: segment.ecn != Ecn::NotEct,
-            low_priority: segment.is_low_priority(),
+            ect: packet.ecn != Ecn::NotEct,
+            low_priority: packet.is_low_priority(),
         }
     }
 
-    /// The segment of a packet, for who changes it on its way.
-    pub(crate) fn segment_mut(&mut self, number: u32) -> &mut Segment {
-        &mut self.segments[number as usize]
+    /// A packet, for who changes it on its way.
+    pub(crate) fn packet_mut(&mut self, number: u32) -> &mut Packet {
+        &mut self.packets[number as usize]
     }
 
     /// A queue has marked the packet: congestion experienced.
     pub(crate) fn mark(&mut self, number: u32) {
-        let marked = self.segments[number as usize].mark();
+        let marked = self.packets[number as usize].mark();
         debug_assert!(marked, "packet {number} does not carry ECN");
     }
 
     /// Stores a copy of a packet and returns its number.
     pub(crate) fn copy(&mut self, number: u32) -> u32 {
-        let (header, segment) = (*self.header(number), *self.segment(number));
+        let (header, packet) = (*self.header(number), *self.packet(number));
         let copy = self.reserve();
-        self.segments[copy as usize] = segment;
+        self.packets[copy as usize] = packet;
         self.address(copy, header);
         copy
     }
@@ -116,7 +116,7 @@ mod tests {
         let insert = |packets: &mut Packets, seq| {
             let header = Header { hash: seq, ..Header::default() };
             let number = packets.reserve();
-            packets.segment_mut(number).seq = seq;
+            packets.packet_mut(number).payload = seq as u32;
             packets.address(number, header);
             number
         };
@@ -124,6 +124,6 @@ mod tests {
         packets.release(0);
         packets.release(2);
         assert_eq!([13, 14, 15].map(|seq| insert(&mut packets, seq)), [2, 0, 3]);
-        assert_eq!((packets.segment(0).seq, packets.header(1).hash, packets.len()), (14, 11, 4));
+        assert_eq!((packets.packet(0).payload, packets.header(1).hash, packets.len()), (14, 11, 4));
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use apps::ConnectionId;
-use transport::segment::{Dss, MptcpOption, Segment, SubflowId};
-use transport::{Connection, SenderState, SubflowGauges};
+use transport::packet::{Packet, PathId};
+use transport::{Connection, SenderState, SubflowGauges, Summary};
 use units::SimTime;
 
 use crate::host::socket::SocketId;
@@ -101,7 +101,7 @@ pub(crate) struct Tracer {
     connections: BTreeMap<(SocketAddress, SocketAddress), String>,
     widths: [usize; COLUMNS.len()],
     /// State and number of timeouts when last looked at, by subflow.
-    seen: BTreeMap<(SocketId, SubflowId), (SenderState, u64)>,
+    seen: BTreeMap<(SocketId, PathId), (SenderState, u64)>,
     text: String,
 }
 
@@ -148,12 +148,12 @@ impl Tracer {
         now: SimTime,
         (what, at): (What, NodeId),
         addresses: PacketAddresses,
-        segment: &Segment,
+        packet: &Packet,
         gauges: Option<SubflowGauges>,
     ) {
         let connection = self.connection(addresses);
-        let mut cells = self.cells(now, what, &self.names.nodes[at], (connection, segment.subflow));
-        describe(&mut cells, segment);
+        let mut cells = self.cells(now, what, &self.names.nodes[at], (connection, packet.path));
+        describe(&mut cells, packet);
         gauge(&mut cells, gauges);
         self.row(&cells);
     }
@@ -165,12 +165,11 @@ impl Tracer {
         what: What,
         link: LinkId,
         addresses: PacketAddresses,
-        segment: &Segment,
+        packet: &Packet,
     ) {
         let connection = self.connection(addresses);
-        let mut cells =
-            self.cells(now, what, &self.names.links[link as usize], (connection, segment.subflow));
-        describe(&mut cells, segment);
+        let mut cells = self.cells(now, what, &self.names.links[link as usize], (connection, packet.path));
+        describe(&mut cells, packet);
         self.row(&cells);
     }
 
@@ -192,7 +191,7 @@ impl Tracer {
         for subflow in 0..connection.subflow_count() {
             let Some(gauges) = connection.gauges(subflow) else { continue };
             let stats = connection.stats(subflow);
-            let subflow = subflow as SubflowId;
+            let subflow = PathId(subflow as u8);
             let seen = self.seen.insert((socket, subflow), (gauges.state, stats.timeouts));
             let (state, timeouts) = seen.unwrap_or((SenderState::Handshake, 0));
             for (what, changed) in
@@ -208,13 +207,7 @@ impl Tracer {
         }
     }
 
-    fn cells(
-        &self,
-        now: SimTime,
-        what: What,
-        place: &str,
-        (connection, subflow): (&str, SubflowId),
-    ) -> Cells {
+    fn cells(&self, now: SimTime, what: What, place: &str, (connection, subflow): (&str, PathId)) -> Cells {
         let mut cells = Cells::default();
         start(&mut cells, now, what, place);
         cells[3] = format!("{connection}.{subflow}");
@@ -240,20 +233,17 @@ fn start(cells: &mut Cells, now: SimTime, what: What, place: &str) {
     place.clone_into(&mut cells[2]);
 }
 
-fn describe(cells: &mut Cells, segment: &Segment) {
-    cells[4] = flags(segment);
-    let (option, dss) = option(&segment.mptcp);
+fn describe(cells: &mut Cells, packet: &Packet) {
+    let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+    let Summary { flags, option, sequence, ack, dsn, data_ack, sack } = packet.summary();
+    cells[4] = flags;
     option.clone_into(&mut cells[5]);
-    cells[6] = format!("{}:{}", segment.seq, segment.end());
-    if segment.flags.ack {
-        cells[7] = segment.ack.to_string();
-    }
-    if let Some(dss) = dss {
-        cells[8] = dss.dsn.map_or_else(String::new, |dsn| dsn.to_string());
-        cells[9] = dss.data_ack.map_or_else(String::new, |ack| ack.to_string());
-    }
-    cells[10] = segment.wire_size.0.to_string();
-    let blocks = segment.sack.as_slice().iter().map(|block| format!("{}:{}", block.start, block.end));
+    cells[6] = format!("{}:{}", sequence.start, sequence.end);
+    cells[7] = number(ack);
+    cells[8] = number(dsn);
+    cells[9] = number(data_ack);
+    cells[10] = packet.size.0.to_string();
+    let blocks = sack.iter().map(|block| format!("{}:{}", block.start, block.end));
     cells[13] = blocks.collect::<Vec<_>>().join(",");
 }
 
@@ -261,39 +251,5 @@ fn gauge(cells: &mut Cells, gauges: Option<SubflowGauges>) {
     if let Some(gauges) = gauges {
         cells[11] = gauges.cwnd.0.to_string();
         cells[12] = gauges.state.to_string();
-    }
-}
-
-/// The letters of the flags, with a star for a retransmission and a D for a dummy and its answer.
-fn flags(segment: &Segment) -> String {
-    let flags = segment.flags;
-    let letters = [
-        (flags.syn, 'S'),
-        (flags.fin, 'F'),
-        (flags.rst, 'R'),
-        (flags.ack, 'A'),
-        (flags.ece, 'E'),
-        (flags.cwr, 'W'),
-        (segment.retransmission, '*'),
-        (segment.is_low_priority(), 'D'),
-    ];
-    letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect()
-}
-
-fn option(option: &MptcpOption) -> (&'static str, Option<Dss>) {
-    let ack = |data_ack| Some(Dss { data_ack: Some(data_ack), dsn: None, data_fin: false });
-    match option {
-        MptcpOption::None => ("", None),
-        MptcpOption::CapableSyn | MptcpOption::CapableSynAck(_) => ("capable", None),
-        MptcpOption::CapableAck { dss, .. } => ("capable", *dss),
-        MptcpOption::JoinSyn { .. } | MptcpOption::JoinSynAck { .. } | MptcpOption::JoinAck { .. } => {
-            ("join", None)
-        }
-        MptcpOption::Dss(dss) => ("dss", Some(*dss)),
-        MptcpOption::AddAddr { data_ack, .. } => ("add-addr", ack(*data_ack)),
-        MptcpOption::RemoveAddr { data_ack, .. } => ("remove-addr", ack(*data_ack)),
-        MptcpOption::Prio { data_ack, .. } => ("prio", ack(*data_ack)),
-        MptcpOption::FastClose { .. } => ("fastclose", None),
-        MptcpOption::Reset(_) => ("reset", None),
     }
 }

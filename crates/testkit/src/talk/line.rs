@@ -1,7 +1,10 @@
 //! One line of a conversation: `<ms> <what> <details>`.
 
-use transport::segment::{Ecn, Flags, ResetReason, SackBlocks, Segment, Signal as Space};
+use transport::mptcp::option::ResetReason;
+use transport::packet::{Ecn, Packet};
+use transport::space::SpaceSignal as Space;
 use transport::tcp::ranges::Range;
+use transport::tcp::segment::{Flags, SackBlocks};
 use transport::tcp::space::Snack;
 use units::{Bytes, SimTime};
 
@@ -79,8 +82,8 @@ pub(super) struct Pattern {
     pub size: Option<u64>,
     /// Timestamps: value and echo.
     pub stamps: Option<(SimTime, SimTime)>,
-    /// Of SCPS-TP and STP.
-    pub signal: Option<Space>,
+    /// Of SCPS-TP, STP and TCP-Peach; `Some(None)`: there must be none.
+    pub signal: Option<Option<Space>>,
     pub mp: Mp,
 }
 
@@ -179,12 +182,12 @@ fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
                 continue;
             }
             "again" => p.again = true,
-            "scps" => p.signal = Some(Space::ScpsCapable),
-            "ustat" => p.signal = Some(Space::Ustat),
-            "bare" => p.signal = Some(Space::None),
-            "dummy" => p.signal = Some(Space::Dummy { len: mss as u32 }),
-            "answer" => p.signal = Some(Space::DummyAnswer),
-            "snack" => p.signal = words.next().map(|option| Space::Snack(snack(option))),
+            "scps" => p.signal = Some(Some(Space::ScpsCapable)),
+            "ustat" => p.signal = Some(Some(Space::Ustat)),
+            "bare" => p.signal = Some(None),
+            "dummy" => p.signal = Some(Some(Space::Dummy { len: mss as u32 })),
+            "answer" => p.signal = Some(Some(Space::DummyAnswer)),
+            "snack" => p.signal = words.next().map(|option| Some(Space::Snack(snack(option)))),
             "capable" => p.mp.capable = true,
             "join" => p.mp.join = true,
             "forged" => p.mp.forged = true,
@@ -217,8 +220,8 @@ fn with_value(p: &mut Pattern, word: &str, value: &str, mss: u64) {
         "ack" => p.ack = Some(number),
         "win" => p.window = Some(number),
         "size" => p.size = Some(number),
-        "poll" => p.signal = Some(Space::Poll { number: number as u32 }),
-        "stat" => p.signal = Some(Space::Stat { number: number as u32 }),
+        "poll" => p.signal = Some(Some(Space::Poll { number: number as u32 })),
+        "stat" => p.signal = Some(Some(Space::Stat { number: number as u32 })),
         "dack" => p.mp.data_ack = Some(number),
         "dsn" => p.mp.dsn = Some(number),
         "add" => p.mp.address = Some((number as u8, false)),
@@ -272,8 +275,8 @@ fn take_stamps(text: &str) -> (Option<(SimTime, SimTime)>, String) {
     (Some((stamp(value), stamp(echo))), format!("{before} {rest}"))
 }
 
-/// A segment in the form of a line.
-pub(super) fn show(segment: &Segment) -> String {
+/// A packet in the form of a line.
+pub(super) fn show(packet: &Packet) -> String {
     let mut text = String::new();
     let mut add = |word: String| {
         if !text.is_empty() {
@@ -281,8 +284,9 @@ pub(super) fn show(segment: &Segment) -> String {
         }
         text += &word;
     };
-    if segment.subflow > 0 {
-        add(format!("[{}]", segment.subflow));
+    let Some(segment) = packet.segment() else { return format!("{packet:?}") };
+    if packet.path.0 > 0 {
+        add(format!("[{}]", packet.path));
     }
     let f = segment.flags;
     let letters = [(f.syn, 'S'), (f.fin, 'F'), (f.rst, 'R'), (f.ece, 'E'), (f.cwr, 'W'), (f.ack, '.')];
@@ -296,22 +300,22 @@ pub(super) fn show(segment: &Segment) -> String {
         add("sack".into());
         segment.sack.as_slice().iter().for_each(|b| add(format!("{}..{}", b.start, b.end)));
     }
-    match segment.ecn {
+    match packet.ecn {
         Ecn::NotEct => {}
         Ecn::Ect0 => add("ect".into()),
         Ecn::Ce => add("ce".into()),
     }
-    if segment.retransmission {
+    if packet.retransmission {
         add("again".into());
     }
-    let Bytes(size) = segment.wire_size;
+    let Bytes(size) = packet.size;
     add(format!("size {size}"));
     if let Some(t) = segment.timestamps {
         let ms = |at: SimTime| if at.is_never() { "-".into() } else { (at.0 as f64 / 1e6).to_string() };
         add(format!("ts {}/{}", ms(t.value), ms(t.echo)));
     }
-    if segment.signal != Space::None {
-        text += &format!(" {:?}", segment.signal);
+    if let Some(signal) = packet.signal() {
+        text += &format!(" {signal:?}");
     }
     text + &format!(" {:?}", segment.mptcp)
 }

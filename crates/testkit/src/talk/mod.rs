@@ -22,8 +22,10 @@ mod options;
 
 use std::collections::VecDeque;
 
-use transport::segment::{Segment, Timestamps};
+use transport::packet::{Body, Packet, PathId};
+use transport::space::SpaceSegment;
 use transport::tcp::ranges::Range;
+use transport::tcp::segment::{TcpSegment, Timestamps};
 use transport::{AbortForm, Connection, Role};
 use units::{Bytes, SimTime};
 
@@ -45,7 +47,7 @@ pub struct Talk {
     pub end: Connection,
     now: SimTime,
     mss: u64,
-    out: VecDeque<(SimTime, Segment)>,
+    out: VecDeque<(SimTime, Packet)>,
     habits: Vec<Habits>,
     secrets: Secrets,
 }
@@ -90,8 +92,8 @@ impl Talk {
         }
         match line {
             Line::In(pattern) => {
-                let segment = self.segment(&pattern);
-                self.end.on_segment(at, &segment);
+                let packet = self.packet(&pattern);
+                self.end.on_packet(at, &packet);
             }
             Line::Do(what, n) => self.act(at, &what, n, place),
             Line::Check(subflow, pairs) => self.check(subflow, &pairs, place),
@@ -117,8 +119,8 @@ impl Talk {
     }
 
     fn nothing_left(&self, place: &str) {
-        if let Some((at, segment)) = self.out.front() {
-            panic!("{place}: before that, at {at}, an unexpected > {}", line::show(segment));
+        if let Some((at, packet)) = self.out.front() {
+            panic!("{place}: before that, at {at}, an unexpected > {}", line::show(packet));
         }
     }
 
@@ -138,13 +140,13 @@ impl Talk {
     fn poll(&mut self) {
         for n in 0.. {
             assert!(n < 100_000, "it never stops sending at {}", self.now);
-            let Some(segment) = self.end.poll_transmit(self.now) else { break };
-            self.secrets.hear(&segment);
-            self.out.push_back((self.now, segment));
+            let Some(packet) = self.end.poll_transmit(self.now) else { break };
+            self.secrets.hear(&packet);
+            self.out.push_back((self.now, packet));
         }
     }
 
-    fn segment(&mut self, pattern: &Pattern) -> Segment {
+    fn packet(&mut self, pattern: &Pattern) -> Packet {
         let habits = &mut self.habits[usize::from(pattern.subflow)];
         let flags = pattern.flags;
         let range = pattern.range.unwrap_or_else(|| {
@@ -154,20 +156,27 @@ impl Talk {
         habits.seq = habits.seq.max(range.end);
         habits.ack = pattern.ack.unwrap_or(habits.ack);
         habits.window = pattern.window.unwrap_or(habits.window);
-        Segment {
-            subflow: pattern.subflow,
+        let segment = TcpSegment {
             flags,
             len: (range.len() - u64::from(flags.syn) - u64::from(flags.fin)) as u32,
-            wire_size: Bytes(40),
             seq: range.start,
             ack: habits.ack,
             window: Bytes(habits.window),
             timestamps: pattern.stamps.map(|(value, echo)| Timestamps { value, echo }),
             sack: pattern.sack.unwrap_or_default(),
             mptcp: self.secrets.said(pattern),
+        };
+        let body = match pattern.signal.flatten() {
+            Some(signal) => Body::Space(SpaceSegment { segment, signal }),
+            None => Body::Tcp(segment),
+        };
+        Packet {
+            path: PathId(pattern.subflow),
             ecn: pattern.ecn.unwrap_or_default(),
-            signal: pattern.signal.unwrap_or_default(),
-            retransmission: false,
+            size: Bytes(40),
+            payload: segment.len,
+            body,
+            ..Packet::default()
         }
     }
 
@@ -176,25 +185,26 @@ impl Talk {
             panic!("{place}: nothing was sent, next deadline {}", self.end.next_deadline());
         };
         let shown = line::show(&got);
+        let Some(segment) = got.segment() else { panic!("{place}: no segment: > {shown}") };
         assert_eq!(when, at, "{place}: sent at another time: > {shown}");
         let same = |holds: bool, what: &str| assert!(holds, "{place}: {what} differs: > {shown}");
-        same(want.subflow == got.subflow, "subflow");
-        same(want.flags == got.flags, "flags");
+        same(want.subflow == got.path.0, "subflow");
+        same(want.flags == segment.flags, "flags");
         same(want.again == got.retransmission, "again");
         match want.range {
-            Some(range) => same(range == Range::new(got.seq, got.end()), "range"),
-            None => same(got.len == 0, "payload"),
+            Some(range) => same(range == Range::new(segment.seq, segment.end()), "range"),
+            None => same(segment.len == 0, "payload"),
         }
-        same(want.ack.is_none_or(|ack| ack == got.ack), "ack");
-        same(want.window.is_none_or(|window| window == got.window.0), "window");
-        same(want.size.is_none_or(|size| size == got.wire_size.0), "size");
-        same(want.sack.is_none_or(|sack| sack == got.sack), "sack");
+        same(want.ack.is_none_or(|ack| ack == segment.ack), "ack");
+        same(want.window.is_none_or(|window| window == segment.window.0), "window");
+        same(want.size.is_none_or(|size| size == got.size.0), "size");
+        same(want.sack.is_none_or(|sack| sack == segment.sack), "sack");
         same(want.ecn.is_none_or(|ecn| ecn == got.ecn), "ecn");
-        same(want.signal.is_none_or(|signal| signal == got.signal), "signal");
-        let stamps = got.timestamps.map(|t| (t.value, t.echo));
+        same(want.signal.is_none_or(|signal| signal.as_ref() == got.signal()), "signal");
+        let stamps = segment.timestamps.map(|t| (t.value, t.echo));
         same(want.stamps.is_none_or(|s| stamps == Some(s)), "ts");
-        if let Some(option) = self.secrets.expected(want, &got) {
-            assert_eq!(option, got.mptcp, "{place}: the MPTCP option differs: > {shown}");
+        if let Some(option) = self.secrets.expected(want, segment) {
+            assert_eq!(option, segment.mptcp, "{place}: the MPTCP option differs: > {shown}");
         }
     }
 

@@ -2,7 +2,9 @@
 
 use transport::AddressPair;
 use transport::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
-use transport::segment::{Dss, MptcpOption, Segment};
+use transport::mptcp::option::{Dss, MptcpOption};
+use transport::packet::Packet;
+use transport::tcp::segment::TcpSegment;
 
 use super::line::{Mp, Pattern, Signal};
 use crate::setups::{CLIENT_KEY, SERVER_KEY};
@@ -27,9 +29,10 @@ impl Secrets {
     }
 
     /// Takes note of what the connection says.
-    pub(super) fn hear(&mut self, segment: &Segment) {
-        if let MptcpOption::JoinSyn { nonce, .. } | MptcpOption::JoinSynAck { nonce, .. } = segment.mptcp {
-            self.nonces[usize::from(segment.subflow)] = nonce;
+    pub(super) fn hear(&mut self, packet: &Packet) {
+        let option = packet.segment().map(|segment| segment.mptcp);
+        if let Some(MptcpOption::JoinSyn { nonce, .. } | MptcpOption::JoinSynAck { nonce, .. }) = option {
+            self.nonces[packet.path.index()] = nonce;
         }
     }
 
@@ -39,7 +42,7 @@ impl Secrets {
     }
 
     /// The option that the connection should send; `None` if nothing was said about it.
-    pub(super) fn expected(&self, pattern: &Pattern, got: &Segment) -> Option<MptcpOption> {
+    pub(super) fn expected(&self, pattern: &Pattern, got: &TcpSegment) -> Option<MptcpOption> {
         if pattern.mp == Mp::default() {
             return None;
         }
@@ -86,10 +89,7 @@ impl Secrets {
             return match (flags.syn, flags.ack) {
                 (true, false) => MptcpOption::CapableSyn,
                 (true, true) => MptcpOption::CapableSynAck(own.0),
-                _ => {
-                    let dss = mp.dsn.map(|dsn| Dss { data_ack: None, dsn: Some(dsn), data_fin: false });
-                    MptcpOption::CapableAck { sender: own.0, receiver: peer.0, dss }
-                }
+                _ => MptcpOption::CapableAck { sender: own.0, receiver: peer.0, dsn: mp.dsn },
             };
         }
         if mp.join {

@@ -15,6 +15,7 @@ use units::{Bytes, SimTime};
 use super::lifetime::Lifetime;
 use super::meta_timer::MetaTimer;
 use super::negotiation::Negotiation;
+use super::option::ResetReason;
 use super::path_manager::AddressBook;
 use super::placement::Placement;
 use super::receive_side::ReceiveSide;
@@ -24,8 +25,8 @@ use super::subflow::{Join, Subflow};
 use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
 use crate::config::{MptcpConfig, PathManager, Reassembly, Reinjection, TcpConfig};
+use crate::packet::PathId;
 use crate::role::{AbortForm, Role};
-use crate::segment::SubflowId;
 use crate::setup::Setup;
 use crate::tcp::endpoint::Endpoint;
 use crate::wire_size::{mapping_size, sack_room};
@@ -76,7 +77,7 @@ impl MptcpConnection {
             mss,
             sack_room(&tcp, Some(&config)),
         );
-        subflows.add(0, first, Join::First);
+        subflows.add(PathId::FIRST, first, Join::First);
         // Where every subflow carries everything there is nothing to send elsewhere.
         let meta = MetaTimer::new(config.reinjection == Reinjection::Upstream && !needs.copies);
         Self {
@@ -242,8 +243,8 @@ impl MptcpConnection {
     }
 
     /// Addresses of a subflow.
-    pub fn address_pair(&self, subflow: SubflowId) -> AddressPair {
-        let known = self.subflows.get(usize::from(subflow));
+    pub fn address_pair(&self, path: PathId) -> AddressPair {
+        let known = self.subflows.get(path.index());
         known.or(self.subflows.get(0)).expect("the first subflow exists").pair()
     }
 
@@ -353,7 +354,7 @@ impl MptcpConnection {
             if index >= MAX_SUBFLOWS {
                 return;
             }
-            subflows.add(index as SubflowId, pair, Join::SynSent(negotiation.nonce(index)));
+            subflows.add(PathId(index as u8), pair, Join::SynSent(negotiation.nonce(index)));
             if let Some(subflow) = subflows.activate(index) {
                 subflow.tell_backup(addresses.is_backup(pair.local));
                 subflow.open();
@@ -376,7 +377,7 @@ impl MptcpConnection {
             if self.subflows.get(i).is_some_and(Subflow::is_alive)
                 && let Some(subflow) = self.subflows.activate(i)
             {
-                subflow.refuse("the connection has become plain TCP", crate::segment::ResetReason::Protocol);
+                subflow.refuse("the connection has become plain TCP", ResetReason::Protocol);
             }
         }
         self.send.repeat_fin();

@@ -12,7 +12,8 @@
 //!   first of their deadlines;
 //! - `subflow.rs`: one subflow, `health.rs`: whether it gets data, `mappings.rs`: data that is out of order there;
 //! - `receive_side.rs`: the data sequence space of the receiver and its buffer;
-//! - `negotiation.rs`: what the ends have agreed on; `lifetime.rs`: failure and close; `keys.rs`: keys, tokens, HMACs.
+//! - `negotiation.rs`: what the ends have agreed on; `lifetime.rs`: failure and close; `option.rs`: the
+//!   options of a segment; `keys.rs`: keys, tokens, HMACs.
 //!
 //! Data sequence numbers count from 1 for the first byte; the initial data sequence number derived from the key
 //! belongs to the wire.
@@ -30,6 +31,7 @@ mod lifetime;
 mod mappings;
 mod meta_timer;
 mod negotiation;
+pub mod option;
 mod path_manager;
 mod placement;
 mod receive_side;

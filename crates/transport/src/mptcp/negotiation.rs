@@ -2,8 +2,9 @@
 //! them.
 
 use super::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
+use super::option::MptcpOption;
 use crate::role::Role;
-use crate::segment::{MptcpOption, Segment};
+use crate::tcp::segment::TcpSegment;
 
 /// What the two ends have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +112,7 @@ impl Negotiation {
     }
 
     /// A segment of the first subflow other than a SYN.
-    pub(super) fn on_segment(&mut self, segment: &Segment) -> Progress {
+    pub(super) fn on_segment(&mut self, segment: &TcpSegment) -> Progress {
         if segment.flags.syn || self.is_fallback() {
             return Progress::None;
         }

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use super::option::ResetReason;
 use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
 use crate::config::{Endpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
 use crate::role::Role;
-use crate::segment::ResetReason;
 
 /// What one end knows of the addresses of both.
 #[derive(Clone, Debug)]

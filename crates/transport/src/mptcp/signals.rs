@@ -6,9 +6,10 @@ use units::{Nanos, SimTime};
 
 use super::keys::Hmac64;
 use super::negotiation::Negotiation;
+use super::option::{MptcpOption, ResetReason};
 use super::subflow::Subflow;
 use super::subflows::Subflows;
-use crate::segment::{MptcpOption, ResetReason, SubflowId};
+use crate::packet::PathId;
 use crate::seq::Dsn;
 
 /// ADD_ADDR transmissions before the announcement is given up (RFC 8684 section 3.4.1 leaves it open).
@@ -42,7 +43,7 @@ enum Notice {
 /// An answer to the SYN of a subflow that does not exist here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply {
-    pub(super) subflow: SubflowId,
+    pub(super) path: PathId,
     /// A RST for this reason; `None`: a SYN/ACK without options, as from a listener that does not know the connection.
     pub(super) refusal: Option<ResetReason>,
 }

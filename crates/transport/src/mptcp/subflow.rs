@@ -8,15 +8,17 @@ use super::health::Health;
 use super::keys::Nonce;
 use super::mappings::Mappings;
 use super::negotiation::Negotiation;
+use super::option::{MptcpOption, ResetReason};
 use super::receive_side::ReceiveSide;
 use crate::address::AddressPair;
 use crate::config::{SendBuffer, TcpConfig};
-use crate::segment::{MptcpOption, ResetReason, Segment};
+use crate::packet::Packet;
 use crate::seq::Dsn;
 use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_buffer_for};
 use crate::tcp::endpoint::{Endpoint, Input, Offer};
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Arrival;
+use crate::tcp::segment::TcpSegment;
 use crate::tcp::sender::{Expired, Sender};
 
 /// Consecutive segments without new data after which data that the subflow holds back is released.
@@ -261,8 +263,8 @@ impl Subflow {
 
     /// Takes in a segment.
     #[inline]
-    pub(super) fn on_segment(&mut self, now: SimTime, segment: &Segment, paths: Paths<'_>) -> Input {
-        let input = self.endpoint.on_segment(now, segment, paths);
+    pub(super) fn on_packet(&mut self, now: SimTime, packet: &Packet, paths: Paths<'_>) -> Input {
+        let input = self.endpoint.on_packet(now, packet, paths);
         self.health.on_segment(now, input.acked);
         input
     }
@@ -295,7 +297,7 @@ impl Subflow {
     pub(super) fn on_join(
         &mut self,
         now: SimTime,
-        segment: &Segment,
+        segment: &TcpSegment,
         established: bool,
         negotiation: &Negotiation,
     ) -> bool {
@@ -342,16 +344,16 @@ impl Subflow {
         }
     }
 
-    /// Writes the next segment into `segment`. Returns the data sequence number of its payload, if it has one.
+    /// Writes the next packet into `packet`. Returns the data sequence number of its payload, if it has one.
     #[inline]
     pub(super) fn poll_transmit(
         &mut self,
         now: SimTime,
         offer: &Offer,
-        segment: &mut Segment,
+        packet: &mut Packet,
     ) -> Option<Option<Dsn>> {
-        self.endpoint.poll_transmit(now, offer, segment)?;
-        Some(if let MptcpOption::Dss(dss) = segment.mptcp { dss.dsn.map(Dsn) } else { None })
+        self.endpoint.poll_transmit(now, offer, packet)?;
+        Some(packet.segment()?.mptcp.mapping().map(Dsn))
     }
 
     /// A pure acknowledgement leaves at once.

@@ -15,7 +15,7 @@ use super::subflow::{Join, Subflow};
 use super::views::{Views, path_view};
 use crate::address::AddressPair;
 use crate::config::TcpConfig;
-use crate::segment::{Segment, SubflowId};
+use crate::packet::{Packet, PathId};
 use crate::seq::Dsn;
 use crate::setup::{NewCongestion, new_congestion};
 use crate::tcp::endpoint::{Endpoint, Input, Offer};
@@ -73,13 +73,13 @@ impl Subflows {
     }
 
     /// One more subflow.
-    pub(super) fn add(&mut self, id: SubflowId, pair: AddressPair, join: Join) {
+    pub(super) fn add(&mut self, path: PathId, pair: AddressPair, join: Join) {
         let congestion = new_congestion(&self.tcp, &self.new_congestion, self.mss);
-        let mut endpoint = Endpoint::new(Arc::clone(&self.tcp), id, self.mss, congestion, true);
+        let mut endpoint = Endpoint::new(Arc::clone(&self.tcp), path, self.mss, congestion, true);
         if self.hold_back {
             endpoint.receiver_mut().hold_back();
         }
-        let i = usize::from(id);
+        let i = path.index();
         debug_assert!(i < MAX_SUBFLOWS && self.get(i).is_none(), "subflow {i} cannot be added");
         while self.list.len() <= i {
             self.list.push(None);
@@ -174,12 +174,12 @@ impl Subflows {
 
 /// Segments and deadlines.
 impl Subflows {
-    /// Subflow `i` takes in a segment.
+    /// Subflow `i` takes in a packet.
     #[inline]
-    pub(super) fn on_segment(&mut self, now: SimTime, i: usize, segment: &Segment) -> Option<Input> {
+    pub(super) fn on_packet(&mut self, now: SimTime, i: usize, packet: &Packet) -> Option<Input> {
         let subflow = self.list.get_mut(i)?.as_mut()?;
         let before = subflow.held();
-        let input = subflow.on_segment(now, segment, self.views.paths(i));
+        let input = subflow.on_packet(now, packet, self.views.paths(i));
         self.held = self.held + subflow.held() - before;
         self.touch(i);
         Some(input)
@@ -203,20 +203,20 @@ impl Subflows {
         subflow.on_join_timeout(now, max_tries).then_some(expired)
     }
 
-    /// Writes the next segment that subflow `i` has to send into `segment`. Returns the data sequence number of its
+    /// Writes the next segment that subflow `i` has to send into `packet`. Returns the data sequence number of its
     /// payload, if it has one.
     #[inline]
     pub(super) fn poll_transmit(
         &mut self,
         now: SimTime,
         i: usize,
-        segment: &mut Segment,
+        packet: &mut Packet,
     ) -> Option<Option<Dsn>> {
         let sack_blocks = self.sack_blocks;
         let subflow = self.get_mut(i)?;
         let offer = Offer { sack_blocks, may_send: subflow.may_send() };
-        let dsn = subflow.poll_transmit(now, &offer, segment)?;
-        if segment.sequence_len() == 0 && !segment.is_low_priority() {
+        let dsn = subflow.poll_transmit(now, &offer, packet)?;
+        if packet.segment().is_some_and(|s| s.sequence_len() == 0) && !packet.is_low_priority() {
             // A bare acknowledgement is the last segment of an endpoint.
             self.busy.remove(i);
         }
@@ -224,12 +224,12 @@ impl Subflows {
     }
 
     /// Writes a pure ACK of subflow `i` that has room for an option of the connection.
-    pub(super) fn poll_bare_ack(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {
+    pub(super) fn poll_bare_ack(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
         let offer = Offer { sack_blocks: [0; 2], may_send: false };
         let subflow = self.get_mut(i)?;
         subflow.acknowledge_now();
-        subflow.poll_transmit(now, &offer, segment)?;
-        segment.sack.clear();
+        subflow.poll_transmit(now, &offer, packet)?;
+        packet.segment_mut()?.sack.clear();
         self.busy.insert(i);
         Some(())
     }

@@ -10,11 +10,12 @@ use units::{Bytes, SimTime};
 
 use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
 use super::endpoint::{Endpoint, Offer};
+use super::segment::{Flags, TcpSegment};
 use crate::config::{SendBuffer, TcpConfig};
+use crate::packet::{Packet, PathId};
 use crate::role::Role;
-use crate::segment::{Flags, Segment};
 use crate::setup::Setup;
-use crate::wire_size::{sack_room, wire_size};
+use crate::wire_size::{complete, sack_room};
 
 /// One end of a plain TCP connection.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl TcpConnection {
         let config = Arc::clone(&setup.tcp);
         let congestion = setup.new_congestion(config.mss);
         Self {
-            endpoint: Endpoint::new(Arc::clone(&config), 0, config.mss, congestion, false),
+            endpoint: Endpoint::new(Arc::clone(&config), PathId::FIRST, config.mss, congestion, false),
             buffer: ReceiveBuffer::new(&config),
             window: AdvertisedWindow::default(),
             read: 0,
@@ -138,14 +139,15 @@ impl TcpConnection {
         self.buffer.size().saturating_sub(held)
     }
 
-    /// Takes in a segment.
-    pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
+    /// Takes in a packet; one that carries no segment of TCP is ignored.
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
+        let Some(segment) = packet.segment() else { return };
         let blocked = self.is_blocked();
         let end = segment.seq + u64::from(segment.len);
         if end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
-            self.on_segment_beyond(now, segment);
+            self.on_segment_beyond(now, packet, segment);
         } else {
-            self.endpoint.on_segment(now, segment, Paths::ALONE);
+            self.endpoint.on_packet(now, packet, Paths::ALONE);
         }
         if blocked {
             self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
@@ -155,15 +157,18 @@ impl TcpConnection {
 
     /// The peer did not keep to the window: what the buffer can hold is taken, what it cannot is cut off and answered
     /// like any segment that is not acceptable (RFC 9293 section 3.10.7.4).
-    fn on_segment_beyond(&mut self, now: SimTime, segment: &Segment) {
+    fn on_segment_beyond(&mut self, now: SimTime, packet: &Packet, segment: &TcpSegment) {
         let right = self.window.right();
         let end = segment.seq + u64::from(segment.len);
         let kept_end = end.min(1 + self.read + self.buffer.size()).max(segment.seq);
         let cut = end - kept_end;
         let flags = Flags { fin: segment.flags.fin && cut == 0, ..segment.flags };
-        let kept = Segment { len: (kept_end - segment.seq) as u32, flags, ..*segment };
+        let mut kept = *packet;
+        if let Some(part) = kept.segment_mut() {
+            *part = TcpSegment { len: (kept_end - segment.seq) as u32, flags, ..*segment };
+        }
         let before = self.received();
-        self.endpoint.on_segment(now, &kept, Paths::ALONE);
+        self.endpoint.on_packet(now, &kept, Paths::ALONE);
         let beyond = kept_end.saturating_sub(segment.seq.max(right));
         self.beyond_window += beyond.min(self.received() - before);
         if cut > 0 {
@@ -187,13 +192,13 @@ impl TcpConnection {
         self.endpoint.on_timeout(now, Paths::ALONE);
     }
 
-    /// The next segment.
-    pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    /// Writes the next packet into `packet`; call until `None`.
+    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
-        self.endpoint.poll_transmit(now, &offer, segment)?;
+        self.endpoint.poll_transmit(now, &offer, packet)?;
         let next = self.endpoint.receiver().next();
-        segment.window = self.window.offer(&self.config, next, self.free(), self.buffer.size());
-        segment.wire_size = wire_size(segment, &self.config, None);
+        let window = self.window.offer(&self.config, next, self.free(), self.buffer.size());
+        complete(packet, window, &self.config, None);
         Some(())
     }
 

@@ -4,7 +4,8 @@
 //! (`sender/ack.rs`); this is the rest: negotiation, echo, and which segments may be marked.
 //! Deviation: a SYN that is not answered is repeated with ECN.
 
-use crate::segment::{Ecn, Flags, Segment};
+use super::segment::Flags;
+use crate::packet::Ecn;
 
 /// ECN at one end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,9 +48,9 @@ impl EcnState {
     }
 
     /// Section 6.1.3: a segment has arrived.
-    pub fn on_segment(&mut self, segment: &Segment) {
+    pub fn on_segment(&mut self, ecn: Ecn, flags: Flags) {
         if self.on {
-            self.echo = segment.ecn == Ecn::Ce || (self.echo && !segment.flags.cwr);
+            self.echo = ecn == Ecn::Ce || (self.echo && !flags.cwr);
         }
     }
 

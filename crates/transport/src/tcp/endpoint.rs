@@ -15,11 +15,14 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::ecn::EcnState;
 use super::receiver::{Arrival, Receiver};
+use super::segment::{Flags, TcpSegment, Timestamps};
 use super::sender::{Expired, Sender, SenderState, Transmission};
 use super::space::{Reports, SnackReporter, StpReporter};
 use crate::config::{LossMeans, RecoveryKind, TcpConfig};
 use crate::limit::Limit;
-use crate::segment::{Dss, Ecn, Flags, MptcpOption, Segment, Signal, SubflowId, Timestamps};
+use crate::mptcp::option::{Dss, MptcpOption};
+use crate::packet::{Ecn, Packet, PathId};
+use crate::space::SpaceSignal;
 
 /// Connection state, as far as it is not told by the sender and the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +61,7 @@ pub struct Input {
 #[derive(Debug)]
 pub struct Endpoint {
     config: Arc<TcpConfig>,
-    subflow: SubflowId,
+    path: PathId,
     state: State,
     sender: Sender,
     receiver: Receiver,
@@ -94,7 +97,7 @@ impl Endpoint {
     /// An endpoint that waits for a SYN, or for `open`. `mapped`: its stream is made of chunks of another.
     pub fn new(
         config: Arc<TcpConfig>,
-        subflow: SubflowId,
+        path: PathId,
         mss: Bytes,
         congestion: Box<dyn CongestionControl>,
         mapped: bool,
@@ -104,7 +107,7 @@ impl Endpoint {
             receiver: new_receiver(&config),
             ecn: EcnState::new(config.ecn),
             config,
-            subflow,
+            path,
             state: State::Idle,
             syn_deadline: SimTime::NEVER,
             syn_tries: 0,
@@ -149,8 +152,10 @@ impl Endpoint {
         self.send_reset = matches!(self.state, State::Dead(_));
     }
 
-    /// Takes in a segment.
-    pub fn on_segment(&mut self, now: SimTime, segment: &Segment, paths: Paths<'_>) -> Input {
+    /// Takes in a packet; one that carries no segment of TCP changes nothing.
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet, paths: Paths<'_>) -> Input {
+        let Some(segment) = packet.segment() else { return Input::default() };
+        let signal = packet.signal();
         if segment.flags.rst {
             self.state = State::Dead("reset by the peer");
             return Input { reset: true, ..Input::default() };
@@ -161,7 +166,7 @@ impl Endpoint {
             State::Idle if segment.flags.syn => {
                 self.receiver.note_timestamp(segment);
                 self.ecn.on_syn(segment.flags);
-                self.scps = segment.signal == Signal::ScpsCapable && self.config.speaks_scps();
+                self.scps = signal == Some(&SpaceSignal::ScpsCapable) && self.config.speaks_scps();
                 self.state = State::SynReceived;
                 self.send_syn = true;
                 return input;
@@ -176,7 +181,7 @@ impl Endpoint {
             State::SynSent if segment.flags.syn && segment.flags.ack => {
                 self.receiver.note_timestamp(segment);
                 self.ecn.on_syn(segment.flags);
-                self.scps = segment.signal == Signal::ScpsCapable;
+                self.scps = signal == Some(&SpaceSignal::ScpsCapable);
                 self.receiver.acknowledge_now();
                 self.establish(now, segment);
                 input.established = true;
@@ -195,12 +200,12 @@ impl Endpoint {
             State::Established => {}
             State::Idle | State::SynSent | State::SynReceived => return input,
         }
-        match segment.signal {
-            Signal::Dummy { .. } => {
+        match signal {
+            Some(SpaceSignal::Dummy { .. }) => {
                 self.unanswered_dummies += 1;
                 return input;
             }
-            Signal::DummyAnswer => {
+            Some(SpaceSignal::DummyAnswer) => {
                 self.sender.on_dummy_answer(now);
                 return input;
             }
@@ -208,21 +213,21 @@ impl Endpoint {
         }
         self.receiver.note_timestamp(segment);
         if segment.flags.ack {
-            input.acked = self.sender.on_ack(now, segment, segment.ack + segment.window.0, paths);
+            input.acked = self.sender.on_ack(now, (segment, signal), segment.ack + segment.window.0, paths);
         }
         let before = self.receiver.next();
         if segment.len > 0 || segment.flags.fin || segment.seq < before {
             self.measure_as_receiver(now, segment);
-            self.ecn.on_segment(segment);
+            self.ecn.on_segment(packet.ecn, segment.flags);
             input.arrival = Some(self.receiver.on_segment(now, segment));
         }
-        if let Signal::Poll { number } = segment.signal {
-            self.receiver.on_poll(number, segment.seq);
+        if let Some(SpaceSignal::Poll { number }) = signal {
+            self.receiver.on_poll(*number, segment.seq);
         }
         input
     }
 
-    fn measure_as_receiver(&mut self, now: SimTime, segment: &Segment) {
+    fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
         let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
         let sample = now.since(echo);
         let rtt = self.receive_rtt.map_or(sample, |rtt| Nanos((7 * rtt.0 + sample.0) / 8));
@@ -232,7 +237,7 @@ impl Endpoint {
         }
     }
 
-    fn establish(&mut self, now: SimTime, segment: &Segment) {
+    fn establish(&mut self, now: SimTime, segment: &TcpSegment) {
         self.state = State::Established;
         self.syn_deadline = SimTime::NEVER;
         self.send_syn = false;
@@ -265,18 +270,18 @@ impl Endpoint {
         self.receiver.fall_back(self.config.ack);
     }
 
-    /// Writes the next segment into `segment`, without window and wire size; call until `None`. In place, because
-    /// a segment is large and this happens for every packet.
-    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer, segment: &mut Segment) -> Option<()> {
+    /// Writes the next segment into `packet`, without window, size and range; call until `None`. In place, because
+    /// a packet is large and this happens for each.
+    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<()> {
         if std::mem::take(&mut self.send_reset) {
-            self.header(now, self.sender.nxt(), segment);
+            let segment = self.header(now, self.sender.nxt(), packet);
             segment.flags = Flags { rst: true, ack: true, ..Flags::default() };
             return Some(());
         }
         match self.state {
             State::Idle | State::Dead(_) => None,
-            State::SynSent | State::SynReceived => self.syn(now, segment),
-            State::Established => self.established_segment(now, offer, segment),
+            State::SynSent | State::SynReceived => self.syn(now, packet),
+            State::Established => self.established_segment(now, offer, packet),
         }
     }
 
@@ -290,7 +295,7 @@ impl Endpoint {
             || self.sender.may_have_something()
     }
 
-    fn syn(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    fn syn(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         if !std::mem::take(&mut self.send_syn) {
             return None;
         }
@@ -303,98 +308,97 @@ impl Endpoint {
         if passive {
             self.receiver.acknowledge(0);
         }
-        self.header(now, 0, segment);
+        let segment = self.header(now, 0, packet);
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
         self.ecn.offer(passive, &mut segment.flags);
-        if self.scps || (!passive && matches!(self.config.recovery, RecoveryKind::Snack { .. })) {
-            segment.signal = Signal::ScpsCapable;
-        }
         segment.ack = u64::from(passive);
-        segment.retransmission = self.syn_tries > 0;
+        packet.retransmission = self.syn_tries > 0;
+        if self.scps || (!passive && matches!(self.config.recovery, RecoveryKind::Snack { .. })) {
+            packet.add_signal(SpaceSignal::ScpsCapable);
+        }
         Some(())
     }
 
-    fn established_segment(&mut self, now: SimTime, offer: &Offer, segment: &mut Segment) -> Option<()> {
+    fn established_segment(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<()> {
         if offer.may_send
             && let Some(transmission) = self.sender.next(now)
         {
-            self.data(now, transmission, offer, segment);
+            self.data(now, transmission, offer, packet);
             return Some(());
         }
         if let Some(number) = self.sender.take_poll(now) {
-            self.header(now, self.sender.nxt(), segment);
-            segment.flags = Flags { ack: true, ..Flags::default() };
-            segment.signal = Signal::Poll { number };
+            self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
+            packet.add_signal(SpaceSignal::Poll { number });
             return Some(());
         }
         if std::mem::take(&mut self.probe_window) {
             // Below snd_una: the peer must answer with its window (RFC 9293 3.8.6.1).
-            self.bare_ack(now, self.sender.una() - 1, offer, segment);
+            self.bare_ack(now, self.sender.una() - 1, offer, packet);
             return Some(());
         }
         if self.receiver.ack_is_due(now) {
-            self.bare_ack(now, self.sender.nxt(), offer, segment);
+            self.bare_ack(now, self.sender.nxt(), offer, packet);
             return Some(());
         }
         let signal = self.dummy_or_answer(offer)?;
-        self.header(now, self.sender.nxt(), segment);
-        segment.flags = Flags { ack: true, ..Flags::default() };
-        segment.signal = signal;
+        self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
+        packet.add_signal(signal);
         Some(())
     }
 
     /// What goes last.
-    fn dummy_or_answer(&mut self, offer: &Offer) -> Option<Signal> {
+    fn dummy_or_answer(&mut self, offer: &Offer) -> Option<SpaceSignal> {
         if self.unanswered_dummies > 0 {
             self.unanswered_dummies -= 1;
-            return Some(Signal::DummyAnswer);
+            return Some(SpaceSignal::DummyAnswer);
         }
         let dummy = offer.may_send && self.sender.take_dummy();
-        dummy.then(|| Signal::Dummy { len: self.sender.mss() as u32 })
+        dummy.then(|| SpaceSignal::Dummy { len: self.sender.mss() as u32 })
     }
 
-    fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, segment: &mut Segment) {
-        self.header(now, transmission.seq, segment);
+    fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, packet: &mut Packet) {
+        let segment = self.header(now, transmission.seq, packet);
         self.receiver.acknowledge_into(offer.sack_blocks[0], &mut segment.sack);
         self.receiver.acknowledged_with_data(now);
         let ece = self.ecn.echoes();
         segment.flags = Flags { ack: true, fin: transmission.fin, ece, ..Flags::default() };
         // Sections 6.1.2 and 6.1.5: new data alone may be marked, and says that the window was reduced.
-        if self.ecn.is_on() && transmission.len > 0 && !transmission.retransmission {
-            segment.ecn = Ecn::Ect0;
+        let markable = self.ecn.is_on() && transmission.len > 0 && !transmission.retransmission;
+        if markable {
             segment.flags.cwr = self.sender.take_window_reduced();
         }
         segment.len = transmission.len;
-        segment.retransmission = transmission.retransmission;
         if transmission.dsn > 0 {
             segment.mptcp =
                 MptcpOption::Dss(Dss { data_ack: None, dsn: Some(transmission.dsn), data_fin: false });
         }
+        packet.ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
+        packet.retransmission = transmission.retransmission;
     }
 
-    fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer, segment: &mut Segment) {
-        self.header(now, seq, segment);
+    fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer, packet: &mut Packet) {
+        let segment = self.header(now, seq, packet);
         self.receiver.acknowledge_into(offer.sack_blocks[1], &mut segment.sack);
-        self.receiver.report_into(now, segment);
+        let report = self.receiver.report_into(now, segment);
         segment.flags = Flags { ack: true, ece: self.ecn.echoes(), ..Flags::default() };
+        if let Some(signal) = report {
+            packet.add_signal(signal);
+        }
     }
 
-    /// Fills in what all segments have; nothing of what `segment` held before remains.
-    fn header(&self, now: SimTime, seq: u64, segment: &mut Segment) {
+    /// Fills in what all segments have; nothing of what `packet` held before remains.
+    fn header<'p>(&self, now: SimTime, seq: u64, packet: &'p mut Packet) -> &'p mut TcpSegment {
         let echo = self.receiver.ts_recent();
-        segment.subflow = self.subflow;
+        let segment = packet.restart_tcp(self.path);
         segment.flags = Flags::default();
         segment.len = 0;
-        segment.wire_size = Bytes::ZERO;
         segment.seq = seq;
         segment.ack = self.receiver.next();
         segment.window = Bytes::ZERO;
         segment.timestamps = self.config.timestamps.then_some(Timestamps { value: now, echo });
         segment.sack.clear();
         segment.mptcp = MptcpOption::None;
-        segment.ecn = Ecn::NotEct;
-        segment.signal = Signal::None;
-        segment.retransmission = false;
+        segment
     }
 
     /// The next deadline, `NEVER` if none.

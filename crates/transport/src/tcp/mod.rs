@@ -1,6 +1,6 @@
 //! TCP: one connection, or one subflow of an MPTCP connection.
 //!
-//! - `endpoint.rs`: handshake and close around a sender and a receiver; `ecn.rs`: congestion marks;
+//! - `segment.rs`: what travels; `endpoint.rs`: handshake and close around a sender and a receiver; `ecn.rs`: congestion marks;
 //! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
 //! - `receiver.rs`: the receiving half; `ranges.rs`: sets of sequence numbers;
 //! - `space/`: what SCPS-TP and STP report instead of acknowledgements;
@@ -18,5 +18,6 @@ pub mod ranges;
 pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;
+pub mod segment;
 pub mod sender;
 pub mod space;

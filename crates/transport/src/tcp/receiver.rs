@@ -4,9 +4,10 @@
 use units::{Nanos, SimTime};
 
 use super::ranges::{Range, RangeSet};
+use super::segment::{SackBlocks, TcpSegment};
 use super::space::Reports;
 use crate::config::AckConfig;
-use crate::segment::{SackBlocks, Segment, Signal};
+use crate::space::SpaceSignal;
 
 /// For reports before the first sample.
 const UNKNOWN_ROUND_TRIP: Nanos = Nanos::from_secs(1);
@@ -150,7 +151,7 @@ impl Receiver {
     }
 
     /// Takes the timestamp of a segment, also of a SYN.
-    pub fn note_timestamp(&mut self, segment: &Segment) {
+    pub fn note_timestamp(&mut self, segment: &TcpSegment) {
         let Some(timestamps) = segment.timestamps else { return };
         let newer = self.ts_recent.is_never() || timestamps.value >= self.ts_recent;
         if newer && segment.seq <= self.last_ack_sent {
@@ -159,7 +160,7 @@ impl Receiver {
     }
 
     /// Takes in the payload and FIN of a segment.
-    pub fn on_segment(&mut self, now: SimTime, segment: &Segment) -> Arrival {
+    pub fn on_segment(&mut self, now: SimTime, segment: &TcpSegment) -> Arrival {
         let owed = self.owed;
         let arrival = self.take_in(now, segment);
         if self.reports.is_some() {
@@ -178,7 +179,7 @@ impl Receiver {
 
     /// Who reports holes does not acknowledge around them: only what is new leaves at once. `before` is what was
     /// owed before the segment; it brought `fresh` bytes.
-    fn decide_to_report(&mut self, now: SimTime, segment: &Segment, (before, fresh): (Owed, u64)) {
+    fn decide_to_report(&mut self, now: SimTime, segment: &TcpSegment, (before, fresh): (Owed, u64)) {
         let range = Range::new(segment.seq, segment.end());
         match self.reports.as_deref_mut() {
             Some(Reports::Snack(reporter)) => {
@@ -222,29 +223,30 @@ impl Receiver {
         }
     }
 
-    /// Completes an acknowledgement that carries no data: reports go with it.
-    pub fn report_into(&mut self, now: SimTime, segment: &mut Segment) {
+    /// Completes an acknowledgement that carries no data: reports go with it. Returns what is added to TCP.
+    pub fn report_into(&mut self, now: SimTime, segment: &mut TcpSegment) -> Option<SpaceSignal> {
         self.last_ack_at = now;
         match self.reports.as_deref_mut() {
             Some(Reports::Snack(reporter)) => {
                 let round_trip = self.round_trip.unwrap_or(UNKNOWN_ROUND_TRIP);
                 let snack = reporter.report(now, self.next, &self.out_of_order, round_trip);
-                segment.signal = snack.map_or(Signal::None, Signal::Snack);
                 if reporter.is_due(now) {
                     self.owed = Owed::Now;
                 }
+                snack.map(SpaceSignal::Snack)
             }
             Some(Reports::Stp(reporter)) => {
-                segment.signal = reporter.report(self.next, &self.out_of_order, &mut segment.sack);
+                let signal = reporter.report(self.next, &self.out_of_order, &mut segment.sack);
                 if reporter.is_due() {
                     self.owed = Owed::Now;
                 }
+                signal
             }
-            None => {}
+            None => None,
         }
     }
 
-    fn take_in(&mut self, now: SimTime, segment: &Segment) -> Arrival {
+    fn take_in(&mut self, now: SimTime, segment: &TcpSegment) -> Arrival {
         let end = segment.seq + u64::from(segment.len);
         if segment.flags.fin {
             self.fin = Some(end);
@@ -391,13 +393,13 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::Flags;
+    use crate::tcp::segment::Flags;
 
     const CONFIG: AckConfig =
         AckConfig { every: 2, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 };
 
-    fn data(seq: u64, len: u32) -> Segment {
-        Segment { seq, len, flags: Flags { ack: true, ..Flags::default() }, ..Segment::default() }
+    fn data(seq: u64, len: u32) -> TcpSegment {
+        TcpSegment { seq, len, flags: Flags { ack: true, ..Flags::default() }, ..TcpSegment::default() }
     }
 
     #[test]

@@ -6,21 +6,24 @@ use super::{ABORTED, MptcpConnection, PEER_ABORTED, PEER_ADDRESS_LEFT};
 use crate::config::{Reassembly, Reinjection};
 use crate::mptcp::keys::Key;
 use crate::mptcp::negotiation::Progress;
+use crate::mptcp::option::{Dss, MptcpOption, ResetReason};
 use crate::mptcp::signals::Reply;
 use crate::mptcp::subflow::{Join, Subflow};
+use crate::packet::{Packet, PathId};
 use crate::role::Role;
-use crate::segment::{Dss, MptcpOption, ResetReason, Segment};
 use crate::seq::Dsn;
 use crate::tcp::endpoint::Input;
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Arrival;
+use crate::tcp::segment::TcpSegment;
 use crate::tcp::sender::Expired;
 
 /// The DSS of a segment; an empty one if it has none.
 #[inline]
-fn dss_of(segment: &Segment) -> Dss {
+fn dss_of(segment: &TcpSegment) -> Dss {
     match segment.mptcp {
-        MptcpOption::Dss(dss) | MptcpOption::CapableAck { dss: Some(dss), .. } => dss,
+        MptcpOption::Dss(dss) => dss,
+        MptcpOption::CapableAck { dsn, .. } => Dss { dsn, ..Dss::default() },
         MptcpOption::AddAddr { data_ack, .. }
         | MptcpOption::RemoveAddr { data_ack, .. }
         | MptcpOption::Prio { data_ack, .. } => Dss { data_ack: Some(data_ack), ..Dss::default() },
@@ -30,18 +33,20 @@ fn dss_of(segment: &Segment) -> Dss {
 
 /// Segments.
 impl MptcpConnection {
-    /// Takes in a segment.
-    pub fn on_segment(&mut self, now: SimTime, segment: &Segment) {
-        self.take_in(now, segment);
+    /// Takes in a packet; one that carries no segment of TCP is ignored.
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
+        if let Some(segment) = packet.segment() {
+            self.take_in(now, packet, segment);
+        }
         self.subflows.check();
     }
 
-    fn take_in(&mut self, now: SimTime, segment: &Segment) {
-        let i = usize::from(segment.subflow);
+    fn take_in(&mut self, now: SimTime, packet: &Packet, segment: &TcpSegment) {
+        let i = packet.path.index();
         let flags = segment.flags;
         let usual =
             matches!(segment.mptcp, MptcpOption::Dss(_)) && !flags.syn && !flags.rst && self.is_usual(i);
-        if !usual && !self.admits(now, i, segment) {
+        if !usual && !self.admits(now, packet.path, segment) {
             return;
         }
         // Only a sender with data in flight has a congestion control that may look at its siblings.
@@ -49,7 +54,7 @@ impl MptcpConnection {
             self.subflows.freshen_paths();
         }
         let waits = self.send.waits_to_expand(&self.subflows);
-        let Some(input) = self.subflows.on_segment(now, i, segment) else { return };
+        let Some(input) = self.subflows.on_packet(now, i, packet) else { return };
         if input.acked {
             self.placement.note_ack();
         }
@@ -88,12 +93,13 @@ impl MptcpConnection {
     }
 
     /// A segment that is not of the usual kind. False if nothing more is to be done with it.
-    fn admits(&mut self, now: SimTime, i: usize, segment: &Segment) -> bool {
+    fn admits(&mut self, now: SimTime, path: PathId, segment: &TcpSegment) -> bool {
+        let i = path.index();
         if self.lifetime.has_failed() {
-            self.after_the_end(segment);
+            self.after_the_end(i, segment);
             return false;
         }
-        if self.subflows.get(i).is_none() && !self.accept_join(segment) {
+        if self.subflows.get(i).is_none() && !self.accept_join(path, segment) {
             return false;
         }
         if self.subflows.is_refused(i) {
@@ -115,7 +121,7 @@ impl MptcpConnection {
     /// False if the segment must not be taken in: it has lost the options that it must have had, and its subflow is
     /// reset for it. The only subflow that there ever was goes on as plain TCP instead (RFC 8684 section 3.7): its
     /// sequence numbers are those of the data.
-    fn has_its_options(&mut self, now: SimTime, i: usize, segment: &Segment) -> bool {
+    fn has_its_options(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
         if self.negotiation.is_fallback() {
             return i == 0;
         }
@@ -148,14 +154,14 @@ impl MptcpConnection {
     }
 
     /// A SYN for an unknown subflow. Returns true if the subflow now exists.
-    fn accept_join(&mut self, segment: &Segment) -> bool {
+    fn accept_join(&mut self, path: PathId, segment: &TcpSegment) -> bool {
         if self.negotiation.role() != Role::Server || !segment.flags.syn || segment.flags.ack {
             return false;
         }
-        let (index, subflow) = (usize::from(segment.subflow), segment.subflow);
+        let index = path.index();
         let MptcpOption::JoinSyn { token, nonce, addresses, id, backup } = segment.mptcp else {
             // A middlebox has taken MP_JOIN away: a listener takes it for a new connection.
-            self.signals.reply(Reply { subflow, refusal: None });
+            self.signals.reply(Reply { path, refusal: None });
             return false;
         };
         if !self.addresses.is_here(addresses.remote) {
@@ -168,11 +174,11 @@ impl MptcpConnection {
             Some(ResetReason::Protocol)
         };
         if refusal.is_some() {
-            self.signals.reply(Reply { subflow, refusal });
+            self.signals.reply(Reply { path, refusal });
             return false;
         }
         let join = Join::AwaitingThirdAck { own: self.negotiation.nonce(index), peer: nonce };
-        self.subflows.add(subflow, addresses.reversed(), join);
+        self.subflows.add(path, addresses.reversed(), join);
         self.addresses.peer_uses(addresses.local);
         self.lifetime.gained_subflow();
         if let Some(subflow) = self.subflows.get_mut(index) {
@@ -184,7 +190,7 @@ impl MptcpConnection {
     }
 
     /// Payload arrived: what is in order on the subflow goes to the connection.
-    fn on_arrival(&mut self, i: usize, segment: &Segment, mapped: Option<Dsn>, arrival: Arrival) {
+    fn on_arrival(&mut self, i: usize, segment: &TcpSegment, mapped: Option<Dsn>, arrival: Arrival) {
         let fallback = self.negotiation.is_fallback();
         let dsn = if fallback { Some(Dsn(segment.seq)) } else { mapped };
         let Self { subflows, receive, config, .. } = self;
@@ -201,7 +207,7 @@ impl MptcpConnection {
         }
     }
 
-    fn on_data_ack(&mut self, i: usize, segment: &Segment, dss: Dss) {
+    fn on_data_ack(&mut self, i: usize, segment: &TcpSegment, dss: Dss) {
         let fallback = self.negotiation.is_fallback();
         let data_ack = if fallback {
             Dsn(segment.ack).min(self.send.next())
@@ -226,7 +232,7 @@ impl MptcpConnection {
 /// Options.
 impl MptcpConnection {
     /// The MPTCP option of a segment that has been taken in on subflow `i`.
-    fn on_option(&mut self, now: SimTime, i: usize, segment: &Segment, input: &Input) {
+    fn on_option(&mut self, now: SimTime, i: usize, segment: &TcpSegment, input: &Input) {
         if i == 0 {
             match self.negotiation.on_segment(segment) {
                 Progress::None => {}
@@ -296,8 +302,7 @@ impl MptcpConnection {
     }
 
     /// A segment for a connection that has ended.
-    fn after_the_end(&mut self, segment: &Segment) {
-        let i = usize::from(segment.subflow);
+    fn after_the_end(&mut self, i: usize, segment: &TcpSegment) {
         let own_key = self.negotiation.own_key();
         let asked = matches!(segment.mptcp, MptcpOption::FastClose { key } if key == own_key);
         if self.subflows.get(i).is_none() {

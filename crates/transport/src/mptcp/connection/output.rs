@@ -6,12 +6,14 @@ use units::{Bytes, SimTime};
 
 use super::{ABORTED, MptcpConnection};
 use crate::mptcp::negotiation::Mode;
+use crate::mptcp::option::{Dss, MptcpOption};
 use crate::mptcp::signals::{FastCloseStep, Reply};
 use crate::mptcp::subflow::{Join, Subflow};
+use crate::packet::Packet;
 use crate::role::Role;
-use crate::segment::{Dss, Flags, MptcpOption, Segment};
 use crate::seq::Dsn;
-use crate::wire_size::wire_size;
+use crate::tcp::segment::{Flags, TcpSegment};
+use crate::wire_size;
 
 /// SYN retransmissions that still carry MP_CAPABLE; the next ones are plain, in case a middlebox drops the option
 /// (choice D-41).
@@ -21,9 +23,9 @@ const DATA_FIN_TRIES: usize = 3;
 
 /// The next segment.
 impl MptcpConnection {
-    /// Writes the next segment into `segment`; call until `None`.
+    /// Writes the next packet into `packet`; call until `None`.
     #[inline]
-    pub fn poll_transmit(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         if self.subflows.first_busy().is_none()
             && self.placement.needs().queueing == Queueing::Never
             && self.has_said_everything()
@@ -31,23 +33,23 @@ impl MptcpConnection {
             self.watch_progress(now);
             return None;
         }
-        let found = self.find_segment(now, segment);
+        let found = self.find_packet(now, packet);
         self.subflows.check();
         found
     }
 
-    fn find_segment(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    fn find_packet(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         let queues = self.placement.needs().queueing != Queueing::Never;
         while queues
             && self.is_open_for_data()
             && let Some(i) = self.placement.schedule_ahead(now, &mut self.send, &mut self.subflows)
         {
-            if self.poll_subflow(now, i, segment).is_some() {
+            if self.poll_subflow(now, i, packet).is_some() {
                 return Some(());
             }
         }
         while let Some(i) = self.subflows.first_busy() {
-            if self.poll_subflow(now, i, segment).is_some() {
+            if self.poll_subflow(now, i, packet).is_some() {
                 return Some(());
             }
             self.subflows.rest(i);
@@ -57,20 +59,20 @@ impl MptcpConnection {
             return None;
         }
         if let Some(reply) = self.signals.take_reply() {
-            self.write_reply(reply, segment);
+            self.write_reply(reply, packet);
             return Some(());
         }
         if self.lifetime.has_failed() {
-            return self.fast_close_segment(now, segment);
+            return self.fast_close_packet(now, packet);
         }
         if self.negotiation.mode() == Mode::Negotiating {
             return None;
         }
-        if self.signal(now, segment).is_some() {
+        if self.signal(now, packet).is_some() {
             return Some(());
         }
         while let Some(i) = self.placement.schedule(now, &mut self.send, &mut self.subflows) {
-            if self.poll_subflow(now, i, segment).is_some() {
+            if self.poll_subflow(now, i, packet).is_some() {
                 return Some(());
             }
         }
@@ -96,10 +98,11 @@ impl MptcpConnection {
             && !needs.copies
     }
 
-    fn poll_subflow(&mut self, now: SimTime, i: usize, segment: &mut Segment) -> Option<()> {
-        let dsn = self.subflows.poll_transmit(now, i, segment)?;
-        segment.mptcp = self.option(i, dsn, segment);
-        self.complete(segment);
+    fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
+        let dsn = self.subflows.poll_transmit(now, i, packet)?;
+        let option = self.option(i, dsn, packet.segment()?);
+        packet.segment_mut()?.mptcp = option;
+        self.complete(packet);
         Some(())
     }
 
@@ -109,27 +112,27 @@ impl MptcpConnection {
         now: SimTime,
         i: usize,
         option: MptcpOption,
-        segment: &mut Segment,
+        packet: &mut Packet,
     ) -> Option<()> {
-        self.subflows.poll_bare_ack(now, i, segment)?;
-        segment.mptcp = option;
-        self.complete(segment);
+        self.subflows.poll_bare_ack(now, i, packet)?;
+        packet.segment_mut()?.mptcp = option;
+        self.complete(packet);
         Some(())
     }
 
-    /// Adds the window and the size on the wire.
-    fn complete(&mut self, segment: &mut Segment) {
-        segment.window = self.receive.offer_window(self.subflows.held());
-        segment.wire_size = wire_size(segment, &self.tcp, Some(&self.config));
+    /// Adds the window, and what the envelope says of the segment.
+    fn complete(&mut self, packet: &mut Packet) {
+        let window = self.receive.offer_window(self.subflows.held());
+        wire_size::complete(packet, window, &self.tcp, Some(&self.config));
     }
 
     /// Writes the answer to the SYN of a subflow that does not exist.
-    fn write_reply(&mut self, Reply { subflow, refusal }: Reply, segment: &mut Segment) {
+    fn write_reply(&mut self, Reply { path, refusal }: Reply, packet: &mut Packet) {
         let flags = Flags { syn: refusal.is_none(), rst: refusal.is_some(), ack: true, ..Flags::default() };
         let mptcp = refusal.map_or(MptcpOption::None, MptcpOption::Reset);
-        *segment = Segment { subflow, flags, ack: 1, mptcp, ..Segment::default() };
-        segment.wire_size = wire_size(segment, &self.tcp, Some(&self.config));
-        debug_assert!(segment.wire_size > Bytes::ZERO && segment.len == 0, "a reply has no payload");
+        *packet = Packet::tcp(path, TcpSegment { flags, ack: 1, mptcp, ..TcpSegment::default() });
+        wire_size::complete(packet, Bytes::ZERO, &self.tcp, Some(&self.config));
+        debug_assert_eq!(packet.payload, 0, "a reply has no payload");
     }
 }
 
@@ -137,7 +140,7 @@ impl MptcpConnection {
 impl MptcpConnection {
     /// The MPTCP option of a segment of subflow `i`, whose payload begins at `dsn`.
     #[inline]
-    fn option(&self, i: usize, dsn: Option<Dsn>, segment: &Segment) -> MptcpOption {
+    fn option(&self, i: usize, dsn: Option<Dsn>, segment: &TcpSegment) -> MptcpOption {
         if self.negotiation.is_fallback() {
             MptcpOption::None
         } else if segment.flags.rst {
@@ -180,7 +183,7 @@ impl MptcpConnection {
     }
 
     /// The option of a segment while keys or MP_JOIN are not confirmed.
-    fn option_of_handshake(&self, i: usize, dsn: Option<Dsn>, segment: &Segment) -> MptcpOption {
+    fn option_of_handshake(&self, i: usize, dsn: Option<Dsn>, segment: &TcpSegment) -> MptcpOption {
         let negotiation = &self.negotiation;
         if let Some(Join::AwaitingFourthAck { own, peer, .. }) = self.subflows.get(i).map(Subflow::join) {
             return MptcpOption::JoinAck { hmac: negotiation.third_ack_hmac(own, peer) };
@@ -193,9 +196,8 @@ impl MptcpConnection {
         let keys_not_confirmed = i == 0 && client && !negotiation.is_fully_established();
         // RFC 8684 section 3.1: both keys in the third ACK and in the first data, until the peer shows it has them.
         if keys_not_confirmed && (segment.len == 0 || segment.seq == 1) {
-            let dss = dsn.map(|dsn| Dss { data_ack: None, dsn: Some(dsn.0), data_fin: false });
             let (sender, receiver) = (negotiation.own_key(), negotiation.peer_key());
-            return MptcpOption::CapableAck { sender, receiver, dss };
+            return MptcpOption::CapableAck { sender, receiver, dsn: dsn.map(|dsn| dsn.0) };
         }
         self.dss(dsn)
     }
@@ -216,11 +218,11 @@ impl MptcpConnection {
 /// Signals.
 impl MptcpConnection {
     /// ADD_ADDR, its echo, REMOVE_ADDR, MP_PRIO, DATA_FIN: they travel in ACKs of their own.
-    fn signal(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    fn signal(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         // Before the peer is known to have the keys every segment must carry them.
         if self.negotiation.is_fully_established()
             && let Some((i, option)) = self.signals.next_notice(self.receive.next(), &self.subflows)
-            && self.write_bare_ack(now, i, option, segment).is_some()
+            && self.write_bare_ack(now, i, option, packet).is_some()
         {
             return Some(());
         }
@@ -229,17 +231,17 @@ impl MptcpConnection {
             if let Some(i) = self.subflows.for_signals(0, self.send.quantum()) {
                 let data_ack = self.receive.next();
                 let option = self.signals.next_announcement(now, rto, data_ack, &self.negotiation)?;
-                return self.write_bare_ack(now, i, option, segment);
+                return self.write_bare_ack(now, i, option, packet);
             }
             self.signals.defer_announcements(now + rto);
         }
         if !self.send.wants_fin() || self.send.unassigned() > 0 {
             return None;
         }
-        self.data_fin(now, segment)
+        self.data_fin(now, packet)
     }
 
-    fn data_fin(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    fn data_fin(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         // Nothing else shows that a middlebox takes DATA_FIN away, or its acknowledgement.
         if self.negotiation.is_multipath()
             && self.send.fin_tries() >= DATA_FIN_TRIES
@@ -251,26 +253,26 @@ impl MptcpConnection {
         if self.negotiation.is_fallback() {
             self.send.fin_is_that_of_tcp();
             self.subflows.get_mut(0)?.finish();
-            return self.poll_subflow(now, 0, segment);
+            return self.poll_subflow(now, 0, packet);
         }
         let tries = self.send.fin_tries();
         let i = self.subflows.for_signals(tries, self.send.quantum());
         let backoff = u32::try_from(tries).unwrap_or(u32::MAX);
         self.send.fin_leaves(now + self.subflows.longest_rto(backoff));
         let (data_ack, dsn) = (Some(self.receive.next().0), Some(self.send.written().0));
-        self.write_bare_ack(now, i?, MptcpOption::Dss(Dss { data_ack, dsn, data_fin: true }), segment)
+        self.write_bare_ack(now, i?, MptcpOption::Dss(Dss { data_ack, dsn, data_fin: true }), packet)
     }
 
     /// MP_FASTCLOSE on an ACK, as long as no RST has answered it.
-    fn fast_close_segment(&mut self, now: SimTime, segment: &mut Segment) -> Option<()> {
+    fn fast_close_packet(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         match self.signals.next_fast_close(now, &self.subflows)? {
             FastCloseStep::Reset(i) => {
                 self.subflows.get_mut(i)?.abort(ABORTED);
-                self.poll_subflow(now, i, segment)
+                self.poll_subflow(now, i, packet)
             }
             FastCloseStep::Send(i) => {
                 let option = MptcpOption::FastClose { key: self.negotiation.peer_key() };
-                self.write_bare_ack(now, i, option, segment)?;
+                self.write_bare_ack(now, i, option, packet)?;
                 self.subflows.rest(i);
                 Some(())
             }

@@ -7,11 +7,19 @@ use super::super::ranges::Range;
 use super::super::scoreboard::Change;
 use super::{Phase, Sender};
 use crate::config::RecoveryKind;
-use crate::segment::Segment;
+use crate::space::SpaceSignal;
+use crate::tcp::segment::TcpSegment;
 
 impl Sender {
-    /// Takes in the acknowledgement fields of `segment`. Returns true if it acknowledged new bytes.
-    pub fn on_ack(&mut self, now: SimTime, segment: &Segment, window_right: u64, paths: Paths<'_>) -> bool {
+    /// Takes in the acknowledgement fields of `segment`, and what it says beyond TCP. Returns true if it acknowledged
+    /// new bytes.
+    pub fn on_ack(
+        &mut self,
+        now: SimTime,
+        (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
+        window_right: u64,
+        paths: Paths<'_>,
+    ) -> bool {
         if segment.ack > self.nxt {
             return false;
         }
@@ -23,8 +31,8 @@ impl Sender {
         self.timers.outage_is_over();
         match self.loss_kind() {
             RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Rack => {}
-            RecoveryKind::Snack { .. } => return self.on_snack(now, segment, window_right, paths),
-            RecoveryKind::Stp => return self.on_status(now, segment, window_right, paths),
+            RecoveryKind::Snack { .. } => return self.on_snack(now, (segment, signal), window_right, paths),
+            RecoveryKind::Stp => return self.on_status(now, (segment, signal), window_right, paths),
         }
         let silent = segment.ack == self.una && segment.sack.as_slice().is_empty();
         if silent && self.board.is_empty() && self.timers.probe().is_none() {
@@ -80,7 +88,7 @@ impl Sender {
     }
 
     /// Returns the duplicate reported by DSACK (RFC 2883), if the first block is one.
-    fn take_sack_blocks(&mut self, segment: &Segment, change: &mut Change) -> Option<Range> {
+    fn take_sack_blocks(&mut self, segment: &TcpSegment, change: &mut Change) -> Option<Range> {
         let blocks = segment.sack.as_slice();
         let first = *blocks.first()?;
         let inside_second = blocks.get(1).is_some_and(|second| second.covers(first));
@@ -95,7 +103,7 @@ impl Sender {
     /// A round-trip sample: from the echoed timestamp of an ACK that advances (RFC 7323), or by Karn's rule.
     /// A SACK of a segment that was sent once is as good, and keeps the timeout honest while a long recovery does
     /// not advance (as Linux does).
-    fn measure(&mut self, now: SimTime, segment: &Segment, change: &Change) -> Option<Nanos> {
+    fn measure(&mut self, now: SimTime, segment: &TcpSegment, change: &Change) -> Option<Nanos> {
         let echoed = segment.timestamps.map(|t| t.echo).filter(|echo| !echo.is_never());
         let sacked = change.latest.filter(|l| !l.retransmitted).map(|l| l.sent_at);
         let sent_at = match (change.acked > 0, echoed) {
@@ -110,7 +118,7 @@ impl Sender {
 
     /// Eifel (RFC 3522 section 3.2): the first ACK of new data after a timeout echoes what was sent before it, so that the
     /// original had arrived. What the timeout took for lost is still on its way.
-    fn undo_needless_timeout(&mut self, segment: &Segment) {
+    fn undo_needless_timeout(&mut self, segment: &TcpSegment) {
         let from = self.timers.take_undo_from();
         let echo = segment.timestamps.map_or(SimTime::NEVER, |t| t.echo);
         if from.is_never() || echo >= from {
@@ -124,7 +132,7 @@ impl Sender {
     }
 
     /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).
-    fn is_duplicate(&self, segment: &Segment, change: &Change, window_moved: bool) -> bool {
+    fn is_duplicate(&self, segment: &TcpSegment, change: &Change, window_moved: bool) -> bool {
         if self.config.sack {
             return change.sacked > 0;
         }

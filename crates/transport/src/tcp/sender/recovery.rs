@@ -8,7 +8,7 @@ use super::super::rack::RackInput;
 use super::super::ranges::Range;
 use super::{Phase, Sender};
 use crate::config::RecoveryKind;
-use crate::segment::Segment;
+use crate::tcp::segment::TcpSegment;
 
 impl Sender {
     /// A loss episode begins; `delivered` is what the ACK at hand delivered.
@@ -175,7 +175,7 @@ impl Sender {
     pub(super) fn resolve_probe(
         &mut self,
         now: SimTime,
-        segment: &Segment,
+        segment: &TcpSegment,
         duplicate: Option<Range>,
         advanced: bool,
         paths: Paths<'_>,

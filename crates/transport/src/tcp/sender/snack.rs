@@ -11,14 +11,15 @@ use super::super::ranges::Range;
 use super::super::scoreboard::Change;
 use super::super::space::Snack;
 use super::{Phase, Sender};
-use crate::segment::{Segment, Signal};
+use crate::space::SpaceSignal;
+use crate::tcp::segment::TcpSegment;
 
 impl Sender {
     /// Takes in an acknowledgement. Returns true if it acknowledged new bytes.
     pub(super) fn on_snack(
         &mut self,
         now: SimTime,
-        segment: &Segment,
+        (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
         window_right: u64,
         paths: Paths<'_>,
     ) -> bool {
@@ -27,8 +28,8 @@ impl Sender {
         let advanced = self.advance(segment.ack, &mut change);
         self.offer_window(window_right);
         let sample = self.measure_newest(now, &change);
-        let lost = match segment.signal {
-            Signal::Snack(snack) => self.take_snack(now, segment.ack, snack, &mut change),
+        let lost = match signal {
+            Some(SpaceSignal::Snack(snack)) => self.take_snack(now, segment.ack, *snack, &mut change),
             _ => false,
         };
         if advanced || lost || change.sacked > 0 {

@@ -12,7 +12,8 @@ use units::{Nanos, SimTime};
 use super::super::ranges::Range;
 use super::super::scoreboard::Change;
 use super::Sender;
-use crate::segment::{Segment, Signal};
+use crate::space::SpaceSignal;
+use crate::tcp::segment::TcpSegment;
 
 /// Least time between polls (choice D-24).
 const MIN_INTERVAL: Nanos = Nanos::from_millis(100);
@@ -54,21 +55,21 @@ impl Sender {
     pub(super) fn on_status(
         &mut self,
         now: SimTime,
-        segment: &Segment,
+        (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
         window_right: u64,
         paths: Paths<'_>,
     ) -> bool {
         let flight_before = self.board.outstanding();
         let mut change = Change::default();
-        let (sample, polled_at) = match segment.signal {
-            Signal::Stat { number } => self.take_answer(now, number),
-            Signal::Ustat => (None, None),
+        let (sample, polled_at) = match signal {
+            Some(SpaceSignal::Stat { number }) => self.take_answer(now, *number),
+            Some(SpaceSignal::Ustat) => (None, None),
             // Data in the other direction, or the end of the handshake.
             _ => return false,
         };
         let advanced = self.advance(segment.ack, &mut change);
         self.offer_window(window_right);
-        let lost = if segment.signal == Signal::Ustat {
+        let lost = if signal == Some(&SpaceSignal::Ustat) {
             self.take_gap(segment)
         } else {
             polled_at.is_some_and(|at| self.take_stat(segment, at, &mut change))
@@ -103,7 +104,7 @@ impl Sender {
     }
 
     /// A new gap: it is news only of what was sent once.
-    fn take_gap(&mut self, segment: &Segment) -> bool {
+    fn take_gap(&mut self, segment: &TcpSegment) -> bool {
         let mut lost = false;
         for gap in segment.sack.as_slice() {
             let gap = Range::new(gap.start.max(self.una), gap.end);
@@ -113,7 +114,7 @@ impl Sender {
     }
 
     /// What is missing and was last sent before the poll is sent again; the rest of the part has arrived.
-    fn take_stat(&mut self, segment: &Segment, polled_at: SimTime, change: &mut Change) -> bool {
+    fn take_stat(&mut self, segment: &TcpSegment, polled_at: SimTime, change: &mut Change) -> bool {
         let Some((part, missing)) = segment.sack.as_slice().split_first() else { return false };
         let mut lost = false;
         let mut arrived_from = part.start;

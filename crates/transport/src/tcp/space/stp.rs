@@ -7,8 +7,9 @@
 
 use std::collections::VecDeque;
 
-use crate::segment::{SackBlocks, Signal};
+use crate::space::SpaceSignal;
 use crate::tcp::ranges::{Range, RangeSet};
+use crate::tcp::segment::SackBlocks;
 
 /// Missing ranges in one part of a STAT: the first block is the part that it describes.
 const RANGES_PER_PART: usize = 3;
@@ -53,14 +54,14 @@ impl StpReporter {
         !self.gaps.is_empty() || self.poll.is_some()
     }
 
-    /// Writes the next report; nothing if there is none. `next` and `received` are the state of the receiver.
-    pub fn report(&mut self, next: u64, received: &RangeSet, blocks: &mut SackBlocks) -> Signal {
+    /// Writes the next report; `None` if there is none. `next` and `received` are the state of the receiver.
+    pub fn report(&mut self, next: u64, received: &RangeSet, blocks: &mut SackBlocks) -> Option<SpaceSignal> {
         blocks.clear();
         if let Some(gap) = self.gaps.pop_front() {
             blocks.push(gap);
-            return Signal::Ustat;
+            return Some(SpaceSignal::Ustat);
         }
-        let Some((number, part)) = self.poll.take() else { return Signal::None };
+        let (number, part) = self.poll.take()?;
         let mut rest = Range::new(part.start.max(next), part.end.max(next));
         let mut missing = [Range::default(); RANGES_PER_PART];
         let mut count = 0;
@@ -80,7 +81,7 @@ impl StpReporter {
         for gap in &missing[..count] {
             blocks.push(*gap);
         }
-        Signal::Stat { number }
+        Some(SpaceSignal::Stat { number })
     }
 }
 
@@ -93,11 +94,11 @@ mod tests {
         Range::new(1 + (n - 1) * 100, 1 + n * 100)
     }
 
-    fn reports(reporter: &mut StpReporter, next: u64, received: &RangeSet) -> Vec<(Signal, Vec<Range>)> {
+    fn reports(reporter: &mut StpReporter, next: u64, received: &RangeSet) -> Vec<(SpaceSignal, Vec<Range>)> {
         let mut all = Vec::new();
         while reporter.is_due() {
             let mut blocks = SackBlocks::default();
-            let signal = reporter.report(next, received, &mut blocks);
+            let signal = reporter.report(next, received, &mut blocks).expect("a report is due");
             all.push((signal, blocks.as_slice().to_vec()));
         }
         all
@@ -116,11 +117,11 @@ mod tests {
             reporter.arrived(segment(n), next);
             heard.extend(reports(&mut reporter, next, &received));
         }
-        assert_eq!(heard, [(Signal::Ustat, vec![segment(7)]), (Signal::Ustat, vec![segment(12)])]);
+        assert_eq!(heard, [(SpaceSignal::Ustat, vec![segment(7)]), (SpaceSignal::Ustat, vec![segment(12)])]);
         reporter.polled(1, segment(20).end);
         let stat = reports(&mut reporter, next, &received);
         let described = Range::new(segment(7).start, segment(20).end);
-        assert_eq!(stat, [(Signal::Stat { number: 1 }, vec![described, segment(7), segment(12)])]);
+        assert_eq!(stat, [(SpaceSignal::Stat { number: 1 }, vec![described, segment(7), segment(12)])]);
     }
 
     #[test]
@@ -137,7 +138,7 @@ mod tests {
         let part = |from: u64, until: u64, gaps: &[u64]| {
             let mut blocks = vec![Range::new(from, until)];
             blocks.extend(gaps.iter().map(|n| segment(*n)));
-            (Signal::Stat { number: 9 }, blocks)
+            (SpaceSignal::Stat { number: 9 }, blocks)
         };
         let mut last = part(segment(7).start, segment(12).end, &[7, 9]);
         last.1.push(Range::new(segment(11).start, segment(12).end));
@@ -145,8 +146,8 @@ mod tests {
         // Nothing is missing: the STAT says so.
         reporter.polled(10, 1201);
         let stat = reports(&mut reporter, 1201, &RangeSet::default());
-        assert_eq!(stat, [(Signal::Stat { number: 10 }, vec![Range::new(1201, 1201)])]);
+        assert_eq!(stat, [(SpaceSignal::Stat { number: 10 }, vec![Range::new(1201, 1201)])]);
         reporter.arrived(segment(14), 1201);
-        assert_eq!(reports(&mut reporter, 1201, &received), [(Signal::Ustat, vec![segment(13)])]);
+        assert_eq!(reports(&mut reporter, 1201, &received), [(SpaceSignal::Ustat, vec![segment(13)])]);
     }
 }

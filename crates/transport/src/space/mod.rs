@@ -1,0 +1,5 @@
+//! Transports over space links.
+
+mod segment;
+
+pub use segment::{SpaceSegment, SpaceSignal};

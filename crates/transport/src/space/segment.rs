@@ -1,0 +1,48 @@
+//! The segment of transports over space links: SCPS-TP (CCSDS 714.0-B), STP and the dummies of TCP-Peach.
+
+use crate::tcp::segment::TcpSegment;
+use crate::tcp::space::Snack;
+
+/// A TCP segment without an MPTCP option, and what these transports add to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceSegment {
+    /// Header, SACK blocks, payload.
+    pub segment: TcpSegment,
+    /// What is added.
+    pub signal: SpaceSignal,
+}
+
+/// What the segment says beyond TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceSignal {
+    /// SCPS capabilities, on a SYN.
+    ScpsCapable,
+    /// SCPS-TP: holes of the stream, counted from the acknowledgement number.
+    Snack(Snack),
+    /// STP POLL: asks for the state of everything below `seq`.
+    Poll {
+        /// Poll number.
+        number: u32,
+    },
+    /// STP STAT, one part: the first block is the part of the stream that it describes, the others are missing from it.
+    Stat {
+        /// The poll that it answers.
+        number: u32,
+    },
+    /// STP USTAT: the block has just been found missing.
+    Ustat,
+    /// TCP-Peach: as large as a segment with so many bytes, without data; acknowledges nothing. Of low priority.
+    Dummy {
+        /// Bytes of no meaning.
+        len: u32,
+    },
+    /// The answer to one dummy; acknowledges nothing. Of low priority.
+    DummyAnswer,
+}
+
+impl SpaceSignal {
+    /// TCP-Peach sends dummies and their answers with low priority, so that routers drop them first.
+    pub fn is_low_priority(&self) -> bool {
+        matches!(self, Self::Dummy { .. } | Self::DummyAnswer)
+    }
+}

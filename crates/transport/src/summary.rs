@@ -1,0 +1,111 @@
+//! What a readable trace shows of a packet: the fields of its body as plain values.
+
+use crate::mptcp::option::MptcpOption;
+use crate::packet::{Body, Packet};
+use crate::tcp::ranges::Range;
+use crate::tcp::segment::TcpSegment;
+
+/// Fields of a packet; what it does not carry is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// A letter per flag, a star for a retransmission, a D for a packet of low priority.
+    pub flags: String,
+    /// Name of the MPTCP option.
+    pub option: &'static str,
+    /// Sequence numbers that it occupies; offsets with datagrams.
+    pub sequence: Range,
+    /// Acknowledgement number.
+    pub ack: Option<u64>,
+    /// Data sequence number of the first payload byte.
+    pub dsn: Option<u64>,
+    /// Data ACK.
+    pub data_ack: Option<u64>,
+    /// SACK blocks.
+    pub sack: Vec<Range>,
+}
+
+impl Packet {
+    /// What a trace shows of it.
+    pub fn summary(&self) -> Summary {
+        let mut summary = match &self.body {
+            Body::Tcp(segment) => Summary::of(segment),
+            Body::Space(space) => Summary::of(&space.segment),
+            Body::Udp(_) => {
+                let range = self.stream();
+                Summary { sequence: Range::new(range.start.0, range.end.0), ..Summary::default() }
+            }
+        };
+        if self.retransmission {
+            summary.flags.push('*');
+        }
+        if self.is_low_priority() {
+            summary.flags.push('D');
+        }
+        summary
+    }
+}
+
+impl Summary {
+    fn of(segment: &TcpSegment) -> Self {
+        let flags = segment.flags;
+        let letters = [
+            (flags.syn, 'S'),
+            (flags.fin, 'F'),
+            (flags.rst, 'R'),
+            (flags.ack, 'A'),
+            (flags.ece, 'E'),
+            (flags.cwr, 'W'),
+        ];
+        Self {
+            flags: letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect(),
+            option: segment.mptcp.name(),
+            sequence: Range::new(segment.seq, segment.end()),
+            ack: flags.ack.then_some(segment.ack),
+            dsn: segment.mptcp.mapping(),
+            data_ack: segment.mptcp.data_ack(),
+            sack: segment.sack.as_slice().to_vec(),
+        }
+    }
+}
+
+impl MptcpOption {
+    /// Name in a trace; empty without an option.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::CapableSyn | Self::CapableSynAck(_) | Self::CapableAck { .. } => "capable",
+            Self::JoinSyn { .. } | Self::JoinSynAck { .. } | Self::JoinAck { .. } => "join",
+            Self::Dss(_) => "dss",
+            Self::AddAddr { .. } => "add-addr",
+            Self::RemoveAddr { .. } => "remove-addr",
+            Self::Prio { .. } => "prio",
+            Self::FastClose { .. } => "fastclose",
+            Self::Reset(_) => "reset",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mptcp::option::Dss;
+    use crate::packet::PathId;
+    use crate::tcp::segment::Flags;
+
+    #[test]
+    fn a_retransmission_of_mapped_data() {
+        let segment = TcpSegment {
+            flags: Flags { ack: true, fin: true, ..Flags::default() },
+            len: 100,
+            seq: 11,
+            ack: 7,
+            mptcp: MptcpOption::Dss(Dss { data_ack: Some(5), dsn: Some(301), data_fin: false }),
+            ..TcpSegment::default()
+        };
+        let packet = Packet { retransmission: true, ..Packet::tcp(PathId(1), segment) };
+        let shown = packet.summary();
+        assert_eq!((shown.flags.as_str(), shown.option), ("FA*", "dss"));
+        assert_eq!((shown.sequence, shown.ack), (Range::new(11, 112), Some(7)));
+        assert_eq!((shown.dsn, shown.data_ack), (Some(301), Some(5)));
+    }
+}
