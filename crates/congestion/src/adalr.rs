@@ -19,8 +19,11 @@
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::reno::{MAX_WINDOW, Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, RecoveryAck, RtoTimer, Setup, Wants};
+use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryAck, RecoveryHooks, RtoTimer, Setup,
+    WindowOverdraft,
+};
 
 const PER_RTT: &str = "per_rtt";
 const PER_RTT_AS_BASE: &str = "per_rtt_as_base";
@@ -254,7 +257,7 @@ enum Memory {
 /// TCP-ADaLR on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Adalr {
-    window: Window,
+    window: RenoWindow,
     config: AdalrConfig,
     rho: f64,
     memory: Memory,
@@ -269,7 +272,7 @@ impl Adalr {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: AdalrConfig) -> Self {
         Self {
-            window: Window::new(setup),
+            window: RenoWindow::new(setup),
             config,
             rho: RHO_BOUNDS.0,
             memory: Memory::NoLoss,
@@ -360,7 +363,7 @@ impl Adalr {
         let rests = match self.config.guard {
             Guard::Flight => self.flight(ack) > rwnd,
             Guard::Off => false,
-            Guard::Literal => self.flight(ack) > rwnd || self.cwnd() == self.ssthresh(),
+            Guard::Literal => self.flight(ack) > rwnd || self.is_at_threshold(),
         };
         self.advertised = ack.rwnd.as_f64();
         if !self.is_long() {
@@ -373,6 +376,11 @@ impl Adalr {
                     _ => 0.0,
                 };
         }
+    }
+
+    fn is_at_threshold(&self) -> bool {
+        let shown = self.window.shown();
+        shown.cwnd == shown.ssthresh
     }
 
     /// Algorithm 3: a window of recovery after an ACK of so many bytes.
@@ -401,11 +409,17 @@ fn sub_phase(cwnd: f64, flight: f64, ssthresh: f64, rwnd: f64) -> Option<u8> {
     phase
 }
 
-impl CongestionControl for Adalr {
-    fn wants(&self) -> Wants {
-        Wants { beyond_window: true, rto_margin: true, ..Wants::default() }
+impl Extensions for Adalr {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
     }
 
+    fn overdraft(&self) -> Option<&dyn WindowOverdraft> {
+        Some(self)
+    }
+}
+
+impl CongestionControl for Adalr {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
         self.measure(ack);
         if may_grow(ack) {
@@ -414,23 +428,30 @@ impl CongestionControl for Adalr {
         self.extend_window(ack);
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.memory = Memory::Recover(loss.snd_nxt);
         self.window.halve(loss);
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.measure(ack);
-        self.extend_window(ack);
-    }
-
-    fn on_exit_recovery(&mut self, now: SimTime) {
-        self.recovered_at = Some(now);
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.memory = Memory::Recover(loss.snd_nxt);
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+    }
+
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        report("rho", self.rho);
+    }
+
+    crate::reno::window_methods!();
+}
+
+impl WindowOverdraft for Adalr {
+    /// Nothing into a closed window: what is thrown away there would look like a dead path.
+    fn beyond_window(&self) -> Bytes {
+        if self.advertised <= 0.0 {
+            return Bytes::ZERO;
+        }
+        Bytes((self.effective - self.advertised).max(0.0) as u64)
     }
 
     fn recovery_window(&self, window: Bytes, ack: RecoveryAck) -> Option<Bytes> {
@@ -442,26 +463,23 @@ impl CongestionControl for Adalr {
         applies.then(|| Bytes(self.deflated(window.as_f64(), ack.acked.as_f64()) as u64))
     }
 
-    /// Nothing into a closed window: what is thrown away there would look like a dead path.
-    fn beyond_window(&self) -> Bytes {
-        if self.advertised <= 0.0 {
-            return Bytes::ZERO;
-        }
-        Bytes((self.effective - self.advertised).max(0.0) as u64)
-    }
-
     fn rto_margin(&self, timer: RtoTimer) -> Nanos {
         let config = &self.config;
         let applies = (timer.after_timeout || config.rto_margin_always)
             && (timer.acks_are_delayed || config.rto_margin_any_receiver);
         if applies { config.rto_margin } else { Nanos::ZERO }
     }
+}
 
-    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        report("rho", self.rho);
+impl RecoveryHooks for Adalr {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        self.extend_window(ack);
     }
 
-    crate::reno::window_methods!();
+    fn on_exit_recovery(&mut self, now: SimTime) {
+        self.recovered_at = Some(now);
+    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@
 use registry::Options;
 use units::{Bytes, SimTime};
 
-use crate::reno::{Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::reno::{RenoWindow, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "balia",
@@ -32,7 +32,7 @@ const MAX_DECREASE_ALPHA: f64 = 1.5;
 /// BALIA on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Balia {
-    window: Window,
+    window: RenoWindow,
 }
 
 /// Rates in bytes per second of a path that is linked with others.
@@ -76,7 +76,7 @@ impl Rates {
 impl Balia {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        Self { window: Window::new(setup) }
+        Self { window: RenoWindow::new(setup) }
     }
 
     fn ssthresh_after(&self, loss: &Loss, paths: Paths<'_>) -> f64 {
@@ -85,6 +85,8 @@ impl Balia {
         flight - flight / 2.0 * alpha.min(MAX_DECREASE_ALPHA)
     }
 }
+
+impl Extensions for Balia {}
 
 impl CongestionControl for Balia {
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
@@ -100,7 +102,7 @@ impl CongestionControl for Balia {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, paths: Paths<'_>) {
         let ssthresh = self.ssthresh_after(loss, paths);
         self.window.reduce_to(ssthresh);
     }
@@ -137,8 +139,8 @@ mod tests {
     fn after_loss(all: &[PathView], me: usize) -> f64 {
         let window = all[me].cwnd as u64;
         let mut cc = Balia::new(&setup_with(all[me].mss as u64, window, window, BYTES));
-        cc.on_enter_recovery(&loss(window), Paths { all, me });
-        assert_eq!(cc.cwnd(), cc.ssthresh());
+        cc.on_loss(&loss(window), Paths { all, me });
+        assert_eq!(cc.window().cwnd, cc.window().ssthresh);
         cc.window.cwnd / all[me].mss
     }
 
@@ -172,9 +174,9 @@ mod tests {
         let all = views(&[(20.0, 0.05, 1000.0), (40.0, 0.6, 1000.0)]);
         let mut cc = Balia::new(&setup_with(1000, 40_000, 40_000, BYTES));
         cc.on_rto(&loss(40_000), Paths { all: &all, me: 1 });
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1000), Bytes(10_000)));
-        cc.on_enter_recovery(&loss(4000), Paths { all: &all, me: 1 });
-        assert_eq!(cc.ssthresh(), Bytes(2000), "never below two segments");
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1000), Bytes(10_000)));
+        cc.on_loss(&loss(4000), Paths { all: &all, me: 1 });
+        assert_eq!(cc.window().ssthresh, Bytes(2000), "never below two segments");
     }
 
     #[test]
@@ -182,7 +184,7 @@ mod tests {
         let all = views(&[(10.0, 0.1, 1000.0); 2]);
         let mut cc = Balia::new(&setup_with(1000, 10_000, 20_000, BYTES));
         cc.on_ack(&ack(1000), Paths { all: &all, me: 0 });
-        assert_eq!(cc.cwnd(), Bytes(11_000));
+        assert_eq!(cc.window().cwnd, Bytes(11_000));
     }
 
     #[test]

@@ -23,7 +23,9 @@ use registry::Options;
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::reno::MAX_WINDOW;
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, RecoveryHooks, Setup, Window,
+};
 
 use filter::LargestOfRounds;
 
@@ -306,7 +308,7 @@ impl Bbr {
         }
     }
 
-    fn set_window(&mut self, ack: &Ack, lost: u64) {
+    fn update_window(&mut self, ack: &Ack, lost: u64) {
         let delivered = ack.delivered.as_f64();
         if delivered > 0.0 {
             self.cwnd = (self.cwnd - lost as f64).max(self.mss);
@@ -338,11 +340,21 @@ impl Bbr {
     }
 }
 
-impl CongestionControl for Bbr {
-    fn wants(&self) -> Wants {
-        Wants { pacing: true, rate_samples: true, whole_window: true, ..Wants::default() }
+impl Extensions for Bbr {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, whole_window: true, ..Needs::default() }
     }
 
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
+
+    fn pacing(&self) -> Option<&dyn Pacing> {
+        Some(self)
+    }
+}
+
+impl CongestionControl for Bbr {
     fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
         if let Some(srtt) = srtt {
             self.min_rtt = Some((srtt.max(Nanos(1)), now));
@@ -358,17 +370,12 @@ impl CongestionControl for Bbr {
         self.leave_startup(ack);
         self.measure_rtt(ack, round_start);
         self.set_pacing_rate();
-        self.set_window(ack, lost);
+        self.update_window(ack, lost);
     }
 
-    fn on_enter_recovery(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, _loss: &Loss, _paths: Paths<'_>) {
         self.save_window();
         self.repair = Repair::Begins;
-    }
-
-    fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        self.repair = Repair::None;
     }
 
     /// Version 1 is blind to marks, too.
@@ -385,27 +392,16 @@ impl CongestionControl for Bbr {
     fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
 
     /// It has no threshold.
-    fn set_ssthresh(&mut self, _ssthresh: Bytes) {}
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
+    fn set_window(&mut self, cwnd: Bytes, _ssthresh: Option<Bytes>) {
         self.cwnd = cwnd.as_f64().clamp(self.mss, MAX_WINDOW.max(self.mss));
     }
 
-    fn cwnd(&self) -> Bytes {
-        Bytes(self.cwnd as u64)
-    }
-
-    /// There is none.
-    fn ssthresh(&self) -> Bytes {
-        Bytes::MAX
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.mode == Mode::Startup
-    }
-
-    fn pacing_rate(&self) -> Option<BitsPerSecond> {
-        Some(BitsPerSecond(((8.0 * self.pacing_rate) as u64).max(1)))
+    fn window(&self) -> Window {
+        Window {
+            cwnd: Bytes(self.cwnd as u64),
+            ssthresh: Bytes::MAX,
+            in_slow_start: self.mode == Mode::Startup,
+        }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
@@ -417,5 +413,18 @@ impl CongestionControl for Bbr {
         }
         report("pacing_gain", self.pacing_gain());
         report("window_gain", self.window_gain());
+    }
+}
+
+impl RecoveryHooks for Bbr {
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        self.repair = Repair::None;
+    }
+}
+
+impl Pacing for Bbr {
+    fn pacing_rate(&self) -> Option<BitsPerSecond> {
+        Some(BitsPerSecond(((8.0 * self.pacing_rate) as u64).max(1)))
     }
 }

@@ -4,7 +4,7 @@ use registry::{Family, Options};
 use units::Bytes;
 
 use crate::{
-    CongestionControl, Growth, Setup, Wants, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia,
+    CongestionControl, Growth, Needs, Setup, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia,
     newreno, newvegas, olia, peach, star, vegas, westwood, wvegas,
 };
 
@@ -38,8 +38,8 @@ impl Family for Congestion {
 /// A row of the registry; `build` makes the congestion control of one path.
 pub type Algorithm = registry::Algorithm<Congestion>;
 
-/// What a controller of this row wants with checked `options`, whatever the path.
-pub fn wants(row: &Algorithm, options: &Options) -> Wants {
+/// Needs of a controller of this row with checked `options`; they do not depend on the path.
+pub fn needs(row: &Algorithm, options: &Options) -> Needs {
     let mss = Bytes(1460);
     let setup = Setup {
         mss,
@@ -47,7 +47,7 @@ pub fn wants(row: &Algorithm, options: &Options) -> Wants {
         initial_ssthresh: mss * 100,
         growth: Growth { slow_start_limit: 1, byte_counting: true },
     };
-    (row.build)(&setup, options).wants()
+    (row.build)(&setup, options).needs()
 }
 
 /// All rows by name.

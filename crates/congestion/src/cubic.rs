@@ -18,8 +18,8 @@ use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, SimTime};
 
 use crate::hystart::HyStart;
-use crate::reno::{Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::reno::{RenoWindow, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup, Window};
 
 const FROM_CWND: &str = "cwnd";
 const FROM_FLIGHT: &str = "flight";
@@ -132,7 +132,7 @@ struct Stage {
 /// CUBIC on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
-    window: Window,
+    window: RenoWindow,
     config: CubicConfig,
     /// alpha_cubic: Reno growth per round trip that goes with beta.
     alpha: f64,
@@ -149,7 +149,7 @@ impl Cubic {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: CubicConfig) -> Self {
         Self {
-            window: Window::new(setup),
+            window: RenoWindow::new(setup),
             alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -248,6 +248,8 @@ impl Cubic {
     }
 }
 
+impl Extensions for Cubic {}
+
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
         if self.window.in_slow_start() {
@@ -259,7 +261,7 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         let ssthresh = self.note_reduction(loss);
         self.window.reduce_to(ssthresh);
         self.end_stage();
@@ -274,7 +276,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes) {
-        if restart_window < self.cwnd() {
+        if restart_window < self.window.cwnd_bytes() {
             self.stage = None;
         } else if let Some(stage) = &mut self.stage {
             stage.exclude_until(now);
@@ -282,23 +284,19 @@ impl CongestionControl for Cubic {
         self.window.restart(restart_window);
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        if cwnd != self.cwnd() {
+    fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+        // The same window does not end the stage of growth.
+        if cwnd != self.window.cwnd_bytes() {
             self.stage = None;
             self.window.set(cwnd);
         }
+        if let Some(ssthresh) = ssthresh {
+            self.window.set_ssthresh(ssthresh);
+        }
     }
 
-    fn set_ssthresh(&mut self, ssthresh: Bytes) {
-        self.window.set_ssthresh(ssthresh);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd_bytes()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh_bytes()
+    fn window(&self) -> Window {
+        self.window.shown()
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

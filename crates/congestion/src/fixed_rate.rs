@@ -8,7 +8,7 @@ use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{BitsPerSecond, Bytes, SimTime};
 
 use crate::reno::MAX_WINDOW;
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, Setup, Window};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::compulsory("rate", OptionKind::Rate, "rate on the wire, headers included, at least 1 bit/s"),
@@ -40,38 +40,45 @@ pub(crate) struct FixedRate {
     mss: Bytes,
 }
 
+impl Extensions for FixedRate {
+    fn needs(&self) -> Needs {
+        Needs { whole_window: true, ..Needs::default() }
+    }
+
+    fn pacing(&self) -> Option<&dyn Pacing> {
+        Some(self)
+    }
+}
+
 impl CongestionControl for FixedRate {
     fn on_ack(&mut self, _ack: &Ack, _paths: Paths<'_>) {}
 
-    fn on_enter_recovery(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
+    fn on_loss(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
 
     fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
 
     fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
 
-    /// It has no threshold.
-    fn set_ssthresh(&mut self, _ssthresh: Bytes) {}
+    fn set_window(&mut self, _cwnd: Bytes, _ssthresh: Option<Bytes>) {}
 
-    fn set_cwnd(&mut self, _cwnd: Bytes) {}
-
-    fn cwnd(&self) -> Bytes {
-        Bytes(MAX_WINDOW as u64).max(self.mss)
+    /// It has no threshold: cwnd stands for it, so that it is never in slow start.
+    fn window(&self) -> Window {
+        let largest = Bytes(MAX_WINDOW as u64).max(self.mss);
+        Window::new(largest, largest)
     }
+}
 
-    fn ssthresh(&self) -> Bytes {
-        self.cwnd()
-    }
-
-    fn wants(&self) -> Wants {
-        Wants { pacing: true, wire_pacing: true, whole_window: true, ..Wants::default() }
-    }
-
+impl Pacing for FixedRate {
     fn pacing_rate(&self) -> Option<BitsPerSecond> {
         Some(self.rate)
     }
 
     fn pacing_burst(&self) -> Bytes {
         self.burst
+    }
+
+    fn counts_headers(&self) -> bool {
+        true
     }
 }
 
@@ -87,14 +94,16 @@ mod tests {
     fn nothing_moves_it() {
         let options = Options::examples(OPTIONS).with("rate", OptionValue::Rate(BitsPerSecond(2_048_000)));
         let mut cc = (ROW.build)(&setup(), &options);
-        let before = (cc.cwnd(), cc.ssthresh(), cc.pacing_rate());
-        cc.on_enter_recovery(&loss(14_600), Paths::ALONE);
+        let shown = |cc: &dyn CongestionControl| (cc.window(), cc.pacing().and_then(Pacing::pacing_rate));
+        let before = shown(&*cc);
+        cc.on_loss(&loss(14_600), Paths::ALONE);
         cc.on_rto(&loss(14_600), Paths::ALONE);
         cc.on_ack(&ack(1460), Paths::ALONE);
-        cc.set_cwnd(Bytes(1460));
-        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.pacing_rate()), before);
-        assert_eq!(before, (Bytes(1 << 30), Bytes(1 << 30), Some(BitsPerSecond(2_048_000))));
-        assert!(!cc.in_slow_start());
+        cc.set_window(Bytes(1460), None);
+        assert_eq!(shown(&*cc), before);
+        let window = Window::new(Bytes(1 << 30), Bytes(1 << 30));
+        assert_eq!(before, (window, Some(BitsPerSecond(2_048_000))));
+        assert!(!cc.window().in_slow_start);
     }
 
     /// Vector SC-1, fixed rate: frames of 1540 bytes at 2.048 Mbit/s.

@@ -15,9 +15,9 @@
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::reno::{MAX_WINDOW, Window, may_grow};
+use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
 use crate::round::Repair;
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, Setup};
 
 const FROM_RHO: &str = "rho";
 
@@ -89,7 +89,7 @@ fn slow_start_step(rho: f64) -> f64 {
 /// Hybla on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Hybla {
-    window: Window,
+    window: RenoWindow,
     config: HyblaConfig,
     rho: f64,
     /// Smallest SRTT so far; `None` before the first.
@@ -100,7 +100,7 @@ pub(crate) struct Hybla {
 impl Hybla {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: HyblaConfig) -> Self {
-        Self { window: Window::new(setup), config, rho: 1.0, min_srtt: None, repair: Repair::Done }
+        Self { window: RenoWindow::new(setup), config, rho: 1.0, min_srtt: None, repair: Repair::Done }
     }
 
     /// Returns true with the first round-trip time.
@@ -130,6 +130,12 @@ impl Hybla {
     }
 }
 
+impl Extensions for Hybla {
+    fn needs(&self) -> Needs {
+        Needs { finite_ssthresh: true, ..Needs::default() }
+    }
+}
+
 impl CongestionControl for Hybla {
     fn on_established(&mut self, _now: SimTime, srtt: Option<Nanos>) {
         let first = srtt.is_some_and(|srtt| self.note_srtt(srtt));
@@ -147,17 +153,13 @@ impl CongestionControl for Hybla {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.halve(loss);
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.repair.begin();
         self.window.time_out(loss, loss.flight.as_f64() / 2.0);
-    }
-
-    fn wants(&self) -> Wants {
-        Wants { finite_ssthresh: true, ..Wants::default() }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
@@ -205,20 +207,20 @@ mod tests {
         }
         let mut cc = hybla(100, 2_000_000, 250);
         cc.on_ack(&ack(1000), Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(1_123_000));
+        assert_eq!(cc.window().cwnd, Bytes(1_123_000));
     }
 
     #[test]
     fn growth_saturates_at_ssthresh_and_at_the_largest_window() {
         let mut cc = hybla(10, 655_000, 600);
         cc.on_ack(&ack(1000), Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(655_000));
+        assert_eq!(cc.window().cwnd, Bytes(655_000));
         cc.on_ack(&ack(1000), Paths::ALONE);
         close(cc.window.cwnd, 655_000.0 + 576.0 * 1000.0 / 655.0, 1e-9);
         for rtt_ms in [600, 10_000_000] {
             let mut cc = hybla(10, u64::MAX, rtt_ms);
             (0..3).for_each(|_| cc.on_ack(&ack(1000), Paths::ALONE));
-            assert_eq!(cc.cwnd(), Bytes(1 << 30));
+            assert_eq!(cc.window().cwnd, Bytes(1 << 30));
         }
     }
 
@@ -227,9 +229,9 @@ mod tests {
         for (scale_ssthresh, ssthresh) in [(false, 64_000), (true, 64_000 * 24)] {
             let config = HyblaConfig { scale_ssthresh, ..config() };
             let mut cc = Hybla::new(&setup_with(1000, 10_000, 64_000, BYTES), config);
-            assert_eq!(cc.cwnd(), Bytes(10_000));
+            assert_eq!(cc.window().cwnd, Bytes(10_000));
             cc.on_established(SimTime::ZERO, Some(Nanos::from_millis(600)));
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(24_000), Bytes(ssthresh)));
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(24_000), Bytes(ssthresh)));
         }
     }
 
@@ -251,7 +253,7 @@ mod tests {
             let mut reno = NewReno::new(&setup);
             let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
             for one in both {
-                one.on_enter_recovery(&loss(30_000), Paths::ALONE);
+                one.on_loss(&loss(30_000), Paths::ALONE);
                 one.on_rto(&loss(20_000), Paths::ALONE);
                 for i in 0..50 {
                     one.on_ack(&Ack { snd_una: i, snd_nxt: 50, ..ack(1000) }, Paths::ALONE);

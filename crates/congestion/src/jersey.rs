@@ -13,8 +13,8 @@ use registry::Options;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::abe::AvailableBandwidth;
-use crate::reno::{MAX_WINDOW, Window};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+use crate::reno::{MAX_WINDOW, RenoWindow};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryHooks, Setup};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "jersey",
@@ -29,7 +29,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// TCP-Jersey on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Jersey {
-    window: Window,
+    window: RenoWindow,
     abe: AvailableBandwidth,
     /// Seconds; 0 before the first sample.
     srtt: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Jersey {
 impl Jersey {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        let window = Window::new(setup);
+        let window = RenoWindow::new(setup);
         Self { abe: AvailableBandwidth::new(window.cwnd), window, srtt: 0.0 }
     }
 
@@ -58,6 +58,16 @@ impl Jersey {
     }
 }
 
+impl Extensions for Jersey {
+    fn needs(&self) -> Needs {
+        Needs { ecn: true, ..Needs::default() }
+    }
+
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
+}
+
 impl CongestionControl for Jersey {
     fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
         let srtt = srtt.unwrap_or(Nanos::ZERO);
@@ -70,17 +80,13 @@ impl CongestionControl for Jersey {
         self.window.grow(ack);
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         if loss.marked {
             return self.heed_warning(loss);
         }
         let cwnd = self.window.cwnd;
         self.window.reduce_to(self.own_window().unwrap_or(cwnd));
         self.window.cwnd = cwnd;
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.measure(ack);
     }
 
     fn on_ecn(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -91,10 +97,6 @@ impl CongestionControl for Jersey {
         self.window.time_out(loss, self.own_window().unwrap_or(loss.flight.as_f64() / 2.0));
     }
 
-    fn wants(&self) -> Wants {
-        Wants { ecn: true, ..Wants::default() }
-    }
-
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         if let Some(rate) = self.abe.rate() {
             report("bandwidth_bit_s", 8.0 * rate);
@@ -102,6 +104,12 @@ impl CongestionControl for Jersey {
     }
 
     crate::reno::window_methods!();
+}
+
+impl RecoveryHooks for Jersey {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+    }
 }
 
 #[cfg(test)]
@@ -130,21 +138,21 @@ mod tests {
         let mut cc = measured(100);
         assert_eq!(cc.own_window().map(|w| (w / 1460.0).floor()), Some(55.0));
         cc.on_ecn(&Loss { marked: true, ..loss(140_000) }, Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(81_314), Bytes(81_314)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(81_314), Bytes(81_314)));
         let mut cc = measured(100);
-        cc.on_enter_recovery(&Loss { marked: true, ..loss(140_000) }, Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(81_314));
+        cc.on_loss(&Loss { marked: true, ..loss(140_000) }, Paths::ALONE);
+        assert_eq!(cc.window().cwnd, Bytes(81_314));
         let mut cc = measured(30);
         cc.on_ecn(&Loss { marked: true, ..loss(43_800) }, Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(30 * 1460), "a warning does not raise it");
+        assert_eq!(cc.window().cwnd, Bytes(30 * 1460), "a warning does not raise it");
     }
 
     #[test]
     fn loss_without_a_warning_is_random() {
         let mut cc = measured(100);
-        cc.on_enter_recovery(&loss(140_000), Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(146_000), Bytes(81_314)));
+        cc.on_loss(&loss(140_000), Paths::ALONE);
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(146_000), Bytes(81_314)));
         cc.on_rto(&loss(140_000), Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(81_314)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1460), Bytes(81_314)));
     }
 }

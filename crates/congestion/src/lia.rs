@@ -12,8 +12,8 @@
 use registry::{OptionKind, OptionSpec, Options, at_most};
 use units::{Bytes, SimTime};
 
-use crate::reno::{Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::reno::{RenoWindow, may_grow};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup};
 
 const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
     "min_increase",
@@ -37,7 +37,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// LIA on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Lia {
-    window: Window,
+    window: RenoWindow,
     /// Least linked increase per ACK, bytes.
     min_increase: f64,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Lia {
 impl Lia {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        Self { window: Window::new(setup), min_increase: 0.0 }
+        Self { window: RenoWindow::new(setup), min_increase: 0.0 }
     }
 
     /// Linked increase of one acknowledged byte on this path, capped by Reno; `None` when nothing is linked.
@@ -74,6 +74,8 @@ fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
     (linked && me > 0.0).then(|| best / (sum_rate * sum_rate))
 }
 
+impl Extensions for Lia {}
+
 impl CongestionControl for Lia {
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         if self.window.in_slow_start() || !may_grow(ack) {
@@ -88,7 +90,7 @@ impl CongestionControl for Lia {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.halve(loss);
     }
 
@@ -188,9 +190,9 @@ mod tests {
         let all = views(&[(10.0, 0.1, 1000.0); 2]);
         let mut cc = Lia::new(&setup_with(1000, 10_000, 20_000, BYTES));
         cc.on_ack(&ack(1000), Paths { all: &all, me: 0 });
-        assert_eq!(cc.cwnd(), Bytes(11_000));
-        cc.on_enter_recovery(&loss(11_000), Paths { all: &all, me: 0 });
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(5500), Bytes(5500)));
+        assert_eq!(cc.window().cwnd, Bytes(11_000));
+        cc.on_loss(&loss(11_000), Paths { all: &all, me: 0 });
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(5500), Bytes(5500)));
     }
 
     #[test]

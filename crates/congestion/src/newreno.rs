@@ -7,8 +7,8 @@
 use registry::Options;
 use units::{Bytes, SimTime};
 
-use crate::reno::Window;
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::reno::RenoWindow;
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "newreno",
@@ -23,22 +23,24 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// NewReno on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
-    pub(crate) window: Window,
+    pub(crate) window: RenoWindow,
 }
 
 impl NewReno {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        Self { window: Window::new(setup) }
+        Self { window: RenoWindow::new(setup) }
     }
 }
+
+impl Extensions for NewReno {}
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
         self.window.grow(ack);
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.halve(loss);
     }
 
@@ -70,13 +72,12 @@ mod tests {
     #[test]
     fn nr_1_loss_halves_the_flight() {
         let mut cc = NewReno::new(&setup_with(1460, 14_600, 14_600, PER_ACK));
-        cc.on_enter_recovery(&loss(14_600), Paths::ALONE);
+        cc.on_loss(&loss(14_600), Paths::ALONE);
         // The recovery machine adds the three duplicates: 11680.
-        assert_eq!((cc.ssthresh(), cc.cwnd()), (Bytes(7300), Bytes(7300)));
+        assert_eq!((cc.window().ssthresh, cc.window().cwnd), (Bytes(7300), Bytes(7300)));
         // Full ACK with 4380 in flight: min(ssthresh, 4380 + 1460).
-        cc.set_cwnd(Bytes(5840));
-        cc.on_exit_recovery(SimTime::ZERO);
-        assert_eq!(cc.cwnd(), Bytes(5840));
+        cc.set_window(Bytes(5840), None);
+        assert_eq!(cc.window().cwnd, Bytes(5840));
     }
 
     #[test]
@@ -84,15 +85,15 @@ mod tests {
         let mut cc = NewReno::new(&setup_with(1000, 4000, 4000, BYTES));
         for _ in 0..3 {
             cc.on_ack(&ack(1000), Paths::ALONE);
-            assert_eq!(cc.cwnd(), Bytes(4000));
+            assert_eq!(cc.window().cwnd, Bytes(4000));
         }
         cc.on_ack(&ack(2000), Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(5000));
+        assert_eq!(cc.window().cwnd, Bytes(5000));
         // 1000 bytes are left over: four more segments complete the next window of 5000.
         (0..3).for_each(|_| cc.on_ack(&ack(1000), Paths::ALONE));
-        assert_eq!(cc.cwnd(), Bytes(5000));
+        assert_eq!(cc.window().cwnd, Bytes(5000));
         cc.on_ack(&ack(1000), Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(6000));
+        assert_eq!(cc.window().cwnd, Bytes(6000));
     }
 
     #[test]
@@ -101,9 +102,9 @@ mod tests {
             let growth = Growth { slow_start_limit: limit, byte_counting: true };
             let mut cc = NewReno::new(&setup_with(1000, 3000, 3500, growth));
             cc.on_ack(&ack(5000), Paths::ALONE);
-            assert_eq!(cc.cwnd(), Bytes(expected), "L = {limit}");
+            assert_eq!(cc.window().cwnd, Bytes(expected), "L = {limit}");
             cc.on_ack(&ack(1000), Paths::ALONE);
-            assert_eq!(cc.cwnd(), Bytes(expected), "avoidance, L = {limit}");
+            assert_eq!(cc.window().cwnd, Bytes(expected), "avoidance, L = {limit}");
         }
     }
 
@@ -113,29 +114,29 @@ mod tests {
             let mut cc = NewReno::new(&setup_with(1000, 4000, ssthresh, PER_ACK));
             cc.on_ack(&Ack { cwnd_limited: false, ..ack(1000) }, Paths::ALONE);
             cc.on_ack(&ack(0), Paths::ALONE);
-            assert_eq!(cc.cwnd(), Bytes(4000));
+            assert_eq!(cc.window().cwnd, Bytes(4000));
         }
     }
 
     #[test]
     fn floors_are_two_segments_on_loss_and_one_on_timeout() {
         let mut cc = NewReno::new(&setup());
-        cc.on_enter_recovery(&loss(1460), Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(2920), Bytes(2920)));
+        cc.on_loss(&loss(1460), Paths::ALONE);
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(2920), Bytes(2920)));
         cc.on_rto(&loss(29_200), Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(14_600)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1460), Bytes(14_600)));
         cc.on_rto(&Loss { first_timeout: false, ..loss(1460) }, Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1460), Bytes(14_600)), "once per data");
-        cc.set_cwnd(Bytes(3));
-        assert_eq!(cc.cwnd(), Bytes(1460));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1460), Bytes(14_600)), "once per data");
+        cc.set_window(Bytes(3), None);
+        assert_eq!(cc.window().cwnd, Bytes(1460));
     }
 
     #[test]
     fn idle_restart_caps_and_never_raises() {
         let mut cc = NewReno::new(&setup());
         cc.on_idle_restart(SimTime::from_secs(9), Bytes(20_000));
-        assert_eq!(cc.cwnd(), Bytes(14_600));
+        assert_eq!(cc.window().cwnd, Bytes(14_600));
         cc.on_idle_restart(SimTime::from_secs(9), Bytes(2920));
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(2920), Bytes::MAX));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(2920), Bytes::MAX));
     }
 }

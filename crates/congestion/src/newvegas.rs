@@ -12,10 +12,12 @@
 use registry::{OptionKind, OptionSpec, Options, in_order};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
+use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};
 use crate::vegas::{VegasConfig, VegasKind};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Pacing, Paths, RecoveryHooks, Setup, Window,
+};
 
 const fn queue(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new(name, OptionKind::Number { min: 0.0, max: 1000.0 }, default, doc)
@@ -80,7 +82,7 @@ impl NewVegasConfig {
 /// New Vegas on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct NewVegas {
-    window: Window,
+    window: RenoWindow,
     config: NewVegasConfig,
     rounds: Rounds,
     /// Seconds; 0 before the first sample.
@@ -93,7 +95,7 @@ pub(crate) struct NewVegas {
 impl NewVegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: NewVegasConfig) -> Self {
-        let window = Window::new(setup);
+        let window = RenoWindow::new(setup);
         Self {
             window,
             config,
@@ -154,11 +156,17 @@ impl NewVegas {
     }
 }
 
-impl CongestionControl for NewVegas {
-    fn wants(&self) -> Wants {
-        Wants { pacing: self.config.pacing, ..Wants::default() }
+impl Extensions for NewVegas {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
     }
 
+    fn pacing(&self) -> Option<&dyn Pacing> {
+        self.config.pacing.then_some(self as &dyn Pacing)
+    }
+}
+
+impl CongestionControl for NewVegas {
     fn on_established(&mut self, _now: SimTime, srtt: Option<Nanos>) {
         self.srtt = srtt.unwrap_or(Nanos::ZERO).as_secs_f64();
     }
@@ -172,17 +180,9 @@ impl CongestionControl for NewVegas {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.converging = false;
         self.window.halve(loss);
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.rounds.note(ack);
-    }
-
-    fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.rounds.restart();
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -196,31 +196,13 @@ impl CongestionControl for NewVegas {
         self.window.restart(restart_window);
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set(cwnd);
+    fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+        self.window.set_both(cwnd, ssthresh);
     }
 
-    fn set_ssthresh(&mut self, ssthresh: Bytes) {
-        self.window.cwnd = self.shown();
-        self.window.set_ssthresh(ssthresh);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        Bytes(self.shown() as u64)
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh_bytes()
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.window.in_slow_start()
-    }
-
-    fn pacing_rate(&self) -> Option<BitsPerSecond> {
-        let in_pairs = self.config.pairs && self.window.in_slow_start();
-        let paces = self.config.pacing && self.srtt > 0.0 && !in_pairs;
-        paces.then(|| BitsPerSecond(((8.0 * self.window.cwnd / self.srtt) as u64).max(1)))
+    fn window(&self) -> Window {
+        let whole = self.window.shown();
+        Window { cwnd: Bytes(self.shown() as u64), in_slow_start: self.window.in_slow_start(), ..whole }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
@@ -230,6 +212,24 @@ impl CongestionControl for NewVegas {
         if let Some(diff) = self.diff {
             report("diff_segments", diff);
         }
+    }
+}
+
+impl RecoveryHooks for NewVegas {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.rounds.note(ack);
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.rounds.restart();
+    }
+}
+
+impl Pacing for NewVegas {
+    fn pacing_rate(&self) -> Option<BitsPerSecond> {
+        let in_pairs = self.config.pairs && self.window.in_slow_start();
+        let paces = self.srtt > 0.0 && !in_pairs;
+        paces.then(|| BitsPerSecond(((8.0 * self.window.cwnd / self.srtt) as u64).max(1)))
     }
 }
 
@@ -255,10 +255,10 @@ mod tests {
         let mut cc = newvegas(2, u64::MAX, config());
         for shown in [2000, 4000, 4000, 6000, 6000] {
             cc.on_ack(&Ack { snd_nxt: 1 << 40, ..ack(1000) }, Paths::ALONE);
-            assert_eq!(cc.cwnd(), Bytes(shown));
+            assert_eq!(cc.window().cwnd, Bytes(shown));
         }
-        cc.on_enter_recovery(&loss(7000), Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(3500));
+        cc.on_loss(&loss(7000), Paths::ALONE);
+        assert_eq!(cc.window().cwnd, Bytes(3500));
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
             let rounds = samples.iter().enumerate();
             let windows = rounds.map(|(n, ms)| {
                 one_round(one, n as u64, &[*ms; 4], Paths::ALONE);
-                (one.cwnd(), one.ssthresh())
+                (one.window().cwnd, one.window().ssthresh)
             });
             windows.collect::<Vec<_>>()
         });

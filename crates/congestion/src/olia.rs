@@ -17,8 +17,10 @@
 use registry::Options;
 use units::{Bytes, SimTime};
 
-use crate::reno::{Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, PathView, Paths, Setup};
+use crate::reno::{RenoWindow, may_grow};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, PathView, Paths, RecoveryHooks, Setup, SharedState,
+};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "olia",
@@ -36,7 +38,7 @@ const RANK_TOLERANCE: f64 = 1e-9;
 /// OLIA on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Olia {
-    window: Window,
+    window: RenoWindow,
     /// Bytes acknowledged between the last two losses (l1).
     between_losses: u64,
     /// `snd_una` at the last loss.
@@ -48,7 +50,7 @@ pub(crate) struct Olia {
 impl Olia {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        Self { window: Window::new(setup), between_losses: 0, una_at_loss: 0, una: 0 }
+        Self { window: RenoWindow::new(setup), between_losses: 0, una_at_loss: 0, una: 0 }
     }
 
     /// Bytes acknowledged since the last loss (l2).
@@ -156,6 +158,16 @@ fn ranking(path: &PathView) -> f64 {
     path.loss_interval / (path.srtt * path.srtt)
 }
 
+impl Extensions for Olia {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
+
+    fn shared_state(&self) -> Option<&dyn SharedState> {
+        Some(self)
+    }
+}
+
 impl CongestionControl for Olia {
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         self.note_ack(ack);
@@ -172,11 +184,7 @@ impl CongestionControl for Olia {
         }
     }
 
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.note_ack(ack);
-    }
-
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.note_loss();
         self.window.halve(loss);
     }
@@ -193,9 +201,17 @@ impl CongestionControl for Olia {
     }
 
     crate::reno::window_methods!();
+}
 
+impl SharedState for Olia {
     fn loss_interval(&self) -> f64 {
         self.between_losses.max(self.since_loss()) as f64
+    }
+}
+
+impl RecoveryHooks for Olia {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.note_ack(ack);
     }
 }
 
@@ -270,7 +286,7 @@ mod tests {
         let una = |snd_una| Ack { snd_una, ..ack(1460) };
         cc.on_ack(&una(50_000), Paths::ALONE);
         close(cc.loss_interval(), 50_000.0, 0.0);
-        cc.on_enter_recovery(&loss(20_000), Paths::ALONE);
+        cc.on_loss(&loss(20_000), Paths::ALONE);
         cc.on_rto(&loss(20_000), Paths::ALONE);
         close(cc.loss_interval(), 50_000.0, 0.0);
         cc.on_recovery_ack(&una(60_000));
@@ -302,9 +318,9 @@ mod tests {
         let all = views(&[(10.0, 0.1, 1000.0); 2]);
         let mut cc = Olia::new(&setup_with(1000, 10_000, 20_000, BYTES));
         cc.on_ack(&ack(1000), Paths { all: &all, me: 0 });
-        assert_eq!(cc.cwnd(), Bytes(11_000));
-        cc.on_enter_recovery(&loss(11_000), Paths { all: &all, me: 0 });
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(5500), Bytes(5500)));
+        assert_eq!(cc.window().cwnd, Bytes(11_000));
+        cc.on_loss(&loss(11_000), Paths { all: &all, me: 0 });
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(5500), Bytes(5500)));
     }
 
     #[test]

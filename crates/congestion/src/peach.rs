@@ -14,8 +14,10 @@
 use registry::Options;
 use units::{Bytes, Nanos, SimTime};
 
-use crate::reno::{MAX_WINDOW, Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Loss, Paths, Setup, Wants};
+use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
+use crate::{
+    Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Extensions, Loss, Paths, Probing, Setup,
+};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "peach",
@@ -40,7 +42,7 @@ enum SuddenStart {
 /// TCP-Peach on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Peach {
-    window: Window,
+    window: RenoWindow,
     sudden: SuddenStart,
     /// Answers that are still to be ignored; the source calls it wdsn.
     ignored: u64,
@@ -50,7 +52,7 @@ pub(crate) struct Peach {
 impl Peach {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        Self { window: Window::new(setup), sudden: SuddenStart::Over, ignored: 0, order: None }
+        Self { window: RenoWindow::new(setup), sudden: SuddenStart::Over, ignored: 0, order: None }
     }
 
     fn start_suddenly(&mut self) {
@@ -78,11 +80,13 @@ impl Peach {
     }
 }
 
-impl CongestionControl for Peach {
-    fn wants(&self) -> Wants {
-        Wants { dummies: true, ..Wants::default() }
+impl Extensions for Peach {
+    fn probing(&mut self) -> Option<&mut dyn Probing> {
+        Some(self)
     }
+}
 
+impl CongestionControl for Peach {
     fn on_established(&mut self, _now: SimTime, _srtt: Option<Nanos>) {
         self.start_suddenly();
     }
@@ -96,7 +100,7 @@ impl CongestionControl for Peach {
         }
     }
 
-    fn on_enter_recovery(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, _loss: &Loss, _paths: Paths<'_>) {
         let before = self.window.cwnd;
         self.window.reduce_to(before / 2.0);
         self.sudden = SuddenStart::Over;
@@ -114,6 +118,18 @@ impl CongestionControl for Peach {
         self.start_suddenly();
     }
 
+    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ignored_dummies", self.ignored as f64);
+    }
+
+    crate::reno::window_methods!();
+}
+
+impl Probing for Peach {
+    fn take_dummies(&mut self) -> Option<Dummies> {
+        self.order.take()
+    }
+
     fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
         if self.ignored > 0 {
             self.ignored -= 1;
@@ -124,16 +140,6 @@ impl CongestionControl for Peach {
             self.window.cwnd = opened;
         }
     }
-
-    fn take_dummies(&mut self) -> Option<Dummies> {
-        self.order.take()
-    }
-
-    fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        report("ignored_dummies", self.ignored as f64);
-    }
-
-    crate::reno::window_methods!();
 }
 
 #[cfg(test)]
@@ -163,12 +169,12 @@ mod tests {
     fn tp_1_answers_restore_the_window_after_a_link_loss() {
         for (answers, segments) in [(32, 32), (20, 20), (16, 16), (0, 16)] {
             let mut cc = peach(32);
-            cc.on_enter_recovery(&loss(32 * MSS), Paths::ALONE);
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(16 * MSS), Bytes(16 * MSS)));
+            cc.on_loss(&loss(32 * MSS), Paths::ALONE);
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(16 * MSS), Bytes(16 * MSS)));
             assert_eq!(cc.take_dummies(), Some(Dummies::PerAck(32)));
             assert_eq!(cc.take_dummies(), None, "taken once");
             answer(&mut cc, answers, 1000);
-            assert_eq!(cc.cwnd(), Bytes(segments * MSS), "{answers} answers");
+            assert_eq!(cc.window().cwnd, Bytes(segments * MSS), "{answers} answers");
         }
     }
 
@@ -177,36 +183,36 @@ mod tests {
     fn tp_1_sudden_start_opens_to_the_advertised_window() {
         let mut cc = Peach::new(&setup_with(MSS, 10 * MSS, u64::MAX, PER_ACK));
         cc.on_established(SimTime::ZERO, Some(Nanos::from_millis(600)));
-        assert_eq!((cc.cwnd(), cc.in_slow_start()), (Bytes(MSS), true));
+        assert_eq!((cc.window().cwnd, cc.window().in_slow_start), (Bytes(MSS), true));
         assert_eq!(cc.take_dummies(), Some(Dummies::WindowOverRoundTrip));
         answer(&mut cc, 63, 64);
-        assert_eq!(cc.cwnd(), Bytes(64 * MSS));
+        assert_eq!(cc.window().cwnd, Bytes(64 * MSS));
         answer(&mut cc, 1, 64);
-        assert_eq!(cc.cwnd(), Bytes(64 * MSS), "never beyond");
+        assert_eq!(cc.window().cwnd, Bytes(64 * MSS), "never beyond");
         let at = |una| Ack { snd_una: una, cwnd_limited: false, ..ack(MSS) };
         cc.on_ack(&at(MSS), Paths::ALONE);
-        assert!(cc.in_slow_start());
+        assert!(cc.window().in_slow_start);
         cc.on_ack(&at(2 * MSS), Paths::ALONE);
-        assert_eq!((cc.in_slow_start(), cc.ssthresh()), (false, Bytes(64 * MSS)));
+        assert_eq!((cc.window().in_slow_start, cc.window().ssthresh), (false, Bytes(64 * MSS)));
     }
 
     #[test]
     fn a_timeout_starts_suddenly() {
         let mut cc = peach(32);
-        cc.on_enter_recovery(&loss(32 * MSS), Paths::ALONE);
+        cc.on_loss(&loss(32 * MSS), Paths::ALONE);
         cc.take_dummies();
         cc.on_rto(&Loss { first_timeout: false, ..loss(32 * MSS) }, Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(16 * MSS)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(MSS), Bytes(16 * MSS)));
         assert_eq!(cc.take_dummies(), Some(Dummies::WindowOverRoundTrip));
         answer(&mut cc, 5, 64);
-        assert_eq!(cc.cwnd(), Bytes(6 * MSS), "none is ignored");
+        assert_eq!(cc.window().cwnd, Bytes(6 * MSS), "none is ignored");
     }
 
     #[test]
     fn a_mark_means_congestion() {
         let mut cc = peach(32);
         cc.on_ecn(&Loss { marked: true, ..loss(32 * MSS) }, Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.take_dummies()), (Bytes(16 * MSS), None));
+        assert_eq!((cc.window().cwnd, cc.take_dummies()), (Bytes(16 * MSS), None));
     }
 
     proptest! {
@@ -215,12 +221,12 @@ mod tests {
         fn recovery_never_gives_more_than_the_loss_took(segments in 1..200_u64, extra in 0..MSS, share in 0.0..=1.0_f64) {
             let window = segments * MSS + extra;
             let mut cc = Peach::new(&setup_with(MSS, window, window, PER_ACK));
-            cc.on_enter_recovery(&loss(window), Paths::ALONE);
-            let reduced = cc.cwnd();
+            cc.on_loss(&loss(window), Paths::ALONE);
+            let reduced = cc.window().cwnd;
             let Some(Dummies::PerAck(dummies)) = cc.take_dummies() else { panic!("dummies follow a loss") };
             answer(&mut cc, (dummies as f64 * share) as u64, 1000);
-            prop_assert!(cc.cwnd() >= reduced);
-            prop_assert!(cc.cwnd() <= Bytes(window.max(2 * MSS)), "{} of {window}", cc.cwnd());
+            prop_assert!(cc.window().cwnd >= reduced);
+            prop_assert!(cc.window().cwnd <= Bytes(window.max(2 * MSS)), "{} of {window}", cc.window().cwnd);
         }
 
         /// Without an answer it is NewReno in avoidance and at losses.
@@ -232,11 +238,11 @@ mod tests {
             for one in both {
                 for &acks in &losses {
                     (0..acks).for_each(|_| one.on_ack(&ack(MSS), Paths::ALONE));
-                    one.on_enter_recovery(&loss(one.cwnd().0), Paths::ALONE);
+                    one.on_loss(&loss(one.window().cwnd.0), Paths::ALONE);
                 }
             }
             // NewReno halves whole bytes of flight.
-            prop_assert!(cc.cwnd().0.abs_diff(reno.cwnd().0) <= 12, "{} {}", cc.cwnd(), reno.cwnd());
+            prop_assert!(cc.window().cwnd.0.abs_diff(reno.window().cwnd.0) <= 12, "{} {}", cc.window().cwnd, reno.window().cwnd);
         }
     }
 }

@@ -9,7 +9,7 @@
 
 use units::Bytes;
 
-use crate::{Ack, Loss, Setup};
+use crate::{Ack, Loss, Setup, Window};
 
 /// Smallest slow-start threshold, in segments (RFC 5681 equation 4).
 pub(crate) const MIN_SSTHRESH_SEGMENTS: f64 = 2.0;
@@ -19,7 +19,7 @@ pub(crate) const MAX_WINDOW: f64 = (1_u64 << 30) as f64;
 
 /// cwnd and ssthresh with the rules of Reno. Invariant: `cwnd` is finite and at least `mss`.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct RenoWindow {
     /// Congestion window.
     pub cwnd: f64,
     /// Slow-start threshold, infinite while it is unlimited.
@@ -33,7 +33,7 @@ pub(crate) struct Window {
     bytes_acked: f64,
 }
 
-impl Window {
+impl RenoWindow {
     pub fn new(setup: &Setup) -> Self {
         let mss = setup.mss.as_f64();
         let unlimited = setup.growth.slow_start_limit == u32::MAX;
@@ -130,25 +130,34 @@ impl Window {
         }
     }
 
-    /// A window from outside, at least one segment.
+    /// Sets cwnd from outside, to one segment at least.
     pub fn set(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.as_f64().max(self.mss);
         self.bytes_acked = 0.0;
     }
 
-    /// A threshold from outside, at least two segments.
+    /// Sets ssthresh from outside, to two segments at least.
     pub fn set_ssthresh(&mut self, ssthresh: Bytes) {
         self.ssthresh = ssthresh.as_f64().max(MIN_SSTHRESH_SEGMENTS * self.mss);
     }
 
-    /// Whole bytes of the window.
+    /// Sets cwnd, and ssthresh if there is one.
+    pub fn set_both(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+        self.set(cwnd);
+        if let Some(ssthresh) = ssthresh {
+            self.set_ssthresh(ssthresh);
+        }
+    }
+
+    /// Whole bytes of cwnd.
     pub fn cwnd_bytes(&self) -> Bytes {
         Bytes(self.cwnd as u64)
     }
 
-    /// Whole bytes of the threshold; an infinite one saturates to `Bytes::MAX`.
-    pub fn ssthresh_bytes(&self) -> Bytes {
-        Bytes(self.ssthresh as u64)
+    /// What the sender sees. An infinite threshold saturates to `Bytes::MAX`.
+    #[inline]
+    pub fn shown(&self) -> Window {
+        Window::new(self.cwnd_bytes(), Bytes(self.ssthresh as u64))
     }
 }
 
@@ -169,23 +178,15 @@ macro_rules! window_methods {
 }
 pub(crate) use window_methods;
 
-/// Those of them that say what the window is.
+/// Those of them that set and show the window.
 macro_rules! window_values {
     () => {
-        fn set_cwnd(&mut self, cwnd: Bytes) {
-            self.window.set(cwnd);
+        fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+            self.window.set_both(cwnd, ssthresh);
         }
 
-        fn set_ssthresh(&mut self, ssthresh: Bytes) {
-            self.window.set_ssthresh(ssthresh);
-        }
-
-        fn cwnd(&self) -> Bytes {
-            self.window.cwnd_bytes()
-        }
-
-        fn ssthresh(&self) -> Bytes {
-            self.window.ssthresh_bytes()
+        fn window(&self) -> crate::Window {
+            self.window.shown()
         }
     };
 }

@@ -15,8 +15,10 @@ use registry::Options;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::abe::AvailableBandwidth;
-use crate::reno::{MAX_WINDOW, Window, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup, Wants};
+use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SpuriousTimeouts,
+};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "star",
@@ -31,7 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// STAR on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Star {
-    window: Window,
+    window: RenoWindow,
     abe: AvailableBandwidth,
     /// Smallest round-trip sample.
     min_rtt: Option<Nanos>,
@@ -42,7 +44,7 @@ pub(crate) struct Star {
 impl Star {
     /// For a path that was just set up.
     pub fn new(setup: &Setup) -> Self {
-        let window = Window::new(setup);
+        let window = RenoWindow::new(setup);
         Self { abe: AvailableBandwidth::new(window.cwnd), window, min_rtt: None, before_timeout: None }
     }
 
@@ -69,6 +71,16 @@ impl Star {
     }
 }
 
+impl Extensions for Star {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
+
+    fn spurious_timeouts(&mut self) -> Option<&mut dyn SpuriousTimeouts> {
+        Some(self)
+    }
+}
+
 impl CongestionControl for Star {
     fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
         self.abe.start(now, srtt.unwrap_or(Nanos::ZERO));
@@ -84,12 +96,8 @@ impl CongestionControl for Star {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.reduce_to(self.ssthresh_after(loss));
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.measure(ack);
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -99,16 +107,6 @@ impl CongestionControl for Star {
         self.window.time_out(loss, self.ssthresh_after(loss));
     }
 
-    fn on_needless_timeout(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.before_timeout.take() {
-            (self.window.cwnd, self.window.ssthresh) = (cwnd, ssthresh);
-        }
-    }
-
-    fn wants(&self) -> Wants {
-        Wants { undo_timeouts: true, ..Wants::default() }
-    }
-
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         if let Some(rate) = self.abe.rate() {
             report("bandwidth_bit_s", 8.0 * rate);
@@ -116,6 +114,20 @@ impl CongestionControl for Star {
     }
 
     crate::reno::window_methods!();
+}
+
+impl SpuriousTimeouts for Star {
+    fn on_spurious_timeout(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_timeout.take() {
+            (self.window.cwnd, self.window.ssthresh) = (cwnd, ssthresh);
+        }
+    }
+}
+
+impl RecoveryHooks for Star {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+    }
 }
 
 #[cfg(test)]
@@ -145,23 +157,23 @@ mod tests {
         close(cc.window.cwnd / 1400.0 - 60.0, 0.333_333, 2e-6);
         for (segments, after) in [(120, 100), (80, 80)] {
             let mut cc = star(segments);
-            cc.on_enter_recovery(&loss(1400 * segments), Paths::ALONE);
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400 * after), Bytes(1400 * after)));
+            cc.on_loss(&loss(1400 * segments), Paths::ALONE);
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1400 * after), Bytes(1400 * after)));
             let mut cc = star(segments);
             cc.on_rto(&loss(1400 * segments), Paths::ALONE);
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1400), Bytes(1400 * after)));
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1400), Bytes(1400 * after)));
         }
     }
 
     #[test]
     fn a_needless_timeout_costs_nothing() {
         let mut cc = star(120);
-        let before = (cc.cwnd(), cc.ssthresh());
+        let before = (cc.window().cwnd, cc.window().ssthresh);
         cc.on_rto(&Loss { first_timeout: true, ..loss(1400 * 120) }, Paths::ALONE);
         cc.on_rto(&Loss { first_timeout: false, ..loss(1400 * 120) }, Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(1400));
-        cc.on_needless_timeout();
-        assert_eq!((cc.cwnd(), cc.ssthresh()), before);
+        assert_eq!(cc.window().cwnd, Bytes(1400));
+        cc.on_spurious_timeout();
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), before);
     }
 
     #[test]
@@ -190,7 +202,7 @@ mod tests {
         let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
         for one in both {
             (0..30).for_each(|_| one.on_ack(&ack(1400), Paths::ALONE));
-            one.on_enter_recovery(&loss(40_000), Paths::ALONE);
+            one.on_loss(&loss(40_000), Paths::ALONE);
             (0..50).for_each(|_| one.on_ack(&ack(1400), Paths::ALONE));
             one.on_rto(&loss(30_000), Paths::ALONE);
         }

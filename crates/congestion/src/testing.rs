@@ -3,7 +3,7 @@
 use units::{Bytes, Nanos, SimTime};
 
 use crate::newreno::NewReno;
-use crate::reno::Window;
+use crate::reno::RenoWindow;
 use crate::{Ack, CongestionControl, Growth, Loss, PathView, Paths, Setup};
 
 /// MSS 1460, ten segments, no threshold, one segment per ACK in slow start, bytes counted.
@@ -79,7 +79,7 @@ pub(crate) fn growth_in_avoidance<C: CongestionControl>(
 /// Asserts that a coupled controller is NewReno to the bit while nothing is linked to it.
 pub(crate) fn assert_reno_when_alone<C: CongestionControl>(
     new: impl Fn(&Setup) -> C,
-    window: impl Fn(&C) -> Window,
+    window: impl Fn(&C) -> RenoWindow,
 ) {
     let me = views(&[(10.0, 0.1, 1460.0)])[0];
     let unsampled = PathView::new(me.cwnd, 0.0, me.mss, true);
@@ -93,7 +93,7 @@ pub(crate) fn assert_reno_when_alone<C: CongestionControl>(
                 for i in 0..200 {
                     one.on_ack(&ack(1460 * (1 + i % 2)), Paths { all: &all, me: 0 });
                     if i % 67 == 66 {
-                        one.on_enter_recovery(&loss(one.cwnd().0), Paths { all: &all, me: 0 });
+                        one.on_loss(&loss(one.window().cwnd.0), Paths { all: &all, me: 0 });
                     }
                 }
             }

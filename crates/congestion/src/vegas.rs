@@ -16,9 +16,9 @@
 use registry::{OptionKind, OptionSpec, Options, in_order};
 use units::{Bytes, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
+use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -122,7 +122,7 @@ impl VegasConfig {
 /// Vegas on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
-    window: Window,
+    window: RenoWindow,
     config: VegasConfig,
     rounds: Rounds,
     /// Segments queued, by the last round.
@@ -133,7 +133,7 @@ impl Vegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: VegasConfig) -> Self {
         Self {
-            window: Window::new(setup),
+            window: RenoWindow::new(setup),
             config,
             rounds: Rounds::new().with_min_samples(config.min_samples),
             diff: None,
@@ -163,10 +163,16 @@ impl Vegas {
 }
 
 /// A smaller window, not below two segments; slow start is over.
-fn shrink(window: &mut Window, cwnd: f64) {
+fn shrink(window: &mut RenoWindow, cwnd: f64) {
     let floor = MIN_SSTHRESH_SEGMENTS * window.mss;
     window.cwnd = window.cwnd.min(cwnd.max(floor));
     window.ssthresh = window.ssthresh.min(window.cwnd.max(floor));
+}
+
+impl Extensions for Vegas {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
 }
 
 impl CongestionControl for Vegas {
@@ -178,16 +184,8 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.halve(loss);
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.rounds.note(ack);
-    }
-
-    fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.rounds.restart();
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -209,6 +207,16 @@ impl CongestionControl for Vegas {
         if let Some(diff) = self.diff {
             report("diff_segments", diff);
         }
+    }
+}
+
+impl RecoveryHooks for Vegas {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.rounds.note(ack);
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.rounds.restart();
     }
 }
 
@@ -268,11 +276,11 @@ mod tests {
     fn slow_start_ends_when_a_queue_builds_up() {
         let mut cc = vegas(VegasKind::Original, 16, true);
         one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(20_000), "one segment per ACK");
+        assert_eq!(cc.window().cwnd, Bytes(20_000), "one segment per ACK");
         one_round(&mut cc, 1, &[625; 4], Paths::ALONE);
         // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
         close(cc.window.cwnd, 19_400.0, 1e-9);
-        assert_eq!(cc.ssthresh(), cc.cwnd());
+        assert_eq!(cc.window().ssthresh, cc.window().cwnd);
         assert!(!cc.window.in_slow_start());
     }
 
@@ -282,7 +290,7 @@ mod tests {
             let mut cc = vegas(kind, 30, false);
             cc.window.ssthresh = 2000.0;
             one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(31_000), Bytes(expected)));
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(31_000), Bytes(expected)));
         }
     }
 
@@ -293,21 +301,21 @@ mod tests {
         one_round(&mut cc, 1, &[900; 2], Paths::ALONE);
         one_round(&mut cc, 2, &[900; 2], Paths::ALONE);
         // Reno has counted the ACK at the end of each round.
-        assert_eq!(cc.cwnd(), Bytes(3000));
+        assert_eq!(cc.window().cwnd, Bytes(3000));
     }
 
     #[test]
     fn after_a_loss_reno_halves_and_one_round_passes() {
         let mut cc = vegas(VegasKind::Original, 30, false);
         one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
-        cc.on_enter_recovery(&loss(31_000), Paths::ALONE);
+        cc.on_loss(&loss(31_000), Paths::ALONE);
         cc.on_exit_recovery(SimTime::ZERO);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(15_500), Bytes(15_500)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(15_500), Bytes(15_500)));
         one_round(&mut cc, 1, &[500; 4], Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(15_500));
+        assert_eq!(cc.window().cwnd, Bytes(15_500));
         one_round(&mut cc, 2, &[500; 4], Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(16_500));
+        assert_eq!(cc.window().cwnd, Bytes(16_500));
         cc.on_rto(&loss(16_000), Paths::ALONE);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1000), Bytes(8000)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1000), Bytes(8000)));
     }
 }

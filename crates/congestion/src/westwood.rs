@@ -13,8 +13,8 @@
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::reno::{MAX_WINDOW, MIN_SSTHRESH_SEGMENTS, Window};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::reno::{MAX_WINDOW, MIN_SSTHRESH_SEGMENTS, RenoWindow};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup};
 
 const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
     "reset_rtt_min",
@@ -39,7 +39,7 @@ const MIN_INTERVAL: Nanos = Nanos::from_millis(50);
 /// Westwood+ on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Westwood {
-    window: Window,
+    window: RenoWindow,
     reset_rtt_min: bool,
     meter: Meter,
     /// Smallest round-trip sample in seconds; `None`: not measured, or to be measured anew.
@@ -114,7 +114,7 @@ impl Westwood {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, reset_rtt_min: bool) -> Self {
         Self {
-            window: Window::new(setup),
+            window: RenoWindow::new(setup),
             reset_rtt_min,
             meter: Meter::default(),
             rtt_min: None,
@@ -140,6 +140,12 @@ impl Westwood {
     }
 }
 
+impl Extensions for Westwood {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
+}
+
 impl CongestionControl for Westwood {
     fn on_established(&mut self, now: SimTime, _srtt: Option<Nanos>) {
         self.meter.start = Some(now);
@@ -150,22 +156,8 @@ impl CongestionControl for Westwood {
         self.window.grow(ack);
     }
 
-    fn on_dup_ack(&mut self, now: SimTime) {
-        self.meter.on_dup_ack(now, self.window.mss);
-    }
-
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.halve(loss);
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.measure(ack);
-    }
-
-    fn on_exit_recovery(&mut self, _now: SimTime) {
-        if let Some(pipe) = self.pipe() {
-            self.window.reduce_to(pipe);
-        }
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -182,6 +174,22 @@ impl CongestionControl for Westwood {
     }
 
     crate::reno::window_methods!();
+}
+
+impl RecoveryHooks for Westwood {
+    fn on_dup_ack(&mut self, now: SimTime) {
+        self.meter.on_dup_ack(now, self.window.mss);
+    }
+
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        if let Some(pipe) = self.pipe() {
+            self.window.reduce_to(pipe);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -224,11 +232,11 @@ mod tests {
             close(cc.meter.bw_ns, bw_ns, 1e-12);
             close(cc.meter.bw_est, bw_est, 1e-12);
         }
-        cc.on_enter_recovery(&loss(144_800), Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(72_400), "NewReno until the episode ends");
-        cc.set_cwnd(Bytes(2896));
+        cc.on_loss(&loss(144_800), Paths::ALONE);
+        assert_eq!(cc.window().cwnd, Bytes(72_400), "NewReno until the episode ends");
+        cc.set_window(Bytes(2896), None);
         cc.on_exit_recovery(SimTime::from_millis(2400));
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(96 * 1448), Bytes(96 * 1448)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(96 * 1448), Bytes(96 * 1448)));
     }
 
     #[test]
@@ -236,10 +244,10 @@ mod tests {
         for reset in [true, false] {
             let mut cc = Westwood { reset_rtt_min: reset, ..measured() };
             cc.on_rto(&loss(144_800), Paths::ALONE);
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1448), Bytes(96 * 1448)));
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1448), Bytes(96 * 1448)));
             // A second timeout before any sample still knows the old one.
             cc.on_rto(&loss(1448), Paths::ALONE);
-            assert_eq!(cc.ssthresh(), Bytes(96 * 1448));
+            assert_eq!(cc.window().ssthresh, Bytes(96 * 1448));
             cc.measure(&at(1900, 421_448, 700));
             close(cc.rtt_min.unwrap(), if reset { 0.7 } else { 0.56 }, 1e-12);
         }
@@ -281,8 +289,10 @@ mod tests {
             for _ in 0..30 {
                 one.on_ack(&ack(1448), Paths::ALONE);
             }
-            one.on_enter_recovery(&loss(40_000), Paths::ALONE);
-            one.on_exit_recovery(SimTime::ZERO);
+            one.on_loss(&loss(40_000), Paths::ALONE);
+            if let Some(hooks) = one.recovery_hooks() {
+                hooks.on_exit_recovery(SimTime::ZERO);
+            }
             (0..50).for_each(|_| one.on_ack(&ack(1448), Paths::ALONE));
             one.on_rto(&loss(30_000), Paths::ALONE);
         }

@@ -18,9 +18,9 @@
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, Window, may_grow};
+use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow, may_grow};
 use crate::round::{RoundTrip, Rounds, Turn};
-use crate::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SharedState};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -89,7 +89,7 @@ impl WVegasConfig {
 /// wVegas on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct WVegas {
-    window: Window,
+    window: RenoWindow,
     config: WVegasConfig,
     rounds: Rounds,
     /// Segments queued, by the last round.
@@ -108,7 +108,7 @@ impl WVegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: WVegasConfig) -> Self {
         Self {
-            window: Window::new(setup),
+            window: RenoWindow::new(setup),
             config,
             rounds: Rounds::new(),
             diff: None,
@@ -188,6 +188,16 @@ fn queued(segments: f64, round: &RoundTrip) -> f64 {
     segments * (rtt - base) / rtt
 }
 
+impl Extensions for WVegas {
+    fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
+        Some(self)
+    }
+
+    fn shared_state(&self) -> Option<&dyn SharedState> {
+        Some(self)
+    }
+}
+
 impl CongestionControl for WVegas {
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         match self.rounds.on_ack(ack) {
@@ -197,16 +207,8 @@ impl CongestionControl for WVegas {
         }
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.window.halve(loss);
-    }
-
-    fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.rounds.note(ack);
-    }
-
-    fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.rounds.restart();
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -232,9 +234,21 @@ impl CongestionControl for WVegas {
         report("alpha_segments", self.alpha);
         report("weight", self.weight);
     }
+}
 
+impl SharedState for WVegas {
     fn measured_rate(&self) -> f64 {
         self.rate
+    }
+}
+
+impl RecoveryHooks for WVegas {
+    fn on_recovery_ack(&mut self, ack: &Ack) {
+        self.rounds.note(ack);
+    }
+
+    fn on_exit_recovery(&mut self, _now: SimTime) {
+        self.rounds.restart();
     }
 }
 
@@ -281,13 +295,17 @@ mod tests {
         close(slow.measured_rate() / 1000.0, 83.3333, 1e-6);
         close(slow.weight, 0.2, 1e-9);
         close(slow.alpha, 2.0, 0.0);
-        assert_eq!((slow.cwnd(), slow.ssthresh()), (Bytes(49_000), Bytes(48_000)), "3.3 is more than 2");
+        assert_eq!(
+            (slow.window().cwnd, slow.window().ssthresh),
+            (Bytes(49_000), Bytes(48_000)),
+            "3.3 is more than 2"
+        );
         let mut fast = wvegas(20, 53);
         one_round(&mut fast, 0, &[60; 4], Paths { all: &all, me: 1 });
         close(fast.measured_rate() / 1000.0, 333.3333, 1e-6);
         close(fast.weight, 0.8, 1e-9);
         close(fast.alpha, 8.0, 0.0);
-        assert_eq!(fast.cwnd(), Bytes(21_000), "2.3 is less than 8");
+        assert_eq!(fast.window().cwnd, Bytes(21_000), "2.3 is less than 8");
         close(config().alpha(0.8 - 1e-16), 8.0, 0.0);
     }
 
@@ -295,7 +313,7 @@ mod tests {
     fn wv_1_drain() {
         let mut cc = wvegas(50, 560);
         cc.drain(&round(0.560, 0.575));
-        assert_eq!((cc.cwnd(), cc.queue_delay), (Bytes(50_000), 15_000));
+        assert_eq!((cc.window().cwnd, cc.queue_delay), (Bytes(50_000), 15_000));
         cc.drain(&round(0.560, 0.600));
         close(0.5 * base_share(&round(0.560, 0.600)), 0.466_667, 1e-6);
         close((cc.window.cwnd / 1000.0).floor(), 23.0, 0.0);
@@ -308,14 +326,14 @@ mod tests {
         for _ in 0..5 {
             cc.drain(&round(0.560, 0.560_000_4));
         }
-        assert_eq!((cc.cwnd(), cc.queue_delay), (Bytes(50_000), 0));
+        assert_eq!((cc.window().cwnd, cc.queue_delay), (Bytes(50_000), 0));
     }
 
     #[test]
     fn slow_start_ends_when_a_queue_builds_up() {
         let mut cc = WVegas::new(&setup_with(1000, 16_000, u64::MAX, BYTES), config());
         one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
-        assert_eq!(cc.cwnd(), Bytes(20_000), "one segment per ACK");
+        assert_eq!(cc.window().cwnd, Bytes(20_000), "one segment per ACK");
         one_round(&mut cc, 1, &[625; 4], Paths::ALONE);
         // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
         close(cc.window.cwnd, 19_400.0, 1e-9);
@@ -331,7 +349,7 @@ mod tests {
         close(cc.weight, 1.0, 0.0);
         cc.on_rto(&loss(50_000), Paths { all: &all, me: 0 });
         close(cc.measured_rate(), 0.0, 0.0);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(1000), Bytes(25_000)));
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(1000), Bytes(25_000)));
         close(cc.weight, 1.0, 0.0);
     }
 
@@ -340,7 +358,7 @@ mod tests {
         let mut cc = wvegas(50, 500);
         for n in 0..200 {
             // The queue of a path of 100 segments per second.
-            let rtt = (cc.cwnd().0 / 100).max(500);
+            let rtt = (cc.window().cwnd.0 / 100).max(500);
             one_round(&mut cc, n, &[rtt; 4], Paths::ALONE);
         }
         close(cc.alpha, 10.0, 0.0);
@@ -360,7 +378,7 @@ mod tests {
         for i in 0..40 {
             cc.on_ack(&Ack { snd_una: i, snd_nxt: i + 10, ..limited }, Paths::ALONE);
         }
-        assert_eq!(cc.cwnd(), Bytes(10_000));
+        assert_eq!(cc.window().cwnd, Bytes(10_000));
     }
 
     proptest! {

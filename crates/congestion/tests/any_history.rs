@@ -1,8 +1,8 @@
 //! Every registered controller under every history: the window stays a window.
 
 use congestion::{
-    Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Growth, Loss, PathView, Paths, RateSample,
-    Registry, Setup,
+    Ack, Algorithm, Capabilities, CongestionControl, Dummies, DummyAnswer, Growth, Loss, Pacing, PathView,
+    Paths, RateSample, Registry, Setup, SharedState,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ enum Event {
         flight: u64,
         first_timeout: bool,
     },
-    NeedlessTimeout,
+    SpuriousTimeout,
     IdleRestart {
         window: u64,
     },
@@ -94,7 +94,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => size().prop_map(|acked| Event::RecoveryAck { acked }),
         1 => Just(Event::ExitRecovery),
         1 => (size(), any::<bool>()).prop_map(|(flight, first_timeout)| Event::Rto { flight, first_timeout }),
-        1 => Just(Event::NeedlessTimeout),
+        1 => Just(Event::SpuriousTimeout),
         1 => prop_oneof![size(), Just(u64::MAX)].prop_map(|window| Event::IdleRestart { window }),
         1 => size().prop_map(|window| Event::SetCwnd { window }),
         1 => size().prop_map(|threshold| Event::SetSsthresh { threshold }),
@@ -131,6 +131,7 @@ fn siblings() -> impl Strategy<Value = Vec<PathView>> {
 /// A controller and the little of its connection that makes calls legal.
 struct History {
     cc: Box<dyn CongestionControl>,
+    can: Capabilities,
     now: SimTime,
     srtt: Nanos,
     una: u64,
@@ -199,30 +200,32 @@ impl History {
     }
 
     fn take_dummies(&mut self) {
-        let order = self.cc.take_dummies();
-        let wanted = self.cc.wants().dummies && order != Some(Dummies::PerAck(0));
-        assert!(order.is_none() || wanted, "{order:?}");
+        let order = self.cc.probing().and_then(|probing| probing.take_dummies());
+        assert_ne!(order, Some(Dummies::PerAck(0)));
     }
 
     fn answer_dummies(&mut self, count: u64, rwnd: Bytes) {
-        let most = self.cc.cwnd().max(rwnd);
+        let most = self.cc.window().cwnd.max(rwnd);
         let answer = DummyAnswer { now: self.now, rwnd };
-        (0..count).for_each(|_| self.cc.on_dummy_answer(&answer));
-        assert!(self.cc.cwnd() <= most, "answers open no more than is advertised");
+        if let Some(probing) = self.cc.probing() {
+            (0..count).for_each(|_| probing.on_dummy_answer(&answer));
+        }
+        assert!(self.cc.window().cwnd <= most, "answers open no more than is advertised");
     }
 
     fn apply(&mut self, event: &Event, pause: u64) {
         self.now += Nanos(pause);
-        let before = self.cc.cwnd();
+        let before = self.cc.window().cwnd;
         // One that owns its window has rules of its own for growth, losses and idle times.
-        let own = self.cc.wants().whole_window;
+        let own = self.can.needs.whole_window;
         // A token bucket on the wire is no window at all.
-        let open_loop = self.cc.wants().wire_pacing;
+        let open_loop = self.can.paces_headers;
         let mut views = std::mem::take(&mut self.views);
         if let Some(me) = views.first_mut() {
             (me.cwnd, me.mss, me.srtt) = (before.as_f64(), self.mss as f64, self.srtt.as_secs_f64());
             me.coupled &= me.srtt > 0.0;
-            (me.loss_interval, me.measured_rate) = (self.cc.loss_interval(), self.cc.measured_rate());
+            me.loss_interval = self.cc.shared_state().map_or(0.0, SharedState::loss_interval);
+            me.measured_rate = self.cc.shared_state().map_or(0.0, SharedState::measured_rate);
         }
         let paths = Paths { all: &views, me: 0 };
         match *event {
@@ -235,14 +238,18 @@ impl History {
                 let ack = self.add_network(ack, network);
                 self.cc.on_ack(&ack, paths);
                 assert!(
-                    own || cwnd_limited || self.cc.cwnd() <= before,
+                    own || cwnd_limited || self.cc.window().cwnd <= before,
                     "grew although something else was the limit"
                 );
             }
-            Event::DupAck => self.cc.on_dup_ack(self.now),
+            Event::DupAck => {
+                if let Some(hooks) = self.cc.recovery_hooks() {
+                    hooks.on_dup_ack(self.now);
+                }
+            }
             Event::EnterRecovery { flight, cwnd_limited } => {
-                self.cc.on_enter_recovery(&self.loss(flight, cwnd_limited, false), paths);
-                assert!(own || self.cc.ssthresh() < Bytes::MAX, "a loss sets the threshold");
+                self.cc.on_loss(&self.loss(flight, cwnd_limited, false), paths);
+                assert!(own || self.cc.window().ssthresh < Bytes::MAX, "a loss sets the threshold");
             }
             Event::Mark { flight } => {
                 let loss = Loss { marked: true, ..self.loss(flight, true, true) };
@@ -250,37 +257,52 @@ impl History {
             }
             Event::RecoveryAck { acked } => {
                 let ack = self.ack(acked, None, 0, true);
-                self.cc.on_recovery_ack(&ack);
+                if let Some(hooks) = self.cc.recovery_hooks() {
+                    hooks.on_recovery_ack(&ack);
+                }
             }
-            Event::ExitRecovery => self.cc.on_exit_recovery(self.now),
+            Event::ExitRecovery => {
+                if let Some(hooks) = self.cc.recovery_hooks() {
+                    hooks.on_exit_recovery(self.now);
+                }
+            }
             Event::Rto { flight, first_timeout } => {
-                let ssthresh = self.cc.ssthresh();
+                let ssthresh = self.cc.window().ssthresh;
                 self.cc.on_rto(&self.loss(flight, true, first_timeout), paths);
-                assert!(first_timeout || self.cc.ssthresh() == ssthresh, "ssthresh is reduced once per data");
-                assert!(open_loop || self.cc.cwnd() == Bytes(self.mss), "one segment after a timeout");
+                assert!(
+                    first_timeout || self.cc.window().ssthresh == ssthresh,
+                    "ssthresh is reduced once per data"
+                );
+                assert!(open_loop || self.cc.window().cwnd == Bytes(self.mss), "one segment after a timeout");
             }
-            Event::NeedlessTimeout => self.cc.on_needless_timeout(),
+            Event::SpuriousTimeout => {
+                if let Some(undo) = self.cc.spurious_timeouts() {
+                    undo.on_spurious_timeout();
+                }
+            }
             Event::IdleRestart { window } => {
                 self.cc.on_idle_restart(self.now, Bytes(window));
                 let capped = before.min(Bytes(window.max(self.mss)));
                 // A window in pairs shows less by up to two segments.
                 let allowed = capped.saturating_sub(Bytes(2 * self.mss))..=if own { before } else { capped };
-                assert!(allowed.contains(&self.cc.cwnd()), "capped, never raised");
+                assert!(allowed.contains(&self.cc.window().cwnd), "capped, never raised");
             }
-            Event::SetCwnd { window } => self.cc.set_cwnd(Bytes(window)),
+            Event::SetCwnd { window } => self.cc.set_window(Bytes(window), None),
             Event::SetSsthresh { threshold } => {
-                let before = self.cc.ssthresh();
-                self.cc.set_ssthresh(Bytes(threshold));
-                let (now, wanted) = (self.cc.ssthresh(), Bytes(threshold.max(2 * self.mss)));
+                let shown = self.cc.window();
+                let before = shown.ssthresh;
+                self.cc.set_window(shown.cwnd, Some(Bytes(threshold)));
+                let (now, wanted) = (self.cc.window().ssthresh, Bytes(threshold.max(2 * self.mss)));
                 let without_threshold = now == before && (before == Bytes::MAX || open_loop);
-                assert!(now == wanted || without_threshold, "set_ssthresh gave {now:?}, not {wanted:?}");
+                assert!(now == wanted || without_threshold, "set_window gave {now:?}, not {wanted:?}");
             }
             Event::Answers { count, rwnd } => self.answer_dummies(count, Bytes(rwnd)),
         }
         self.views = views;
-        assert!(self.cc.cwnd() >= Bytes(self.mss), "at least one segment");
+        assert_eq!(Capabilities::of(&mut *self.cc), self.can, "what it can is the same at all times");
+        assert!(self.cc.window().cwnd >= Bytes(self.mss), "at least one segment");
         assert!(
-            self.cc.pacing_rate().is_none_or(|rate| rate.0 > 0),
+            self.cc.pacing().and_then(Pacing::pacing_rate).is_none_or(|rate| rate.0 > 0),
             "a rate of nothing stops the sender for good"
         );
         let paths = Paths { all: &self.views, me: 0 };
@@ -321,9 +343,10 @@ proptest! {
         views in siblings(),
         events in vec((event(), duration()), 0..60),
     ) {
-        let cc = (row.build)(&setup, &options);
+        let mut cc = (row.build)(&setup, &options);
+        let can = Capabilities::of(&mut *cc);
         let mut history =
-            History { cc, now: SimTime::ZERO, srtt: Nanos::ZERO, una: 0, nxt: 0, lost: 0, mss: setup.mss.0, views };
+            History { cc, can, now: SimTime::ZERO, srtt: Nanos::ZERO, una: 0, nxt: 0, lost: 0, mss: setup.mss.0, views };
         for (event, pause) in &events {
             history.apply(event, *pause);
             history.take_dummies();
@@ -362,7 +385,7 @@ fn after_a_timeout_the_threshold_is_half_the_flight() {
             "peach" => Bytes(20_000),
             _ => Bytes(12_000),
         };
-        assert_eq!(cc.ssthresh(), wanted, "{}", row.name);
+        assert_eq!(cc.window().ssthresh, wanted, "{}", row.name);
     }
 }
 
@@ -379,7 +402,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     for row in registry.iter() {
         let cc = (row.build)(&setup, &Options::examples(row.options));
         if row.name != "fixed-rate" {
-            assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(14_600), Bytes::MAX), "{}", row.name);
+            assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(14_600), Bytes::MAX), "{}", row.name);
         }
         assert!(!row.summary.is_empty() && !row.source.is_empty(), "{}", row.name);
     }

@@ -448,8 +448,8 @@ impl Rules<'_, '_, '_> {
         let Some(choice) = self.options::<Congestion>(transport, "congestion", choices) else {
             return;
         };
-        let (kind, wants) = (choice.name(), congestion::wants(&choice.row, &choice.options));
-        if wants.ecn && transport.flag("ecn") == Some(false) {
+        let (kind, needs) = (choice.name(), congestion::needs(&choice.row, &choice.options));
+        if needs.ecn && transport.flag("ecn") == Some(false) {
             let (at, key) = blame(transport, &["ecn", "congestion"], at);
             let message = format!(
                 "ecn = false{}, but congestion = \"{kind}\" needs marks: without one it takes a loss for corruption",
@@ -460,7 +460,7 @@ impl Rules<'_, '_, '_> {
             self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
         }
         let unlimited = transport.parse::<Bytes>("initial_ssthresh") == Some(Bytes::MAX);
-        if unlimited && wants.finite_ssthresh {
+        if unlimited && needs.finite_ssthresh {
             let (at, key) = blame(transport, &["initial_ssthresh", "congestion"], at);
             let message = format!(
                 "initial_ssthresh = \"unlimited\"{}, but congestion = \"{kind}\" needs a finite one",

@@ -4,7 +4,7 @@
 //! Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003.
 //! Units: bytes. Below 16 segments it grows and shrinks as NewReno does, as the paper's legacy window has it.
 
-use congestion::{Ack, Algorithm, CongestionControl, Loss, Paths, Setup};
+use congestion::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup, Window};
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, SimTime};
 
@@ -68,6 +68,8 @@ impl Scalable {
     }
 }
 
+impl Extensions for Scalable {}
+
 impl CongestionControl for Scalable {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
         if !ack.cwnd_limited {
@@ -83,7 +85,7 @@ impl CongestionControl for Scalable {
         };
     }
 
-    fn on_enter_recovery(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.reduce(loss);
         self.cwnd = self.ssthresh;
     }
@@ -96,23 +98,19 @@ impl CongestionControl for Scalable {
     }
 
     fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.set_cwnd(restart_window.min(self.cwnd()));
+        self.set_window(restart_window.min(self.window().cwnd), None);
     }
 
-    fn set_cwnd(&mut self, cwnd: Bytes) {
+    fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
         self.cwnd = cwnd.as_f64().max(self.mss);
+        if let Some(ssthresh) = ssthresh {
+            self.ssthresh = ssthresh.as_f64().max(2.0 * self.mss);
+        }
     }
 
-    fn set_ssthresh(&mut self, ssthresh: Bytes) {
-        self.ssthresh = ssthresh.as_f64().max(2.0 * self.mss);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        Bytes(self.cwnd as u64)
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        if self.ssthresh.is_finite() { Bytes(self.ssthresh as u64) } else { Bytes::MAX }
+    fn window(&self) -> Window {
+        // An infinite threshold saturates to `Bytes::MAX`.
+        Window::new(Bytes(self.cwnd as u64), Bytes(self.ssthresh as u64))
     }
 }
 
@@ -139,7 +137,7 @@ mod tests {
         let paths = Paths { all: std::slice::from_ref(&view), me: 0 };
         let ack = Ack { acked: Bytes(1000), cwnd_limited: true, ..Ack::default() };
         (0..100).for_each(|_| cc.on_ack(&ack, paths));
-        assert_eq!(cc.cwnd(), Bytes(101_000));
+        assert_eq!(cc.window().cwnd, Bytes(101_000));
         let loss = Loss {
             now: SimTime::ZERO,
             flight: Bytes(80_000),
@@ -149,9 +147,9 @@ mod tests {
             marked: false,
             first_timeout: true,
         };
-        cc.on_enter_recovery(&loss, paths);
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(88_375), Bytes(88_375)));
-        cc.set_ssthresh(Bytes(500));
-        assert_eq!(cc.ssthresh(), Bytes(2000), "no less than two segments");
+        cc.on_loss(&loss, paths);
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(88_375), Bytes(88_375)));
+        cc.set_window(Bytes(88_375), Some(Bytes(500)));
+        assert_eq!(cc.window().ssthresh, Bytes(2000), "no less than two segments");
     }
 }

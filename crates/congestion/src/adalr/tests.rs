@@ -145,7 +145,7 @@ fn a_loss_is_forgotten_after_a_window_without_one_unless_it_is_latched() {
         let ack = |una, nxt| Ack { snd_una: una, snd_nxt: nxt, ..at(600, nxt - una) };
         cc.on_ack(&ack(1, 14_601), Paths::ALONE);
         assert_eq!(cc.beyond_window(), Bytes(13_140));
-        cc.on_enter_recovery(&Loss { snd_nxt: 20_000, ..loss(14_600) }, Paths::ALONE);
+        cc.on_loss(&Loss { snd_nxt: 20_000, ..loss(14_600) }, Paths::ALONE);
         cc.on_recovery_ack(&ack(10_000, 20_000));
         assert_eq!(cc.beyond_window(), Bytes(1460), "one segment in fast recovery");
         cc.on_exit_recovery(SimTime::ZERO);
@@ -188,8 +188,10 @@ fn on_a_short_path_it_is_newreno() {
     let both: [&mut dyn CongestionControl; 2] = [&mut cc, &mut reno];
     for one in both {
         (0..100).for_each(|_| one.on_ack(&at(249, 2920), Paths::ALONE));
-        one.on_enter_recovery(&loss(40_000), Paths::ALONE);
-        one.on_exit_recovery(SimTime::ZERO);
+        one.on_loss(&loss(40_000), Paths::ALONE);
+        if let Some(hooks) = one.recovery_hooks() {
+            hooks.on_exit_recovery(SimTime::ZERO);
+        }
         (0..100).for_each(|_| one.on_ack(&at(100, 2920), Paths::ALONE));
         one.on_rto(&loss(30_000), Paths::ALONE);
     }

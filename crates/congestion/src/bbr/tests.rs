@@ -158,7 +158,7 @@ fn after_ten_seconds_four_segments_look_for_a_shorter_round_trip() {
         rounds += 1;
     }
     assert!((16..=18).contains(&rounds), "{rounds} of 0.6 s");
-    assert_eq!(path.bbr.cwnd(), Bytes(4 * MSS));
+    assert_eq!(path.bbr.window().cwnd, Bytes(4 * MSS));
     path.round(10_000, 4 * MSS);
     assert!(matches!(path.bbr.mode, Mode::ProbeRtt { until: Some(_), .. }), "now it is empty");
     path.round(10_000, 4 * MSS);
@@ -170,23 +170,23 @@ fn after_ten_seconds_four_segments_look_for_a_shorter_round_trip() {
 #[test]
 fn a_loss_episode_conserves_and_restores() {
     let mut path = Path::cruising();
-    let window = path.bbr.cwnd();
-    path.bbr.on_enter_recovery(&loss(window.0), Paths::ALONE);
-    assert_eq!(path.bbr.cwnd(), window, "until the ACK at hand has been counted");
+    let window = path.bbr.window().cwnd;
+    path.bbr.on_loss(&loss(window.0), Paths::ALONE);
+    assert_eq!(path.bbr.window().cwnd, window, "until the ACK at hand has been counted");
     let now = path.now;
     let one = |pipe, lost| Ack { now, pipe: Bytes(pipe), lost: Bytes(lost), ..ack(MSS) };
     path.bbr.on_ack(&one(100_000, 0), Paths::ALONE);
-    assert_eq!(path.bbr.cwnd(), Bytes(100_000 + MSS));
+    assert_eq!(path.bbr.window().cwnd, Bytes(100_000 + MSS));
     path.bbr.on_ack(&one(99_000, 0), Paths::ALONE);
-    assert_eq!(path.bbr.cwnd(), Bytes(100_000 + MSS));
+    assert_eq!(path.bbr.window().cwnd, Bytes(100_000 + MSS));
     path.bbr.on_ack(&one(90_000, 5000), Paths::ALONE);
-    assert_eq!(path.bbr.cwnd(), Bytes(95_000 + MSS), "what was lost in the meantime comes off");
+    assert_eq!(path.bbr.window().cwnd, Bytes(95_000 + MSS), "what was lost in the meantime comes off");
     path.bbr.on_exit_recovery(now);
-    assert_eq!(path.bbr.cwnd(), window);
+    assert_eq!(path.bbr.window().cwnd, window);
     path.bbr.on_rto(&loss(100_000), Paths::ALONE);
-    assert_eq!(path.bbr.cwnd(), Bytes(MSS));
+    assert_eq!(path.bbr.window().cwnd, Bytes(MSS));
     path.bbr.on_ack(&one(0, 5000), Paths::ALONE);
-    assert_eq!(path.bbr.cwnd(), Bytes(4 * MSS));
+    assert_eq!(path.bbr.window().cwnd, Bytes(4 * MSS));
     path.bbr.on_ack(&Ack { delivered: Bytes(1 << 20), ..one(0, 5000) }, Paths::ALONE);
     close(path.bbr.cwnd, path.bbr.target(2.0), 0.0);
 }

@@ -68,14 +68,14 @@ fn cubic_1_the_reno_estimate_after_seventy_segments() {
 #[test]
 fn cubic_1_fast_convergence() {
     let mut cc = after_loss(80.0, 100.0, CubicConfig::default());
-    cc.on_enter_recovery(&loss(80 * MSS), Paths::ALONE);
+    cc.on_loss(&loss(80 * MSS), Paths::ALONE);
     close(cc.w_max, 68.0, 1e-12);
-    assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(56 * MSS), Bytes(56 * MSS)));
+    assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(56 * MSS), Bytes(56 * MSS)));
     close(cc.start_stage(SimTime::ZERO, 56.0).k, 3.107_233, 1e-6);
 
     let mut selfish =
         after_loss(80.0, 100.0, CubicConfig { fast_convergence: false, ..CubicConfig::default() });
-    selfish.on_enter_recovery(&loss(80 * MSS), Paths::ALONE);
+    selfish.on_loss(&loss(80 * MSS), Paths::ALONE);
     close(selfish.w_max, 80.0, 1e-12);
 }
 
@@ -119,7 +119,7 @@ fn average_window(rtt: f64, segments_per_loss: u32) -> f64 {
             now += Nanos::from_secs_f64(rtt / cc.segments());
             cc.on_ack(&ack_at(now, 1, srtt), Paths::ALONE);
         }
-        cc.on_enter_recovery(&loss(cc.cwnd().0), Paths::ALONE);
+        cc.on_loss(&loss(cc.window().cwnd.0), Paths::ALONE);
     }
     f64::from(episodes * segments_per_loss) * rtt / now.as_secs_f64()
 }
@@ -156,7 +156,7 @@ fn application_limited_time_does_not_count() {
             cc.on_ack(&Ack { cwnd_limited: false, ..ack_at(later, 1, GEO) }, Paths::ALONE);
         }
         cc.on_ack(&ack_at(later + Nanos::from_millis(100), 1, GEO), Paths::ALONE);
-        cc.cwnd()
+        cc.window().cwnd
     };
     for restart in [false, true] {
         assert_eq!(run(0, restart), run(7000, restart));
@@ -172,22 +172,22 @@ fn no_growth_while_the_application_is_the_limit() {
             Paths::ALONE,
         );
     }
-    assert_eq!(cc.cwnd(), Bytes(70 * MSS));
+    assert_eq!(cc.window().cwnd, Bytes(70 * MSS));
 }
 
 #[test]
 fn a_timeout_forgets_the_old_maximum() {
     let mut cc = after_loss(80.0, 100.0, CubicConfig::default());
     cc.on_rto(&loss(80 * MSS), Paths::ALONE);
-    assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(56 * MSS)));
+    assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(MSS), Bytes(56 * MSS)));
     close(cc.cwnd_prior, 80.0, 1e-12);
     cc.on_rto(&Loss { first_timeout: false, ..loss(MSS) }, Paths::ALONE);
-    assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(56 * MSS)), "once per data");
+    assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(MSS), Bytes(56 * MSS)), "once per data");
     close(cc.cwnd_prior, 80.0, 1e-12);
     for _ in 0..55 {
         cc.on_ack(&ack_at(SimTime::ZERO, 1, GEO), Paths::ALONE);
     }
-    assert_eq!(cc.cwnd(), cc.ssthresh());
+    assert_eq!(cc.window().cwnd, cc.window().ssthresh);
     cc.on_ack(&ack_at(SimTime::from_secs(1), 1, GEO), Paths::ALONE);
     assert_eq!((cc.stage.unwrap().k, cc.w_max), (0.0, 56.0));
 }
@@ -206,8 +206,8 @@ fn ssthresh_from_cwnd_or_flight() {
         [(Auto, true, 70), (Auto, false, 28), (Cwnd, false, 70), (Flight, true, 28)]
     {
         let mut cc = after_loss(100.0, 100.0, CubicConfig { ssthresh_from, ..CubicConfig::default() });
-        cc.on_enter_recovery(&Loss { cwnd_limited, ..loss(40 * MSS) }, Paths::ALONE);
-        assert_eq!(cc.ssthresh(), Bytes(expected * MSS), "{ssthresh_from:?} {cwnd_limited}");
+        cc.on_loss(&Loss { cwnd_limited, ..loss(40 * MSS) }, Paths::ALONE);
+        assert_eq!(cc.window().ssthresh, Bytes(expected * MSS), "{ssthresh_from:?} {cwnd_limited}");
     }
 }
 
@@ -218,7 +218,7 @@ fn a_window_cut_from_outside_does_not_spring_back() {
         cc.on_ack(&ack_at(SimTime::from_millis(i * 10), 1, GEO), Paths::ALONE);
     }
     cc.window.ssthresh = 0.0;
-    cc.set_cwnd(Bytes(10 * MSS));
+    cc.set_window(Bytes(10 * MSS), None);
     cc.on_ack(&ack_at(SimTime::from_secs(3), 1, GEO), Paths::ALONE);
     assert!(cc.segments() <= 10.5, "{}", cc.segments());
 }
@@ -231,7 +231,7 @@ fn slow_start_with(hystart: bool) -> f64 {
     while cc.window.in_slow_start() {
         let queued = (nxt - una).saturating_sub(100);
         una += 1;
-        nxt = nxt.max(una + cc.cwnd().0 / MSS);
+        nxt = nxt.max(una + cc.window().cwnd.0 / MSS);
         let rtt = Nanos::from_millis(600 + 10 * queued);
         let sample = Ack { rtt: Some(rtt), snd_una: una * MSS, snd_nxt: nxt * MSS, ..ack(MSS) };
         cc.on_ack(&sample, Paths::ALONE);
@@ -251,8 +251,8 @@ fn hystart_ends_with_the_first_loss() {
     let config = CubicConfig { hystart: true, ..CubicConfig::default() };
     let mut cc = Cubic::new(&setup_with(MSS, 10 * MSS, 1000 * MSS, GROWTH), config);
     cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), Paths::ALONE);
-    assert_eq!(cc.cwnd(), Bytes(18 * MSS), "L = 8 until then");
+    assert_eq!(cc.window().cwnd, Bytes(18 * MSS), "L = 8 until then");
     cc.on_rto(&loss(18 * MSS), Paths::ALONE);
     cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), Paths::ALONE);
-    assert_eq!(cc.cwnd(), Bytes(2 * MSS), "the connection's own limit after it");
+    assert_eq!(cc.window().cwnd, Bytes(2 * MSS), "the connection's own limit after it");
 }

@@ -128,7 +128,7 @@ impl Sender {
         self.recover = None;
         self.force_retransmit = false;
         self.board.forget_losses();
-        self.congestion.on_needless_timeout();
+        self.congestion.on_spurious_timeout();
     }
 
     /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).
@@ -164,7 +164,7 @@ impl Sender {
 
     /// A controller that owns the whole window hears of each ACK when all else has been decided.
     pub(super) fn tell_owner_of_window(&mut self, ack: &Ack, paths: Paths<'_>) {
-        if self.congestion.wants().whole_window {
+        if self.congestion.capabilities().needs.whole_window {
             let (pipe, lost) = (Bytes(self.board.pipe()), Bytes(self.board.ever_lost()));
             self.congestion.on_any_ack(&Ack { pipe, lost, ..*ack }, paths);
         }

@@ -1,60 +1,70 @@
-//! The congestion control of a sender, with its answers kept at hand: they are asked for several times per segment
-//! and change only when the controller is told something.
+//! The congestion control of a sender, with its answers cached: the sender reads them several times per segment, and they
+//! change only when the controller handles an event.
 
-use congestion::{Ack, CongestionControl, Dummies, DummyAnswer, Loss, Paths, RecoveryAck, RtoTimer, Wants};
+use congestion::{
+    Ack, Capabilities, CongestionControl, Dummies, DummyAnswer, Loss, Pacing, Paths, RecoveryAck, RtoTimer,
+    Window,
+};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::config::LossMeans;
 
-/// A controller and its present cwnd and ssthresh in bytes.
+/// A controller, its capabilities and its present answers.
 #[derive(Debug)]
 pub(super) struct Controller {
     inner: Box<dyn CongestionControl>,
-    cwnd: u64,
-    ssthresh: u64,
-    wants: Wants,
-    /// It wants anything: most do not, and then the following are not asked for.
-    special: bool,
+    capabilities: Capabilities,
+    window: Window,
+    /// Its extensions have values that are cached below.
+    caches_extensions: bool,
     pacing_rate: Option<BitsPerSecond>,
     beyond_window: u64,
+    /// For the sibling paths, see `congestion::SharedState`.
+    loss_interval: f64,
+    measured_rate: f64,
     /// Ordered, and not taken yet.
     dummies: Option<Dummies>,
-    /// Losses mean congestion: it hears of them.
-    hears_losses: bool,
+    /// Losses mean congestion: it is told of them.
+    reacts_to_losses: bool,
 }
 
 impl Controller {
-    pub(super) fn new(inner: Box<dyn CongestionControl>, loss_means: LossMeans) -> Self {
-        let (cwnd, ssthresh, wants) = (inner.cwnd().0, inner.ssthresh().0, inner.wants());
-        let (special, pacing_rate) = (wants.anything(), inner.pacing_rate().filter(|_| wants.pacing));
-        let hears_losses = loss_means == LossMeans::Congestion;
-        Self {
+    pub(super) fn new(mut inner: Box<dyn CongestionControl>, loss_means: LossMeans) -> Self {
+        let capabilities = Capabilities::of(&mut *inner);
+        let mut controller = Self {
+            window: inner.window(),
             inner,
-            cwnd,
-            ssthresh,
-            wants,
-            special,
-            pacing_rate,
+            capabilities,
+            caches_extensions: capabilities.has_cached_values(),
+            pacing_rate: None,
             beyond_window: 0,
+            loss_interval: 0.0,
+            measured_rate: 0.0,
             dummies: None,
-            hears_losses,
-        }
+            reacts_to_losses: loss_means == LossMeans::Congestion,
+        };
+        controller.refresh();
+        controller
     }
 
     pub(super) fn losses_mean(&mut self, what: LossMeans) {
-        self.hears_losses = what == LossMeans::Congestion;
+        self.reacts_to_losses = what == LossMeans::Congestion;
     }
 
     pub(super) fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.window.cwnd.0
     }
 
     pub(super) fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.window.ssthresh.0
     }
 
-    pub(super) fn wants(&self) -> Wants {
-        self.wants
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.window.in_slow_start
+    }
+
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     /// `None` from one that does not pace, and before it knows a rate.
@@ -62,42 +72,57 @@ impl Controller {
         self.pacing_rate
     }
 
-    /// Bytes by which the advertised window may be passed.
+    /// Bytes that may leave at once after a pause.
+    pub(super) fn pacing_burst(&self) -> Bytes {
+        if !self.capabilities.pacing {
+            return Bytes::ZERO;
+        }
+        self.inner.pacing().map_or(Bytes::ZERO, Pacing::pacing_burst)
+    }
+
+    /// Bytes by which the advertised window may be exceeded.
     pub(super) fn beyond_window(&self) -> u64 {
         self.beyond_window
     }
 
-    /// Bytes that may leave at once after a pause.
-    pub(super) fn pacing_burst(&self) -> Bytes {
-        self.inner.pacing_burst()
-    }
-
-    pub(super) fn in_slow_start(&self) -> bool {
-        self.inner.in_slow_start()
-    }
-
     pub(super) fn loss_interval(&self) -> f64 {
-        self.inner.loss_interval()
+        self.loss_interval
     }
 
     pub(super) fn measured_rate(&self) -> f64 {
-        self.inner.measured_rate()
+        self.measured_rate
     }
 
     pub(super) fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         self.inner.gauges(paths, report);
     }
 
-    fn tell(&mut self, what: impl FnOnce(&mut dyn CongestionControl)) {
-        what(&mut *self.inner);
-        self.cwnd = self.inner.cwnd().0;
-        self.ssthresh = self.inner.ssthresh().0;
-        if self.special {
-            self.pacing_rate = self.inner.pacing_rate().filter(|_| self.wants.pacing);
-            self.beyond_window = if self.wants.beyond_window { self.inner.beyond_window().0 } else { 0 };
-            if self.wants.dummies {
-                self.dummies = self.inner.take_dummies().or(self.dummies);
-            }
+    fn tell(&mut self, event: impl FnOnce(&mut dyn CongestionControl)) {
+        event(&mut *self.inner);
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        self.window = self.inner.window();
+        if self.caches_extensions {
+            self.refresh_extensions();
+        }
+    }
+
+    fn refresh_extensions(&mut self) {
+        let Capabilities { pacing, overdraft, shared_state, probing, .. } = self.capabilities;
+        if pacing {
+            self.pacing_rate = self.inner.pacing().and_then(Pacing::pacing_rate);
+            debug_assert_ne!(self.pacing_rate, Some(BitsPerSecond(0)), "a rate of zero stops the sender");
+        }
+        if overdraft {
+            self.beyond_window = self.inner.overdraft().map_or(0, |overdraft| overdraft.beyond_window().0);
+        }
+        if shared_state && let Some(shared) = self.inner.shared_state() {
+            (self.loss_interval, self.measured_rate) = (shared.loss_interval(), shared.measured_rate());
+        }
+        if probing && let Some(probing) = self.inner.probing() {
+            self.dummies = probing.take_dummies().or(self.dummies);
         }
     }
 
@@ -105,19 +130,11 @@ impl Controller {
         self.tell(|c| c.on_established(now, srtt));
     }
 
-    /// An ACK outside fast recovery; a controller that owns the whole window hears of it by `on_any_ack`.
+    /// An ACK outside fast recovery; a controller that owns the whole window gets it by `on_any_ack`.
     pub(super) fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
-        if !self.wants.whole_window {
+        if !self.capabilities.needs.whole_window {
             self.tell(|c| c.on_ack(ack, paths));
         }
-    }
-
-    pub(super) fn recovery_window(&self, window: u64, ack: RecoveryAck) -> Option<u64> {
-        self.inner.recovery_window(Bytes(window), ack).map(|window| window.0)
-    }
-
-    pub(super) fn rto_margin(&self, timer: RtoTimer) -> Nanos {
-        if self.wants.rto_margin { self.inner.rto_margin(timer) } else { Nanos::ZERO }
     }
 
     /// Any ACK that delivers something, for a controller that owns the whole window.
@@ -125,33 +142,39 @@ impl Controller {
         self.tell(|c| c.on_ack(ack, paths));
     }
 
-    pub(super) fn take_dummies(&mut self) -> Option<Dummies> {
-        self.dummies.take()
-    }
-
-    pub(super) fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
-        self.tell(|c| c.on_dummy_answer(answer));
-    }
-
     pub(super) fn on_dup_ack(&mut self, now: SimTime) {
-        self.tell(|c| c.on_dup_ack(now));
+        if self.capabilities.recovery_hooks {
+            self.tell(|c| {
+                if let Some(hooks) = c.recovery_hooks() {
+                    hooks.on_dup_ack(now);
+                }
+            });
+        }
     }
 
-    pub(super) fn on_enter_recovery(&mut self, loss: &Loss, paths: Paths<'_>) {
-        if self.hears_losses {
-            self.tell(|c| c.on_enter_recovery(loss, paths));
+    pub(super) fn on_loss(&mut self, loss: &Loss, paths: Paths<'_>) {
+        if self.reacts_to_losses {
+            self.tell(|c| c.on_loss(loss, paths));
         }
     }
 
     pub(super) fn on_recovery_ack(&mut self, ack: &Ack) {
-        if !self.wants.whole_window {
-            self.tell(|c| c.on_recovery_ack(ack));
+        if self.capabilities.recovery_hooks && !self.capabilities.needs.whole_window {
+            self.tell(|c| {
+                if let Some(hooks) = c.recovery_hooks() {
+                    hooks.on_recovery_ack(ack);
+                }
+            });
         }
     }
 
     pub(super) fn on_exit_recovery(&mut self, now: SimTime) {
-        if self.hears_losses {
-            self.tell(|c| c.on_exit_recovery(now));
+        if self.capabilities.recovery_hooks && self.reacts_to_losses {
+            self.tell(|c| {
+                if let Some(hooks) = c.recovery_hooks() {
+                    hooks.on_exit_recovery(now);
+                }
+            });
         }
     }
 
@@ -160,14 +183,18 @@ impl Controller {
     }
 
     pub(super) fn on_rto(&mut self, loss: &Loss, paths: Paths<'_>) {
-        if self.hears_losses {
+        if self.reacts_to_losses {
             self.tell(|c| c.on_rto(loss, paths));
         }
     }
 
-    pub(super) fn on_needless_timeout(&mut self) {
-        if self.hears_losses {
-            self.tell(|c| c.on_needless_timeout());
+    pub(super) fn on_spurious_timeout(&mut self) {
+        if self.capabilities.spurious_timeouts && self.reacts_to_losses {
+            self.tell(|c| {
+                if let Some(undo) = c.spurious_timeouts() {
+                    undo.on_spurious_timeout();
+                }
+            });
         }
     }
 
@@ -175,11 +202,35 @@ impl Controller {
         self.tell(|c| c.on_idle_restart(now, restart_window));
     }
 
-    pub(super) fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.tell(|c| c.set_cwnd(cwnd));
+    /// Sets cwnd, and ssthresh if there is one.
+    pub(super) fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+        self.tell(|c| c.set_window(cwnd, ssthresh));
     }
 
-    pub(super) fn set_ssthresh(&mut self, ssthresh: Bytes) {
-        self.tell(|c| c.set_ssthresh(ssthresh));
+    pub(super) fn recovery_window(&self, window: u64, ack: RecoveryAck) -> Option<u64> {
+        if !self.capabilities.overdraft {
+            return None;
+        }
+        self.inner.overdraft()?.recovery_window(Bytes(window), ack).map(|window| window.0)
+    }
+
+    pub(super) fn rto_margin(&self, timer: RtoTimer) -> Nanos {
+        if !self.capabilities.overdraft {
+            return Nanos::ZERO;
+        }
+        self.inner.overdraft().map_or(Nanos::ZERO, |overdraft| overdraft.rto_margin(timer))
+    }
+
+    pub(super) fn take_dummies(&mut self) -> Option<Dummies> {
+        self.dummies.take()
+    }
+
+    pub(super) fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
+        debug_assert!(self.capabilities.probing, "only a prober has sent a dummy");
+        self.tell(|c| {
+            if let Some(probing) = c.probing() {
+                probing.on_dummy_answer(answer);
+            }
+        });
     }
 }

@@ -203,8 +203,8 @@ impl Sender {
         mapped: bool,
     ) -> Self {
         let congestion = Controller::new(congestion, config.loss_means);
-        let delivery_rate = congestion.wants().rate_samples.then(Box::default);
-        let dummies = congestion.wants().dummies.then(Box::default);
+        let delivery_rate = congestion.capabilities().needs.rate_samples.then(Box::default);
+        let dummies = congestion.capabilities().probing.then(Box::default);
         Self {
             rtt: RttEstimator::new(config.rto),
             mss: mss.0,
@@ -257,7 +257,7 @@ impl Sender {
         if syn_lost {
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
             self.rtt.syn_was_lost();
-            self.congestion.set_cwnd(Bytes(self.mss));
+            self.congestion.set_window(Bytes(self.mss), None);
         }
         if let Some(rate) = &mut self.delivery_rate {
             rate.room_may_appear(now);
@@ -321,7 +321,7 @@ impl Sender {
     /// Usable window: the congestion window, or what recovery makes of it.
     fn window(&self) -> u64 {
         match self.phase {
-            Phase::Recovery if !self.congestion.wants().whole_window => self.recovery_window,
+            Phase::Recovery if !self.congestion.capabilities().needs.whole_window => self.recovery_window,
             _ => self.congestion.cwnd(),
         }
     }
@@ -466,7 +466,7 @@ impl Sender {
         if let Some(queue) = &self.dummies {
             report("dummies_sent", queue.sent() as f64);
         }
-        if self.congestion.wants().beyond_window {
+        if self.congestion.capabilities().overdraft {
             // The limit of the flight may lie before the window.
             report("beyond_window_bytes", self.right_edge().saturating_sub(self.window_right) as f64);
         }

@@ -27,8 +27,8 @@ impl Sender {
         if let Some(rate) = self.pacing_rate()
             && len > 0
         {
-            let wants = self.congestion.wants();
-            let size = if wants.wire_pacing { len + self.beside_payload() } else { len };
+            let headers = self.congestion.capabilities().paces_headers;
+            let size = if headers { len + self.beside_payload() } else { len };
             let (cost, burst) = (rate.time_to_send(Bytes(size)), self.congestion.pacing_burst());
             if burst == Bytes::ZERO {
                 self.held_until = now + cost;
@@ -55,7 +55,7 @@ impl Sender {
     /// The rate at which it paces; `None` if it does not.
     pub fn pacing_rate(&self) -> Option<BitsPerSecond> {
         let own = self.congestion.pacing_rate();
-        if self.config.pacing && !self.congestion.wants().pacing {
+        if self.config.pacing && !self.congestion.capabilities().pacing {
             return self.pacing_rate_estimate();
         }
         own
@@ -66,7 +66,7 @@ impl Sender {
     /// (choice D-02).
     pub fn pacing_rate_estimate(&self) -> Option<BitsPerSecond> {
         let srtt = self.rtt.srtt()?.max(Nanos(1));
-        if self.congestion.wants().pacing {
+        if self.congestion.capabilities().pacing {
             return self.congestion.pacing_rate().map(|rate| rate.max(BYTE_PER_SECOND));
         }
         let cwnd = self.congestion.cwnd();

@@ -50,9 +50,7 @@ impl Sender {
     /// Halves the window, and the threshold if the window had reached it (Raiciu et al., NSDI 2012, section 4).
     pub fn penalise(&mut self) {
         let (cwnd, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
-        if cwnd >= ssthresh {
-            self.congestion.set_ssthresh(Bytes((ssthresh / 2).max(2 * self.mss)));
-        }
-        self.congestion.set_cwnd(Bytes((cwnd / 2).max(self.mss)));
+        let threshold = (cwnd >= ssthresh).then(|| Bytes((ssthresh / 2).max(2 * self.mss)));
+        self.congestion.set_window(Bytes((cwnd / 2).max(self.mss)), threshold);
     }
 }

@@ -13,7 +13,7 @@ use crate::tcp::segment::TcpSegment;
 impl Sender {
     /// A loss episode begins; `delivered` is what the ACK at hand delivered.
     pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: u64, paths: Paths<'_>) {
-        self.congestion.on_enter_recovery(&self.loss_event(now, true), paths);
+        self.congestion.on_loss(&self.loss_event(now, true), paths);
         self.phase = Phase::Recovery;
         self.recover = Some(self.nxt - 1);
         self.note_reduction();
@@ -105,12 +105,12 @@ impl Sender {
         self.force_retransmit = false;
         let ack = RecoveryAck { acked, full: true, inflated: self.loss_kind() == RecoveryKind::NewReno };
         if let Some(window) = self.congestion.recovery_window(self.recovery_window, ack) {
-            self.congestion.set_cwnd(Bytes(window));
+            self.congestion.set_window(Bytes(window), None);
         } else if self.loss_kind() == RecoveryKind::NewReno && !self.keeps_window() {
             // RFC 6582 full acknowledgement, option 1: no burst of what the full ACK has freed.
             let flight = self.board.outstanding().max(self.mss) + self.mss;
             let window = self.congestion.cwnd().min(flight);
-            self.congestion.set_cwnd(Bytes(window));
+            self.congestion.set_window(Bytes(window), None);
         }
         self.rack.on_exit_recovery();
         self.congestion.on_exit_recovery(now);
@@ -118,7 +118,7 @@ impl Sender {
 
     /// Recovery leaves the window alone: losses are not the network's, or the window is the controller's own.
     fn keeps_window(&self) -> bool {
-        self.is_corruption() || self.congestion.wants().whole_window
+        self.is_corruption() || self.congestion.capabilities().needs.whole_window
     }
 
     fn rack_input(&self, now: SimTime) -> RackInput {
@@ -190,7 +190,7 @@ impl Sender {
         } else if segment.ack > probe.end {
             self.timers.forget_probe();
             if self.phase == Phase::Open {
-                self.congestion.on_enter_recovery(&self.loss_event(now, true), paths);
+                self.congestion.on_loss(&self.loss_event(now, true), paths);
                 self.congestion.on_exit_recovery(now);
             }
         } else if !advanced {

@@ -205,7 +205,7 @@ impl Sender {
         // ssthresh has already been reduced for data that was sent before the present fast recovery.
         let reduced = self.phase == Phase::Recovery;
         if first {
-            let may_be_undone = self.phase == Phase::Open && self.congestion.wants().undo_timeouts;
+            let may_be_undone = self.phase == Phase::Open && self.congestion.capabilities().spurious_timeouts;
             self.timers.undo_from = if may_be_undone { now } else { SimTime::NEVER };
         }
         let event = self.loss_event(now, first && !reduced);
