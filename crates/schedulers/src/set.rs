@@ -1,5 +1,7 @@
 //! Sets of subflows.
 
+use std::num::NonZeroU64;
+
 /// A set of subflows, by index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubflowSet(pub u64);
@@ -56,7 +58,7 @@ impl SubflowSet {
     /// The member with the lowest index.
     #[inline]
     pub fn first(self) -> Option<usize> {
-        (self.0 != 0).then(|| self.0.trailing_zeros() as usize)
+        NonZeroU64::new(self.0).map(|bits| bits.trailing_zeros() as usize)
     }
 
     /// The only member; `None` if there are none or several.
@@ -84,11 +86,9 @@ impl SubflowSet {
     pub fn iter(self) -> impl Iterator<Item = usize> + use<> {
         let mut left = self.0;
         std::iter::from_fn(move || {
-            let index = left.trailing_zeros() as usize;
-            (left != 0).then(|| {
-                left &= left - 1;
-                index
-            })
+            let bits = NonZeroU64::new(left)?;
+            left &= left - 1;
+            Some(bits.trailing_zeros() as usize)
         })
     }
 }

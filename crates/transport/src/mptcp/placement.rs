@@ -102,6 +102,7 @@ impl Placement {
         self.schedule_by_views(now, send, subflows)
     }
 
+    #[inline(never)]
     fn schedule_by_views(
         &mut self,
         now: SimTime,

@@ -124,19 +124,29 @@ impl Subflows {
     /// Subflow `i`, to be changed.
     #[inline]
     pub(super) fn get_mut(&mut self, i: usize) -> Option<&mut Subflow> {
-        if self.get(i).is_some() {
-            self.touch(i);
-        }
+        let Self { list, views, deadlines, .. } = self;
+        let subflow = list.get_mut(i)?.as_mut()?;
+        views.touch(i);
+        deadlines.touch(i);
+        Some(subflow)
+    }
+
+    /// Subflow `i`, to be changed further by the segment that it has just taken in.
+    #[inline]
+    pub(super) fn get_changed(&mut self, i: usize) -> Option<&mut Subflow> {
+        debug_assert!(self.views.is_stale(i), "subflow {i} has taken in nothing");
         self.list.get_mut(i)?.as_mut()
     }
 
     /// Subflow `i`, to be given something to send of its own.
     #[inline]
     pub(super) fn activate(&mut self, i: usize) -> Option<&mut Subflow> {
-        if i < self.list.len() {
-            self.busy.insert(i);
-        }
-        self.get_mut(i)
+        let Self { list, views, deadlines, busy, .. } = self;
+        let subflow = list.get_mut(i)?.as_mut()?;
+        busy.insert(i);
+        views.touch(i);
+        deadlines.touch(i);
+        Some(subflow)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Subflow> {
@@ -157,6 +167,12 @@ impl Subflows {
     #[inline]
     pub(super) fn held(&self) -> u64 {
         self.held
+    }
+
+    /// No subflow has anything to send of its own.
+    #[inline]
+    pub(super) fn are_idle(&self) -> bool {
+        self.busy.is_empty()
     }
 
     /// A subflow that may have something to send of its own.
@@ -212,10 +228,13 @@ impl Subflows {
         i: usize,
         packet: &mut Packet,
     ) -> Option<Option<Dsn>> {
-        let sack_blocks = self.sack_blocks;
-        let subflow = self.get_mut(i)?;
-        let offer = Offer { sack_blocks, may_send: subflow.may_send() };
-        let dsn = subflow.poll_transmit(now, &offer, packet)?;
+        let Self { list, sack_blocks, views, deadlines, .. } = self;
+        let subflow = list.get_mut(i)?.as_mut()?;
+        let offer = Offer { sack_blocks: *sack_blocks, may_send: subflow.may_send() };
+        let dsn = subflow.poll_transmit(now, &offer, packet);
+        views.touch(i);
+        deadlines.touch(i);
+        let dsn = dsn?;
         if packet.segment().is_some_and(|s| s.sequence_len() == 0) && !packet.is_low_priority() {
             // A bare acknowledgement is the last segment of an endpoint.
             self.busy.remove(i);

@@ -51,6 +51,11 @@ impl Views {
         self.stale_room.insert(i);
     }
 
+    /// Subflow `i` has changed since anyone looked.
+    pub(super) fn is_stale(&self, i: usize) -> bool {
+        [self.stale_subflows, self.stale_paths, self.stale_room].iter().all(|stale| stale.contains(i))
+    }
+
     /// What the scheduler sees; after `freshen` up to date.
     #[inline]
     pub(super) fn subflows(&self) -> &[SubflowView] {

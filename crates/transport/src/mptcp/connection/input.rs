@@ -93,6 +93,7 @@ impl MptcpConnection {
     }
 
     /// A segment that is not of the usual kind. False if nothing more is to be done with it.
+    #[cold]
     fn admits(&mut self, now: SimTime, path: PathId, segment: &TcpSegment) -> bool {
         let i = path.index();
         if self.lifetime.has_failed() {
@@ -194,7 +195,7 @@ impl MptcpConnection {
         let fallback = self.negotiation.is_fallback();
         let dsn = if fallback { Some(Dsn(segment.seq)) } else { mapped };
         let Self { subflows, receive, config, .. } = self;
-        let Some(subflow) = subflows.get_mut(i) else { return };
+        let Some(subflow) = subflows.get_changed(i) else { return };
         let payload = Range::new(segment.seq, segment.seq + u64::from(segment.len));
         let gap = dsn.is_none_or(|dsn| dsn > receive.next());
         subflow.on_payload(payload, dsn, arrival, receive);
@@ -232,6 +233,7 @@ impl MptcpConnection {
 /// Options.
 impl MptcpConnection {
     /// The MPTCP option of a segment that has been taken in on subflow `i`.
+    #[cold]
     fn on_option(&mut self, now: SimTime, i: usize, segment: &TcpSegment, input: &Input) {
         if i == 0 {
             match self.negotiation.on_segment(segment) {
@@ -339,6 +341,7 @@ impl MptcpConnection {
     }
 
     /// Subflow `i` is dead: others carry its data.
+    #[cold]
     pub(super) fn subflow_died(&mut self, now: SimTime, i: usize) {
         let Some(subflow) = self.subflows.get(i) else { return };
         let why = subflow.endpoint().death().unwrap_or("reset by the peer");

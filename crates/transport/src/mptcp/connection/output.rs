@@ -26,7 +26,7 @@ impl MptcpConnection {
     /// Writes the next packet into `packet`; call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
-        if self.subflows.first_busy().is_none()
+        if self.subflows.are_idle()
             && self.placement.needs().queueing == Queueing::Never
             && self.has_said_everything()
         {
@@ -58,7 +58,9 @@ impl MptcpConnection {
         if self.has_said_everything() {
             return None;
         }
-        if let Some(reply) = self.signals.take_reply() {
+        if !self.signals.is_empty()
+            && let Some(reply) = self.signals.take_reply()
+        {
             self.write_reply(reply, packet);
             return Some(());
         }
@@ -68,7 +70,7 @@ impl MptcpConnection {
         if self.negotiation.mode() == Mode::Negotiating {
             return None;
         }
-        if self.signal(now, packet).is_some() {
+        if (!self.signals.is_empty() || self.send.wants_fin()) && self.signal(now, packet).is_some() {
             return Some(());
         }
         while let Some(i) = self.placement.schedule(now, &mut self.send, &mut self.subflows) {
@@ -100,8 +102,14 @@ impl MptcpConnection {
 
     fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
         let dsn = self.subflows.poll_transmit(now, i, packet)?;
-        let option = self.option(i, dsn, packet.segment()?);
-        packet.segment_mut()?.mptcp = option;
+        let usual = self.is_usual(i);
+        let segment = packet.segment_mut()?;
+        if usual && !segment.flags.syn && !segment.flags.rst {
+            // In place: an option is large.
+            segment.mptcp = self.dss(dsn);
+        } else {
+            segment.mptcp = self.option_of_others(i, dsn, segment);
+        }
         self.complete(packet);
         Some(())
     }
@@ -121,12 +129,14 @@ impl MptcpConnection {
     }
 
     /// Adds the window, and what the envelope says of the segment.
+    #[inline]
     fn complete(&mut self, packet: &mut Packet) {
         let window = self.receive.offer_window(self.subflows.held());
         wire_size::complete(packet, window, &self.tcp, Some(&self.config));
     }
 
     /// Writes the answer to the SYN of a subflow that does not exist.
+    #[cold]
     fn write_reply(&mut self, Reply { path, refusal }: Reply, packet: &mut Packet) {
         let flags = Flags { syn: refusal.is_none(), rst: refusal.is_some(), ack: true, ..Flags::default() };
         let mptcp = refusal.map_or(MptcpOption::None, MptcpOption::Reset);
@@ -138,15 +148,13 @@ impl MptcpConnection {
 
 /// Options.
 impl MptcpConnection {
-    /// The MPTCP option of a segment of subflow `i`, whose payload begins at `dsn`.
-    #[inline]
-    fn option(&self, i: usize, dsn: Option<Dsn>, segment: &TcpSegment) -> MptcpOption {
+    /// The MPTCP option of a segment of subflow `i` that is not of the usual kind; its payload begins at `dsn`.
+    #[cold]
+    fn option_of_others(&self, i: usize, dsn: Option<Dsn>, segment: &TcpSegment) -> MptcpOption {
         if self.negotiation.is_fallback() {
             MptcpOption::None
         } else if segment.flags.rst {
             self.reset_option(i)
-        } else if self.is_usual(i) && !segment.flags.syn {
-            self.dss(dsn)
         } else if segment.flags.syn {
             self.syn_option(i)
         } else {
@@ -218,6 +226,7 @@ impl MptcpConnection {
 /// Signals.
 impl MptcpConnection {
     /// ADD_ADDR, its echo, REMOVE_ADDR, MP_PRIO, DATA_FIN: they travel in ACKs of their own.
+    #[cold]
     fn signal(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         // Before the peer is known to have the keys every segment must carry them.
         if self.negotiation.is_fully_established()
@@ -264,6 +273,7 @@ impl MptcpConnection {
     }
 
     /// MP_FASTCLOSE on an ACK, as long as no RST has answered it.
+    #[cold]
     fn fast_close_packet(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         match self.signals.next_fast_close(now, &self.subflows)? {
             FastCloseStep::Reset(i) => {
