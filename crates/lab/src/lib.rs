@@ -8,6 +8,7 @@
 mod baseline;
 mod catalogue;
 mod marks;
+mod metrics;
 mod opportunities;
 mod pool;
 mod replication;
@@ -23,6 +24,7 @@ use trace::Table;
 
 pub use catalogue::catalogue;
 pub use marks::{Mark, marks};
+pub use metrics::metrics;
 pub use opportunities::{NoOpportunities, opportunities};
 
 use replication::{Replication, Variant};

@@ -83,6 +83,11 @@ fn array(data: Data) -> Result<ArrayRef, ArrowError> {
             let signed = values.into_iter().map(i64::try_from).collect::<Result<Vec<_>, _>>();
             Arc::new(Int64Array::from(signed.map_err(|e| ArrowError::CastError(e.to_string()))?))
         }
+        Data::OptionalInteger(values) => {
+            let signed = values.into_iter().map(|value| value.map(i64::try_from).transpose());
+            let signed = signed.collect::<Result<Vec<_>, _>>();
+            Arc::new(Int64Array::from(signed.map_err(|e| ArrowError::CastError(e.to_string()))?))
+        }
         Data::Real(values) => Arc::new(Float64Array::from(values)),
         Data::Flag(values) => Arc::new(BooleanArray::from(values)),
         Data::Word { words, rows } => {

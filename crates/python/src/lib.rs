@@ -69,4 +69,10 @@ mod _core {
     fn catalogue() -> String {
         lab::catalogue(&Registries::builtin()).to_string()
     }
+
+    /// Every column of every table, and every time series, with unit, label and meaning: a JSON object.
+    #[pyfunction]
+    fn metrics() -> String {
+        lab::metrics().to_string()
+    }
 }

@@ -7,6 +7,8 @@ mod buckets;
 mod histogram;
 mod levels;
 mod messages;
+mod metric;
+pub mod metrics;
 mod record;
 mod series;
 mod states;
@@ -16,9 +18,10 @@ pub use average::TimeAverage;
 pub use histogram::Histogram;
 pub use levels::TimeLevels;
 pub use messages::MessageStats;
+pub use metric::{Better, Kind, MetricSpec, Owner, SeriesSpec, TableSpec, Unit};
 pub use record::{
     FlowRecord, Held, LIMITS, Limited, LinkRecord, MessageRecord, PageRecord, RunRecord, SubflowRecord,
 };
 pub use series::{Metric, Series, SeriesKey};
 pub use states::StateTimes;
-pub use table::{Column, Data, Table};
+pub use table::{Column, Data, Table, TableBuilder};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::metric::{Kind, TableSpec};
+
 /// A table; all columns have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -32,6 +34,8 @@ pub struct Column {
 pub enum Data {
     /// Counts.
     Integer(Vec<u64>),
+    /// Counts; `None` where there is none.
+    OptionalInteger(Vec<Option<u64>>),
     /// Measurements; `None` where there is none.
     Real(Vec<Option<f64>>),
     /// Yes or no.
@@ -50,9 +54,21 @@ impl Data {
     pub fn len(&self) -> usize {
         match self {
             Self::Integer(v) => v.len(),
+            Self::OptionalInteger(v) => v.len(),
             Self::Real(v) => v.len(),
             Self::Flag(v) => v.len(),
             Self::Word { rows, .. } => rows.len(),
+        }
+    }
+
+    /// The type of the column.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Integer(_) => Kind::Integer,
+            Self::OptionalInteger(_) => Kind::OptionalInteger,
+            Self::Real(_) => Kind::Real,
+            Self::Flag(_) => Kind::Flag,
+            Self::Word { .. } => Kind::Word,
         }
     }
 
@@ -68,6 +84,7 @@ impl Data {
     pub fn text(&self, row: usize) -> String {
         match self {
             Self::Integer(v) => v[row].to_string(),
+            Self::OptionalInteger(v) => v[row].map_or_else(String::new, |n| n.to_string()),
             Self::Real(v) => v[row].map_or_else(String::new, |x| x.to_string()),
             Self::Flag(v) => v[row].to_string(),
             Self::Word { words, rows } => rows[row].map_or_else(String::new, |w| words[w as usize].clone()),
@@ -86,6 +103,48 @@ impl Data {
         };
         let rows = rows.into_iter().map(|row| row.map(&mut index)).collect();
         Self::Word { words, rows }
+    }
+}
+
+/// A table in the making, column by column in the order of its specification.
+#[derive(Debug)]
+pub struct TableBuilder {
+    spec: &'static TableSpec,
+    rows: usize,
+    columns: Vec<Column>,
+}
+
+impl TableBuilder {
+    /// No columns yet; each will have so many rows.
+    pub fn new(spec: &'static TableSpec, rows: usize) -> Self {
+        Self { spec, rows, columns: Vec::with_capacity(spec.columns.len()) }
+    }
+
+    /// The next column.
+    ///
+    /// # Panics
+    /// If the specification has another column there, or one of another type, or if the number of rows differs.
+    pub fn push(&mut self, name: &str, data: Data) {
+        let place = self.columns.len();
+        let table = self.spec.name;
+        let spec = self.spec.columns.get(place).unwrap_or_else(|| panic!("{table}.{name} is not specified"));
+        assert_eq!(
+            (spec.name, spec.kind),
+            (name, data.kind()),
+            "{table} has another column in place {place}"
+        );
+        assert_eq!(data.len(), self.rows, "{table}.{name}: rows");
+        self.columns.push(Column { name: spec.name, data });
+    }
+
+    /// The table.
+    ///
+    /// # Panics
+    /// If a column is missing.
+    pub fn finish(self) -> Table {
+        let missing = self.spec.columns.get(self.columns.len()).map(|column| column.name);
+        assert_eq!(missing, None, "a column of {} is missing", self.spec.name);
+        Table { name: self.spec.name, columns: self.columns }
     }
 }
 

@@ -1,23 +1,50 @@
 //! Columns from rows: one line per column of a table.
 
-use trace::{Column, Data};
+use trace::{Data, Table, TableBuilder, TableSpec};
 
-pub(super) fn integer<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> u64) -> Column {
-    Column { name, data: Data::Integer(rows.iter().map(value).collect()) }
+/// A table in the making over rows of one type.
+pub(super) struct Columns<'r, T> {
+    builder: TableBuilder,
+    rows: &'r [T],
 }
 
-pub(super) fn real<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> Option<f64>) -> Column {
-    Column { name, data: Data::Real(rows.iter().map(value).collect()) }
-}
+impl<'r, T> Columns<'r, T> {
+    /// The table that `spec` describes, one row per element of `rows`.
+    pub(super) fn new(spec: &'static TableSpec, rows: &'r [T]) -> Self {
+        Self { builder: TableBuilder::new(spec, rows.len()), rows }
+    }
 
-pub(super) fn flag<T>(name: &'static str, rows: &[T], value: impl Fn(&T) -> bool) -> Column {
-    Column { name, data: Data::Flag(rows.iter().map(value).collect()) }
-}
+    pub(super) fn integer(self, name: &str, value: impl Fn(&'r T) -> u64) -> Self {
+        let data = Data::Integer(self.rows.iter().map(value).collect());
+        self.column(name, data)
+    }
 
-pub(super) fn word<'a, T>(
-    name: &'static str,
-    rows: &'a [T],
-    value: impl Fn(&'a T) -> Option<&'a str>,
-) -> Column {
-    Column { name, data: Data::words(rows.iter().map(value)) }
+    pub(super) fn optional(self, name: &str, value: impl Fn(&'r T) -> Option<u64>) -> Self {
+        let data = Data::OptionalInteger(self.rows.iter().map(value).collect());
+        self.column(name, data)
+    }
+
+    pub(super) fn real(self, name: &str, value: impl Fn(&'r T) -> Option<f64>) -> Self {
+        let data = Data::Real(self.rows.iter().map(value).collect());
+        self.column(name, data)
+    }
+
+    pub(super) fn flag(self, name: &str, value: impl Fn(&'r T) -> bool) -> Self {
+        let data = Data::Flag(self.rows.iter().map(value).collect());
+        self.column(name, data)
+    }
+
+    pub(super) fn word(self, name: &str, value: impl Fn(&'r T) -> Option<&'r str>) -> Self {
+        let data = Data::words(self.rows.iter().map(value));
+        self.column(name, data)
+    }
+
+    pub(super) fn finish(self) -> Table {
+        self.builder.finish()
+    }
+
+    fn column(mut self, name: &str, data: Data) -> Self {
+        self.builder.push(name, data);
+        self
+    }
 }

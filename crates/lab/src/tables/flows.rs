@@ -1,11 +1,11 @@
 //! Tables of flows and of what belongs to them: subflows, delays.
 
 use scenario::model::{Choice, DuplexLink, Flow};
-use trace::{FlowRecord, SubflowRecord, Table};
+use trace::{FlowRecord, SubflowRecord, Table, metrics};
 use units::{Bytes, Nanos, SimTime};
 
 use super::OneSeed;
-use super::column::{flag, integer, real, word};
+use super::column::Columns;
 use crate::replication::{Replication, Variant};
 
 /// One row of `flows`.
@@ -115,45 +115,44 @@ fn share(part: u64, all: u64) -> Option<f64> {
 }
 
 pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
-    let columns = vec![
-        integer("run", rows, |r| r.run),
-        word("flow", rows, |r| Some(r.name)),
-        word("transport", rows, |r| Some(r.transport())),
-        word("congestion", rows, |r| r.congestion()),
-        word("scheduler", rows, |r| r.scheduler()),
-        real("start_s", rows, |r| Some(r.record.start.as_secs_f64())),
-        real("end_s", rows, |r| Some(r.record.end.as_secs_f64())),
-        flag("completed", rows, |r| r.record.completed),
-        word("failure", rows, |r| r.record.failure),
-        flag("fell_back", rows, |r| r.record.fell_back),
-        integer("delivered_bytes", rows, |r| r.record.delivered.0),
-        real("last_delivery_s", rows, |r| r.record.last_delivery.map(SimTime::as_secs_f64)),
-        real("goodput_bit_s", rows, FlowRow::goodput),
-        real("completion_s", rows, |r| r.record.completed.then(|| r.lasted().as_secs_f64())),
-        integer("segments_sent", rows, |r| r.sum(|s| s.segments_sent)),
-        integer("retransmitted_segments", rows, |r| r.sum(|s| s.segments_retransmitted)),
-        integer("timeouts", rows, |r| r.sum(|s| s.timeouts)),
-        integer("fast_recoveries", rows, |r| r.sum(|s| s.fast_recoveries)),
-        integer("reinjected_bytes", rows, |r| r.sum(|s| s.reinjected.0)),
-        real("delay_mean_s", rows, |r| r.record.delay.mean()),
-        real("delay_p50_s", rows, |r| r.delay_quantile(0.50)),
-        real("delay_p95_s", rows, |r| r.delay_quantile(0.95)),
-        real("delay_p99_s", rows, |r| r.delay_quantile(0.99)),
-        real("send_delay_mean_s", rows, |r| r.record.send_delay_mean),
-        real("send_delay_p95_s", rows, |r| r.record.send_delay_p95.map(Nanos::as_secs_f64)),
-        real("wire_bit_s", rows, FlowRow::wire_rate),
-        real("ofo_mean_bytes", rows, |r| Some(r.record.ofo.mean)),
-        integer("ofo_p95_bytes", rows, |r| r.record.ofo.p95.0),
-        integer("ofo_max_bytes", rows, |r| r.record.ofo.max.0),
-        real("meta_ofo_mean_bytes", rows, |r| r.record.waiting_for_others.map(|held| held.mean)),
-        real("meta_ofo_p95_bytes", rows, |r| r.record.waiting_for_others.map(|held| held.p95.as_f64())),
-        real("meta_ofo_max_bytes", rows, |r| r.record.waiting_for_others.map(|held| held.max.as_f64())),
-        real("seen_retransmitted_share", rows, |r| r.seen_share(|s| s.segments_repeated)),
-        real("seen_late_share", rows, |r| r.seen_share(|s| s.segments_late)),
-        real("benefit_vs_best", rows, |r| r.benefit.map(|b| b.vs_best)),
-        real("benefit_vs_sum", rows, |r| r.benefit.map(|b| b.vs_sum)),
-    ];
-    Table { name: "flows", columns }
+    Columns::new(&metrics::FLOWS, rows)
+        .integer("run", |r| r.run)
+        .word("flow", |r| Some(r.name))
+        .word("transport", |r| Some(r.transport()))
+        .word("congestion", |r| r.congestion())
+        .word("scheduler", |r| r.scheduler())
+        .real("start_s", |r| Some(r.record.start.as_secs_f64()))
+        .real("end_s", |r| Some(r.record.end.as_secs_f64()))
+        .flag("completed", |r| r.record.completed)
+        .word("failure", |r| r.record.failure)
+        .flag("fell_back", |r| r.record.fell_back)
+        .integer("delivered_bytes", |r| r.record.delivered.0)
+        .real("last_delivery_s", |r| r.record.last_delivery.map(SimTime::as_secs_f64))
+        .real("goodput_bit_s", FlowRow::goodput)
+        .real("completion_s", |r| r.record.completed.then(|| r.lasted().as_secs_f64()))
+        .integer("segments_sent", |r| r.sum(|s| s.segments_sent))
+        .integer("retransmitted_segments", |r| r.sum(|s| s.segments_retransmitted))
+        .integer("timeouts", |r| r.sum(|s| s.timeouts))
+        .integer("fast_recoveries", |r| r.sum(|s| s.fast_recoveries))
+        .integer("reinjected_bytes", |r| r.sum(|s| s.reinjected.0))
+        .real("delay_mean_s", |r| r.record.delay.mean())
+        .real("delay_p50_s", |r| r.delay_quantile(0.50))
+        .real("delay_p95_s", |r| r.delay_quantile(0.95))
+        .real("delay_p99_s", |r| r.delay_quantile(0.99))
+        .real("send_delay_mean_s", |r| r.record.send_delay_mean)
+        .real("send_delay_p95_s", |r| r.record.send_delay_p95.map(Nanos::as_secs_f64))
+        .real("wire_bit_s", FlowRow::wire_rate)
+        .real("ofo_mean_bytes", |r| Some(r.record.ofo.mean))
+        .integer("ofo_p95_bytes", |r| r.record.ofo.p95.0)
+        .integer("ofo_max_bytes", |r| r.record.ofo.max.0)
+        .real("meta_ofo_mean_bytes", |r| r.record.waiting_for_others.map(|held| held.mean))
+        .optional("meta_ofo_p95_bytes", |r| r.record.waiting_for_others.map(|held| held.p95.0))
+        .optional("meta_ofo_max_bytes", |r| r.record.waiting_for_others.map(|held| held.max.0))
+        .real("seen_retransmitted_share", |r| r.seen_share(|s| s.segments_repeated))
+        .real("seen_late_share", |r| r.seen_share(|s| s.segments_late))
+        .real("benefit_vs_best", |r| r.benefit.map(|b| b.vs_best))
+        .real("benefit_vs_sum", |r| r.benefit.map(|b| b.vs_sum))
+        .finish()
 }
 
 struct SubflowRow<'a> {
@@ -184,34 +183,33 @@ pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
         .flat_map(|of| of.record.subflows.iter().map(move |record| SubflowRow { of, record }))
         .collect();
     let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.of.run),
-        word("flow", rows, |r| Some(r.of.name)),
-        integer("connection", rows, |r| r.record.connection.into()),
-        integer("subflow", rows, |r| r.record.subflow.into()),
-        word("path", rows, SubflowRow::path),
-        real("established_s", rows, |r| r.record.established.map(SimTime::as_secs_f64)),
-        real("goodput_bit_s", rows, |r| r.of.rate(r.record.received)),
-        real("share", rows, SubflowRow::share),
-        real("srtt_mean_s", rows, |r| r.record.srtt_mean.map(Nanos::as_secs_f64)),
-        real("cwnd_mean_bytes", rows, |r| r.record.established.map(|_| r.record.cwnd_mean)),
-        real("ofo_mean_bytes", rows, |r| Some(r.record.ofo.mean)),
-        integer("ofo_p95_bytes", rows, |r| r.record.ofo.p95.0),
-        integer("ofo_max_bytes", rows, |r| r.record.ofo.max.0),
-        integer("segments_received", rows, |r| r.record.segments_received),
-        real("seen_retransmitted_share", rows, |r| r.seen_share(r.record.segments_repeated)),
-        real("seen_late_share", rows, |r| r.seen_share(r.record.segments_late)),
-        integer("bytes_sent", rows, |r| r.record.sent.0),
-        integer("wire_bytes", rows, |r| r.record.wire.0),
-        integer("segments_sent", rows, |r| r.record.segments_sent),
-        integer("retransmitted_segments", rows, |r| r.record.segments_retransmitted),
-        integer("timeouts", rows, |r| r.record.timeouts),
-        integer("fast_recoveries", rows, |r| r.record.fast_recoveries),
-        integer("reinjected_bytes", rows, |r| r.record.reinjected.0),
-        integer("beyond_window_bytes", rows, |r| r.record.beyond_window.0),
-        integer("overflow_bytes", rows, |r| r.record.overflow.0),
-    ];
-    Table { name: "subflows", columns }
+    Columns::new(&metrics::SUBFLOWS, rows)
+        .integer("run", |r| r.of.run)
+        .word("flow", |r| Some(r.of.name))
+        .integer("connection", |r| r.record.connection.into())
+        .integer("subflow", |r| r.record.subflow.into())
+        .word("path", SubflowRow::path)
+        .real("established_s", |r| r.record.established.map(SimTime::as_secs_f64))
+        .real("goodput_bit_s", |r| r.of.rate(r.record.received))
+        .real("share", SubflowRow::share)
+        .real("srtt_mean_s", |r| r.record.srtt_mean.map(Nanos::as_secs_f64))
+        .real("cwnd_mean_bytes", |r| r.record.established.map(|_| r.record.cwnd_mean))
+        .real("ofo_mean_bytes", |r| Some(r.record.ofo.mean))
+        .integer("ofo_p95_bytes", |r| r.record.ofo.p95.0)
+        .integer("ofo_max_bytes", |r| r.record.ofo.max.0)
+        .integer("segments_received", |r| r.record.segments_received)
+        .real("seen_retransmitted_share", |r| r.seen_share(r.record.segments_repeated))
+        .real("seen_late_share", |r| r.seen_share(r.record.segments_late))
+        .integer("bytes_sent", |r| r.record.sent.0)
+        .integer("wire_bytes", |r| r.record.wire.0)
+        .integer("segments_sent", |r| r.record.segments_sent)
+        .integer("retransmitted_segments", |r| r.record.segments_retransmitted)
+        .integer("timeouts", |r| r.record.timeouts)
+        .integer("fast_recoveries", |r| r.record.fast_recoveries)
+        .integer("reinjected_bytes", |r| r.record.reinjected.0)
+        .integer("beyond_window_bytes", |r| r.record.beyond_window.0)
+        .integer("overflow_bytes", |r| r.record.overflow.0)
+        .finish()
 }
 
 /// Histograms of the delay from application write to in-order delivery: bytes per bucket that is not empty.
@@ -221,11 +219,10 @@ pub(super) fn delays(flows: &[FlowRow<'_>]) -> Table {
         .flat_map(|flow| flow.record.delay.buckets().map(move |(delay, bytes)| (flow, delay, bytes)))
         .collect();
     let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.0.run),
-        word("flow", rows, |r| Some(r.0.name)),
-        real("delay_s", rows, |r| Some(r.1.as_secs_f64())),
-        integer("bytes", rows, |r| r.2),
-    ];
-    Table { name: "delays", columns }
+    Columns::new(&metrics::DELAYS, rows)
+        .integer("run", |r| r.0.run)
+        .word("flow", |r| Some(r.0.name))
+        .real("delay_s", |r| Some(r.1.as_secs_f64()))
+        .integer("bytes", |r| r.2)
+        .finish()
 }

@@ -1,9 +1,9 @@
 //! Tables of what applications measure: messages, figures of each kind of message, pages.
 
-use trace::{MessageRecord, MessageStats, PageRecord, Table};
+use trace::{MessageRecord, MessageStats, PageRecord, Table, metrics};
 use units::{Nanos, SimTime};
 
-use super::column::{integer, real, word};
+use super::column::Columns;
 use super::flows::FlowRow;
 
 pub(super) fn messages(flows: &[FlowRow<'_>]) -> Table {
@@ -12,17 +12,16 @@ pub(super) fn messages(flows: &[FlowRow<'_>]) -> Table {
         .flat_map(|flow| (0..).zip(&flow.record.messages).map(move |(index, message)| (flow, index, message)))
         .collect();
     let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.0.run),
-        word("flow", rows, |r| Some(r.0.name)),
-        integer("message", rows, |r| r.1),
-        word("what", rows, |r| Some(r.2.what)),
-        integer("size_bytes", rows, |r| r.2.size.0),
-        real("start_s", rows, |r| Some(r.2.start.as_secs_f64())),
-        real("end_s", rows, |r| r.2.end.map(SimTime::as_secs_f64)),
-        real("delay_s", rows, |r| r.2.delay.map(Nanos::as_secs_f64)),
-    ];
-    Table { name: "messages", columns }
+    Columns::new(&metrics::MESSAGES, rows)
+        .integer("run", |r| r.0.run)
+        .word("flow", |r| Some(r.0.name))
+        .integer("message", |r| r.1)
+        .word("what", |r| Some(r.2.what))
+        .integer("size_bytes", |r| r.2.size.0)
+        .real("start_s", |r| Some(r.2.start.as_secs_f64()))
+        .real("end_s", |r| r.2.end.map(SimTime::as_secs_f64))
+        .real("delay_s", |r| r.2.delay.map(Nanos::as_secs_f64))
+        .finish()
 }
 
 struct Measure<'a> {
@@ -42,23 +41,22 @@ impl Measure<'_> {
 pub(super) fn measures(flows: &[FlowRow<'_>]) -> Table {
     let rows: Vec<Measure<'_>> = flows.iter().flat_map(measures_of).collect();
     let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.flow.run),
-        word("flow", rows, |r| Some(r.flow.name)),
-        word("what", rows, |r| Some(r.what)),
-        integer("sent", rows, |r| r.stats.sent()),
-        integer("delivered", rows, |r| r.stats.delivered()),
-        integer("delivered_bytes", rows, |r| r.bytes),
-        real("delay_mean_s", rows, |r| r.stats.mean()),
-        real("delay_p50_s", rows, |r| r.quantile(0.50)),
-        real("delay_p95_s", rows, |r| r.quantile(0.95)),
-        real("delay_p99_s", rows, |r| r.quantile(0.99)),
-        real("delay_max_s", rows, |r| r.quantile(1.0)),
-        real("jitter_s", rows, |r| r.stats.jitter()),
-        real("jitter_rfc3550_s", rows, |r| r.stats.smoothed_jitter()),
-        real("late", rows, |r| r.stats.late()),
-    ];
-    Table { name: "measures", columns }
+    Columns::new(&metrics::MEASURES, rows)
+        .integer("run", |r| r.flow.run)
+        .word("flow", |r| Some(r.flow.name))
+        .word("what", |r| Some(r.what))
+        .integer("sent", |r| r.stats.sent())
+        .integer("delivered", |r| r.stats.delivered())
+        .integer("delivered_bytes", |r| r.bytes)
+        .real("delay_mean_s", |r| r.stats.mean())
+        .real("delay_p50_s", |r| r.quantile(0.50))
+        .real("delay_p95_s", |r| r.quantile(0.95))
+        .real("delay_p99_s", |r| r.quantile(0.99))
+        .real("delay_max_s", |r| r.quantile(1.0))
+        .real("jitter_s", |r| r.stats.jitter())
+        .real("jitter_rfc3550_s", |r| r.stats.smoothed_jitter())
+        .real("late", |r| r.stats.late())
+        .finish()
 }
 
 fn measures_of<'a>(flow: &'a FlowRow<'a>) -> Vec<Measure<'a>> {
@@ -83,18 +81,17 @@ pub(super) fn pages(flows: &[FlowRow<'_>]) -> Table {
         .flat_map(|flow| (0..).zip(&flow.record.pages).map(move |(index, page)| (flow, index, page)))
         .collect();
     let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.0.run),
-        word("flow", rows, |r| Some(r.0.name)),
-        integer("page", rows, |r| r.1),
-        word("name", rows, |r| Some(r.2.name)),
-        integer("objects", rows, |r| r.2.objects),
-        integer("arrived", rows, |r| r.2.arrived),
-        integer("size_bytes", rows, |r| r.2.size.0),
-        integer("connections", rows, |r| r.2.connections),
-        real("start_s", rows, |r| Some(r.2.start.as_secs_f64())),
-        real("end_s", rows, |r| r.2.end.map(SimTime::as_secs_f64)),
-        real("load_time_s", rows, |r| r.2.end.map(|end| end.since(r.2.start).as_secs_f64())),
-    ];
-    Table { name: "pages", columns }
+    Columns::new(&metrics::PAGES, rows)
+        .integer("run", |r| r.0.run)
+        .word("flow", |r| Some(r.0.name))
+        .integer("page", |r| r.1)
+        .word("name", |r| Some(r.2.name))
+        .integer("objects", |r| r.2.objects)
+        .integer("arrived", |r| r.2.arrived)
+        .integer("size_bytes", |r| r.2.size.0)
+        .integer("connections", |r| r.2.connections)
+        .real("start_s", |r| Some(r.2.start.as_secs_f64()))
+        .real("end_s", |r| r.2.end.map(SimTime::as_secs_f64))
+        .real("load_time_s", |r| r.2.end.map(|end| end.since(r.2.start).as_secs_f64()))
+        .finish()
 }

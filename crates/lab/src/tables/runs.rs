@@ -1,21 +1,20 @@
 //! Tables of replications and of links.
 
 use scenario::model::Scenario;
-use trace::{LinkRecord, Table};
+use trace::{LinkRecord, Table, metrics};
 use units::Nanos;
 
 use super::OneSeed;
-use super::column::{integer, real, word};
+use super::column::Columns;
 
 /// One row per seed; the work of its baselines is counted in.
 pub(super) fn runs(seeds: &[OneSeed<'_>]) -> Table {
-    let columns = vec![
-        integer("run", seeds, OneSeed::seed),
-        integer("events", seeds, |s| s.of_seed.iter().map(|r| r.record.events).sum()),
-        integer("packet_hops", seeds, |s| s.of_seed.iter().map(|r| r.record.packet_hops).sum()),
-        real("end_s", seeds, |s| Some(s.of_seed[0].record.end.as_secs_f64())),
-    ];
-    Table { name: "runs", columns }
+    Columns::new(&metrics::RUNS, seeds)
+        .integer("run", OneSeed::seed)
+        .integer("events", |s| s.of_seed.iter().map(|r| r.record.events).sum())
+        .integer("packet_hops", |s| s.of_seed.iter().map(|r| r.record.packet_hops).sum())
+        .real("end_s", |s| Some(s.of_seed[0].record.end.as_secs_f64()))
+        .finish()
 }
 
 struct LinkRow<'a> {
@@ -35,23 +34,22 @@ pub(super) fn links(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
         })
         .collect();
     let rows = rows.as_slice();
-    let columns = vec![
-        integer("run", rows, |r| r.run),
-        word("link", rows, |r| Some(r.name)),
-        integer("packets", rows, |r| r.record.packets),
-        integer("bytes", rows, |r| r.record.bytes.0),
-        real("utilisation", rows, |r| Some(r.record.utilisation)),
-        integer("drops_queue", rows, |r| r.record.drops_queue),
-        integer("drops_error", rows, |r| r.record.drops_error),
-        integer("drops_down", rows, |r| r.record.drops_down),
-        integer("drops_corrupt", rows, |r| r.record.drops_corrupt),
-        integer("duplicated", rows, |r| r.record.duplicated),
-        integer("marked", rows, |r| r.record.marked),
-        real("queue_delay_mean_s", rows, |r| waiting(r, r.record.queue_delay_mean)),
-        real("queue_delay_max_s", rows, |r| waiting(r, r.record.queue_delay_max)),
-        integer("queue_max_packets", rows, |r| r.record.queue_max),
-    ];
-    Table { name: "links", columns }
+    Columns::new(&metrics::LINKS, rows)
+        .integer("run", |r| r.run)
+        .word("link", |r| Some(r.name))
+        .integer("packets", |r| r.record.packets)
+        .integer("bytes", |r| r.record.bytes.0)
+        .real("utilisation", |r| Some(r.record.utilisation))
+        .integer("drops_queue", |r| r.record.drops_queue)
+        .integer("drops_error", |r| r.record.drops_error)
+        .integer("drops_down", |r| r.record.drops_down)
+        .integer("drops_corrupt", |r| r.record.drops_corrupt)
+        .integer("duplicated", |r| r.record.duplicated)
+        .integer("marked", |r| r.record.marked)
+        .real("queue_delay_mean_s", |r| waiting(r, r.record.queue_delay_mean))
+        .real("queue_delay_max_s", |r| waiting(r, r.record.queue_delay_max))
+        .integer("queue_max_packets", |r| r.record.queue_max)
+        .finish()
 }
 
 /// Waiting time in seconds; `None` on a link that no packet used.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use scenario::model::Scenario;
-use trace::{Column, Data, Metric, SeriesKey, Table};
+use trace::{Data, Metric, SeriesKey, Table, TableBuilder, metrics};
 
 use super::OneSeed;
 use crate::replication::{Replication, Variant};
@@ -18,7 +18,7 @@ pub(super) fn series(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
     }
     let links =
         scenario.duplex_links.iter().flat_map(|link| &link.directions).map(|d| d.name.clone()).collect();
-    Table { name: "series", columns: rows.columns(links) }
+    rows.table(links)
 }
 
 /// Columns under way. Words are indices already: a long run has millions of samples.
@@ -27,8 +27,8 @@ struct Rows {
     run: Vec<u64>,
     flow: Vec<Option<u32>>,
     flow_words: BTreeMap<String, u32>,
-    connection: Vec<Option<f64>>,
-    subflow: Vec<Option<f64>>,
+    connection: Vec<Option<u64>>,
+    subflow: Vec<Option<u64>>,
     link: Vec<Option<u32>>,
     at: Vec<Option<f64>>,
     metric: Vec<Option<u32>>,
@@ -61,8 +61,8 @@ impl Rows {
             }
             self.run.push(run);
             self.flow.push(flow.map(|f| names[f as usize]));
-            self.connection.push(of_flow.map(|(connection, _)| f64::from(connection)));
-            self.subflow.push(of_flow.map(|(_, subflow)| f64::from(subflow)));
+            self.connection.push(of_flow.map(|(connection, _)| connection.into()));
+            self.subflow.push(of_flow.map(|(_, subflow)| subflow.into()));
             self.link.push(link);
             self.at.push(Some(at.as_secs_f64()));
             self.value.push(Some(*value));
@@ -80,24 +80,24 @@ impl Rows {
         next
     }
 
-    fn columns(self, links: Vec<String>) -> Vec<Column> {
-        let mut metrics = vec![String::new(); self.metric_words.len()];
+    fn table(self, links: Vec<String>) -> Table {
+        let mut names = vec![String::new(); self.metric_words.len()];
         for (name, index) in self.metric_words {
-            name.clone_into(&mut metrics[index as usize]);
+            name.clone_into(&mut names[index as usize]);
         }
         let mut flows = vec![String::new(); self.flow_words.len()];
         for (name, index) in self.flow_words {
             flows[index as usize] = name;
         }
-        vec![
-            Column { name: "run", data: Data::Integer(self.run) },
-            Column { name: "flow", data: Data::Word { words: flows, rows: self.flow } },
-            Column { name: "connection", data: Data::Real(self.connection) },
-            Column { name: "subflow", data: Data::Real(self.subflow) },
-            Column { name: "link", data: Data::Word { words: links, rows: self.link } },
-            Column { name: "t_s", data: Data::Real(self.at) },
-            Column { name: "metric", data: Data::Word { words: metrics, rows: self.metric } },
-            Column { name: "value", data: Data::Real(self.value) },
-        ]
+        let mut table = TableBuilder::new(&metrics::SERIES, self.run.len());
+        table.push("run", Data::Integer(self.run));
+        table.push("flow", Data::Word { words: flows, rows: self.flow });
+        table.push("connection", Data::OptionalInteger(self.connection));
+        table.push("subflow", Data::OptionalInteger(self.subflow));
+        table.push("link", Data::Word { words: links, rows: self.link });
+        table.push("t_s", Data::Real(self.at));
+        table.push("metric", Data::Word { words: names, rows: self.metric });
+        table.push("value", Data::Real(self.value));
+        table.finish()
     }
 }
