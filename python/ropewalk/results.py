@@ -24,15 +24,6 @@ TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages",
 """Names of the tables, as attributes of `Results` and as Parquet files."""
 
 
-def as_frame(name: str, columns: _core.Columns) -> pl.DataFrame:
-    """The table `name` out of what the Rust side hands out."""
-    table = pl.DataFrame(columns)
-    if name == "series":
-        for index in ("connection", "subflow"):
-            table.replace_column(table.get_column_index(index), table[index].cast(pl.Int64))
-    return table
-
-
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What the work amounted to, baselines included."""
@@ -73,7 +64,7 @@ class Results:
     def from_output(cls, scenario: Scenario, seeds: list[int], output: _core.Output) -> Results:
         """Takes over what the Rust side hands out."""
         totals = Totals(output.events, output.packet_hops, output.cpu_s)
-        tables = {name: as_frame(name, columns) for name, columns in output.tables}
+        tables = {name: pl.DataFrame(columns) for name, columns in output.tables}
         origin = Origin(scenario, seeds, _core.MODEL_VERSION, totals)
         return cls(origin, tables, dict(output.traces))
 

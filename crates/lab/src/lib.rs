@@ -83,8 +83,8 @@ pub const MAX_SAMPLES: u64 = 50_000_000;
 /// Refuses runs whose time series would not fit into memory. An estimate: subflows are not known beforehand.
 fn bound_samples(scenario: &Scenario, replications: u64) -> Result<(), RunError> {
     let instants = scenario.duration.0 / scenario.record_interval.0.max(1) + 1;
-    // Three metrics of each link direction and flow, nine of each subflow, two subflows for each flow.
-    let per_instant = 6 * scenario.duplex_links.len() as u64 + 21 * scenario.flows.len() as u64;
+    // Three metrics of each link direction and flow, ten of each subflow, two subflows for each flow.
+    let per_instant = 6 * scenario.duplex_links.len() as u64 + 23 * scenario.flows.len() as u64;
     let samples = instants.saturating_mul(per_instant).saturating_mul(replications);
     if samples > MAX_SAMPLES { Err(RunError::TooManySamples { samples }) } else { Ok(()) }
 }

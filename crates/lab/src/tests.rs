@@ -280,3 +280,27 @@ fn the_catalogue_lists_every_registry() {
         assert!(!entries.is_empty() && entries.iter().all(|e| e["name"].is_string()), "{kind}");
     }
 }
+
+#[test]
+fn times_by_limit_sum_to_the_lifetime_of_the_flow() {
+    let output = run_with(&parse(TWO_PATHS), &[1], 1);
+    let total = |table_name: &str, row: usize| -> f64 {
+        let limited = |column: &&trace::Column| column.name.starts_with("limited_");
+        let columns = table(&output, table_name).columns.iter().filter(limited);
+        let seconds = |column: &trace::Column| {
+            let Data::Real(values) = &column.data else { panic!("{}", column.name) };
+            values[row].unwrap()
+        };
+        columns.map(seconds).sum()
+    };
+    let [start, end] = ["start_s", "end_s"].map(|column| reals(&output, "flows", column));
+    let flows = words(&output, "flows", "flow");
+    let lifetime = |row: usize| end[row].unwrap() - start[row].unwrap();
+    for row in 0..flows.len() {
+        assert!((total("flows", row) - lifetime(row)).abs() < 1e-6, "{}", flows[row]);
+    }
+    for (row, flow) in words(&output, "subflows", "flow").iter().enumerate() {
+        let of = flows.iter().position(|name| name == flow).unwrap();
+        assert!((total("subflows", row) - lifetime(of)).abs() < 1e-6, "{flow}");
+    }
+}

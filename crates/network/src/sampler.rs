@@ -10,6 +10,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
+use crate::flow::limits::Limits;
 use crate::host::Hosts;
 use crate::host::config::Listener;
 use crate::net::network::Network;
@@ -74,7 +75,7 @@ impl Sampler {
                     None => window += first_window(flow, hosts),
                 }
                 out_of_order += receiver.map_or(Bytes::ZERO, Connection::out_of_order);
-                self.subflows(now, (index, number), (sender, receiver), rate);
+                self.subflows(now, (index, number), (sender, receiver), &channel.limits, rate);
             }
             let before = &mut self.flows[index];
             let delivered = flow.recorder.delivered;
@@ -104,6 +105,7 @@ impl Sampler {
         now: SimTime,
         (flow, number): (usize, ConnectionId),
         (sender, receiver): (Option<&Connection>, Option<&Connection>),
+        limits: &Limits,
         rate: impl Fn(Bytes) -> f64,
     ) {
         let received = &mut self.flows[flow].received;
@@ -131,6 +133,7 @@ impl Sampler {
             self.series.push(now, key, "inflight_bytes", gauges.inflight.as_f64());
             self.series.push(now, key, "throughput_bit_s", throughput);
             self.series.push(now, key, "sender_state", f64::from(gauges.state.code()));
+            self.series.push(now, key, "limit", f64::from(limits.code(subflow)));
             if let Some(rate) = gauges.pacing_rate {
                 self.series.push(now, key, "pacing_rate_bit_s", rate.0 as f64);
             }

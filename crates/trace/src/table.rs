@@ -137,6 +137,15 @@ impl TableBuilder {
         self.columns.push(Column { name: spec.name, data });
     }
 
+    /// The next column, whichever it is.
+    ///
+    /// # Panics
+    /// If there is none, or as [`Self::push`].
+    pub fn push_next(&mut self, data: Data) {
+        let next = self.spec.columns.get(self.columns.len());
+        self.push(next.map_or("another column", |column| column.name), data);
+    }
+
     /// The table.
     ///
     /// # Panics

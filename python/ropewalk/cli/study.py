@@ -245,15 +245,7 @@ def _show_pooled(results: StudyResults, out: Console) -> None:
 def _header(metric: Metric) -> str:
     """The name of a metric in short lines, its unit below."""
     name = metric.name if metric.function is None else f"{metric.function} {metric.name}"
-    column = next(
-        (
-            metric.column.removesuffix(end)
-            for end in ("_bit_s", "_s", "_bytes")
-            if metric.column.endswith(end)
-        ),
-        metric.column,
-    )
-    return f"{name}\n{column.replace('_', ' ')}\n{metric.unit[0]}"
+    return f"{name}\n{metric.label}\n{metric.unit[0]}"
 
 
 def _cell(metric: Metric, row: dict[str, Any] | None) -> str:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk.study.metrics import FUNCTIONS, UNITS, MetricError, function_of, is_percentile
+from ropewalk import catalogue
+from ropewalk.study.metrics import FUNCTIONS, MetricError, function_of, is_percentile
 from ropewalk.study.mistakes import did_you_mean
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class SeriesMetric:
     @property
     def unit(self) -> tuple[str, float]:
         """What to show it in, and what to divide it by for that."""
-        return next((unit for end, unit in UNITS.items() if self.column.endswith(end)), ("", 1.0))
+        spec = catalogue.series().get((self.kind, self.column))
+        # An algorithm of a user may report a series that is not declared; it has no unit.
+        return (spec.unit, spec.scale) if spec else ("", 1.0)
 
     @property
     def wanted(self) -> pl.Expr:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ropewalk import catalogue
 from ropewalk.study.mistakes import did_you_mean
 
 if TYPE_CHECKING:
@@ -32,36 +32,6 @@ PARTS = {"subflows": "subflow", "measures": "what"}
 
 _CALL = re.compile(r"^(?P<function>[a-z]+(?:\d+(?:\.\d+)?)?)\((?P<inside>[^()]+)\)$")
 _PERCENTILE = re.compile(r"^p(\d+(?:\.\d+)?)$")
-
-UNITS = {
-    "_bit_s": ("Mbit/s", 1e6),
-    "_s": ("s", 1.0),
-    "_bytes": ("kB", 1e3),
-    "share": ("%", 1e-2),
-    "late": ("%", 1e-2),
-    "utilisation": ("%", 1e-2),
-}
-"""Ends of column names, the unit to show them in, and what to divide by."""
-
-
-GOOD = (
-    "goodput_bit_s", "delivered", "delivered_bytes", "completed", "arrived", "benefit_vs_best",
-    "benefit_vs_sum",
-)  # fmt: skip
-"""Columns of which one wants much."""
-BAD = (
-    "delay_", "send_delay_", "completion_s", "load_time_s", "ofo_", "meta_ofo_", "jitter_", "late",
-    "retransmitted_", "seen_", "timeouts", "fast_recoveries", "reinjected_bytes", "overflow_bytes",
-    "drops_", "queue_delay_", "queue_max_", "fell_back",
-)  # fmt: skip
-"""Beginnings of columns of which one wants little."""
-NEITHER = (
-    "events", "packet_hops", "start_s", "end_s", "last_delivery_s", "established_s", "segments_sent",
-    "segments_received", "bytes_sent", "wire_bytes", "wire_bit_s", "beyond_window_bytes", "connection",
-    "share", "srtt_mean_s", "cwnd_mean_bytes", "packets", "bytes", "utilisation", "duplicated",
-    "marked", "size_bytes", "sent", "objects", "connections",
-)  # fmt: skip
-"""Columns of which it depends on whom one asks."""
 
 
 class MetricError(ValueError):
@@ -106,7 +76,7 @@ class Metric:
             known = [*FUNCTIONS, "p50", "p95"]
             raise MetricError(f'"{function}" is not a function', did_you_mean(function, known))
         table = TABLES[kind]
-        columns = numeric_columns()[table]
+        columns = catalogue.figures(table)
         if column not in columns:
             raise MetricError(
                 f'"{column}" is not a column of figures in `{table}`', did_you_mean(column, columns)
@@ -123,16 +93,23 @@ class Metric:
         """What to show it in, and what to divide it by for that."""
         if self.function in {"jain", "count"}:
             return "", 1.0
-        return next((unit for end, unit in UNITS.items() if self.column.endswith(end)), ("", 1.0))
+        return self._spec.unit, self._spec.scale
 
     @property
     def wanted(self) -> int:
         """1 if large values are good ones, -1 if small ones are, 0 if it depends on whom one asks."""
         if self.function == "count":
             return 0
-        if self.function == "jain" or self.column in GOOD:
-            return 1
-        return -1 if self.column.startswith(BAD) else 0
+        return 1 if self.function == "jain" else self._spec.wanted
+
+    @property
+    def label(self) -> str:
+        """What the column is called in words, without its unit."""
+        return self._spec.label
+
+    @property
+    def _spec(self) -> catalogue.Spec:
+        return catalogue.tables()[self.table][self.column]
 
     def values(self, table: pl.DataFrame, by: Sequence[str] = ("run",)) -> pl.DataFrame:
         """Columns `by` and `value`: one row for each group of rows in which the metric exists."""
@@ -209,37 +186,3 @@ def function_of(name: str | None) -> Callable[[pl.Expr], pl.Expr]:
         return FUNCTIONS[name]
     quantile = float(name[1:]) / 100
     return lambda values: values.quantile(quantile, "linear")
-
-
-_PROBE = """
-name = "columns"
-duration = "1s"
-[[path]]
-name = "a"
-both = { rate = "1Mbit/s", delay = "1ms", queue = "9p" }
-[[flow]]
-name = "f"
-from = "terminal"
-to = "server"
-app = { kind = "bulk", size = "1kB" }
-transport = { kind = "tcp", profile = "linux" }
-"""
-
-
-@functools.cache
-def numeric_columns() -> dict[str, list[str]]:
-    """The columns of figures of each table, as the simulator hands them out."""
-    import polars as pl
-
-    from ropewalk.scenario import Scenario
-
-    results = Scenario.parse(_PROBE, "columns").run(seeds=1, jobs=1, series=False)
-    keys = {"run", "subflow", "message", "page"}
-    return {
-        name: [
-            column
-            for column, kind in results.tables[name].schema.items()
-            if column not in keys and (kind.is_numeric() or kind == pl.Boolean)
-        ]
-        for name in TABLES.values()
-    }

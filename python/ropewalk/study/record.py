@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import _core
-from ropewalk.results import as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,7 +77,7 @@ def pack(ran: Sequence[tuple[Piece, str, _core.Output]]) -> Record:
     for columns in zip(*(output.tables for *_, output in ran), strict=True):
         name = columns[0][0]
         if name != SERIES or with_series:
-            table = as_frame(name, _core.Columns.joined([table for _, table in columns]))
+            table = pl.DataFrame(_core.Columns.joined([table for _, table in columns]))
             # Of a few rows there is little to save: it would take longer to write and to read.
             streams[name] = _stream(table, compress=table.height > WORTH_COMPRESSING)
     body = b"".join(streams.values())

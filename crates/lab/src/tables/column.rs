@@ -1,6 +1,6 @@
 //! Columns from rows: one line per column of a table.
 
-use trace::{Data, Table, TableBuilder, TableSpec};
+use trace::{Data, LIMITS, Table, TableBuilder, TableSpec};
 
 /// A table in the making over rows of one type.
 pub(super) struct Columns<'r, T> {
@@ -27,6 +27,15 @@ impl<'r, T> Columns<'r, T> {
     pub(super) fn real(self, name: &str, value: impl Fn(&'r T) -> Option<f64>) -> Self {
         let data = Data::Real(self.rows.iter().map(value).collect());
         self.column(name, data)
+    }
+
+    /// The columns of time by limit, in the order of [`LIMITS`].
+    pub(super) fn limits(mut self, value: impl Fn(&'r T, usize) -> Option<f64>) -> Self {
+        for limit in 0..LIMITS.len() {
+            let data = Data::Real(self.rows.iter().map(|row| value(row, limit)).collect());
+            self.builder.push_next(data);
+        }
+        self
     }
 
     pub(super) fn flag(self, name: &str, value: impl Fn(&'r T) -> bool) -> Self {

@@ -92,6 +92,18 @@ impl FlowRow<'_> {
         self.record.delay.quantile(q).map(Nanos::as_secs_f64)
     }
 
+    /// Seconds under one of the limits, the mean of its connections: the limits add up to the lifetime. `None` if no
+    /// connection was opened.
+    fn limited(&self, limit: usize) -> Option<f64> {
+        let connections = &self.record.limited;
+        debug_assert!(
+            connections.iter().all(|limited| limited.total() == self.lasted()),
+            "one limit holds at any instant"
+        );
+        let sum: f64 = connections.iter().map(|limited| limited.0[limit].as_secs_f64()).sum();
+        (!connections.is_empty()).then(|| sum / connections.len() as f64)
+    }
+
     fn transport(&self) -> &'static str {
         match (&self.flow.transport.mptcp, &self.flow.transport.udp) {
             (_, Some(_)) => "udp",
@@ -152,6 +164,8 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         .real("seen_late_share", |r| r.seen_share(|s| s.segments_late))
         .real("benefit_vs_best", |r| r.benefit.map(|b| b.vs_best))
         .real("benefit_vs_sum", |r| r.benefit.map(|b| b.vs_sum))
+        .real("out_of_order_s", |r| Some(r.record.ofo.time.as_secs_f64()))
+        .limits(FlowRow::limited)
         .finish()
 }
 
@@ -209,6 +223,8 @@ pub(super) fn subflows(flows: &[FlowRow<'_>]) -> Table {
         .integer("reinjected_bytes", |r| r.record.reinjected.0)
         .integer("beyond_window_bytes", |r| r.record.beyond_window.0)
         .integer("overflow_bytes", |r| r.record.overflow.0)
+        .real("out_of_order_s", |r| Some(r.record.ofo.time.as_secs_f64()))
+        .limits(|r, limit| Some(r.record.limited.0[limit].as_secs_f64()))
         .finish()
 }
 

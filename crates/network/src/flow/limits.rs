@@ -61,6 +61,15 @@ impl Limits {
         }
     }
 
+    /// The code of the limit of a subflow now.
+    pub(crate) fn code(&self, subflow: usize) -> u8 {
+        let of_subflow = |subflows: &Vec<Times>| subflows.get(subflow).map(Times::state);
+        match &self.subflows {
+            None => self.connection.state(),
+            Some(subflows) => of_subflow(subflows).unwrap_or(Limit::Handshake.code()),
+        }
+    }
+
     /// Those of the connection until `end`.
     pub(crate) fn of_connection(&self, end: SimTime) -> Limited {
         Limited(self.connection.times(end))

@@ -1,6 +1,6 @@
 //! Columns of `flows` and `delays`.
 
-use super::{FLOW, RUN};
+use super::{FLOW, RUN, limits};
 use crate::metric::Better::{Down, Neither, Up};
 use crate::metric::Unit::{BitsPerSecond, Bytes, One, Seconds, Share};
 use crate::metric::{MetricSpec, TableSpec};
@@ -188,6 +188,16 @@ pub const FLOWS: TableSpec = TableSpec {
             "aggregation benefit over the sum of paths",
             "goodput over the sum of the baselines of the same seed",
         ),
+        limits::OUT_OF_ORDER,
+        limits::LIMITED[0],
+        limits::LIMITED[1],
+        limits::LIMITED[2],
+        limits::LIMITED[3],
+        limits::LIMITED[4],
+        limits::LIMITED[5],
+        limits::LIMITED[6],
+        limits::LIMITED[7],
+        limits::LIMITED[8],
     ],
 };
 

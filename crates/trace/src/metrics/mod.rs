@@ -4,6 +4,7 @@
 //! `docs/reference/results.md` its rows. May: name and explain. May not: compute.
 
 mod flows;
+mod limits;
 mod messages;
 mod runs;
 mod series;

@@ -94,6 +94,15 @@ pub(super) const ALL: &[SeriesSpec] = &[
     ),
     of(
         Subflow,
+        "limit",
+        One,
+        Neither,
+        "limit",
+        "what keeps the sender from sending: 0 application, 1 congestion window, 2 receive window, 3 send buffer, \
+         4 pacing, 5 scheduler, 6 recovery, 7 handshake, 8 path down",
+    ),
+    of(
+        Subflow,
         "pacing_rate_bit_s",
         BitsPerSecond,
         Neither,

@@ -1,6 +1,6 @@
 //! Columns of `subflows`.
 
-use super::RUN;
+use super::{RUN, limits};
 use crate::metric::Better::{Down, Neither, Up};
 use crate::metric::Unit::{BitsPerSecond, Bytes, One, Seconds, Share};
 use crate::metric::{Better, Kind, MetricSpec, TableSpec};
@@ -113,5 +113,15 @@ pub const SUBFLOWS: TableSpec = TableSpec {
             "bytes without room",
             "payload that the receiver threw away because its buffer had no room for it",
         ),
+        limits::OUT_OF_ORDER,
+        limits::LIMITED[0],
+        limits::LIMITED[1],
+        limits::LIMITED[2],
+        limits::LIMITED[3],
+        limits::LIMITED[4],
+        limits::LIMITED[5],
+        limits::LIMITED[6],
+        limits::LIMITED[7],
+        limits::LIMITED[8],
     ],
 };

@@ -58,3 +58,25 @@ fn one_metric_is_wanted_alike_wherever_it_stands() {
         assert_eq!(other.map(|(table, _)| table), None, "{table}.{}", metric.name);
     }
 }
+
+#[test]
+fn limits_have_a_column_each_in_their_order() {
+    let short = |limit: &str| match limit {
+        "congestion_window" => "cwnd".to_owned(),
+        "receive_window" => "rwnd".to_owned(),
+        "send_buffer" => "sndbuf".to_owned(),
+        other => other.to_owned(),
+    };
+    for table in [&FLOWS, &SUBFLOWS] {
+        let found =
+            table.columns.iter().map(|column| column.name).filter(|name| name.starts_with("limited_"));
+        let wanted = crate::LIMITS.map(|limit| format!("limited_{}_s", short(limit)));
+        assert_eq!(found.collect::<Vec<_>>(), wanted, "{}", table.name);
+    }
+    let codes =
+        TIME_SERIES.iter().find(|series| series.metric.name == "limit").map(|series| series.metric.doc);
+    for (code, limit) in crate::LIMITS.iter().enumerate() {
+        let word = format!("{code} {}", limit.replace('_', " "));
+        assert!(codes.is_some_and(|doc| doc.contains(&word)), "{word}");
+    }
+}
