@@ -213,6 +213,35 @@ impl History {
         assert!(self.cc.window().cwnd <= most, "answers open no more than is advertised");
     }
 
+    /// Events that only the extensions of a controller handle.
+    fn apply_to_extensions(&mut self, event: &Event) {
+        match *event {
+            Event::SpuriousTimeout => {
+                if let Some(undo) = self.cc.spurious_timeouts() {
+                    undo.on_spurious_timeout();
+                }
+            }
+            Event::Answers { count, rwnd } => self.answer_dummies(count, Bytes(rwnd)),
+            Event::RecoveryAck { acked } => {
+                let ack = self.ack(acked, None, 0, true);
+                if let Some(hooks) = self.cc.recovery_hooks() {
+                    hooks.on_recovery_ack(&ack);
+                }
+            }
+            Event::DupAck => {
+                if let Some(hooks) = self.cc.recovery_hooks() {
+                    hooks.on_dup_ack(self.now);
+                }
+            }
+            Event::ExitRecovery => {
+                if let Some(hooks) = self.cc.recovery_hooks() {
+                    hooks.on_exit_recovery(self.now);
+                }
+            }
+            _ => unreachable!("{event:?} is an event of the core trait"),
+        }
+    }
+
     fn apply(&mut self, event: &Event, pause: u64) {
         self.now += Nanos(pause);
         let before = self.cc.window().cwnd;
@@ -242,11 +271,6 @@ impl History {
                     "grew although something else was the limit"
                 );
             }
-            Event::DupAck => {
-                if let Some(hooks) = self.cc.recovery_hooks() {
-                    hooks.on_dup_ack(self.now);
-                }
-            }
             Event::EnterRecovery { flight, cwnd_limited } => {
                 self.cc.on_loss(&self.loss(flight, cwnd_limited, false), paths);
                 assert!(own || self.cc.window().ssthresh < Bytes::MAX, "a loss sets the threshold");
@@ -254,17 +278,6 @@ impl History {
             Event::Mark { flight } => {
                 let loss = Loss { marked: true, ..self.loss(flight, true, true) };
                 self.cc.on_ecn(&loss, paths);
-            }
-            Event::RecoveryAck { acked } => {
-                let ack = self.ack(acked, None, 0, true);
-                if let Some(hooks) = self.cc.recovery_hooks() {
-                    hooks.on_recovery_ack(&ack);
-                }
-            }
-            Event::ExitRecovery => {
-                if let Some(hooks) = self.cc.recovery_hooks() {
-                    hooks.on_exit_recovery(self.now);
-                }
             }
             Event::Rto { flight, first_timeout } => {
                 let ssthresh = self.cc.window().ssthresh;
@@ -274,11 +287,6 @@ impl History {
                     "ssthresh is reduced once per data"
                 );
                 assert!(open_loop || self.cc.window().cwnd == Bytes(self.mss), "one segment after a timeout");
-            }
-            Event::SpuriousTimeout => {
-                if let Some(undo) = self.cc.spurious_timeouts() {
-                    undo.on_spurious_timeout();
-                }
             }
             Event::IdleRestart { window } => {
                 self.cc.on_idle_restart(self.now, Bytes(window));
@@ -296,9 +304,18 @@ impl History {
                 let without_threshold = now == before && (before == Bytes::MAX || open_loop);
                 assert!(now == wanted || without_threshold, "set_window gave {now:?}, not {wanted:?}");
             }
-            Event::Answers { count, rwnd } => self.answer_dummies(count, Bytes(rwnd)),
+            Event::DupAck
+            | Event::RecoveryAck { .. }
+            | Event::ExitRecovery
+            | Event::SpuriousTimeout
+            | Event::Answers { .. } => self.apply_to_extensions(event),
         }
         self.views = views;
+        self.check();
+    }
+
+    /// What holds after every event.
+    fn check(&mut self) {
         assert_eq!(Capabilities::of(&mut *self.cc), self.can, "what it can is the same at all times");
         assert!(self.cc.window().cwnd >= Bytes(self.mss), "at least one segment");
         assert!(
