@@ -296,8 +296,8 @@ fn times_by_limit_sum_to_the_lifetime_of_the_flow() {
     let [start, end] = ["start_s", "end_s"].map(|column| reals(&output, "flows", column));
     let flows = words(&output, "flows", "flow");
     let lifetime = |row: usize| end[row].unwrap() - start[row].unwrap();
-    for row in 0..flows.len() {
-        assert!((total("flows", row) - lifetime(row)).abs() < 1e-6, "{}", flows[row]);
+    for (row, flow) in flows.iter().enumerate() {
+        assert!((total("flows", row) - lifetime(row)).abs() < 1e-6, "{flow}");
     }
     for (row, flow) in words(&output, "subflows", "flow").iter().enumerate() {
         let of = flows.iter().position(|name| name == flow).unwrap();
