@@ -7,7 +7,8 @@ use congestion::Growth;
 use links::loss::Losses;
 use links::{Faults, Shaper};
 use transport::config::{
-    AckConfig, EndpointFlags, MptcpConfig, RecoveryKind, RtoConfig, RtoRule, SendBuffer, TcpConfig, UdpConfig,
+    AckConfig, EndpointFlags, MptcpConfig, RecoveryKind, Reliability, RtoConfig, RtoRule, SendBuffer,
+    TcpConfig, UdpConfig,
 };
 use units::{BitsPerSecond, Nanos};
 
@@ -333,12 +334,16 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         },
         sack, timestamps, ecn,
         recovery: match keys.text("recovery")? {
-            "newreno" => RecoveryKind::NewReno,
+            // Also what an SCPS-TP end falls back to.
+            "newreno" | "snack" | "stp" => RecoveryKind::NewReno,
             "sack" => RecoveryKind::Sack,
             "rack" => RecoveryKind::Rack,
-            "snack" => RecoveryKind::Snack { peer_capable: keys.read("scps_peer")? },
-            "stp" => RecoveryKind::Stp,
             _ => return None,
+        },
+        reliability: match keys.text("recovery")? {
+            "snack" => Reliability::Snack { peer_capable: keys.read("scps_peer")? },
+            "stp" => Reliability::Poll,
+            _ => Reliability::Acknowledged,
         },
         pacing, loss_means, prr, dupthresh, limited_transmit, nagle, idle_restart, flight_limit, window_scaling,
         receive_buffer, receive_buffer_max,

@@ -6,7 +6,7 @@ use common::{BASE, MULTIPATH, ROUTED, assert_round_trip, good};
 use scenario::model::{Endpoint, FlowAction};
 use scenario::{Registries, schema};
 use transport::AbortForm;
-use transport::config::{EndpointFlags, RecoveryKind};
+use transport::config::{EndpointFlags, Reliability};
 
 /// Section of the schema, key, override, value. The path, link or flow is the first of its base.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
@@ -319,10 +319,13 @@ fn recoveries_for_space_links_reach_the_model() {
     };
     let of = |sets: &[(&str, &str)]| good(BASE, sets).scenario.flows[0].transport.tcp.clone();
     let snack = of(&transport("snack"));
-    assert_eq!((snack.recovery, snack.sack), (RecoveryKind::Snack { peer_capable: true }, false));
+    assert_eq!((snack.reliability, snack.sack), (Reliability::Snack { peer_capable: true }, false));
     let mut deaf = transport("snack");
     deaf.push(("flow.upload.transport.scps_peer", "false"));
-    assert_eq!(of(&deaf).recovery, RecoveryKind::Snack { peer_capable: false });
+    assert_eq!(of(&deaf).reliability, Reliability::Snack { peer_capable: false });
     let stp = of(&transport("stp"));
-    assert_eq!((stp.recovery, stp.sack, stp.prr, stp.timestamps), (RecoveryKind::Stp, false, false, false));
+    assert_eq!(
+        (stp.reliability, stp.sack, stp.prr, stp.timestamps),
+        (Reliability::Poll, false, false, false)
+    );
 }

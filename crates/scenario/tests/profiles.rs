@@ -8,7 +8,7 @@ use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, LossMeans, RecoveryKind, RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig,
+    AckConfig, LossMeans, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -57,6 +57,7 @@ fn linux() {
         timestamps: true,
         ecn: false,
         recovery: RecoveryKind::Rack,
+        reliability: Reliability::Acknowledged,
         prr: true,
         dupthresh: 3,
         pacing: false,
@@ -93,6 +94,7 @@ fn ns3() {
         timestamps: false,
         ecn: false,
         recovery: RecoveryKind::NewReno,
+        reliability: Reliability::Acknowledged,
         prr: false,
         dupthresh: 3,
         pacing: false,
@@ -129,6 +131,7 @@ fn opnet2007() {
         timestamps: false,
         ecn: false,
         recovery: RecoveryKind::Sack,
+        reliability: Reliability::Acknowledged,
         prr: false,
         dupthresh: 3,
         pacing: false,
@@ -165,6 +168,7 @@ fn rfc() {
         timestamps: true,
         ecn: false,
         recovery: RecoveryKind::Sack,
+        reliability: Reliability::Acknowledged,
         prr: true,
         dupthresh: 3,
         pacing: false,
@@ -183,8 +187,8 @@ fn rfc() {
 }
 
 /// What the two for space links share.
-fn space(ack: AckConfig, recovery: RecoveryKind, loss_means: LossMeans) -> TcpConfig {
-    let stp = recovery == RecoveryKind::Stp;
+fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> TcpConfig {
+    let stp = reliability == Reliability::Poll;
     TcpConfig {
         mss: Bytes(1460),
         header: Bytes(40),
@@ -198,7 +202,8 @@ fn space(ack: AckConfig, recovery: RecoveryKind, loss_means: LossMeans) -> TcpCo
         ack,
         sack: false,
         timestamps: false,
-        recovery,
+        reliability,
+        recovery: RecoveryKind::NewReno,
         ecn: false,
         prr: false,
         dupthresh: 3,
@@ -221,15 +226,15 @@ fn scps() {
     let transport = transport("scps", "tcp");
     assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("vegas"));
     let ack = AckConfig { per_round_trip: 2, ..ack(2, 200, 0) };
-    let recovery = RecoveryKind::Snack { peer_capable: true };
-    assert_eq!(*transport.tcp, space(ack, recovery, LossMeans::Corruption));
+    let reliability = Reliability::Snack { peer_capable: true };
+    assert_eq!(*transport.tcp, space(ack, reliability, LossMeans::Corruption));
 }
 
 #[test]
 fn stp() {
     let transport = transport("stp", "tcp");
     assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("newreno"));
-    assert_eq!(*transport.tcp, space(ack(2, 200, 0), RecoveryKind::Stp, LossMeans::Congestion));
+    assert_eq!(*transport.tcp, space(ack(2, 200, 0), Reliability::Poll, LossMeans::Congestion));
 }
 
 #[test]

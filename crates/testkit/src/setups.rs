@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use registry::{OptionValue, Options};
 use schedulers::Registry as Schedulers;
-use transport::config::{LossMeans, MptcpConfig, RecoveryKind, TcpConfig};
+use transport::config::{LossMeans, MptcpConfig, RecoveryKind, Reliability, TcpConfig};
 use transport::mptcp::keys::Key;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::{BitsPerSecond, Bytes};
@@ -24,12 +24,13 @@ pub fn tcp() -> TcpConfig {
 /// STP: no SACK, growth by what a report covers.
 pub fn stp() -> TcpConfig {
     let growth = congestion::Growth { slow_start_limit: u32::MAX, byte_counting: true };
-    TcpConfig { recovery: RecoveryKind::Stp, sack: false, growth, ..tcp() }
+    let (reliability, recovery) = (Reliability::Poll, RecoveryKind::NewReno);
+    TcpConfig { reliability, recovery, sack: false, growth, ..tcp() }
 }
 
 /// SCPS-TP: two acknowledgements per round trip, losses are the links'.
 pub fn scps() -> TcpConfig {
-    let mut config = TcpConfig { recovery: RecoveryKind::Snack { peer_capable: true }, ..stp() };
+    let mut config = TcpConfig { reliability: Reliability::Snack { peer_capable: true }, ..stp() };
     config.ack.per_round_trip = 2;
     config.loss_means = LossMeans::Corruption;
     config

@@ -32,7 +32,10 @@ pub struct TcpConfig {
     pub ecn: bool,
     /// Timestamps option: 12 bytes in every segment, a round-trip sample from every ACK.
     pub timestamps: bool,
-    /// How losses are detected and repaired.
+    /// How the sender learns what has arrived.
+    pub reliability: Reliability,
+    /// How losses are detected and repaired where the peer acknowledges as TCP does; not used otherwise, but an SCPS-TP
+    /// end falls back to it.
     pub recovery: RecoveryKind,
     /// Proportional Rate Reduction (RFC 6937) instead of an immediate cut; needs SACK.
     pub prr: bool,
@@ -65,7 +68,7 @@ pub struct TcpConfig {
 impl TcpConfig {
     /// An end that is asked for SCPS-TP has it.
     pub(crate) fn speaks_scps(&self) -> bool {
-        self.recovery == RecoveryKind::Snack { peer_capable: true }
+        self.reliability == Reliability::Snack { peer_capable: true }
     }
 }
 
@@ -129,6 +132,20 @@ pub struct AckConfig {
     pub per_round_trip: u32,
 }
 
+/// How a sender learns what has arrived and what is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reliability {
+    /// TCP: acknowledgements, selective ones too, from which the sender infers losses (`RecoveryKind`).
+    Acknowledged,
+    /// SCPS-TP (CCSDS 714.0-B): acknowledgements, and the receiver names the holes.
+    Snack {
+        /// False: the peer answers without the capabilities and the connection falls back to `Acknowledged`.
+        peer_capable: bool,
+    },
+    /// STP: the sender polls, the receiver reports what is missing; no acknowledgements, no retransmission timer.
+    Poll,
+}
+
 /// How losses are detected and repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryKind {
@@ -138,13 +155,6 @@ pub enum RecoveryKind {
     Sack,
     /// RFC 8985: RACK-TLP, by time.
     Rack,
-    /// SCPS-TP (CCSDS 714.0-B): the receiver names the holes.
-    Snack {
-        /// False: the peer answers without the capabilities and the connection falls back to TCP.
-        peer_capable: bool,
-    },
-    /// STP: the sender polls, the receiver reports what is missing; no acknowledgements, no retransmission timer.
-    Stp,
 }
 
 /// What a loss tells the sender.
@@ -315,6 +325,7 @@ impl Default for TcpConfig {
             sack: true,
             timestamps: false,
             ecn: false,
+            reliability: Reliability::Acknowledged,
             recovery: RecoveryKind::Sack,
             prr: false,
             dupthresh: 3,

@@ -9,6 +9,7 @@ use crate::limit::Limit;
 use crate::mptcp::MptcpConnection;
 use crate::packet::{Packet, PathId};
 use crate::role::{AbortForm, Role};
+use crate::seq::Seq;
 use crate::setup::Setup;
 use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::connection::TcpConnection;
@@ -228,7 +229,8 @@ impl Connection {
     pub fn acked(&self) -> Bytes {
         match &self.0 {
             Kind::Tcp(c, _) => {
-                Bytes(c.endpoint().sender().una() - 1 - u64::from(c.endpoint().sender().finished()))
+                let sender = c.endpoint().sender();
+                sender.una() - Seq::FIRST_DATA - Bytes(u64::from(sender.finished()))
             }
             Kind::Mptcp(c) => Bytes(c.acked()),
             Kind::Udp(..) => Bytes::ZERO,

@@ -7,7 +7,7 @@ use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
 use transport::config::{
     Endpoint, EndpointFlags, InKernel, LossMeans, PathManager, Reassembly, RecoveryKind, ReinjectOn,
-    Reinjection, RtoFloor, TcpConfig,
+    Reinjection, Reliability, RtoFloor, TcpConfig,
 };
 use units::{Bytes, Nanos, SimTime};
 
@@ -141,10 +141,10 @@ proptest! {
     #[test]
     fn scps_and_stp_deliver_everything(
         config in tcp_config(),
-        recovery in prop_oneof![
-            3 => Just(RecoveryKind::Stp),
-            2 => Just(RecoveryKind::Snack { peer_capable: true }),
-            1 => Just(RecoveryKind::Snack { peer_capable: false }),
+        reliability in prop_oneof![
+            3 => Just(Reliability::Poll),
+            2 => Just(Reliability::Snack { peer_capable: true }),
+            1 => Just(Reliability::Snack { peer_capable: false }),
         ],
         control in any_control(),
         wires in wires(1),
@@ -153,8 +153,10 @@ proptest! {
         total in 1u64..150_000,
         (download, seed) in any::<(bool, u64)>(),
     ) {
-        let timestamps = config.timestamps && recovery != RecoveryKind::Stp;
-        let config = suited(TcpConfig { recovery, sack: false, prr: false, timestamps, ..config }, control);
+        let timestamps = config.timestamps && reliability != Reliability::Poll;
+        let recovery = RecoveryKind::NewReno;
+        let config = TcpConfig { reliability, recovery, sack: false, prr: false, timestamps, ..config };
+        let config = suited(config, control);
         let (client, server) = setups::tcp_pair(&config, control);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
         delivers(duo, download, config.mss.0, total)?;
@@ -432,7 +434,8 @@ fn the_subflow_that_the_scheduler_waits_for_is_asked_for_its_window() {
 #[test]
 fn a_long_handshake_does_not_stretch_the_timeout() {
     let mut config = TcpConfig { timestamps: true, sack: false, prr: false, ..setups::tcp() };
-    config.recovery = RecoveryKind::Snack { peer_capable: true };
+    config.recovery = RecoveryKind::NewReno;
+    config.reliability = Reliability::Snack { peer_capable: true };
     config.ack.per_round_trip = 1;
     (config.receive_buffer, config.receive_buffer_max) = (Bytes(5841), Bytes(5841));
     (config.retries, config.syn_retries, config.rto.max) = (60, 60, Nanos::from_secs(8));

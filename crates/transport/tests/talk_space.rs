@@ -2,7 +2,7 @@
 //! handshake takes 600 ms.
 
 use testkit::{Talk, setups};
-use transport::config::{LossMeans, RecoveryKind, TcpConfig};
+use transport::config::{LossMeans, Reliability, TcpConfig};
 use units::{BitsPerSecond, Bytes};
 
 const MSS: Bytes = Bytes(1000);
@@ -138,7 +138,7 @@ fn a_peer_without_scps_gets_plain_tcp() {
          1202 = ssthresh 5000 cwnd 8000 state recovery
          1800 < . ack s10",
     );
-    let incapable = TcpConfig { recovery: RecoveryKind::Snack { peer_capable: false }, ..scps() };
+    let incapable = TcpConfig { reliability: Reliability::Snack { peer_capable: false }, ..scps() };
     let mut talk = server(&incapable);
     talk.play(
         "0    < S 0..1 scps

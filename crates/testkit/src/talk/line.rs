@@ -2,10 +2,9 @@
 
 use transport::mptcp::option::ResetReason;
 use transport::packet::{Ecn, Packet};
-use transport::space::SpaceSignal as Space;
+use transport::space::{Snack, SpaceSignal as Space};
 use transport::tcp::ranges::Range;
 use transport::tcp::segment::{Flags, SackBlocks};
-use transport::tcp::space::Snack;
 use units::{Bytes, SimTime};
 
 /// What a line asks for.

@@ -377,13 +377,13 @@ impl Subflow {
     /// New data.
     #[inline]
     pub(super) fn give(&mut self, data: Range<Dsn>) {
-        self.endpoint.sender_mut().give(data.start.0, data.len());
+        self.endpoint.sender_mut().give(data);
         self.next_copy = data.end;
     }
 
     /// Data that is to leave ahead of queued data with higher data sequence numbers.
     pub(super) fn give_ahead(&mut self, data: Range<Dsn>) {
-        self.endpoint.sender_mut().give_ahead(data.start.0, data.len());
+        self.endpoint.sender_mut().give_ahead(data);
     }
 
     /// The same, and another subflow was given it before.
@@ -402,12 +402,12 @@ impl Subflow {
 
     /// Takes back what it was given and has not sent.
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
-        self.endpoint.sender_mut().take_unsent().map(data_range)
+        self.endpoint.sender_mut().take_unsent()
     }
 
     /// What was sent on it and is not acknowledged there, in the order of sending.
     pub(super) fn sent_data(&self) -> impl Iterator<Item = Range<Dsn>> {
-        self.sender().sent_mappings().map(data_range)
+        self.sender().sent_mappings()
     }
 
     /// No more data.
@@ -554,8 +554,4 @@ impl Subflow {
             "data is given to established subflows"
         );
     }
-}
-
-fn data_range((dsn, len): (u64, u64)) -> Range<Dsn> {
-    Range::new(Dsn(dsn), Dsn(dsn) + Bytes(len))
 }

@@ -1,7 +1,7 @@
 //! The segment of transports over space links: SCPS-TP (CCSDS 714.0-B), STP and the dummies of TCP-Peach.
 
+use super::snack::Snack;
 use crate::tcp::segment::TcpSegment;
-use crate::tcp::space::Snack;
 
 /// A TCP segment without an MPTCP option, and what these transports add to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

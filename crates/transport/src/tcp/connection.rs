@@ -61,7 +61,7 @@ impl TcpConnection {
 
     /// The application appends to the stream.
     pub fn write(&mut self, bytes: u64) {
-        self.endpoint.sender_mut().give(0, bytes);
+        self.endpoint.sender_mut().write(Bytes(bytes));
     }
 
     /// The address that it uses is gone.

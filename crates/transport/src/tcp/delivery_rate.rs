@@ -12,12 +12,13 @@ use congestion::RateSample;
 use units::{Bytes, Nanos, SimTime};
 
 use super::scoreboard::Change;
+use crate::seq::Seq;
 
 /// The state of the connection when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     /// Sequence number after the segment.
-    end: u64,
+    end: Seq,
     delivered: u64,
     delivered_at: SimTime,
     first_sent_at: SimTime,
@@ -56,7 +57,7 @@ impl Default for DeliveryRate {
 
 impl DeliveryRate {
     /// New data up to `end` leaves; `pipe` is what was in the network before.
-    pub fn on_send(&mut self, now: SimTime, end: u64, pipe: u64) {
+    pub fn on_send(&mut self, now: SimTime, end: Seq, pipe: Bytes) {
         // Since an earlier instant it could have left: there was no data then.
         if self.room_since < now {
             self.note_shortage(pipe);
@@ -66,11 +67,12 @@ impl DeliveryRate {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
+        debug_assert!(self.sent.back().is_none_or(|last| last.end < end), "new data extends the stream");
         self.sent.push_back(self.snapshot(end));
     }
 
     /// The segment that ends at `end` leaves again.
-    pub fn on_resend(&mut self, end: u64) {
+    pub fn on_resend(&mut self, end: Seq) {
         let i = self.index_of(end);
         let snapshot = self.snapshot(end);
         if let Some(known) = self.sent.get_mut(i) {
@@ -78,7 +80,7 @@ impl DeliveryRate {
         }
     }
 
-    fn snapshot(&self, end: u64) -> Snapshot {
+    fn snapshot(&self, end: Seq) -> Snapshot {
         Snapshot {
             end,
             delivered: self.delivered,
@@ -88,13 +90,13 @@ impl DeliveryRate {
         }
     }
 
-    fn index_of(&self, end: u64) -> usize {
+    fn index_of(&self, end: Seq) -> usize {
         self.sent.partition_point(|s| s.end < end)
     }
 
     /// Room was left unused for want of data.
-    pub fn note_shortage(&mut self, pipe: u64) {
-        self.app_limited_until = (self.delivered + pipe).max(1);
+    pub fn note_shortage(&mut self, pipe: Bytes) {
+        self.app_limited_until = (self.delivered + pipe.0).max(1);
     }
 
     /// An ACK, or the end of a wait, may have made room at `now`.
@@ -107,7 +109,7 @@ impl DeliveryRate {
         &mut self,
         now: SimTime,
         change: &Change,
-        una: u64,
+        una: Seq,
         min_rtt: Option<Nanos>,
     ) -> Option<RateSample> {
         let latest = change.latest?;
@@ -129,6 +131,7 @@ impl DeliveryRate {
         if interval < min_rtt.unwrap_or(Nanos(1)).max(Nanos(1)) {
             return None;
         }
+        debug_assert!(snapshot.delivered <= self.delivered, "deliveries are never taken back");
         Some(RateSample {
             delivered: Bytes(self.delivered - snapshot.delivered),
             interval,
@@ -152,7 +155,7 @@ mod tests {
 
     /// An ACK of `n` segments, the last of which ends at `end` and was sent at `sent_at`.
     fn delivered(n: u64, end: u64, sent_at: SimTime) -> Change {
-        let latest = Some(Delivered { end, sent_at, retransmitted: false });
+        let latest = Some(Delivered { end: Seq(end), sent_at, retransmitted: false });
         Change { acked: n * MSS, delivered: n * MSS, latest, ..Change::default() }
     }
 
@@ -161,21 +164,21 @@ mod tests {
     #[test]
     fn the_rate_of_a_burst_is_that_of_its_acks() {
         let mut rate = DeliveryRate::default();
-        (1..=10).for_each(|n| rate.on_send(ms(0), n * MSS, (n - 1) * MSS));
+        (1..=10).for_each(|n| rate.on_send(ms(0), Seq(n * MSS), Bytes((n - 1) * MSS)));
         rate.room_may_appear(ms(100));
-        let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), MSS, None).unwrap();
+        let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), Seq(MSS), None).unwrap();
         assert_eq!((first.delivered, first.interval), (Bytes(1000), Nanos::from_millis(100)));
         for n in 2..=10 {
             let at = ms(90 + 10 * n);
             rate.room_may_appear(at);
-            let sample = rate.on_ack(at, &delivered(1, n * MSS, ms(0)), n * MSS, None).unwrap();
+            let sample = rate.on_ack(at, &delivered(1, n * MSS, ms(0)), Seq(n * MSS), None).unwrap();
             assert_eq!((sample.delivered, sample.before), (Bytes(n * MSS), Bytes(0)));
-            rate.on_send(at, (9 + n) * MSS, 9 * MSS);
+            rate.on_send(at, Seq((9 + n) * MSS), Bytes(9 * MSS));
         }
         // Sent at 110 ms, when two segments had been delivered, and 110 ms after the last of those; with it nine more
         // came within 100 ms.
         rate.room_may_appear(ms(210));
-        let steady = rate.on_ack(ms(210), &delivered(1, 11 * MSS, ms(110)), 11 * MSS, None).unwrap();
+        let steady = rate.on_ack(ms(210), &delivered(1, 11 * MSS, ms(110)), Seq(11 * MSS), None).unwrap();
         assert_eq!((steady.delivered, steady.interval), (Bytes(9 * MSS), Nanos::from_millis(110)));
         assert!(!steady.app_limited);
     }
@@ -186,45 +189,48 @@ mod tests {
         let mut rate = DeliveryRate::default();
         for n in 1..=5 {
             rate.room_may_appear(ms(10 * n));
-            rate.on_send(ms(10 * n), n * MSS, 0);
+            rate.on_send(ms(10 * n), Seq(n * MSS), Bytes(0));
         }
-        rate.on_ack(ms(110), &delivered(1, MSS, ms(10)), MSS, None);
+        rate.on_ack(ms(110), &delivered(1, MSS, ms(10)), Seq(MSS), None);
         rate.room_may_appear(ms(110));
-        rate.on_send(ms(110), 6 * MSS, 4 * MSS);
-        let burst = rate.on_ack(ms(150), &delivered(4, 5 * MSS, ms(50)), 5 * MSS, None).unwrap();
+        rate.on_send(ms(110), Seq(6 * MSS), Bytes(4 * MSS));
+        let burst = rate.on_ack(ms(150), &delivered(4, 5 * MSS, ms(50)), Seq(5 * MSS), None).unwrap();
         assert_eq!((burst.delivered, burst.interval), (Bytes(5000), Nanos::from_millis(140)));
-        // An ACK faster than any round trip is that of somebody else.
+        // An ACK faster than any round trip is that of an earlier transmission.
         let change = delivered(1, 6 * MSS, ms(110));
-        assert_eq!(rate.clone().on_ack(ms(151), &change, 6 * MSS, Some(Nanos::from_millis(120))), None);
-        assert_eq!(rate.on_ack(ms(151), &change, 6 * MSS, None).unwrap().interval, Nanos::from_millis(100));
+        assert_eq!(rate.clone().on_ack(ms(151), &change, Seq(6 * MSS), Some(Nanos::from_millis(120))), None);
+        assert_eq!(
+            rate.on_ack(ms(151), &change, Seq(6 * MSS), None).unwrap().interval,
+            Nanos::from_millis(100)
+        );
     }
 
     #[test]
     fn segments_are_marked_while_data_is_short() {
         let mut rate = DeliveryRate::default();
-        rate.on_send(ms(0), MSS, 0);
-        rate.on_send(ms(40), 2 * MSS, MSS);
-        let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), MSS, None).unwrap();
-        assert!(!first.app_limited, "nobody had waited for it");
+        rate.on_send(ms(0), Seq(MSS), Bytes(0));
+        rate.on_send(ms(40), Seq(2 * MSS), Bytes(MSS));
+        let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), Seq(MSS), None).unwrap();
+        assert!(!first.app_limited, "data was not short");
         rate.room_may_appear(ms(100));
-        rate.on_send(ms(100), 3 * MSS, MSS);
-        let second = rate.on_ack(ms(140), &delivered(1, 2 * MSS, ms(40)), 2 * MSS, None).unwrap();
+        rate.on_send(ms(100), Seq(3 * MSS), Bytes(MSS));
+        let second = rate.on_ack(ms(140), &delivered(1, 2 * MSS, ms(40)), Seq(2 * MSS), None).unwrap();
         assert!(second.app_limited);
         rate.room_may_appear(ms(140));
-        rate.on_send(ms(140), 4 * MSS, MSS);
-        let third = rate.on_ack(ms(200), &delivered(1, 3 * MSS, ms(100)), 3 * MSS, None).unwrap();
+        rate.on_send(ms(140), Seq(4 * MSS), Bytes(MSS));
+        let third = rate.on_ack(ms(200), &delivered(1, 3 * MSS, ms(100)), Seq(3 * MSS), None).unwrap();
         assert!(third.app_limited, "until what was out at the shortage is delivered");
-        let fourth = rate.on_ack(ms(240), &delivered(1, 4 * MSS, ms(140)), 4 * MSS, None).unwrap();
+        let fourth = rate.on_ack(ms(240), &delivered(1, 4 * MSS, ms(140)), Seq(4 * MSS), None).unwrap();
         assert!(!fourth.app_limited);
     }
 
     #[test]
     fn a_retransmission_starts_anew() {
         let mut rate = DeliveryRate::default();
-        (1..=3).for_each(|n| rate.on_send(ms(0), n * MSS, (n - 1) * MSS));
-        rate.on_ack(ms(100), &delivered(2, 3 * MSS, ms(0)), 0, None);
-        rate.on_resend(MSS);
-        let sample = rate.on_ack(ms(200), &delivered(1, MSS, ms(100)), 3 * MSS, None).unwrap();
+        (1..=3).for_each(|n| rate.on_send(ms(0), Seq(n * MSS), Bytes((n - 1) * MSS)));
+        rate.on_ack(ms(100), &delivered(2, 3 * MSS, ms(0)), Seq(0), None);
+        rate.on_resend(Seq(MSS));
+        let sample = rate.on_ack(ms(200), &delivered(1, MSS, ms(100)), Seq(3 * MSS), None).unwrap();
         assert_eq!((sample.delivered, sample.interval), (Bytes(1000), Nanos::from_millis(100)));
         assert!(rate.sent.is_empty());
     }

@@ -17,12 +17,12 @@ use super::ecn::EcnState;
 use super::receiver::{Arrival, Receiver};
 use super::segment::{Flags, TcpSegment, Timestamps};
 use super::sender::{Expired, Sender, SenderState, Transmission};
-use super::space::{Reports, SnackReporter, StpReporter};
-use crate::config::{LossMeans, RecoveryKind, TcpConfig};
+use crate::config::{LossMeans, Reliability, TcpConfig};
 use crate::limit::Limit;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::{Ecn, Packet, PathId};
-use crate::space::SpaceSignal;
+use crate::seq::{Dsn, Seq};
+use crate::space::{Reports, SnackReporter, SpaceSignal, StpReporter};
 
 /// Connection state, as far as it is not told by the sender and the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub struct Endpoint {
 /// STP needs no negotiation; SCPS-TP starts to report when both ends have shown that they can.
 fn new_receiver(config: &TcpConfig) -> Receiver {
     let mut receiver = Receiver::new(config.ack, config.sack);
-    if config.recovery == RecoveryKind::Stp {
+    if config.reliability == Reliability::Poll {
         receiver.report_by(Reports::Stp(StpReporter::default()));
     }
     receiver
@@ -213,7 +213,8 @@ impl Endpoint {
         }
         self.receiver.note_timestamp(segment);
         if segment.flags.ack {
-            input.acked = self.sender.on_ack(now, (segment, signal), segment.ack + segment.window.0, paths);
+            input.acked =
+                self.sender.on_ack(now, (segment, signal), Seq(segment.ack) + segment.window, paths);
         }
         let before = self.receiver.next();
         if segment.len > 0 || segment.flags.fin || segment.seq < before {
@@ -250,7 +251,7 @@ impl Endpoint {
         if let Some(rtt) = rtt {
             self.receiver.note_round_trip(rtt);
         }
-        if matches!(self.config.recovery, RecoveryKind::Snack { .. }) {
+        if matches!(self.config.reliability, Reliability::Snack { .. }) {
             self.agree_on_scps();
         }
     }
@@ -262,7 +263,7 @@ impl Endpoint {
             return;
         }
         let mut plain = TcpConfig::clone(&self.config);
-        plain.recovery = RecoveryKind::NewReno;
+        plain.reliability = Reliability::Acknowledged;
         plain.loss_means = LossMeans::Congestion;
         plain.ack.per_round_trip = 0;
         self.config = Arc::new(plain);
@@ -308,12 +309,12 @@ impl Endpoint {
         if passive {
             self.receiver.acknowledge(0);
         }
-        let segment = self.header(now, 0, packet);
+        let segment = self.header(now, Seq::SYN, packet);
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
         self.ecn.offer(passive, &mut segment.flags);
         segment.ack = u64::from(passive);
         packet.retransmission = self.syn_tries > 0;
-        if self.scps || (!passive && matches!(self.config.recovery, RecoveryKind::Snack { .. })) {
+        if self.scps || (!passive && matches!(self.config.reliability, Reliability::Snack { .. })) {
             packet.add_signal(SpaceSignal::ScpsCapable);
         }
         Some(())
@@ -333,7 +334,7 @@ impl Endpoint {
         }
         if std::mem::take(&mut self.probe_window) {
             // Below snd_una: the peer must answer with its window (RFC 9293 3.8.6.1).
-            self.bare_ack(now, self.sender.una() - 1, offer, packet);
+            self.bare_ack(now, Seq(self.sender.una().0 - 1), offer, packet);
             return Some(());
         }
         if self.receiver.ack_is_due(now) {
@@ -368,15 +369,15 @@ impl Endpoint {
             segment.flags.cwr = self.sender.take_window_reduced();
         }
         segment.len = transmission.len;
-        if transmission.dsn > 0 {
+        if transmission.dsn > Dsn(0) {
             segment.mptcp =
-                MptcpOption::Dss(Dss { data_ack: None, dsn: Some(transmission.dsn), data_fin: false });
+                MptcpOption::Dss(Dss { data_ack: None, dsn: Some(transmission.dsn.0), data_fin: false });
         }
         packet.ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
         packet.retransmission = transmission.retransmission;
     }
 
-    fn bare_ack(&mut self, now: SimTime, seq: u64, offer: &Offer, packet: &mut Packet) {
+    fn bare_ack(&mut self, now: SimTime, seq: Seq, offer: &Offer, packet: &mut Packet) {
         let segment = self.header(now, seq, packet);
         self.receiver.acknowledge_into(offer.sack_blocks[1], &mut segment.sack);
         let report = self.receiver.report_into(now, segment);
@@ -387,12 +388,12 @@ impl Endpoint {
     }
 
     /// Fills in what all segments have; nothing of what `packet` held before remains.
-    fn header<'p>(&self, now: SimTime, seq: u64, packet: &'p mut Packet) -> &'p mut TcpSegment {
+    fn header<'p>(&self, now: SimTime, seq: Seq, packet: &'p mut Packet) -> &'p mut TcpSegment {
         let echo = self.receiver.ts_recent();
         let segment = packet.restart_tcp(self.path);
         segment.flags = Flags::default();
         segment.len = 0;
-        segment.seq = seq;
+        segment.seq = seq.0;
         segment.ack = self.receiver.next();
         segment.window = Bytes::ZERO;
         segment.timestamps = self.config.timestamps.then_some(Timestamps { value: now, echo });
@@ -443,7 +444,7 @@ impl Endpoint {
     /// A pure acknowledgement leaves at once.
     pub fn acknowledge_now(&mut self) {
         // STP says the window when it is polled.
-        if self.config.recovery != RecoveryKind::Stp {
+        if self.config.reliability != Reliability::Poll {
             self.receiver.acknowledge_now();
         }
     }

@@ -3,7 +3,6 @@
 //! - `segment.rs`: what travels; `endpoint.rs`: handshake and close around a sender and a receiver; `ecn.rs`: congestion marks;
 //! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
 //! - `receiver.rs`: the receiving half; `ranges.rs`: sets of sequence numbers;
-//! - `space/`: what SCPS-TP and STP report instead of acknowledgements;
 //! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `connection.rs`: plain TCP with its two
 //!   byte streams.
 
@@ -20,4 +19,3 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod segment;
 pub mod sender;
-pub mod space;

@@ -8,6 +8,7 @@
 use units::{Nanos, SimTime};
 
 use super::scoreboard::{Change, Delivered, Scoreboard};
+use crate::seq::Seq;
 
 /// Largest ACK delay that a probe timeout must allow for.
 const MAX_ACK_DELAY: Nanos = Nanos::from_millis(200);
@@ -20,25 +21,25 @@ const PERSIST: u32 = 16;
 #[derive(Clone, Debug)]
 pub struct Rack {
     /// Transmission time and end of the most recently sent segment that was delivered.
-    latest: (SimTime, u64),
+    latest: (SimTime, Seq),
     /// Its round-trip time.
     rtt: Nanos,
     reordering_seen: bool,
     /// Highest sequence number delivered.
-    forward_ack: u64,
+    forward_ack: Seq,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     /// snd_nxt when the window was last widened: once per round.
-    dsack_round: Option<u64>,
+    dsack_round: Option<Seq>,
 }
 
 impl Default for Rack {
     fn default() -> Self {
         Self {
-            latest: (SimTime::ZERO, 0),
+            latest: (SimTime::ZERO, Seq::SYN),
             rtt: Nanos::ZERO,
             reordering_seen: false,
-            forward_ack: 0,
+            forward_ack: Seq::SYN,
             reo_wnd_mult: 1,
             reo_wnd_persist: PERSIST,
             dsack_round: None,
@@ -85,7 +86,8 @@ impl Rack {
     }
 
     /// The receiver reported a duplicate: the reordering window was too small, once per round.
-    pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
+    pub fn on_dsack(&mut self, snd_una: Seq, snd_nxt: Seq) {
+        debug_assert!(snd_una <= snd_nxt);
         if self.dsack_round.is_none_or(|round| snd_una >= round) {
             self.dsack_round = Some(snd_nxt);
             self.reo_wnd_mult += 1;
@@ -106,6 +108,7 @@ impl Rack {
         if !self.reordering_seen && input.impatient {
             return Nanos::ZERO;
         }
+        debug_assert!(self.reo_wnd_mult >= 1, "the window is a multiple of a quarter of the minimum RTT");
         (input.min_rtt.saturating_mul(u64::from(self.reo_wnd_mult)) / 4).min(input.srtt)
     }
 
@@ -136,15 +139,17 @@ pub fn probe_timeout(srtt: Option<Nanos>, one_segment_outstanding: bool) -> Nano
 
 #[cfg(test)]
 mod tests {
+    use super::super::ranges::Range;
     use super::super::scoreboard::Sent;
     use super::*;
+    use crate::seq::Dsn;
 
     fn sent(seq: u64, at: SimTime) -> Sent {
         Sent {
-            seq,
+            seq: Seq(seq),
             len: 1000,
             fin: false,
-            dsn: 0,
+            dsn: Dsn(0),
             sent_at: at,
             sacked: false,
             lost: false,
@@ -162,7 +167,7 @@ mod tests {
         board.push(sent(1, ms(0)));
         board.push(sent(1001, ms(0)));
         let mut change = Change::default();
-        board.sack(super::super::ranges::Range::new(1001, 2001), &mut change);
+        board.sack(Range::new(Seq(1001), Seq(2001)), &mut change);
         rack.on_ack(ms(600), &change, min_rtt);
         let input =
             |now| RackInput { now: ms(now), min_rtt, srtt: Nanos::from_millis(600), impatient: false };
@@ -184,10 +189,10 @@ mod tests {
             srtt: Nanos::from_secs(10),
             impatient: true,
         };
-        rack.on_dsack(100, 500);
-        rack.on_dsack(200, 600);
+        rack.on_dsack(Seq(100), Seq(500));
+        rack.on_dsack(Seq(200), Seq(600));
         assert_eq!(rack.reordering_window(&input), Nanos::from_millis(200));
-        rack.on_dsack(500, 900);
+        rack.on_dsack(Seq(500), Seq(900));
         assert_eq!(rack.reordering_window(&input), Nanos::from_millis(300));
         (0..16).for_each(|_| rack.on_exit_recovery());
         assert_eq!(rack.reordering_window(&input), Nanos::from_millis(100));

@@ -5,9 +5,8 @@ use units::{Nanos, SimTime};
 
 use super::ranges::{Range, RangeSet};
 use super::segment::{SackBlocks, TcpSegment};
-use super::space::Reports;
 use crate::config::AckConfig;
-use crate::space::SpaceSignal;
+use crate::space::{Reports, SpaceSignal};
 
 /// For reports before the first sample.
 const UNKNOWN_ROUND_TRIP: Nanos = Nanos::from_secs(1);

@@ -1,25 +1,26 @@
 //! The sender's scoreboard: every segment between snd_una and snd_nxt and what is known of it.
 //!
-//! It keeps the sums that RFC 6675 calls pipe up to date, so that asking is free. It decides nothing: recovery
-//! (newreno.rs, sack.rs, rack.rs) marks, this file remembers.
+//! It keeps the sums that RFC 6675 calls pipe up to date, so that reading them is free. It decides nothing: loss
+//! detection (`sender/detector.rs`, `rack.rs`) marks segments as lost, the scoreboard keeps the marks.
 
 use std::collections::VecDeque;
 
-use units::{Nanos, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use super::ranges::{Range, RangeSet};
+use crate::seq::{Dsn, Seq};
 
 /// One transmitted segment that is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// First sequence number.
-    pub seq: u64,
+    pub seq: Seq,
     /// Sequence numbers occupied.
     pub len: u32,
     /// It is a FIN (without data).
     pub fin: bool,
     /// Data sequence number of its first byte; its mapping never changes.
-    pub dsn: u64,
+    pub dsn: Dsn,
     /// Last transmission.
     pub sent_at: SimTime,
     /// Selectively acknowledged.
@@ -34,11 +35,12 @@ pub struct Sent {
 
 impl Sent {
     /// Sequence number after it.
-    pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len)
+    #[inline]
+    pub fn end(&self) -> Seq {
+        Seq(self.seq.0 + u64::from(self.len))
     }
 
-    fn range(&self) -> Range {
+    fn range(&self) -> Range<Seq> {
         Range::new(self.seq, self.end())
     }
 }
@@ -47,7 +49,7 @@ impl Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Sequence number after it.
-    pub end: u64,
+    pub end: Seq,
     /// Its last transmission.
     pub sent_at: SimTime,
     /// Was it ever retransmitted?
@@ -69,9 +71,9 @@ pub struct Change {
     pub latest: Option<Delivered>,
     /// Smallest end of a delivered segment that was never retransmitted: below the highest end delivered
     /// before, it shows reordering.
-    pub lowest_clean: Option<u64>,
+    pub lowest_clean: Option<Seq>,
     /// Largest end of a delivered segment.
-    pub highest: u64,
+    pub highest: Seq,
 }
 
 impl Change {
@@ -97,20 +99,20 @@ const KEPT: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<Sent>,
-    sacked: RangeSet,
+    sacked: RangeSet<Seq>,
     outstanding: u64,
     lost: u64,
     /// Bytes ever marked lost, retransmissions anew.
     ever_lost: u64,
     in_flight_again: u64,
     /// No segment below this needs a retransmission that has not been made.
-    retransmit_hint: u64,
+    retransmit_hint: Seq,
     /// Everything not SACKed below this has been considered by `mark_lost_below`.
-    lost_hint: u64,
+    lost_hint: Seq,
     /// No original below this waits for a judgement by `mark_late`.
-    late_hint: u64,
+    late_hint: Seq,
     /// Retransmissions in the order in which they were made; entries that no longer hold are passed over.
-    again: VecDeque<(SimTime, u64)>,
+    again: VecDeque<(SimTime, Seq)>,
 }
 
 impl Scoreboard {
@@ -125,7 +127,7 @@ impl Scoreboard {
     }
 
     /// What has been SACKed above snd_una.
-    pub fn sacked(&self) -> &RangeSet {
+    pub fn sacked(&self) -> &RangeSet<Seq> {
         &self.sacked
     }
 
@@ -167,7 +169,7 @@ impl Scoreboard {
     }
 
     /// Cumulative acknowledgement up to `una`.
-    pub fn ack(&mut self, una: u64, change: &mut Change) {
+    pub fn ack(&mut self, una: Seq, change: &mut Change) {
         let mut clean = true;
         let mut oldest = None;
         while let Some(front) = self.segments.front_mut() {
@@ -176,12 +178,12 @@ impl Scoreboard {
             }
             if front.end() > una {
                 // A middlebox or a probe split the segment: the rest of it stays.
-                let cut = (una - front.seq) as u32;
+                let cut = (una.0 - front.seq.0) as u32;
                 let mut head = *front;
                 head.len = cut;
                 front.seq = una;
                 front.len -= cut;
-                front.dsn += u64::from(cut);
+                front.dsn += Bytes(u64::from(cut));
                 self.forget(&head, change);
                 break;
             }
@@ -220,8 +222,8 @@ impl Scoreboard {
     }
 
     /// Selective acknowledgement of `block`, which lies above snd_una.
-    pub fn sack(&mut self, block: Range, change: &mut Change) {
-        let limit = self.segments.back().map_or(0, Sent::end);
+    pub fn sack(&mut self, block: Range<Seq>, change: &mut Change) {
+        let limit = self.segments.back().map_or(Seq::SYN, Sent::end);
         let block = Range::new(block.start, block.end.min(limit));
         if block.is_empty() || self.sacked.covers(block) {
             return;
@@ -248,7 +250,7 @@ impl Scoreboard {
         }
     }
 
-    fn index_of(&self, seq: u64) -> usize {
+    fn index_of(&self, seq: Seq) -> usize {
         // At the front for the most part.
         if self.segments.front().is_none_or(|front| seq < front.end()) {
             return 0;
@@ -257,12 +259,12 @@ impl Scoreboard {
     }
 
     /// The segment that starts at or holds `seq`.
-    pub fn at(&self, seq: u64) -> Option<&Sent> {
+    pub fn at(&self, seq: Seq) -> Option<&Sent> {
         self.segments.get(self.index_of(seq))
     }
 
     /// Marks everything not SACKed below `seq` as lost, once. Returns true if anything was marked.
-    pub fn mark_lost_below(&mut self, seq: u64) -> bool {
+    pub fn mark_lost_below(&mut self, seq: Seq) -> bool {
         if seq <= self.lost_hint {
             return false;
         }
@@ -280,7 +282,7 @@ impl Scoreboard {
     }
 
     /// Marks as lost what overlaps `missing` and for which `is_lost` holds. Returns true if anything was marked.
-    pub fn mark_missing(&mut self, missing: Range, is_lost: impl Fn(&Sent) -> bool) -> bool {
+    pub fn mark_missing(&mut self, missing: Range<Seq>, is_lost: impl Fn(&Sent) -> bool) -> bool {
         let mut i = self.index_of(missing.start);
         let mut marked = false;
         while let Some(segment) = self.segments.get(i).filter(|s| s.seq < missing.end) {
@@ -294,7 +296,7 @@ impl Scoreboard {
 
     /// True if all that is outstanding was sent once, and after `latest` (transmission time and end of a delivered
     /// segment): what comes later in the stream was sent later.
-    pub fn starts_after(&self, latest: (SimTime, u64)) -> bool {
+    pub fn starts_after(&self, latest: (SimTime, Seq)) -> bool {
         let original = |s: &Sent| !s.retransmitted && !s.sacked && (s.sent_at, s.end()) >= latest;
         self.again.is_empty() && self.segments.front().is_none_or(original)
     }
@@ -305,7 +307,7 @@ impl Scoreboard {
     ///
     /// Originals are in time order because they are in sequence order, retransmissions because they are queued;
     /// so each is looked at once, and the first that is not due ends the search.
-    pub fn mark_late(&mut self, latest: (SimTime, u64), patience: Nanos, now: SimTime) -> (bool, SimTime) {
+    pub fn mark_late(&mut self, latest: (SimTime, Seq), patience: Nanos, now: SimTime) -> (bool, SimTime) {
         let (originals, first) = self.mark_late_originals(latest, patience, now);
         let (repairs, second) = self.mark_late_retransmissions(latest, patience, now);
         (originals || repairs, first.min(second))
@@ -313,7 +315,7 @@ impl Scoreboard {
 
     fn mark_late_originals(
         &mut self,
-        latest: (SimTime, u64),
+        latest: (SimTime, Seq),
         patience: Nanos,
         now: SimTime,
     ) -> (bool, SimTime) {
@@ -344,7 +346,7 @@ impl Scoreboard {
 
     fn mark_late_retransmissions(
         &mut self,
-        latest: (SimTime, u64),
+        latest: (SimTime, Seq),
         patience: Nanos,
         now: SimTime,
     ) -> (bool, SimTime) {
@@ -381,7 +383,7 @@ impl Scoreboard {
     pub fn forget_losses(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.lost = false);
         self.lost = 0;
-        self.late_hint = 0;
+        self.late_hint = Seq::SYN;
     }
 
     fn mark_lost(&mut self, i: usize) -> bool {
@@ -416,20 +418,20 @@ impl Scoreboard {
             }
             i += 1;
         }
-        self.retransmit_hint = self.segments.back().map_or(0, Sent::end);
+        self.retransmit_hint = self.segments.back().map_or(Seq::SYN, Sent::end);
         None
     }
 
     /// The oldest segment at or above `seq` and below the highest SACKed octet that is neither SACKed nor on its
     /// way again (RFC 6675 NextSeg rule 3).
-    pub fn next_hole(&self, seq: u64) -> Option<Sent> {
+    pub fn next_hole(&self, seq: Seq) -> Option<Sent> {
         let highest = self.sacked.end();
         let candidates = self.segments.range(self.index_of(seq)..).take_while(|s| s.seq < highest);
         candidates.copied().find(|s| !s.sacked && !s.in_flight_again)
     }
 
     /// The segment that starts at `seq` is retransmitted at `now`.
-    pub fn retransmit(&mut self, seq: u64, now: SimTime) {
+    pub fn retransmit(&mut self, seq: Seq, now: SimTime) {
         let i = self.index_of(seq);
         let segment = &mut self.segments[i];
         debug_assert_eq!(segment.seq, seq);
@@ -445,7 +447,7 @@ impl Scoreboard {
     /// RFC 6675 IsLost, for all sequence numbers at once: every number below the result that is not SACKed is
     /// lost, because at least `dupthresh` discontiguous SACKed ranges or more than `(dupthresh - 1) * mss` SACKed
     /// bytes lie above it.
-    pub fn lost_threshold(&self, dupthresh: u32, mss: u64) -> u64 {
+    pub fn lost_threshold(&self, dupthresh: u32, mss: u64) -> Seq {
         let mut above = 0;
         for (n, range) in self.sacked.iter().rev().enumerate() {
             above += range.len();
@@ -453,7 +455,7 @@ impl Scoreboard {
                 return range.start;
             }
         }
-        0
+        Seq::SYN
     }
 
     /// Checks the running sums against the segments; for tests.
@@ -480,10 +482,10 @@ mod tests {
         let mut board = Scoreboard::default();
         for n in 0..10 {
             board.push(Sent {
-                seq: 1 + n * MSS,
+                seq: Seq(1 + n * MSS),
                 len: MSS as u32,
                 fin: false,
-                dsn: 0,
+                dsn: Dsn(0),
                 sent_at: SimTime(n),
                 sacked: false,
                 lost: false,
@@ -494,12 +496,12 @@ mod tests {
         board
     }
 
-    fn segment(n: u64) -> Range {
-        Range::new(1 + n * MSS, 1 + (n + 1) * MSS)
+    fn segment(n: u64) -> Range<Seq> {
+        Range::new(Seq(1 + n * MSS), Seq(1 + (n + 1) * MSS))
     }
 
     fn lost(board: &Scoreboard) -> Vec<u64> {
-        board.iter().filter(|s| s.lost).map(|s| (s.seq - 1) / MSS).collect()
+        board.iter().filter(|s| s.lost).map(|s| (s.seq.0 - 1) / MSS).collect()
     }
 
     /// The scoreboard part of test vector SACK-1: pipe and IsLost while SACKs arrive.
@@ -513,7 +515,7 @@ mod tests {
         board.mark_lost_below(board.lost_threshold(3, MSS));
         assert_eq!(lost(&board), [0]);
         assert_eq!(board.pipe(), 8760);
-        board.retransmit(1, SimTime(20));
+        board.retransmit(Seq(1), SimTime(20));
         assert_eq!(board.pipe(), 10220);
         board.sack(segment(5), &mut change);
         board.mark_lost_below(board.lost_threshold(3, MSS));
@@ -529,7 +531,7 @@ mod tests {
     fn an_ack_takes_marks_along_and_samples_follow_karn() {
         let mut board = ten_segments();
         board.mark_lost_on_timeout(|_| true);
-        board.retransmit(1, SimTime(50));
+        board.retransmit(Seq(1), SimTime(50));
         let mut change = Change::default();
         board.ack(segment(1).end, &mut change);
         assert_eq!((change.acked, change.delivered, change.oldest_clean), (2 * MSS, 2 * MSS, None));
@@ -543,8 +545,8 @@ mod tests {
         let mut board = ten_segments();
         let mut change = Change::default();
         board.sack(Range::new(segment(2).start, segment(3).end), &mut change);
-        board.sack(Range::new(segment(2).start, segment(4).end + 10), &mut change);
-        board.sack(Range::new(segment(9).end, segment(9).end + 999), &mut change);
+        board.sack(Range::new(segment(2).start, segment(4).end + Bytes(10)), &mut change);
+        board.sack(Range::new(segment(9).end, segment(9).end + Bytes(999)), &mut change);
         assert_eq!(change.sacked, 3 * MSS);
         board.check();
     }

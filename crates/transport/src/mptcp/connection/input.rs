@@ -11,7 +11,7 @@ use crate::mptcp::signals::Reply;
 use crate::mptcp::subflow::{Join, Subflow};
 use crate::packet::{Packet, PathId};
 use crate::role::Role;
-use crate::seq::Dsn;
+use crate::seq::{Dsn, Seq};
 use crate::tcp::endpoint::Input;
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Arrival;
@@ -134,7 +134,7 @@ impl MptcpConnection {
         }
         let Some(subflow) = self.subflows.get(i) else { return true };
         let flags = segment.flags;
-        let acknowledges = flags.ack && segment.ack > subflow.sender().una();
+        let acknowledges = flags.ack && Seq(segment.ack) > subflow.sender().una();
         if flags.syn || flags.rst || !(segment.len > 0 || flags.fin || acknowledges) {
             return true;
         }

@@ -5,10 +5,21 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::super::ranges::Range;
 use super::super::scoreboard::Change;
-use super::{Phase, Sender};
-use crate::config::RecoveryKind;
+use super::Sender;
+use super::detector::{Detection, ProbeAck};
+use super::recovery::Phase;
+use crate::seq::Seq;
 use crate::space::SpaceSignal;
 use crate::tcp::segment::TcpSegment;
+
+/// An ACK, compared with the state before it.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// It acknowledges new data.
+    advanced: bool,
+    /// It is a duplicate ACK (RFC 5681 section 2).
+    duplicate: bool,
+}
 
 impl Sender {
     /// Takes in the acknowledgement fields of `segment`, and what it says beyond TCP. Returns true if it acknowledged
@@ -17,91 +28,104 @@ impl Sender {
         &mut self,
         now: SimTime,
         (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
-        window_right: u64,
+        window_right: Seq,
         paths: Paths<'_>,
     ) -> bool {
-        if segment.ack > self.nxt {
+        let ack = Seq(segment.ack);
+        if ack > self.send.nxt() {
             return false;
         }
         self.look_for_shortage(now);
-        self.marked = segment.flags.ece;
-        if segment.len == 0 || segment.ack > self.una {
+        self.marks.on_ack(segment.flags.ece);
+        if segment.len == 0 || ack > self.send.una() {
             self.clock_dummies();
         }
-        self.timers.outage_is_over();
-        match self.loss_kind() {
-            RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Rack => {}
-            RecoveryKind::Snack { .. } => return self.on_snack(now, (segment, signal), window_right, paths),
-            RecoveryKind::Stp => return self.on_status(now, (segment, signal), window_right, paths),
+        self.timer.end_outage();
+        if self.policy.is_some() {
+            return self.on_report(now, (segment, signal), window_right, paths);
         }
-        let silent = segment.ack == self.una && segment.sack.as_slice().is_empty();
-        if silent && self.board.is_empty() && self.timers.probe().is_none() {
+        let silent = ack == self.send.una() && segment.sack.as_slice().is_empty();
+        if silent && self.board.is_empty() && !self.detector.probe().is_in_flight() {
             // The usual state of an end that only receives.
-            self.offer_window(window_right);
+            self.window.offer(self.send.una(), window_right);
             return false;
         }
+        self.on_acknowledgement(now, segment, window_right, paths)
+    }
+
+    fn on_acknowledgement(
+        &mut self,
+        now: SimTime,
+        segment: &TcpSegment,
+        window_right: Seq,
+        paths: Paths<'_>,
+    ) -> bool {
         let flight_before = self.board.outstanding();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);
-        let advanced = segment.ack > self.una;
-        if advanced {
-            self.board.ack(segment.ack, &mut change);
-            self.previous_ack = self.una;
-            self.una = segment.ack;
-        }
-        let window_moved = self.offer_window(window_right);
+        let advanced = self.advance(Seq(segment.ack), &mut change);
+        let window_moved = self.window.offer(self.send.una(), window_right);
         let sample = self.measure(now, segment, &change);
-        if advanced && self.phase == Phase::Loss {
-            self.undo_needless_timeout(segment);
+        if advanced && self.recovery.phase() == Phase::Loss {
+            self.undo_spurious_timeout(segment);
         }
-        if self.loss_kind() == RecoveryKind::Rack {
-            let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
-            self.rack.on_ack(now, &change, min_rtt);
-            if duplicate_report.is_some() {
-                self.rack.on_dsack(self.una, self.nxt);
-            }
-            self.resolve_probe(now, segment, duplicate_report, advanced, paths);
+        if self.detector.kind() == Detection::Rack {
+            let (una, nxt) = (self.send.una(), self.send.nxt());
+            let ack = ProbeAck { ack: Seq(segment.ack), una, nxt, duplicate: duplicate_report, advanced };
+            self.detect_by_probe(now, &change, &ack, paths);
         }
         let duplicate = !advanced && flight_before > 0 && self.is_duplicate(segment, &change, window_moved);
         if advanced || duplicate || change.sacked > 0 {
             let mut ack = self.describe_fully(now, &change, flight_before, sample, window_right);
-            if self.marked {
-                self.heed_mark(&mut ack, paths);
-            }
+            self.heed_mark(&mut ack, paths);
             if duplicate {
                 self.congestion.on_dup_ack(now);
             }
-            match self.phase {
-                Phase::Open => self.ack_in_open(&ack, advanced, duplicate, paths),
-                Phase::Recovery => self.ack_in_recovery(&ack, advanced, duplicate),
-                Phase::Loss => self.ack_in_loss(&ack, advanced, paths),
-            }
-            if self.loss_kind() == RecoveryKind::Rack {
-                self.detect_by_time(now, change.delivered, paths);
+            self.respond_to_ack(&ack, Progress { advanced, duplicate }, paths);
+            if self.detector.kind() == Detection::Rack {
+                self.detect_by_time(now, Bytes(change.delivered), paths);
             }
             self.tell_owner_of_window(&ack, paths);
         }
         self.restart_timers_after_ack(now, advanced, sample.is_some());
-        #[cfg(debug_assertions)]
         self.check();
         advanced
     }
 
+    fn respond_to_ack(&mut self, ack: &Ack, Progress { advanced, duplicate }: Progress, paths: Paths<'_>) {
+        match self.recovery.phase() {
+            Phase::Open => self.ack_in_open(ack, advanced, duplicate, paths),
+            Phase::Recovery => self.ack_in_recovery(ack, advanced, duplicate),
+            Phase::Loss => self.ack_in_loss(ack, advanced, paths),
+        }
+    }
+
+    /// Cumulative acknowledgement. Returns true if it is of new data.
+    #[inline]
+    pub(super) fn advance(&mut self, ack: Seq, change: &mut Change) -> bool {
+        let advanced = ack > self.send.una();
+        if advanced {
+            self.board.ack(ack, change);
+            self.send.acknowledge(ack);
+        }
+        advanced
+    }
+
     /// Returns the duplicate reported by DSACK (RFC 2883), if the first block is one.
-    fn take_sack_blocks(&mut self, segment: &TcpSegment, change: &mut Change) -> Option<Range> {
+    fn take_sack_blocks(&mut self, segment: &TcpSegment, change: &mut Change) -> Option<Range<Seq>> {
         let blocks = segment.sack.as_slice();
         let first = *blocks.first()?;
         let inside_second = blocks.get(1).is_some_and(|second| second.covers(first));
         let is_duplicate = first.end <= segment.ack || inside_second;
-        let una = segment.ack.max(self.una);
+        let una = Seq(segment.ack).max(self.send.una());
         for block in &blocks[usize::from(is_duplicate)..] {
-            self.board.sack(Range::new(block.start.max(una), block.end), change);
+            self.board.sack(Range::new(Seq(block.start).max(una), Seq(block.end)), change);
         }
-        is_duplicate.then_some(first)
+        is_duplicate.then_some(Range::new(Seq(first.start), Seq(first.end)))
     }
 
     /// A round-trip sample: from the echoed timestamp of an ACK that advances (RFC 7323), or by Karn's rule.
-    /// A SACK of a segment that was sent once is as good, and keeps the timeout honest while a long recovery does
+    /// A SACK of a segment that was sent once is as good, and keeps the timeout accurate while a long recovery does
     /// not advance (as Linux does).
     fn measure(&mut self, now: SimTime, segment: &TcpSegment, change: &Change) -> Option<Nanos> {
         let echoed = segment.timestamps.map(|t| t.echo).filter(|echo| !echo.is_never());
@@ -118,15 +142,13 @@ impl Sender {
 
     /// Eifel (RFC 3522 section 3.2): the first ACK of new data after a timeout echoes what was sent before it, so that the
     /// original had arrived. What the timeout took for lost is still on its way.
-    fn undo_needless_timeout(&mut self, segment: &TcpSegment) {
-        let from = self.timers.take_undo_from();
+    fn undo_spurious_timeout(&mut self, segment: &TcpSegment) {
+        let from = self.timer.take_undo_from();
         let echo = segment.timestamps.map_or(SimTime::NEVER, |t| t.echo);
         if from.is_never() || echo >= from {
             return;
         }
-        self.phase = Phase::Open;
-        self.recover = None;
-        self.force_retransmit = false;
+        self.recovery.undo();
         self.board.forget_losses();
         self.congestion.on_spurious_timeout();
     }
@@ -137,8 +159,8 @@ impl Sender {
             return change.sacked > 0;
         }
         // The window of an MPTCP subflow belongs to the connection and moves with the other subflows' data.
-        let window_update = window_moved && !self.mapped;
-        segment.ack == self.una
+        let window_update = window_moved && !self.send.is_mapped();
+        Seq(segment.ack) == self.send.una()
             && segment.len == 0
             && !segment.flags.fin
             && !segment.flags.syn
@@ -152,17 +174,18 @@ impl Sender {
         change: &Change,
         flight_before: u64,
         sample: Option<Nanos>,
-        window_right: u64,
+        window_right: Seq,
     ) -> Ack {
         let mut ack = self.describe(now, change, flight_before, sample);
-        ack.rwnd = Bytes(window_right.saturating_sub(self.una));
+        ack.rwnd = window_right.saturating_since(self.send.una());
         if let Some(rate) = &mut self.delivery_rate {
-            ack.rate = rate.on_ack(now, change, self.una, self.rtt.min());
+            ack.rate = rate.on_ack(now, change, self.send.una(), self.rtt.min());
         }
         ack
     }
 
-    /// A controller that owns the whole window hears of each ACK when all else has been decided.
+    /// A controller that owns the whole window is told of each ACK when all else has been decided.
+    #[inline]
     pub(super) fn tell_owner_of_window(&mut self, ack: &Ack, paths: Paths<'_>) {
         if self.congestion.capabilities().needs.whole_window {
             let (pipe, lost) = (Bytes(self.board.pipe()), Bytes(self.board.ever_lost()));
@@ -171,6 +194,7 @@ impl Sender {
     }
 
     fn describe(&self, now: SimTime, change: &Change, flight_before: u64, sample: Option<Nanos>) -> Ack {
+        debug_assert!(change.acked <= flight_before, "more is acknowledged than was outstanding");
         Ack {
             now,
             acked: Bytes(change.acked),
@@ -182,18 +206,22 @@ impl Sender {
             pipe: Bytes(self.board.pipe()),
             lost: Bytes(self.board.ever_lost()),
             rwnd: Bytes::ZERO,
-            snd_una: self.una,
-            snd_nxt: self.nxt,
+            snd_una: self.send.una().0,
+            snd_nxt: self.send.nxt().0,
             cwnd_limited: self.is_cwnd_limited(),
-            marked: self.marked,
+            marked: self.marks.is_marked(),
             rate: None,
         }
     }
 
     /// RFC 3168 section 6.1.2: once per window as after a loss, but nothing is sent again; an ACK that echoes a mark does
     /// not open the window.
+    #[inline]
     pub(super) fn heed_mark(&mut self, ack: &mut Ack, paths: Paths<'_>) {
-        if self.phase == Phase::Open && self.una > self.marks_until {
+        if !self.marks.is_marked() {
+            return;
+        }
+        if self.recovery.is_open() && self.marks.is_news(self.send.una()) {
             self.congestion.on_ecn(&self.loss_event(ack.now, true), paths);
             self.note_reduction();
         }
@@ -201,80 +229,41 @@ impl Sender {
     }
 
     /// Delivery-rate samples must know whether room was left unused for want of data before this ACK.
-    pub(super) fn look_for_shortage(&mut self, now: SimTime) {
+    #[inline]
+    fn look_for_shortage(&mut self, now: SimTime) {
         if self.delivery_rate.is_none() {
             return;
         }
         let pipe = self.board.pipe();
-        let room = self.in_flight() + self.mss <= self.window() && !self.is_held(now);
-        let short = room && self.unsent() == 0;
+        let room = self.in_flight() + self.send.mss() <= self.usable_window() && !self.pacer.is_held(now);
+        let short = room && self.send.unsent() == 0;
         if let Some(rate) = &mut self.delivery_rate {
             if short {
-                rate.note_shortage(pipe);
+                rate.note_shortage(Bytes(pipe));
             }
             rate.room_may_appear(now);
         }
     }
 
-    fn ack_in_open(&mut self, ack: &Ack, advanced: bool, duplicate: bool, paths: Paths<'_>) {
-        if advanced {
-            self.dupacks = 0;
-            self.limited_sent = 0;
-            self.congestion.on_ack(ack, paths);
+    /// An ACK may let a dummy out, and the controller may have ordered others.
+    #[inline]
+    fn clock_dummies(&mut self) {
+        let Some(queue) = self.dummies.as_deref_mut() else { return };
+        if let Some(order) = self.congestion.take_dummies() {
+            queue.order(order);
         }
-        if duplicate {
-            self.dupacks += 1;
-        }
-        let lost = match self.loss_kind() {
-            RecoveryKind::NewReno => {
-                duplicate && self.dupacks == self.config.dupthresh && self.is_new_episode()
-            }
-            RecoveryKind::Sack => self.mark_by_sacks(),
-            RecoveryKind::Rack | RecoveryKind::Snack { .. } | RecoveryKind::Stp => false,
-        };
-        if lost {
-            self.enter_recovery(ack.now, ack.delivered.0, paths);
-        }
+        queue.on_ack();
     }
 
-    /// RFC 6582: the duplicates belong to data sent after the last episode, or look like it by the ACK heuristic.
-    fn is_new_episode(&self) -> bool {
-        let Some(recover) = self.recover else { return true };
-        let by_heuristic = self.congestion.cwnd() > self.mss && self.una - self.previous_ack <= 4 * self.mss;
-        self.una > recover + 1 || by_heuristic
-    }
-
-    /// RFC 6675 Update() and the entry condition.
-    fn mark_by_sacks(&mut self) -> bool {
-        let threshold = self.board.lost_threshold(self.config.dupthresh, self.mss);
-        self.board.mark_lost_below(threshold);
-        self.board.lost() > 0 || self.dupacks >= self.config.dupthresh
-    }
-
-    pub(super) fn ack_in_loss(&mut self, ack: &Ack, advanced: bool, paths: Paths<'_>) {
-        if !advanced {
-            return;
-        }
-        self.dupacks = 0;
-        self.limited_sent = 0;
-        if self.recover.is_none_or(|recover| self.una > recover) {
-            self.phase = Phase::Open;
-        }
-        // What arrived before the timeout must not open the window now (RFC 3465 section 2.1: L = 1 after a timeout);
-        // SACK tells it apart.
-        let tells_apart = self.config.sack || self.config.recovery != RecoveryKind::NewReno;
-        let acked = if tells_apart { ack.delivered } else { Bytes(self.mss) };
-        self.congestion.on_ack(&Ack { acked: ack.acked.min(acked), ..*ack }, paths);
-    }
-
+    /// What a loss, a mark or a timeout tells the congestion control.
     pub(super) fn loss_event(&self, now: SimTime, first_timeout: bool) -> Loss {
         Loss {
             now,
             flight: Bytes(self.flight_size()),
             cwnd_limited: self.is_cwnd_limited(),
             srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
-            snd_nxt: self.nxt,
-            marked: self.marked,
+            snd_nxt: self.send.nxt().0,
+            marked: self.marks.is_marked(),
             first_timeout,
         }
     }
@@ -282,9 +271,9 @@ impl Sender {
     /// RFC 5681's FlightSize, without Limited Transmit (RFC 3042). What a timeout has given up is in flight again once it
     /// is sent again: else the next timeout would set ssthresh by the window before the first.
     fn flight_size(&self) -> u64 {
-        match self.phase {
+        match self.recovery.phase() {
             Phase::Loss => self.board.pipe() + self.board.sacked().bytes(),
-            _ => self.board.outstanding().saturating_sub(self.limited_sent),
+            Phase::Open | Phase::Recovery => self.detector.flight_size(&self.board),
         }
     }
 }

@@ -1,197 +1,94 @@
 //! The sending half of a TCP connection or subflow: what may be sent when, and what ACKs and timers do to it.
 //!
-//! - `mod.rs`: the state and the read-only views of it;
-//! - `ack.rs`: an ACK arrives; `recovery.rs`: a loss episode begins, goes on, ends;
-//! - `controller.rs`: the congestion control at hand;
-//! - `dummies.rs`: TCP-Peach probes; `snack.rs`: SCPS-TP, the peer names holes; `stp.rs`: STP, the sender polls;
-//! - `queue.rs`: what is given and not sent; `transmit.rs`: the next segment; `pacing.rs`: no sooner than the pacer
-//!   allows; `limit.rs`: why nothing leaves; `timers.rs`: RTO, persist, RACK and tail-loss probe.
+//! The sender is composed of parts, each with private state and a file of its own:
 //!
-//! It knows neither handshakes nor MPTCP. A subflow feeds it chunks that carry data sequence numbers.
+//! | Part | State |
+//! |---|---|
+//! | `sequence.rs` | the stream in sequence numbers: snd_una, snd_nxt, data that waits |
+//! | `window.rs` | the peer's receive window, persist timer |
+//! | `../scoreboard.rs` | what is outstanding, SACKed, lost |
+//! | `detector.rs` | how a loss is recognised: duplicate ACKs, SACK, RACK with `probe.rs` |
+//! | `recovery.rs` | the loss episode and its window, PRR |
+//! | `retransmission.rs` | the retransmission timer |
+//! | `controller.rs` | the congestion control and its present answers |
+//! | `marks.rs` | the answer to ECN-echo |
+//! | `pacer.rs` | when the next segment may leave |
+//! | `activity.rs` | counters, use of the window, the present limit |
+//!
+//! What happens to them together is here: `ack.rs` (an ACK arrives), `report.rs` (a report of a transport over space
+//! links arrives), `episode.rs` (a loss episode begins, goes on, ends), `expiry.rs` (a timer fires), `transmit.rs` (the
+//! next segment), `limit.rs` (why there is none), `rate.rs` (pacing rate), `stream.rs` (data is given and taken back).
+//!
+//! It knows neither handshakes nor MPTCP. A subflow gives it chunks that carry data sequence numbers.
 
 mod ack;
+mod activity;
 mod controller;
-mod dummies;
+mod detector;
+mod episode;
+mod expiry;
 mod limit;
-mod pacing;
-mod queue;
+mod marks;
+mod pacer;
+mod probe;
+mod rate;
 mod recovery;
-mod snack;
-mod stp;
-mod timers;
+mod report;
+mod retransmission;
+mod sequence;
+mod state;
+mod stream;
 mod transmit;
+mod window;
 
-use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 
 use congestion::{CongestionControl, PathView, Paths};
 use units::{Bytes, Nanos, SimTime};
 
 use super::delivery_rate::DeliveryRate;
-use super::prr::Prr;
-use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use crate::config::{LossMeans, RecoveryKind, TcpConfig};
-use crate::limit::Limit;
+use crate::config::{LossMeans, TcpConfig};
+use crate::seq::Seq;
+use crate::space::{DummyQueue, Policy};
 
+use activity::Activity;
 use controller::Controller;
-pub use timers::Expired;
+use detector::LossDetector;
+use marks::MarkResponse;
+use pacer::Pacer;
+use recovery::{Phase, Recovery};
+use retransmission::RetransmissionTimer;
+use sequence::SendSequence;
+use window::SendWindow;
+
+pub use activity::SenderStats;
+pub use expiry::Expired;
+pub use state::SenderState;
 pub use transmit::Transmission;
-
-/// What the sender is doing; also what recorders call its state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SenderState {
-    /// Before the handshake is complete.
-    Handshake,
-    /// cwnd below ssthresh.
-    SlowStart,
-    /// cwnd at or above ssthresh.
-    Avoidance,
-    /// Fast recovery.
-    Recovery,
-    /// After a timeout, until everything sent before it is acknowledged.
-    Loss,
-    /// Gone.
-    Closed,
-}
-
-impl SenderState {
-    /// Its number in time series.
-    pub fn code(self) -> u8 {
-        match self {
-            Self::Handshake => 0,
-            Self::SlowStart => 1,
-            Self::Avoidance => 2,
-            Self::Recovery => 3,
-            Self::Loss => 4,
-            Self::Closed => 5,
-        }
-    }
-}
-
-impl fmt::Display for SenderState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Handshake => "handshake",
-            Self::SlowStart => "slow-start",
-            Self::Avoidance => "avoidance",
-            Self::Recovery => "recovery",
-            Self::Loss => "loss",
-            Self::Closed => "closed",
-        })
-    }
-}
-
-/// Phase of loss recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// No loss episode.
-    Open,
-    /// Fast recovery, until `recover` is acknowledged.
-    Recovery,
-    /// After a timeout, until `recover` is acknowledged.
-    Loss,
-}
-
-/// Stream bytes given to the sender and not yet sent. `dsn` is where they lie in the connection's stream.
-#[derive(Clone, Copy, Debug)]
-struct Chunk {
-    dsn: u64,
-    len: u64,
-}
-
-/// Counters of one sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderStats {
-    /// Segments with payload, retransmissions included.
-    pub segments_sent: u64,
-    /// Retransmissions among them.
-    pub segments_retransmitted: u64,
-    /// Payload bytes, retransmissions included.
-    pub bytes_sent: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Entries into fast recovery.
-    pub fast_recoveries: u64,
-}
 
 /// The sending half.
 #[derive(Debug)]
 pub struct Sender {
     config: Arc<TcpConfig>,
-    /// Payload of a full segment; below `config.mss` where MPTCP options take their share.
-    mss: u64,
     congestion: Controller,
     rtt: RttEstimator,
     board: Scoreboard,
-    /// First unacknowledged sequence number.
-    una: u64,
-    /// Next sequence number to send.
-    nxt: u64,
-    /// Sequence number after the last byte given by the owner.
-    stream_end: u64,
-    /// Chunks of a mapped stream; empty for plain TCP, whose stream needs no description.
-    unsent: VecDeque<Chunk>,
-    mapped: bool,
-    /// The owner has no more data: a FIN follows the stream.
-    finish: bool,
-    fin_sent: bool,
-    /// Right edge of the peer's receive window, as a sequence number; never moves left.
-    window_right: u64,
-    /// Largest window that the peer ever offered (sender-side silly window avoidance).
-    max_window: u64,
-    phase: Phase,
-    /// Highest sequence number sent when the last loss episode began (RFC 6582); `None` before the first.
-    recover: Option<u64>,
-    /// Window during fast recovery: inflated (NewReno), ssthresh (SACK), pipe + sndcnt (PRR).
-    recovery_window: u64,
-    prr: Prr,
-    rack: Rack,
-    dupacks: u32,
-    /// Bytes sent by Limited Transmit since the last new ACK.
-    limited_sent: u64,
-    /// Highest and second highest cumulative ACK (ACK heuristic of RFC 6582 section 4.1).
-    previous_ack: u64,
-    /// The ACK at hand, or the last one, echoed a mark (RFC 3168).
-    marked: bool,
-    /// Marks are not heeded before this is acknowledged: the window was reduced when it was next to be sent.
-    marks_until: u64,
-    /// The peer has not been told yet that the window was reduced.
-    window_reduced: bool,
-    /// The first partial ACK of this recovery has restarted the timer.
-    partial_seen: bool,
-    /// RFC 6675: the end of what was retransmitted, and what must be acknowledged before a rescue retransmission.
-    high_rxt: u64,
-    rescue_rxt: u64,
-    /// The oldest segment goes out again whatever the window says.
-    force_retransmit: bool,
-    timers: timers::Timers,
-    /// STP only.
-    polling: Option<Box<stp::Polling>>,
-    last_sent_at: SimTime,
-    /// Nothing may leave before; `NEVER` while nothing is held back.
-    held_until: SimTime,
-    /// For a pacer that allows bursts.
-    bucket_empty_until: SimTime,
-    /// Only for a controller that sends dummies.
-    dummies: Option<Box<dummies::Queue>>,
+    send: SendSequence,
+    window: SendWindow,
+    detector: LossDetector,
+    recovery: Recovery,
+    timer: RetransmissionTimer,
+    marks: MarkResponse,
+    pacer: Pacer,
+    activity: Activity,
     /// Only for a controller that asks for samples.
     delivery_rate: Option<Box<DeliveryRate>>,
-    usage: WindowUsage,
-    stats: SenderStats,
-    /// Why `next` had nothing to send.
-    limit: Limit,
-}
-
-/// Was the congestion window the limit? (RFC 7661 section 4.1, as Linux judges it)
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowUsage {
-    limited: bool,
-    max_flight: u64,
-    /// snd_nxt when the judgement was made: it holds until that is acknowledged.
-    until: u64,
+    /// Only for a controller that sends dummies.
+    dummies: Option<Box<DummyQueue>>,
+    /// Only where the peer reports what has arrived, instead of acknowledging as TCP does.
+    policy: Option<Box<Policy>>,
 }
 
 impl Sender {
@@ -203,48 +100,24 @@ impl Sender {
         mapped: bool,
     ) -> Self {
         let congestion = Controller::new(congestion, config.loss_means);
-        let delivery_rate = congestion.capabilities().needs.rate_samples.then(Box::default);
-        let dummies = congestion.capabilities().probing.then(Box::default);
+        let policy = Policy::new(&config);
+        let has_timer = policy.as_deref().is_none_or(|policy| policy.has_retransmission_timer());
         Self {
             rtt: RttEstimator::new(config.rto),
-            mss: mss.0,
-            polling: (config.recovery == RecoveryKind::Stp).then(Box::default),
-            config,
-            congestion,
             board: Scoreboard::default(),
-            una: 1,
-            nxt: 1,
-            stream_end: 1,
-            unsent: VecDeque::new(),
-            mapped,
-            finish: false,
-            fin_sent: false,
-            window_right: 1,
-            max_window: 0,
-            phase: Phase::Open,
-            recover: None,
-            recovery_window: 0,
-            prr: Prr::default(),
-            rack: Rack::default(),
-            dupacks: 0,
-            limited_sent: 0,
-            previous_ack: 1,
-            marked: false,
-            marks_until: 0,
-            window_reduced: false,
-            partial_seen: false,
-            high_rxt: 0,
-            rescue_rxt: 0,
-            force_retransmit: false,
-            timers: timers::Timers::default(),
-            last_sent_at: SimTime::NEVER,
-            held_until: SimTime::NEVER,
-            bucket_empty_until: SimTime::ZERO,
-            dummies,
-            delivery_rate,
-            usage: WindowUsage::default(),
-            limit: Limit::Application,
-            stats: SenderStats::default(),
+            send: SendSequence::new(mss, mapped),
+            window: SendWindow::new(config.flight_limit, mss),
+            detector: LossDetector::new(&config),
+            recovery: Recovery::new(),
+            timer: RetransmissionTimer::new(has_timer),
+            marks: MarkResponse::default(),
+            pacer: Pacer::new(),
+            activity: Activity::new(),
+            delivery_rate: congestion.capabilities().needs.rate_samples.then(Box::default),
+            dummies: congestion.capabilities().probing.then(Box::default),
+            policy,
+            congestion,
+            config,
         }
     }
 
@@ -257,121 +130,89 @@ impl Sender {
         if syn_lost {
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
             self.rtt.syn_was_lost();
-            self.congestion.set_window(Bytes(self.mss), None);
+            self.congestion.set_window(Bytes(self.send.mss()), None);
         }
         if let Some(rate) = &mut self.delivery_rate {
             rate.room_may_appear(now);
         }
         self.congestion.on_established(now, rtt);
-        self.offer_window(self.una + window.0);
+        let una = self.send.una();
+        self.window.offer(una, una + window);
     }
 
-    /// The peer is a plain one: goes on as `config` says. Before any data.
+    /// The peer does not speak what the configuration asks for: goes on as `config` says, which is TCP. Before any
+    /// data.
     pub fn fall_back(&mut self, config: Arc<TcpConfig>) {
+        debug_assert!(self.board.is_empty(), "data is outstanding");
         self.congestion.losses_mean(config.loss_means);
+        self.detector = LossDetector::new(&config);
+        self.policy = Policy::new(&config);
         self.config = config;
     }
 
-    /// Losses are the links' and not the network's.
+    /// Losses are caused by links and not by congestion.
     fn is_corruption(&self) -> bool {
         self.config.loss_means == LossMeans::Corruption
     }
 
-    /// The stream grows by `len` bytes that lie at `dsn` in the connection's stream.
-    pub fn give(&mut self, dsn: u64, len: u64) {
-        self.stream_end += len;
-        if !self.mapped {
-            return;
-        }
-        match self.unsent.back_mut() {
-            // Adjacent chunks that would not fill a segment together may merge; others keep segment boundaries.
-            Some(last) if last.dsn + last.len == dsn && last.len + len <= self.mss => last.len += len,
-            _ => self.unsent.push_back(Chunk { dsn, len }),
-        }
-    }
-
-    /// No more data after what was given.
-    pub fn finish(&mut self) {
-        self.finish = true;
-    }
-
-    /// True once the FIN has been acknowledged.
-    pub fn finished(&self) -> bool {
-        self.fin_sent && self.board.is_empty()
-    }
-
-    fn offer_window(&mut self, right: u64) -> bool {
-        let moved = right > self.window_right;
-        if moved {
-            self.window_right = right;
-            self.timers.window_opened();
-        }
-        self.max_window = self.max_window.max(right.saturating_sub(self.una));
-        moved
-    }
-
-    /// How far it may send: the peer's window, and what the controller dares to add to it. The window of an MPTCP
-    /// subflow belongs to the connection; what bounds each subflow is the limit of its flight.
-    fn right_edge(&self) -> u64 {
-        let offered =
-            if self.mapped { self.window_right } else { self.window_right + self.congestion.beyond_window() };
-        offered.min(self.una.saturating_add(self.config.flight_limit.0.max(self.mss)))
-    }
-
     /// Usable window: the congestion window, or what recovery makes of it.
-    fn window(&self) -> u64 {
-        match self.phase {
-            Phase::Recovery if !self.congestion.capabilities().needs.whole_window => self.recovery_window,
+    #[inline]
+    fn usable_window(&self) -> u64 {
+        match self.recovery.phase() {
+            Phase::Recovery if !self.congestion.capabilities().needs.whole_window => self.recovery.window(),
             _ => self.congestion.cwnd(),
         }
     }
 
+    /// How far it may send: the peer's window, and what the controller adds to it. The window of an MPTCP subflow
+    /// belongs to the connection; what bounds each subflow is the limit of its flight.
+    #[inline]
+    fn right_edge(&self) -> Seq {
+        let beyond = if self.send.is_mapped() { 0 } else { self.congestion.beyond_window() };
+        self.window.edge(self.send.una(), beyond)
+    }
+
     /// Bytes that count against the window.
+    #[inline]
     fn in_flight(&self) -> u64 {
-        let by_flight_size = match self.config.recovery {
-            // The inflated window of RFC 6582 is measured against FlightSize, and so is Limited Transmit: what SACK
-            // says besides must not count twice.
-            RecoveryKind::NewReno => self.phase != Phase::Loss,
-            // Without Limited Transmit a SACK frees no room before the loss is recognised.
-            RecoveryKind::Sack | RecoveryKind::Rack => {
-                !self.config.limited_transmit && self.phase == Phase::Open
-            }
-            RecoveryKind::Snack { .. } | RecoveryKind::Stp => false,
-        };
-        if by_flight_size { self.board.outstanding() } else { self.board.pipe() }
+        self.detector.in_flight(&self.board, self.recovery.phase())
     }
 
     fn is_cwnd_limited(&self) -> bool {
-        let cwnd = self.congestion.cwnd();
-        let in_slow_start = cwnd < self.congestion.ssthresh();
-        self.usage.limited || (in_slow_start && cwnd < 2 * self.usage.max_flight)
+        self.activity.is_cwnd_limited(self.congestion.cwnd(), self.congestion.ssthresh())
     }
 
-    fn loss_kind(&self) -> RecoveryKind {
-        self.config.recovery
+    /// The window was reduced, for whatever reason.
+    fn note_reduction(&mut self) {
+        self.marks.window_reduced(self.send.nxt());
     }
 
     /// First unacknowledged sequence number.
-    pub fn una(&self) -> u64 {
-        self.una
+    #[inline]
+    pub fn una(&self) -> Seq {
+        self.send.una()
     }
 
     /// Next sequence number.
-    pub fn nxt(&self) -> u64 {
-        self.nxt
+    #[inline]
+    pub fn nxt(&self) -> Seq {
+        self.send.nxt()
     }
 
     /// Bytes given and not yet acknowledged.
+    #[inline]
     pub fn unacked(&self) -> u64 {
-        self.stream_end.saturating_sub(self.una)
+        self.send.unacked()
     }
 
     /// Bytes given and not yet sent.
+    #[inline]
     pub fn unsent(&self) -> u64 {
-        self.stream_end.saturating_sub(self.nxt)
+        self.send.unsent()
     }
 
     /// Bytes in the network.
+    #[inline]
     pub fn pipe(&self) -> u64 {
         self.board.pipe()
     }
@@ -381,15 +222,10 @@ impl Sender {
         self.board.outstanding()
     }
 
-    /// True if a new segment of `len` bytes could leave now: congestion and receive window have room, nothing
-    /// waits before it, no timeout is being repaired.
-    pub fn has_room_for(&self, len: u64) -> bool {
-        self.unsent() == 0 && self.held_until.is_never() && self.windows_have_room_for(len)
-    }
-
     /// Payload bytes of a full segment.
+    #[inline]
     pub fn mss(&self) -> u64 {
-        self.mss
+        self.send.mss()
     }
 
     /// Round-trip time estimation.
@@ -398,8 +234,9 @@ impl Sender {
     }
 
     /// Congestion window; during fast recovery the window that recovery works with.
+    #[inline]
     pub fn cwnd(&self) -> Bytes {
-        Bytes(self.window())
+        Bytes(self.usable_window())
     }
 
     /// Slow-start threshold.
@@ -414,7 +251,7 @@ impl Sender {
 
     /// State, as recorders name it.
     pub fn state(&self) -> SenderState {
-        match self.phase {
+        match self.recovery.phase() {
             Phase::Recovery => SenderState::Recovery,
             Phase::Loss => SenderState::Loss,
             Phase::Open if self.congestion.in_slow_start() => SenderState::SlowStart,
@@ -422,42 +259,46 @@ impl Sender {
         }
     }
 
-    /// Consecutive timeouts without progress.
+    /// No loss episode is being repaired.
+    pub fn is_open(&self) -> bool {
+        self.recovery.is_open()
+    }
+
+    /// True once the FIN has been acknowledged.
+    pub fn finished(&self) -> bool {
+        self.send.fin_sent() && self.board.is_empty()
+    }
+
+    /// Doublings of the retransmission timeout.
     pub fn backoff(&self) -> u32 {
-        self.timers.backoff()
+        self.timer.backoff()
     }
 
     /// Counters.
     pub fn stats(&self) -> SenderStats {
-        self.stats
+        self.activity.stats()
     }
 
     /// Peer's window as seen from snd_una.
     pub fn send_window(&self) -> Bytes {
-        Bytes(self.window_right.saturating_sub(self.una))
+        self.window.size(self.send.una())
     }
 
     /// The window was reduced since this was asked last; the next new segment says so (RFC 3168 section 6.1.2).
     pub fn take_window_reduced(&mut self) -> bool {
-        std::mem::take(&mut self.window_reduced)
-    }
-
-    /// The window was reduced, for whatever reason: marks of what has been sent are answered with that.
-    fn note_reduction(&mut self) {
-        self.marks_until = self.nxt;
-        self.window_reduced = true;
+        self.marks.take_cwr()
     }
 
     /// What the siblings' controllers see of this path.
     pub fn path_view(&self, coupled: bool) -> PathView {
         // In recovery the inflated window would mislead the others.
-        let cwnd =
-            if self.phase == Phase::Recovery { self.congestion.ssthresh() } else { self.congestion.cwnd() };
+        let recovers = self.recovery.phase() == Phase::Recovery;
+        let cwnd = if recovers { self.congestion.ssthresh() } else { self.congestion.cwnd() };
         let srtt = self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64);
         PathView {
             loss_interval: self.congestion.loss_interval(),
             measured_rate: self.congestion.measured_rate(),
-            ..PathView::new(cwnd as f64, srtt, self.mss as f64, coupled)
+            ..PathView::new(cwnd as f64, srtt, self.send.mss() as f64, coupled)
         }
     }
 
@@ -468,14 +309,21 @@ impl Sender {
         }
         if self.congestion.capabilities().overdraft {
             // The limit of the flight may lie before the window.
-            report("beyond_window_bytes", self.right_edge().saturating_sub(self.window_right) as f64);
+            let beyond = self.right_edge().saturating_since(self.window.right());
+            report("beyond_window_bytes", beyond.as_f64());
         }
         self.congestion.gauges(paths, report);
     }
 
-    #[cfg(any(test, debug_assertions))]
+    /// The parts agree with each other; each checks itself.
+    #[inline]
     fn check(&self) {
-        debug_assert_eq!(self.board.outstanding(), self.nxt - self.una);
-        debug_assert!(self.congestion.cwnd() >= self.mss, "cwnd below one MSS");
+        debug_assert_eq!(Bytes(self.board.outstanding()), self.send.nxt() - self.send.una());
+        debug_assert_eq!(self.board.front().map_or(self.send.nxt(), |s| s.seq), self.send.una());
+        debug_assert!(self.congestion.cwnd() >= self.send.mss(), "cwnd below one MSS");
+        debug_assert!(
+            self.board.is_empty() || self.timer.is_running() || self.policy.is_some(),
+            "data is outstanding and no timer runs"
+        );
     }
 }

@@ -1,200 +1,213 @@
-//! Fast recovery: NewReno (RFC 6582), SACK (RFC 6675), PRR (RFC 6937), RACK (RFC 8985).
+//! A loss episode: fast recovery (RFC 6582, RFC 6675, with PRR of RFC 6937), and the time after a timeout.
 
-use congestion::{Ack, Paths, RecoveryAck};
-use units::{Bytes, Nanos, SimTime};
+use units::Bytes;
 
 use super::super::prr::Prr;
-use super::super::rack::RackInput;
-use super::super::ranges::Range;
-use super::{Phase, Sender};
-use crate::config::RecoveryKind;
-use crate::tcp::segment::TcpSegment;
+use super::super::scoreboard::{Scoreboard, Sent};
+use crate::seq::Seq;
 
-impl Sender {
-    /// A loss episode begins; `delivered` is what the ACK at hand delivered.
-    pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: u64, paths: Paths<'_>) {
-        self.congestion.on_loss(&self.loss_event(now, true), paths);
-        self.phase = Phase::Recovery;
-        self.recover = Some(self.nxt - 1);
-        self.note_reduction();
-        self.stats.fast_recoveries += 1;
-        self.partial_seen = false;
-        self.rescue_rxt = self.board.front().map_or(self.una, |s| s.end());
-        self.high_rxt = self.una;
-        self.force_retransmit = true;
-        self.timers.stop_probe();
-        match self.loss_kind() {
-            // Reports say what is missing: that and nothing else goes out again.
-            RecoveryKind::Snack { .. } | RecoveryKind::Stp => {
-                self.force_retransmit = false;
-                self.recovery_window = self.congestion.cwnd();
-            }
-            RecoveryKind::NewReno => {
-                // The segments that caused the duplicate ACKs have left the network.
-                self.recovery_window = self.congestion.cwnd() + u64::from(self.config.dupthresh) * self.mss;
-            }
-            RecoveryKind::Sack | RecoveryKind::Rack => {
-                if self.loss_kind() == RecoveryKind::Sack {
-                    let first = self.board.front().map_or(self.una, |s| s.end());
-                    self.board.mark_lost_below(first);
-                }
-                self.recovery_window = self.congestion.cwnd();
-                self.prr = Prr::new(self.board.outstanding());
-                self.spread_reduction(delivered);
-            }
+/// Phase of loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No loss episode.
+    Open,
+    /// Fast recovery, until what was outstanding at its start is acknowledged.
+    Recovery,
+    /// After a timeout, until the same.
+    Loss,
+}
+
+/// The present loss episode, or the last one.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    phase: Phase,
+    /// snd_nxt when the last episode began: it ends when everything below is acknowledged. RFC 6582's `recover` plus
+    /// one; `None` before the first episode.
+    until: Option<Seq>,
+    /// Window during fast recovery: inflated (NewReno), ssthresh (SACK), pipe + sndcnt (PRR).
+    window: u64,
+    prr: Prr,
+    /// The first partial ACK of this recovery has restarted the timer.
+    partial_seen: bool,
+    /// RFC 6675 HighRxt: the end of what was retransmitted in this recovery.
+    high_rxt: Seq,
+    /// RFC 6675 RescueRxt: what must be acknowledged before a rescue retransmission; `None`: it has been made.
+    rescue_rxt: Option<Seq>,
+    /// The oldest segment leaves again whatever the window says.
+    forced: bool,
+}
+
+impl Recovery {
+    pub(super) fn new() -> Self {
+        Self {
+            phase: Phase::Open,
+            until: None,
+            window: 0,
+            prr: Prr::default(),
+            partial_seen: false,
+            high_rxt: Seq(0),
+            rescue_rxt: Some(Seq(0)),
+            forced: false,
         }
-        self.limited_sent = 0;
+    }
+
+    #[inline]
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    /// Window during fast recovery.
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        debug_assert_eq!(self.phase, Phase::Recovery, "only fast recovery has a window of its own");
+        self.window
+    }
+
+    /// The ACK up to `una` ends the episode.
+    pub(super) fn is_over(&self, una: Seq) -> bool {
+        self.until.is_none_or(|until| una >= until)
+    }
+
+    /// `una` lies above what was outstanding when the last episode began (RFC 6582 section 3.2 step 2).
+    pub(super) fn is_above(&self, una: Seq) -> bool {
+        self.until.is_none_or(|until| una > until)
+    }
+
+    /// `seq` was sent before the fast recovery that is under way.
+    pub(super) fn concerns(&self, seq: Seq) -> bool {
+        self.phase == Phase::Recovery && self.until.is_some_and(|until| seq < until)
+    }
+
+    /// Fast recovery begins with a window of `window` bytes. `oldest_end` is the end of the oldest segment, `forced`
+    /// whether it leaves at once.
+    pub(super) fn begin(&mut self, (una, nxt): (Seq, Seq), oldest_end: Seq, window: Bytes, forced: bool) {
+        debug_assert_eq!(self.phase, Phase::Open, "one episode at a time");
+        debug_assert!(una < oldest_end && oldest_end <= nxt, "{oldest_end} outside {una}..{nxt}");
+        self.phase = Phase::Recovery;
+        self.until = Some(nxt);
+        self.partial_seen = false;
+        self.rescue_rxt = Some(oldest_end);
+        self.high_rxt = una;
+        self.forced = forced;
+        self.window = window.0;
+    }
+
+    /// PRR begins; `flight` is FlightSize.
+    pub(super) fn begin_reduction(&mut self, flight: Bytes) {
+        self.prr = Prr::new(flight);
     }
 
     /// PRR: what may be sent now is proportional to what was delivered.
-    fn spread_reduction(&mut self, delivered: u64) {
-        if !self.config.prr {
-            return;
-        }
-        let pipe = self.board.pipe();
-        let ssthresh = self.congestion.cwnd();
-        self.recovery_window = pipe + self.prr.on_ack(delivered, pipe, ssthresh, self.mss);
+    pub(super) fn spread_reduction(&mut self, delivered: Bytes, pipe: Bytes, ssthresh: Bytes, mss: Bytes) {
+        self.window = (pipe + self.prr.on_ack(delivered, pipe, ssthresh, mss)).0;
     }
 
-    pub(super) fn ack_in_recovery(&mut self, ack: &Ack, advanced: bool, duplicate: bool) {
-        if advanced && self.recover.is_some_and(|recover| self.una > recover) {
-            self.exit_recovery(ack.now, ack.acked);
-            return;
-        }
-        if advanced {
-            self.congestion.on_recovery_ack(ack);
-        }
-        match self.loss_kind() {
-            RecoveryKind::NewReno if advanced => self.partial_ack(ack.acked),
-            RecoveryKind::NewReno => self.recovery_window += if duplicate { self.mss } else { 0 },
-            RecoveryKind::Snack { .. } | RecoveryKind::Stp => {}
-            RecoveryKind::Sack => {
-                self.mark_by_sacks_in_recovery();
-                self.spread_reduction(ack.delivered.0);
-            }
-            // Losses are detected before the reduction is spread: pipe must know them.
-            RecoveryKind::Rack => {
-                self.mark_late(ack.now);
-                self.spread_reduction(ack.delivered.0);
-            }
+    /// Payload leaves, new or again.
+    #[inline]
+    pub(super) fn sent(&mut self, len: u64) {
+        self.prr.on_send(Bytes(len));
+    }
+
+    /// RFC 6582: a duplicate ACK says that another segment has left the network.
+    pub(super) fn inflate(&mut self, mss: u64) {
+        self.window += mss;
+    }
+
+    /// RFC 6582 section 3.2 step 5, partial acknowledgement: the window shrinks by what was acknowledged, but for one
+    /// segment.
+    pub(super) fn deflate(&mut self, acked: Bytes, mss: Bytes) {
+        self.window = self.window.saturating_sub(acked.0);
+        if acked >= mss {
+            self.window += mss.0;
         }
     }
 
-    /// RFC 6582 section 3.2 step 5, partial acknowledgement.
-    fn partial_ack(&mut self, acked: Bytes) {
-        self.force_retransmit = true;
-        let ack = RecoveryAck { acked, full: false, inflated: true };
-        if let Some(window) = self.congestion.recovery_window(self.recovery_window, ack) {
-            self.recovery_window = window;
-            return;
-        }
-        self.recovery_window = self.recovery_window.saturating_sub(acked.0);
-        if acked.0 >= self.mss {
-            self.recovery_window += self.mss;
-        }
+    /// The congestion control has a window of its own for the rest of the recovery.
+    pub(super) fn set_window(&mut self, window: u64) {
+        self.window = window;
     }
 
-    fn mark_by_sacks_in_recovery(&mut self) {
-        let threshold = self.board.lost_threshold(self.config.dupthresh, self.mss);
-        self.board.mark_lost_below(threshold);
+    /// The oldest segment leaves again, whatever the window says.
+    pub(super) fn force(&mut self) {
+        self.forced = true;
     }
 
-    fn exit_recovery(&mut self, now: SimTime, acked: Bytes) {
+    #[inline]
+    pub(super) fn is_forced(&self) -> bool {
+        self.forced
+    }
+
+    #[inline]
+    pub(super) fn take_forced(&mut self) -> bool {
+        std::mem::take(&mut self.forced)
+    }
+
+    /// An ACK has advanced in a fast recovery that goes by partial ACKs, or (`partial` false) in any other state.
+    /// Returns true if it is not the first partial ACK of the recovery.
+    #[inline]
+    pub(super) fn note_partial(&mut self, partial: bool) -> bool {
+        let seen = partial && self.partial_seen;
+        self.partial_seen = partial;
+        seen
+    }
+
+    /// A timeout: what is outstanding below `nxt` belongs to the episode.
+    pub(super) fn on_timeout(&mut self, nxt: Seq) {
+        self.phase = Phase::Loss;
+        self.until = Some(nxt);
+        self.forced = true;
+    }
+
+    /// The episode ends.
+    pub(super) fn end(&mut self) {
         self.phase = Phase::Open;
-        self.dupacks = 0;
-        self.force_retransmit = false;
-        let ack = RecoveryAck { acked, full: true, inflated: self.loss_kind() == RecoveryKind::NewReno };
-        if let Some(window) = self.congestion.recovery_window(self.recovery_window, ack) {
-            self.congestion.set_window(Bytes(window), None);
-        } else if self.loss_kind() == RecoveryKind::NewReno && !self.keeps_window() {
-            // RFC 6582 full acknowledgement, option 1: no burst of what the full ACK has freed.
-            let flight = self.board.outstanding().max(self.mss) + self.mss;
-            let window = self.congestion.cwnd().min(flight);
-            self.congestion.set_window(Bytes(window), None);
-        }
-        self.rack.on_exit_recovery();
-        self.congestion.on_exit_recovery(now);
+        self.forced = false;
     }
 
-    /// Recovery leaves the window alone: losses are not the network's, or the window is the controller's own.
-    fn keeps_window(&self) -> bool {
-        self.is_corruption() || self.congestion.capabilities().needs.whole_window
+    /// The time after a timeout is over; a retransmission that is due still leaves.
+    pub(super) fn end_loss(&mut self) {
+        debug_assert_eq!(self.phase, Phase::Loss);
+        self.phase = Phase::Open;
     }
 
-    fn rack_input(&self, now: SimTime) -> RackInput {
-        let sacked_segments = self.board.sacked().bytes() / self.mss;
-        RackInput {
-            now,
-            min_rtt: self.rtt.min().unwrap_or(Nanos::ZERO),
-            srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
-            impatient: self.phase != Phase::Open || sacked_segments >= u64::from(self.config.dupthresh),
-        }
+    /// The timeout was needless: as if there had been no episode.
+    pub(super) fn undo(&mut self) {
+        self.end();
+        self.until = None;
     }
 
-    /// Without RACK everything outstanding is deemed lost (RFC 6675 section 5.1, go-back-N of RFC 5681).
-    pub(super) fn mark_lost_on_timeout(&mut self, now: SimTime) {
-        if self.loss_kind() == RecoveryKind::Rack {
-            let input = self.rack_input(now);
-            self.rack.mark_on_timeout(&mut self.board, &input);
-        } else if self.is_corruption() {
-            // What was sent a timeout ago has met the same fate; of the rest the peer may yet tell.
-            let rto = self.rtt.rto(0);
-            self.board.mark_lost_on_timeout(|s| s.sent_at + rto <= now);
-        } else {
-            self.board.mark_lost_on_timeout(|_| true);
-        }
+    /// A segment that ends at `end` was retransmitted.
+    #[inline]
+    pub(super) fn resent(&mut self, end: Seq) {
+        self.high_rxt = self.high_rxt.max(end);
     }
 
-    /// Returns true if anything was marked.
-    fn mark_late(&mut self, now: SimTime) -> bool {
-        if self.rack.nothing_is_late(&self.board) {
-            self.timers.set_reordering(SimTime::NEVER);
-            return false;
+    /// RFC 6675 NextSeg rules 3 and 4: with nothing better to send, a hole that is not yet deemed lost, or once per
+    /// recovery the last segment. The rescue does not move HighRxt.
+    pub(super) fn next_hole(&mut self, board: &Scoreboard, una: Seq) -> Option<(Sent, HoleKind)> {
+        if let Some(hole) = board.next_hole(self.high_rxt) {
+            return Some((hole, HoleKind::Hole));
         }
-        let input = self.rack_input(now);
-        let (marked, deadline) = self.rack.detect(&mut self.board, &input);
-        self.timers.set_reordering(deadline);
-        marked
+        let last = board.back().copied().filter(|s| !s.sacked && !s.in_flight_again)?;
+        if self.rescue_rxt.is_none_or(|rescue| una <= rescue) {
+            return None;
+        }
+        // Once per recovery: that ends when the recovery point is acknowledged.
+        self.rescue_rxt = None;
+        Some((last, HoleKind::Rescue))
     }
+}
 
-    /// RACK detection after an ACK that delivered so many bytes, or when its timer fires; the first loss starts an
-    /// episode.
-    pub(super) fn detect_by_time(&mut self, now: SimTime, delivered: u64, paths: Paths<'_>) {
-        let marked = self.mark_late(now);
-        // Losses above the recovery point, found before the last episode ended, belong to a new one.
-        if self.phase == Phase::Open && self.board.lost() > 0 {
-            self.enter_recovery(now, delivered, paths);
-        } else if self.phase == Phase::Recovery && marked {
-            // Found by the timer: pipe has shrunk, but nothing was delivered that would allow a burst.
-            self.spread_reduction(0);
-        }
-    }
-
-    /// RFC 8985 section 7.4: an ACK after a tail-loss probe. If the probe repaired a loss nobody else noticed,
-    /// the window is still reduced, once.
-    pub(super) fn resolve_probe(
-        &mut self,
-        now: SimTime,
-        segment: &TcpSegment,
-        duplicate: Option<Range>,
-        advanced: bool,
-        paths: Paths<'_>,
-    ) {
-        let Some(probe) = self.timers.probe() else { return };
-        if segment.ack < probe.end {
-            return;
-        }
-        let original_arrived = duplicate.is_some_and(|d| d.end == probe.end);
-        if !probe.retransmission || original_arrived {
-            self.timers.forget_probe();
-        } else if segment.ack > probe.end {
-            self.timers.forget_probe();
-            if self.phase == Phase::Open {
-                self.congestion.on_loss(&self.loss_event(now, true), paths);
-                self.congestion.on_exit_recovery(now);
-            }
-        } else if !advanced {
-            self.timers.forget_probe();
-        }
-    }
+/// Which rule of RFC 6675 chose a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HoleKind {
+    /// Rule 3.
+    Hole,
+    /// Rule 4.
+    Rescue,
 }

@@ -1,21 +1,24 @@
 //! The next segment to send, if the windows allow one.
 
-use units::SimTime;
+use units::{Bytes, SimTime};
 
 use super::super::scoreboard::Sent;
-use super::{Phase, Sender};
-use crate::config::RecoveryKind;
+use super::Sender;
+use super::detector::Detection;
+use super::recovery::{HoleKind, Phase};
+use super::sequence::Fresh;
 use crate::limit::Limit;
+use crate::seq::{Dsn, Seq};
 
 /// A range of the stream to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
     /// First sequence number.
-    pub seq: u64,
+    pub seq: Seq,
     /// Payload bytes; 0 for a bare FIN.
     pub len: u32,
     /// Data sequence number of the first byte (0 without mapping).
-    pub dsn: u64,
+    pub dsn: Dsn,
     /// Carries the FIN.
     pub fin: bool,
     /// Was sent before.
@@ -24,41 +27,47 @@ pub struct Transmission {
 
 impl Sender {
     /// False if `next` would find nothing and start no timer: nothing queued, nothing to repair, no probe.
+    #[inline]
     pub fn may_have_something(&self) -> bool {
-        self.unsent() > 0
-            || self.phase != Phase::Open
+        self.send.unsent() > 0
+            || !self.recovery.is_open()
             || self.board.lost() > 0
-            || self.force_retransmit
-            || self.timers.is_probe_due()
-            || (self.finish && !self.fin_sent)
-            || self.polling.is_some()
+            || self.recovery.is_forced()
+            || self.detector.probe().is_due()
+            || self.send.owes_fin()
+            || self.polls()
             || self.dummies.is_some()
+    }
+
+    /// The policy may have something to send when no data waits.
+    #[inline]
+    fn polls(&self) -> bool {
+        self.policy.as_deref().is_some_and(|policy| policy.may_poll())
     }
 
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
-        if self.is_held(now) {
-            let limit =
-                if self.unsent() > 0 || self.board.lost() > 0 { Limit::Pacing } else { Limit::Application };
-            return self.wait(limit);
+        if self.pacer.is_held(now) {
+            let waits = self.send.unsent() > 0 || self.board.lost() > 0;
+            return self.wait(if waits { Limit::Pacing } else { Limit::Application });
         }
         if !self.may_have_something() {
             return self.wait(Limit::Application);
         }
-        if std::mem::take(&mut self.force_retransmit)
+        if self.recovery.take_forced()
             && let Some(front) = self.board.front().copied()
         {
             return Some(self.resend(now, front));
         }
-        if self.timers.is_outage() {
+        if self.timer.is_outage() {
             return self.wait(Limit::PathDown);
         }
-        if self.timers.take_probe_due()
+        if self.detector.probe_mut().take_due()
             && let Some(probe) = self.tail_loss_probe(now)
         {
             return Some(probe);
         }
-        let (window, flight) = (self.window(), self.in_flight());
+        let (window, flight) = (self.usable_window(), self.in_flight());
         if let Some(lost) = self.board.next_lost() {
             let fits = flight + u64::from(lost.len) <= window || flight == 0;
             if fits || self.resends_at_once() {
@@ -67,34 +76,32 @@ impl Sender {
             return self.wait(Limit::Recovery);
         }
         let new = self.next_new(now, window, flight);
-        if new.is_none() && self.phase == Phase::Recovery && self.config.recovery == RecoveryKind::Sack {
+        if new.is_none() && self.may_fill_holes() {
             return self.fill_hole(now, window, flight);
         }
         new
     }
 
-    /// What a SNACK or STAT names takes the place in the network of what was lost, whatever the window has become.
+    /// What a report names takes the place in the network of what was lost, whatever the window has become.
     fn resends_at_once(&self) -> bool {
-        let reported = matches!(self.config.recovery, RecoveryKind::Snack { .. } | RecoveryKind::Stp);
-        reported && self.phase != Phase::Loss
+        self.detector.kind() == Detection::Reported && self.recovery.phase() != Phase::Loss
+    }
+
+    #[inline]
+    fn may_fill_holes(&self) -> bool {
+        self.recovery.phase() == Phase::Recovery && self.detector.kind() == Detection::Sack
     }
 
     fn next_new(&mut self, now: SimTime, window: u64, flight: u64) -> Option<Transmission> {
-        let available = match self.unsent.front() {
-            Some(chunk) => chunk.len,
-            None => self.unsent(),
-        };
-        if available == 0 {
-            self.limit = Limit::Application;
+        let mut len = self.send.next_len();
+        if len == 0 {
+            self.activity.wait(Limit::Application);
             return self.next_fin(now);
         }
-        let mut len = available.min(self.mss);
-        let usable = self.right_edge().saturating_sub(self.nxt);
+        let usable = self.right_edge().0.saturating_sub(self.send.nxt().0);
         if len > usable {
-            // Sender-side silly window avoidance (RFC 1122 4.2.3.4): a fragment only if it is half of the
-            // largest window ever offered, or if the persist timer insists.
-            let worth_it = usable > 0 && (2 * usable >= self.max_window || self.timers.take_override());
-            if !worth_it {
+            // Sender-side silly window avoidance (RFC 1122 4.2.3.4).
+            if !self.window.permits_fragment(usable) {
                 self.start_persist(now);
                 return self.wait(Limit::ReceiveWindow);
             }
@@ -106,54 +113,49 @@ impl Sender {
         if self.nagle_forbids(len) {
             return self.wait(Limit::Application);
         }
-        if self.phase == Phase::Open && self.dupacks > 0 {
-            self.limited_sent += len;
+        if self.recovery.is_open() {
+            self.detector.count_limited_transmit(len);
         }
-        Some(self.send_new(now, len as u32, false))
+        Some(self.send_new(now, len))
     }
 
-    /// RFC 3042: each of the first two duplicate ACKs lets one new segment out. With SACK the same follows from
-    /// the pipe, which the SACKed segments have left.
+    /// RFC 3042: what duplicate ACKs let out beyond the window.
+    #[inline]
     pub(super) fn limited_transmit_allowance(&self) -> u64 {
-        let by_dupacks = self.config.limited_transmit && self.config.recovery == RecoveryKind::NewReno;
-        if !by_dupacks || self.phase != Phase::Open || self.dupacks == 0 {
-            return 0;
-        }
-        u64::from(self.dupacks.min(self.config.dupthresh - 1)) * self.mss
+        if self.recovery.is_open() { self.detector.limited_transmit_allowance(self.send.mss()) } else { 0 }
     }
 
     /// RFC 9293 3.7.4: a small segment waits while anything is outstanding, unless it ends the stream.
     fn nagle_forbids(&self, len: u64) -> bool {
-        self.config.nagle && !self.mapped && len < self.mss && !self.board.is_empty() && !self.finish
+        self.config.nagle
+            && !self.send.is_mapped()
+            && len < self.send.mss()
+            && !self.board.is_empty()
+            && !self.send.is_closing()
     }
 
     fn next_fin(&mut self, now: SimTime) -> Option<Transmission> {
-        if !self.finish || self.fin_sent {
+        if !self.send.owes_fin() {
             return None;
         }
-        self.fin_sent = true;
-        Some(self.send_new(now, 0, true))
+        self.restart_after_idle(now);
+        let fresh = self.send.advance_fin();
+        Some(self.transmit(now, fresh, 0, true))
     }
 
-    fn send_new(&mut self, now: SimTime, len: u32, fin: bool) -> Transmission {
+    fn send_new(&mut self, now: SimTime, len: u64) -> Transmission {
         self.restart_after_idle(now);
-        let dsn = match self.unsent.front_mut() {
-            Some(chunk) => {
-                let dsn = chunk.dsn;
-                chunk.dsn += u64::from(len);
-                chunk.len -= u64::from(len);
-                if chunk.len == 0 {
-                    self.unsent.pop_front();
-                }
-                dsn
-            }
-            None => 0,
-        };
+        let fresh = self.send.advance(len);
+        self.transmit(now, fresh, len as u32, false)
+    }
+
+    /// What leaves for the first time: `len` bytes, or a FIN.
+    fn transmit(&mut self, now: SimTime, fresh: Fresh, len: u32, fin: bool) -> Transmission {
         let sent = Sent {
-            seq: self.nxt,
+            seq: fresh.seq,
             len: len + u32::from(fin),
             fin,
-            dsn,
+            dsn: fresh.dsn,
             sent_at: now,
             sacked: false,
             lost: false,
@@ -161,94 +163,108 @@ impl Sender {
             retransmitted: false,
         };
         if let Some(rate) = &mut self.delivery_rate {
-            rate.on_send(now, sent.end(), self.board.pipe());
+            rate.on_send(now, sent.end(), Bytes(self.board.pipe()));
         }
         self.board.push(sent);
-        self.nxt = sent.end();
-        self.last_sent_at = now;
-        if !fin {
-            self.stats.segments_sent += 1;
-            self.stats.bytes_sent += u64::from(len);
-            self.prr.on_send(u64::from(len));
-        }
-        self.note_window_usage();
+        self.activity.sent(now, len, false);
+        self.recovery.sent(u64::from(len));
+        self.judge_window_usage();
         self.start_timers_after_send(now, true);
-        self.hold_after(now, u64::from(len));
-        self.data_has_left(now);
-        Transmission { seq: sent.seq, len, dsn, fin, retransmission: false }
+        self.after_transmission(now, len);
+        Transmission { seq: sent.seq, len, dsn: sent.dsn, fin, retransmission: false }
     }
 
+    /// RFC 5681 section 4.1: after an idle time of one RTO the window starts anew.
     fn restart_after_idle(&mut self, now: SimTime) {
-        let idle = self.board.is_empty() && !self.last_sent_at.is_never();
-        if idle && self.config.idle_restart && now.since(self.last_sent_at) >= self.rtt.rto(0) {
-            let initial = units::Bytes(u64::from(self.config.initial_window) * self.mss);
-            let restart_window = initial.min(units::Bytes(self.congestion.cwnd()));
+        if !self.board.is_empty() || !self.config.idle_restart {
+            return;
+        }
+        if self.activity.idle_for(now).is_some_and(|idle| idle >= self.rtt.rto(0)) {
+            let initial = Bytes(u64::from(self.config.initial_window) * self.send.mss());
+            let restart_window = initial.min(Bytes(self.congestion.cwnd()));
             self.congestion.on_idle_restart(now, restart_window);
         }
     }
 
-    fn note_window_usage(&mut self) {
+    #[inline]
+    fn judge_window_usage(&mut self) {
         let flight = self.in_flight();
-        let limited = flight + self.mss > self.window();
-        if self.una >= self.usage.until || limited || (!self.usage.limited && flight > self.usage.max_flight)
-        {
-            self.usage = super::WindowUsage { limited, max_flight: flight, until: self.nxt };
+        let limited = flight + self.send.mss() > self.usable_window();
+        self.activity.judge((self.send.una(), self.send.nxt()), flight, limited);
+    }
+
+    /// The pacer and the dummies of the controller follow each transmission.
+    #[inline]
+    fn after_transmission(&mut self, now: SimTime, len: u32) {
+        self.hold_after(now, u64::from(len));
+        if let Some(queue) = self.dummies.as_deref_mut() {
+            if let Some(order) = self.congestion.take_dummies() {
+                queue.order(order);
+            }
+            let window = self.window.size(self.send.una());
+            queue.data_sent(now, self.rtt.srtt(), window, Bytes(self.send.mss()));
         }
+        self.check();
     }
 
     fn resend(&mut self, now: SimTime, segment: Sent) -> Transmission {
+        self.recovery.resent(segment.end());
+        self.retransmit(now, segment)
+    }
+
+    fn retransmit(&mut self, now: SimTime, segment: Sent) -> Transmission {
         self.board.retransmit(segment.seq, now);
-        self.high_rxt = self.high_rxt.max(segment.end());
-        self.last_sent_at = now;
         let len = segment.len - u32::from(segment.fin);
-        if !segment.fin {
-            self.stats.segments_sent += 1;
-            self.stats.segments_retransmitted += 1;
-            self.stats.bytes_sent += u64::from(len);
-            self.prr.on_send(u64::from(len));
-        }
+        self.activity.sent(now, len, true);
+        self.recovery.sent(u64::from(len));
         if let Some(rate) = &mut self.delivery_rate {
             rate.on_resend(segment.end());
         }
         self.restart_timer_after_resend(now, segment.seq);
-        self.hold_after(now, u64::from(len));
-        self.data_has_left(now);
+        self.after_transmission(now, len);
         Transmission { seq: segment.seq, len, dsn: segment.dsn, fin: segment.fin, retransmission: true }
     }
 
     /// RFC 6675 NextSeg rules 3 and 4: with nothing better to send, fill holes that are not yet deemed lost, and
     /// rescue the end of the window once.
     fn fill_hole(&mut self, now: SimTime, window: u64, flight: u64) -> Option<Transmission> {
-        if flight + self.mss > window {
+        if flight + self.send.mss() > window {
             return None;
         }
-        if let Some(hole) = self.board.next_hole(self.high_rxt) {
-            return Some(self.resend(now, hole));
-        }
-        let last = self.board.back().copied().filter(|s| !s.sacked && !s.in_flight_again)?;
-        if self.una <= self.rescue_rxt {
-            return None;
-        }
-        // Once per recovery: that ends when the recovery point is acknowledged.
-        self.rescue_rxt = u64::MAX;
-        let high_rxt = self.high_rxt;
-        let rescue = self.resend(now, last);
-        self.high_rxt = high_rxt;
-        Some(rescue)
+        let (segment, kind) = self.recovery.next_hole(&self.board, self.send.una())?;
+        Some(match kind {
+            HoleKind::Hole => self.resend(now, segment),
+            HoleKind::Rescue => self.retransmit(now, segment),
+        })
     }
 
     /// RFC 8985 section 7.3: new data if there is any, otherwise the last segment once more, beyond the window.
     fn tail_loss_probe(&mut self, now: SimTime) -> Option<Transmission> {
-        let available = self.unsent.front().map_or(self.unsent(), |chunk| chunk.len);
-        let len = available.min(self.mss);
-        let probe = if len > 0 && self.nxt + len <= self.window_right {
-            self.send_new(now, len as u32, false)
+        let len = self.send.next_len();
+        let fits = Seq(self.send.nxt().0 + len) <= self.window.right();
+        let probe = if len > 0 && fits {
+            self.send_new(now, len)
         } else {
             let last = self.board.back().copied()?;
             self.resend(now, last)
         };
-        self.timers.stop_probe();
-        self.probe_was_sent(self.nxt, probe.retransmission);
+        self.detector.probe_mut().sent(self.send.nxt(), probe.retransmission);
         Some(probe)
+    }
+
+    /// True if a dummy leaves now (TCP-Peach).
+    #[inline]
+    pub fn take_dummy(&mut self) -> bool {
+        // What an MPTCP connection has to send is not all with the subflow.
+        let in_use = self.send.unsent() > 0 || (self.send.is_mapped() && !self.send.is_closing());
+        self.dummies.as_deref_mut().is_some_and(|queue| queue.take(in_use))
+    }
+
+    /// The peer has answered a dummy; one that was never asked for has no meaning.
+    pub fn on_dummy_answer(&mut self, now: SimTime) {
+        if self.dummies.is_some() {
+            let rwnd = self.window.size(self.send.una());
+            self.congestion.on_dummy_answer(&congestion::DummyAnswer { now, rwnd });
+        }
     }
 }

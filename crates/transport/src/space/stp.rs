@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::space::SpaceSignal;
+use super::segment::SpaceSignal;
 use crate::tcp::ranges::{Range, RangeSet};
 use crate::tcp::segment::SackBlocks;
 

@@ -1,7 +1,5 @@
-//! Pacing: segments leave no closer together than the controller's rate allows, retransmissions included.
-//!
-//! Rates are of payload, as the controllers measure them, or of whole packets for a controller that says so. A
-//! segment that is late buys no credit for those behind it, unless the controller has a bucket for it.
+//! The rate at which a sender paces. Rates are of payload, as the congestion controls measure them, or of whole packets
+//! for one that says so.
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
@@ -10,37 +8,19 @@ use super::Sender;
 /// Slow start is over for Linux pacing when the window has reached half of ssthresh; gains in percent.
 const SLOW_START_GAIN: u128 = 200;
 const AVOIDANCE_GAIN: u128 = 120;
-/// Nobody is so slow that he does not move at all.
+/// Least rate: a sender always gets a segment out eventually.
 const BYTE_PER_SECOND: BitsPerSecond = BitsPerSecond(8);
 
 impl Sender {
-    /// True while the pacer holds back what could leave otherwise; takes the hold away when its time has come.
-    pub(super) fn is_held(&mut self, now: SimTime) -> bool {
-        if self.held_until <= now {
-            self.held_until = SimTime::NEVER;
-        }
-        !self.held_until.is_never()
-    }
-
-    /// So many payload bytes have left.
+    /// A segment with `len` payload bytes has left: the next one waits for its time.
+    #[inline]
     pub(super) fn hold_after(&mut self, now: SimTime, len: u64) {
         if let Some(rate) = self.pacing_rate()
             && len > 0
         {
-            let headers = self.congestion.capabilities().paces_headers;
-            let size = if headers { len + self.beside_payload() } else { len };
-            let (cost, burst) = (rate.time_to_send(Bytes(size)), self.congestion.pacing_burst());
-            if burst == Bytes::ZERO {
-                self.held_until = now + cost;
-                return;
-            }
-            // The bucket is empty until then; the next segment may go when it fits.
-            let empty_until = self.bucket_empty_until.max(now) + cost;
-            self.bucket_empty_until = empty_until;
-            let credit = rate.time_to_send(Bytes(burst.0.saturating_sub(size)));
-            if now + credit < empty_until {
-                self.held_until = SimTime(empty_until.0 - credit.0);
-            }
+            let whole = self.congestion.capabilities().paces_headers;
+            let size = if whole { len + self.beside_payload() } else { len };
+            self.pacer.sent(now, Bytes(size), rate, self.congestion.pacing_burst());
         }
     }
 
@@ -48,11 +28,12 @@ impl Sender {
     fn beside_payload(&self) -> u64 {
         const TIMESTAMPS: u64 = 12;
         let config = &self.config;
-        let options = config.mss.0 - self.mss + if config.timestamps { TIMESTAMPS } else { 0 };
+        let options = config.mss.0 - self.send.mss() + if config.timestamps { TIMESTAMPS } else { 0 };
         config.header.0 + config.overhead.0 + options
     }
 
     /// The rate at which it paces; `None` if it does not.
+    #[inline]
     pub fn pacing_rate(&self) -> Option<BitsPerSecond> {
         let own = self.congestion.pacing_rate();
         if self.config.pacing && !self.congestion.capabilities().pacing {

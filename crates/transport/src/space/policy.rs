@@ -1,0 +1,195 @@
+//! The sending side of transports for space links: how a sender learns what has arrived where it is not by TCP's
+//! acknowledgements alone.
+//!
+//! A TCP sender has no policy. One that has asks it at these points: a segment of the peer has arrived (`reads`,
+//! `measure`, `findings`), something has left (`on_sent`), data waits for an answer or for room (`wait`), time has come
+//! (`deadline`, `expire`).
+
+use units::{Nanos, SimTime};
+
+use super::poll::Poller;
+use super::segment::SpaceSignal;
+use crate::config::{Reliability, TcpConfig};
+use crate::seq::Seq;
+use crate::tcp::ranges::Range;
+use crate::tcp::segment::TcpSegment;
+
+/// How the peer reports.
+#[derive(Clone, Debug)]
+pub enum Policy {
+    /// SCPS-TP: an acknowledgement may carry a SNACK (CCSDS 714.0-B). What it names is sent again at once, without a
+    /// duplicate threshold. Whether that says anything about congestion is a setting.
+    Snack,
+    /// STP: reports answer polls.
+    Poll(Poller),
+}
+
+/// What a report says about a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It has arrived.
+    Arrived,
+    /// What of it was last sent at this time or before has not; of the rest the report says nothing.
+    MissingSince(SimTime),
+    /// What of it was sent once has not arrived; of the rest the report says nothing.
+    MissingOriginal,
+}
+
+/// What a report tells about time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured {
+    /// Round-trip time.
+    pub sample: Option<Nanos>,
+    /// When the poll left that is answered.
+    polled_at: Option<SimTime>,
+}
+
+/// A segment with what it says beyond TCP.
+pub type Report<'a> = (&'a TcpSegment, Option<&'a SpaceSignal>);
+
+/// The sender, as far as a policy must know it.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderView {
+    /// Anything is outstanding, or waits for room.
+    pub waits: bool,
+    /// Smoothed round-trip time.
+    pub round_trip: Option<Nanos>,
+}
+
+impl Policy {
+    /// That of a configuration; `None`: acknowledgements as TCP has them.
+    pub fn new(config: &TcpConfig) -> Option<Box<Self>> {
+        match config.reliability {
+            Reliability::Acknowledged => None,
+            Reliability::Snack { .. } => Some(Box::new(Self::Snack)),
+            Reliability::Poll => Some(Box::new(Self::Poll(Poller::new(config.rto, config.retries)))),
+        }
+    }
+
+    /// False: no retransmission timer runs.
+    pub fn has_retransmission_timer(&self) -> bool {
+        matches!(self, Self::Snack)
+    }
+
+    /// True if a segment is a report or acknowledges; false for data in the other direction and the end of a handshake.
+    pub fn reads(&self, signal: Option<&SpaceSignal>) -> bool {
+        match self {
+            Self::Snack => true,
+            Self::Poll(_) => matches!(signal, Some(SpaceSignal::Stat { .. } | SpaceSignal::Ustat)),
+        }
+    }
+
+    /// What a report tells about time. `newest` is when the newest segment left that its acknowledgement newly covers,
+    /// if that was sent once: acknowledgements are held back on purpose, and this one has waited least.
+    pub fn measure(
+        &mut self,
+        now: SimTime,
+        signal: Option<&SpaceSignal>,
+        newest: Option<SimTime>,
+    ) -> Measured {
+        match (self, signal) {
+            (Self::Snack, _) => Measured { sample: newest.map(|at| now.since(at)), polled_at: None },
+            (Self::Poll(poller), Some(SpaceSignal::Stat { number })) => {
+                let polled_at = poller.answered(*number);
+                Measured { sample: polled_at.map(|at| now.since(at)), polled_at }
+            }
+            (Self::Poll(_), _) => Measured::default(),
+        }
+    }
+
+    /// Calls `note` with everything that a report says, in order. `mss` is the unit of a SNACK.
+    ///
+    /// Choice D-25: what was sent less than a round trip ago is not missing, since a SNACK cannot know of it.
+    pub fn findings(
+        &self,
+        now: SimTime,
+        (segment, signal): Report<'_>,
+        (measured, round_trip): (Measured, Option<Nanos>),
+        mss: u64,
+        mut note: impl FnMut(Range<Seq>, Finding),
+    ) {
+        match signal {
+            Some(SpaceSignal::Snack(snack)) => {
+                let since = now.0.checked_sub(round_trip.unwrap_or(Nanos::ZERO).0).map(SimTime);
+                for (range, received) in snack.ranges(segment.ack, mss) {
+                    if received {
+                        note(positions(range), Finding::Arrived);
+                    } else if let Some(since) = since {
+                        note(positions(range), Finding::MissingSince(since));
+                    }
+                }
+            }
+            Some(SpaceSignal::Ustat) => {
+                for gap in segment.sack.as_slice() {
+                    note(positions(*gap), Finding::MissingOriginal);
+                }
+            }
+            Some(SpaceSignal::Stat { .. }) => {
+                let Some(polled_at) = measured.polled_at else { return };
+                let Some((part, missing)) = segment.sack.as_slice().split_first() else { return };
+                // What was last sent before the poll is missing; the rest of the part has arrived.
+                let mut arrived_from = part.start;
+                for gap in missing {
+                    note(positions(Range::new(arrived_from, gap.start)), Finding::Arrived);
+                    note(positions(*gap), Finding::MissingSince(polled_at));
+                    arrived_from = gap.end;
+                }
+                note(positions(Range::new(arrived_from, part.end)), Finding::Arrived);
+            }
+            _ => {}
+        }
+    }
+
+    /// A segment has left.
+    pub fn on_sent(&mut self, now: SimTime, sender: SenderView) {
+        if let Self::Poll(poller) = self {
+            poller.count_segment();
+            poller.schedule(now, sender);
+        }
+    }
+
+    /// The state of the sender has changed, or it waits for room. True if the policy asks the peer by itself.
+    pub fn wait(&mut self, now: SimTime, sender: SenderView) -> bool {
+        match self {
+            Self::Snack => false,
+            Self::Poll(poller) => {
+                poller.schedule(now, sender);
+                true
+            }
+        }
+    }
+
+    /// The next deadline, `NEVER` if none.
+    pub fn deadline(&self) -> SimTime {
+        match self {
+            Self::Snack => SimTime::NEVER,
+            Self::Poll(poller) => poller.deadline(),
+        }
+    }
+
+    /// Acts on the deadline if it is due. True if the peer has been silent for too long.
+    pub fn expire(&mut self, now: SimTime) -> bool {
+        match self {
+            Self::Poll(poller) if poller.deadline() <= now => poller.expire(now),
+            Self::Snack | Self::Poll(_) => false,
+        }
+    }
+
+    /// The number of the poll that leaves now, if one is due.
+    pub fn take_poll(&mut self, now: SimTime, sender: SenderView) -> Option<u32> {
+        match self {
+            Self::Snack => None,
+            Self::Poll(poller) => poller.take(now, sender),
+        }
+    }
+
+    /// True if it may have something to send even when no data waits.
+    pub fn may_poll(&self) -> bool {
+        matches!(self, Self::Poll(_))
+    }
+}
+
+/// The numbers of a header as positions.
+fn positions(range: Range) -> Range<Seq> {
+    Range::new(Seq(range.start), Seq(range.end))
+}

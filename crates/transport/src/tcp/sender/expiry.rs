@@ -1,0 +1,193 @@
+//! The sender's timers fire: retransmission, persist, RACK reordering, tail-loss probe, and those of pacing, dummies and
+//! polls.
+//!
+//! Deviation: a timeout in a recovery keeps its ssthresh, as in Linux; RFC 5681 section 4.3 lowers it again.
+
+use congestion::{Paths, RtoTimer};
+use units::{Bytes, Nanos, SimTime};
+
+use super::Sender;
+use super::detector::{Detection, ProbePlan};
+use super::recovery::Phase;
+use crate::config::RtoRule;
+use crate::seq::Seq;
+
+/// Which timer fired, as far as the owner must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// None that the owner must know of.
+    Quiet,
+    /// The retransmission timer: the first timeout of this data, or a repeated one.
+    Timeout {
+        /// First timeout since the last progress.
+        first: bool,
+    },
+    /// The receive window is closed and it is time to ask: the owner sends a window probe.
+    ProbeWindow,
+    /// Too many timeouts in a row: the path is dead.
+    GaveUp,
+}
+
+impl Sender {
+    /// The next deadline, `NEVER` if none.
+    pub fn next_deadline(&self) -> SimTime {
+        let timers = self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline());
+        let dummy = self.dummies.as_deref().map_or(SimTime::NEVER, |queue| queue.deadline());
+        let poll = self.policy.as_deref().map_or(SimTime::NEVER, |policy| policy.deadline());
+        timers.min(self.pacer.deadline()).min(dummy).min(poll)
+    }
+
+    /// When the retransmission timer runs out; `NEVER` while it does not run.
+    pub fn retransmission_due(&self) -> SimTime {
+        self.timer.deadline()
+    }
+
+    /// Acts on the deadlines that are due at `now`.
+    pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        self.pacer.is_held(now);
+        if let Some(queue) = self.dummies.as_deref_mut() {
+            queue.release(now);
+        }
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.room_may_appear(now);
+        }
+        // A probe that is due goes in the place of the timeout (RFC 8985 section 7.2).
+        if self.timer.deadline() <= now && self.detector.probe().deadline() > now {
+            return self.retransmission_timeout(now, paths);
+        }
+        if self.detector.expire_reordering(now) {
+            self.detect_by_time(now, Bytes::ZERO, paths);
+        }
+        if self.detector.probe_mut().expire(now) {
+            // Section 7.3: the retransmission timer starts anew, behind the probe.
+            self.restart_retransmission_timer(now);
+        }
+        if self.policy.as_deref_mut().is_some_and(|policy| policy.expire(now)) {
+            return Expired::GaveUp;
+        }
+        let backs_off = !self.is_corruption();
+        if self.window.expire_persist(now, self.send.nxt(), &self.rtt, backs_off) {
+            return Expired::ProbeWindow;
+        }
+        Expired::Quiet
+    }
+
+    /// The timeout after so many doublings, with what the controller adds for a receiver that delays ACKs, and what one
+    /// that acknowledges a few times per round trip holds back. Both ends of a connection have the same configuration.
+    fn timeout_after(&self, backoff: u32) -> Nanos {
+        let (rto, ack) = (self.rtt.rto(backoff), self.config.ack);
+        let timer = RtoTimer { after_timeout: backoff > 0, acks_are_delayed: ack.every > 1 };
+        let rto = rto + self.congestion.rto_margin(timer);
+        match u64::from(ack.per_round_trip) {
+            0 => rto,
+            times => rto + self.rtt.srtt().unwrap_or(Nanos::ZERO) / times,
+        }
+    }
+
+    fn restart_retransmission_timer(&mut self, now: SimTime) {
+        let timeout = self.timeout_after(self.timer.backoff());
+        self.timer.restart(now, timeout);
+    }
+
+    /// RFC 6298 section 5, RFC 5681 section 3.1 (loss window).
+    fn retransmission_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        debug_assert!(!self.board.is_empty(), "timer runs with nothing outstanding");
+        let first = self.timer.timeouts() == 0;
+        if self.timer.timeouts() >= self.config.retries {
+            self.stop_timers();
+            return Expired::GaveUp;
+        }
+        // ssthresh has already been reduced for data that was sent before the present fast recovery.
+        let reduced = self.recovery.phase() == Phase::Recovery;
+        let may_be_undone = self.recovery.is_open() && self.congestion.capabilities().spurious_timeouts;
+        let event = self.loss_event(now, first && !reduced);
+        self.congestion.on_rto(&event, paths);
+        // Losses mean corruption: the link is down rather than full. Asks at a steady pace whether it is back.
+        self.timer.expire(now, may_be_undone, self.is_corruption());
+        self.activity.timed_out();
+        self.recovery.on_timeout(self.send.nxt());
+        self.note_reduction();
+        self.detector.forget_duplicates();
+        let state = (self.is_corruption(), self.send.mss());
+        self.detector.mark_on_timeout(now, &mut self.board, &self.rtt, state);
+        self.restart_retransmission_timer(now);
+        self.check();
+        Expired::Timeout { first }
+    }
+
+    /// The path is given up.
+    fn stop_timers(&mut self) {
+        self.timer.give_up();
+        self.window.stop_persist();
+        self.detector.stop();
+    }
+
+    /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (only the first partial ACK restarts the timer, in ns-3 each), RFC 8985 7.2.
+    pub(super) fn restart_timers_after_ack(&mut self, now: SimTime, advanced: bool, sampled: bool) {
+        if sampled {
+            self.timer.sampled();
+        }
+        if !advanced {
+            return;
+        }
+        self.timer.progressed();
+        if self.board.is_empty() {
+            self.timer.stop();
+            self.detector.all_acknowledged();
+            return;
+        }
+        let partial =
+            self.recovery.phase() == Phase::Recovery && self.detector.kind() == Detection::DuplicateAcks;
+        let repeated = self.recovery.note_partial(partial);
+        if !(repeated && self.config.rto.estimator == RtoRule::Rfc) {
+            self.restart_retransmission_timer(now);
+        }
+        self.plan_probe(now);
+    }
+
+    /// A segment was sent: the retransmission timer runs if it did not.
+    pub(super) fn start_timers_after_send(&mut self, now: SimTime, new_data: bool) {
+        self.window.pause_persist();
+        if !self.timer.is_running() {
+            self.restart_retransmission_timer(now);
+        }
+        if new_data {
+            self.plan_probe(now);
+        }
+        if self.policy.is_some() {
+            self.count_for_policy(now);
+        }
+    }
+
+    /// A retransmission was sent. During a SACK-based recovery it restarts the timer: such a recovery can outlast the
+    /// RTO without being stuck (RFC 6675 section 6, the careful variant). What was first sent during the recovery does
+    /// not: its losses would put off the timeout of a lost retransmission for ever.
+    pub(super) fn restart_timer_after_resend(&mut self, now: SimTime, seq: Seq) {
+        let restarts = match self.detector.kind() {
+            Detection::DuplicateAcks => false,
+            Detection::Sack | Detection::Rack => self.recovery.concerns(seq),
+            Detection::Reported => true,
+        };
+        if restarts {
+            self.restart_retransmission_timer(now);
+        }
+        self.start_timers_after_send(now, false);
+    }
+
+    #[inline]
+    fn plan_probe(&mut self, now: SimTime) {
+        let plan = ProbePlan {
+            allowed: self.recovery.is_open() && self.timer.timeouts() == 0,
+            mss: self.send.mss(),
+            retransmission: self.timer.deadline(),
+        };
+        self.detector.plan_probe(now, &self.board, &self.rtt, &plan);
+    }
+
+    /// The receive window forbids sending and nothing is outstanding whose ACK could open it.
+    pub(super) fn start_persist(&mut self, now: SimTime) {
+        if !self.ask_peer(now) && self.board.is_empty() {
+            self.window.start_persist(now, &self.rtt);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The stream on its way out, in sequence numbers: what is acknowledged, what is sent, what waits.
+
+use std::collections::VecDeque;
+
+use units::Bytes;
+
+use crate::seq::{Dsn, Seq};
+use crate::tcp::ranges::Range;
+
+/// snd_una, snd_nxt and the data behind them.
+///
+/// Order: `previous_una <= una <= nxt`, and `nxt <= end` before the FIN, `end + 1` after it.
+#[derive(Debug)]
+pub(super) struct SendSequence {
+    /// First unacknowledged sequence number.
+    una: Seq,
+    /// `una` before it last advanced (ACK heuristic of RFC 6582 section 4.1).
+    previous_una: Seq,
+    /// Next sequence number to send.
+    nxt: Seq,
+    /// Sequence number after the last byte given by the owner.
+    end: Seq,
+    /// Chunks of a mapped stream, in sending order; empty for plain TCP, whose stream needs no description.
+    unsent: VecDeque<Range<Dsn>>,
+    /// The stream is made of chunks of another one (MPTCP).
+    mapped: bool,
+    /// The owner has no more data: a FIN follows the stream.
+    closing: bool,
+    fin_sent: bool,
+    /// Payload of a full segment; below the configured MSS where MPTCP options take their share.
+    mss: u64,
+}
+
+/// Payload that leaves for the first time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fresh {
+    pub seq: Seq,
+    /// Data sequence number of the first byte; `Dsn(0)` without mapping.
+    pub dsn: Dsn,
+}
+
+impl SendSequence {
+    /// Nothing given; the SYN is number 0.
+    pub(super) fn new(mss: Bytes, mapped: bool) -> Self {
+        Self {
+            una: Seq::FIRST_DATA,
+            previous_una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
+            end: Seq::FIRST_DATA,
+            unsent: VecDeque::new(),
+            mapped,
+            closing: false,
+            fin_sent: false,
+            mss: mss.0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn una(&self) -> Seq {
+        self.una
+    }
+
+    #[inline]
+    pub(super) fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    #[inline]
+    pub(super) fn mss(&self) -> u64 {
+        self.mss
+    }
+
+    #[inline]
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapped
+    }
+
+    /// The owner has no more data.
+    #[inline]
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// The FIN has been sent.
+    #[inline]
+    pub(super) fn fin_sent(&self) -> bool {
+        self.fin_sent
+    }
+
+    /// The stream ends with what was given, and its FIN has not been sent.
+    #[inline]
+    pub(super) fn owes_fin(&self) -> bool {
+        self.closing && !self.fin_sent
+    }
+
+    /// Bytes given and not acknowledged.
+    #[inline]
+    pub(super) fn unacked(&self) -> u64 {
+        self.end.0.saturating_sub(self.una.0)
+    }
+
+    /// Bytes given and not sent.
+    #[inline]
+    pub(super) fn unsent(&self) -> u64 {
+        self.end.0.saturating_sub(self.nxt.0)
+    }
+
+    /// Bytes by which the last cumulative ACK advanced.
+    pub(super) fn last_advance(&self) -> u64 {
+        self.una.0 - self.previous_una.0
+    }
+
+    /// Payload that one segment could carry next: a full segment, or less if a mapping or the data ends.
+    #[inline]
+    pub(super) fn next_len(&self) -> u64 {
+        let available = match self.unsent.front() {
+            Some(chunk) => chunk.len(),
+            None => self.unsent(),
+        };
+        available.min(self.mss)
+    }
+
+    /// The stream of plain TCP grows by `len` bytes.
+    pub(super) fn extend(&mut self, len: Bytes) {
+        debug_assert!(!self.mapped, "a mapped stream grows by chunks");
+        self.end += len;
+        self.check();
+    }
+
+    /// The stream grows by `data` of the connection's stream.
+    pub(super) fn give(&mut self, data: Range<Dsn>) {
+        debug_assert!(self.mapped && !data.is_empty(), "{data:?} for {self:?}");
+        let len = data.len();
+        self.end = Seq(self.end.0 + len);
+        match self.unsent.back_mut() {
+            // Adjacent chunks that would not fill a segment together may merge; others keep segment boundaries.
+            Some(last) if last.end == data.start && last.len() + len <= self.mss => last.end = data.end,
+            _ => self.unsent.push_back(data),
+        }
+        self.check();
+    }
+
+    /// As `give`, but ahead of queued data with higher data sequence numbers.
+    pub(super) fn give_ahead(&mut self, data: Range<Dsn>) {
+        let Some(i) = self.unsent.iter().position(|chunk| chunk.start > data.start) else {
+            self.give(data);
+            return;
+        };
+        self.end = Seq(self.end.0 + data.len());
+        self.unsent.insert(i, data);
+        self.check();
+    }
+
+    /// Takes back what was given and not sent: it has no sequence numbers yet.
+    pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
+        self.end = self.end.min(self.nxt);
+        self.unsent.drain(..)
+    }
+
+    /// The stream ends with what was given.
+    pub(super) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// Everything below `ack` has arrived.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, ack: Seq) {
+        debug_assert!(self.una < ack && ack <= self.nxt, "{ack} outside {}..={}", self.una, self.nxt);
+        self.previous_una = self.una;
+        self.una = ack;
+        self.check();
+    }
+
+    /// The next `len` bytes of the stream leave.
+    #[inline]
+    pub(super) fn advance(&mut self, len: u64) -> Fresh {
+        debug_assert!(0 < len && len <= self.next_len(), "a segment of {len} bytes from {}", self.next_len());
+        let dsn = match self.unsent.front_mut() {
+            Some(chunk) => {
+                let dsn = chunk.start;
+                chunk.start += Bytes(len);
+                if chunk.is_empty() {
+                    self.unsent.pop_front();
+                }
+                dsn
+            }
+            None => Dsn(0),
+        };
+        let seq = self.nxt;
+        self.nxt = Seq(seq.0 + len);
+        self.check();
+        Fresh { seq, dsn }
+    }
+
+    /// The FIN leaves; it occupies one sequence number.
+    pub(super) fn advance_fin(&mut self) -> Fresh {
+        debug_assert!(self.owes_fin() && self.unsent() == 0, "a FIN ends the stream, once");
+        let seq = self.nxt;
+        self.fin_sent = true;
+        self.nxt = Seq(seq.0 + 1);
+        self.check();
+        Fresh { seq, dsn: Dsn(0) }
+    }
+
+    #[inline]
+    fn check(&self) {
+        debug_assert!(self.previous_una <= self.una && self.una <= self.nxt, "{self:?}");
+        debug_assert!(
+            self.nxt.0 <= self.end.0 + u64::from(self.fin_sent),
+            "sent what was not given: {self:?}"
+        );
+        debug_assert!(!self.fin_sent || self.closing, "a FIN before the end of the stream");
+        debug_assert!(self.mapped || self.unsent.is_empty(), "chunks without a mapping");
+        debug_assert!(
+            !self.mapped || self.unsent.iter().map(|chunk| chunk.len()).sum::<u64>() == self.unsent(),
+            "chunks do not sum to what is unsent: {self:?}"
+        );
+    }
+}
