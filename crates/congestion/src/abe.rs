@@ -8,6 +8,7 @@
 use units::{Nanos, SimTime};
 
 use crate::Ack;
+use crate::reno::MAX_WINDOW;
 
 /// The filter.
 #[derive(Clone, Debug)]
@@ -36,17 +37,45 @@ impl AvailableBandwidth {
         if ack.srtt == Nanos::ZERO {
             return;
         }
+        debug_assert!(
+            self.last.is_none_or(|(_, at)| at <= ack.now),
+            "an ACK before the one that was counted last: {self:?}"
+        );
         if let Some((rate, at)) = self.last {
             let rtt = ack.srtt.as_secs_f64();
             let rate = (rtt * rate + acked) / (ack.now.since(at).as_secs_f64() + rtt);
             self.last = Some((rate, ack.now));
         }
         self.start(ack.now, ack.srtt);
+        self.check(ack);
     }
 
     /// Bytes per second; `None` before the first round-trip time.
     pub fn rate(&self) -> Option<f64> {
         self.last.map(|(rate, _)| rate)
+    }
+
+    /// Bytes that the path carries in `round_trip` seconds, at most the largest window of TCP; `None` before the first
+    /// round-trip time.
+    pub fn product(&self, round_trip: f64) -> Option<f64> {
+        debug_assert!(round_trip >= 0.0, "a round trip of {round_trip} s");
+        Some((self.rate()? * round_trip).min(MAX_WINDOW))
+    }
+
+    /// Reports the estimate, for recorders.
+    pub fn gauges(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(rate) = self.rate() {
+            report("bandwidth_bit_s", 8.0 * rate);
+        }
+    }
+
+    fn check(&self, ack: &Ack) {
+        debug_assert!(
+            self.last.is_none_or(|(rate, at)| rate >= 0.0 && rate.is_finite() && at == ack.now),
+            "the estimate is of the last ACK: {self:?} {}",
+            ack.now
+        );
+        debug_assert!(self.una >= ack.snd_una, "bytes up to {} are not counted", ack.snd_una);
     }
 }
 

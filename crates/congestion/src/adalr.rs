@@ -11,7 +11,7 @@
 //! of n bytes deflates the window of NewReno's recovery to `cwnd - n + 2 SMSS`, or to 2 SMSS if n is no less than it.
 //! After a timeout the timer runs 0.2 s longer if the receiver delays ACKs. The rest is NewReno, over the recovery
 //! that the profile names.
-//! What the paper leaves open is decided by D-10 to D-19; the decisions are options, D-15 is the receiver's buffer.
+//! Open points of the paper are decided by D-10 to D-19; the decisions are options, D-15 is the receiver's buffer.
 //! Deviation: over SACK-based recovery there is no inflated window, and partial ACKs deflate nothing.
 //! Deviation: a closed window is respected.
 //! Deviation: a timeout is remembered as a loss, as fast recovery is.
@@ -202,7 +202,7 @@ pub(crate) struct AdalrConfig {
     pub guard: Guard,
     /// FlightSize is that before the ACK (choice D-19).
     pub flight_before: bool,
-    /// What "immediately after fast recovery" is.
+    /// Meaning of "immediately after fast recovery".
     pub after_recovery: Pause,
 }
 
@@ -263,7 +263,7 @@ pub(crate) struct Adalr {
     memory: Memory,
     /// End of the last fast recovery.
     recovered_at: Option<SimTime>,
-    /// What the sender may fill, and what was advertised with the last ACK; bytes.
+    /// Window that the sender may fill, and the one that the last ACK advertised; bytes.
     effective: f64,
     advertised: f64,
 }
@@ -378,6 +378,26 @@ impl Adalr {
         }
     }
 
+    fn check(&self) {
+        self.window.check();
+        debug_assert!(
+            (RHO_BOUNDS.0..=RHO_BOUNDS.1).contains(&self.rho),
+            "rho {} outside {RHO_BOUNDS:?}",
+            self.rho
+        );
+        debug_assert!(
+            self.is_long() || self.effective <= self.advertised,
+            "below the breakpoint the advertised window {} binds, not {}",
+            self.advertised,
+            self.effective
+        );
+        debug_assert!(
+            !self.config.loss_latch || !matches!(self.memory, Memory::Until(_)),
+            "a loss that is never forgotten: {:?}",
+            self.memory
+        );
+    }
+
     fn is_at_threshold(&self) -> bool {
         let shown = self.window.shown();
         shown.cwnd == shown.ssthresh
@@ -386,7 +406,9 @@ impl Adalr {
     /// Algorithm 3: a window of recovery after an ACK of so many bytes.
     fn deflated(&self, window: f64, acked: f64) -> f64 {
         let two = 2.0 * self.window.mss;
-        if window <= acked { two } else { window - acked + two }
+        let deflated = if window <= acked { two } else { window - acked + two };
+        debug_assert!(deflated >= two && deflated <= window + two, "{window} deflated to {deflated}");
+        deflated
     }
 }
 
@@ -426,6 +448,7 @@ impl CongestionControl for Adalr {
             self.grow(ack);
         }
         self.extend_window(ack);
+        self.check();
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -446,7 +469,7 @@ impl CongestionControl for Adalr {
 }
 
 impl WindowOverdraft for Adalr {
-    /// Nothing into a closed window: what is thrown away there would look like a dead path.
+    /// Nothing into a closed window: the receiver would discard it, and the losses would look like a dead path.
     fn beyond_window(&self) -> Bytes {
         if self.advertised <= 0.0 {
             return Bytes::ZERO;

@@ -59,6 +59,7 @@ impl Rates {
                 linked = true;
             }
         }
+        debug_assert!(rates.best >= rates.mine && rates.sum >= rates.best, "{rates:?}");
         linked.then_some(rates)
     }
 
@@ -66,7 +67,7 @@ impl Rates {
         self.best / self.mine
     }
 
-    /// What the window of Reno would grow by is multiplied by this: at most 1.
+    /// Factor on the growth of Reno, at most 1.
     fn share(&self) -> f64 {
         let reduced = self.mine * self.mine / (self.sum * self.sum);
         reduced * (1.0 + self.alpha()) / 2.0 * (4.0 + self.alpha()) / 5.0
@@ -82,6 +83,7 @@ impl Balia {
     fn ssthresh_after(&self, loss: &Loss, paths: Paths<'_>) -> f64 {
         let alpha = Rates::of(self.window.cwnd, paths).map_or(1.0, |rates| rates.alpha());
         let flight = loss.flight.as_f64();
+        debug_assert!(alpha >= 1.0, "alpha {alpha}: a path is faster than the fastest");
         flight - flight / 2.0 * alpha.min(MAX_DECREASE_ALPHA)
     }
 }
@@ -96,6 +98,11 @@ impl CongestionControl for Balia {
         match Rates::of(self.window.cwnd, paths) {
             Some(rates) => {
                 let reno = self.window.counted(ack.acked) * self.window.mss / self.window.cwnd;
+                debug_assert!(
+                    rates.share() <= 1.0 + 1e-9,
+                    "a path grew faster than Reno: {} {rates:?}",
+                    rates.share()
+                );
                 self.window.cwnd += rates.share() * reno;
             }
             None => self.window.avoid(ack.acked),

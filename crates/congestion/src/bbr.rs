@@ -15,7 +15,10 @@
 //! one it is never that of 0.75.
 //! Deviation: no long-term rate of policers, no allowance for aggregated ACKs, and a segment as the quantum of sending.
 
+mod episode;
 mod filter;
+mod full_pipe;
+mod rounds;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +30,10 @@ use crate::{
     Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, RecoveryHooks, Setup, Window,
 };
 
+use episode::{Conservation, Episode};
 use filter::LargestOfRounds;
+use full_pipe::FullPipe;
+use rounds::DeliveryRounds;
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "bbr",
@@ -47,13 +53,10 @@ const WINDOW_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Paced a little below bw, so that queues do not build up.
 const MARGIN: f64 = 0.99;
-/// Rounds of which the largest rate counts.
+/// DeliveryRounds of which the largest rate counts.
 const BW_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 const PROBE_RTT_TIME: Nanos = Nanos::from_millis(200);
-/// bw must grow by this factor in three rounds, or the pipe is full.
-const FULL_GROWTH: f64 = 1.25;
-const FULL_ROUNDS: u32 = 3;
 /// Segments.
 const MIN_WINDOW: f64 = 4.0;
 const QUANTA: f64 = 3.0;
@@ -74,16 +77,6 @@ enum Mode {
     },
 }
 
-/// What a loss episode does to the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Repair {
-    None,
-    /// The episode begins with the next ACK.
-    Begins,
-    /// First round: as much is sent as is delivered.
-    Conserving,
-}
-
 /// BBR on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr {
@@ -94,18 +87,11 @@ pub(crate) struct Bbr {
     bw: LargestOfRounds,
     /// Smallest round trip, and when it was seen last.
     min_rtt: Option<(Nanos, SimTime)>,
-    /// Bytes delivered so far; a round ends with a segment sent when so much was delivered.
-    delivered: u64,
-    round_end: u64,
-    round: u64,
-    /// bw when it last grew by a quarter, and the rounds since.
-    full_bw: f64,
-    full_rounds: u32,
-    full: bool,
+    rounds: DeliveryRounds,
+    pipe: FullPipe,
     pacing_rate: f64,
-    repair: Repair,
-    /// Window before a loss episode or PROBE_RTT.
-    prior_cwnd: f64,
+    episode: Episode,
+    /// Bytes deemed lost so far.
     lost: u64,
     /// Rates of segments sent up to here are low because of PROBE_RTT.
     quiet_until: u64,
@@ -123,15 +109,10 @@ impl Bbr {
             mode: Mode::Startup,
             bw: LargestOfRounds::new(BW_ROUNDS),
             min_rtt: None,
-            delivered: 0,
-            round_end: 0,
-            round: 0,
-            full_bw: 0.0,
-            full_rounds: 0,
-            full: false,
+            rounds: DeliveryRounds::default(),
+            pipe: FullPipe::default(),
             pacing_rate: 0.0,
-            repair: Repair::None,
-            prior_cwnd: 0.0,
+            episode: Episode::default(),
             lost: 0,
             quiet_until: 0,
         };
@@ -182,39 +163,22 @@ impl Bbr {
 
     /// Takes in the delivery rate. True at the start of a round.
     fn measure_rate(&mut self, ack: &Ack) -> bool {
-        self.delivered += ack.delivered.0;
+        self.rounds.deliver(ack.delivered);
         let Some(sample) = ack.rate else { return false };
-        self.delivered = sample.total.0;
-        let round_start = sample.before.0 >= self.round_end;
+        let round_start = self.rounds.on_sample(&sample);
         if round_start {
-            self.round_end = self.delivered;
-            self.round += 1;
-            if self.repair == Repair::Conserving {
-                self.repair = Repair::None;
-            }
+            self.episode.on_round();
         }
+        debug_assert!(sample.interval > Nanos::ZERO, "a rate over no time");
         let rate = sample.delivered.as_f64() / sample.interval.as_secs_f64();
         let low = sample.app_limited || sample.before.0 < self.quiet_until;
         if !low || rate >= self.bw.get() {
-            self.bw.update(self.round, rate);
+            self.bw.update(self.rounds.count(), rate);
         }
         if round_start && !low {
-            self.judge_fullness();
+            self.pipe.judge(self.bw.get());
         }
         round_start
-    }
-
-    fn judge_fullness(&mut self) {
-        if self.full {
-            return;
-        }
-        if self.bw.get() >= self.full_bw * FULL_GROWTH {
-            self.full_bw = self.bw.get();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
     }
 
     fn turn_cycle(&mut self, ack: &Ack, lossy: bool) {
@@ -245,7 +209,7 @@ impl Bbr {
     }
 
     fn leave_startup(&mut self, ack: &Ack) {
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.pipe.is_full() {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain && ack.pipe.as_f64() <= self.target(1.0) {
@@ -265,11 +229,11 @@ impl Bbr {
             }
         }
         if expired && !matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.save_window();
+            self.episode.save(self.cwnd, false);
             self.mode = Mode::ProbeRtt { until: None, round_done: false };
         }
         if let Mode::ProbeRtt { until, round_done } = self.mode {
-            self.quiet_until = self.delivered + ack.pipe.0;
+            self.quiet_until = self.rounds.delivered() + ack.pipe.0;
             self.probe_rtt(ack, until, round_done || (until.is_some() && round_start));
         }
     }
@@ -277,15 +241,15 @@ impl Bbr {
     fn probe_rtt(&mut self, ack: &Ack, until: Option<SimTime>, round_done: bool) {
         match until {
             None if ack.pipe.as_f64() <= MIN_WINDOW * self.mss => {
-                self.round_end = self.delivered;
+                self.rounds.restart();
                 self.mode = Mode::ProbeRtt { until: Some(ack.now + PROBE_RTT_TIME), round_done: false };
             }
             Some(until) if round_done && ack.now > until => {
                 if let Some((_, seen)) = &mut self.min_rtt {
                     *seen = ack.now;
                 }
-                self.cwnd = self.cwnd.max(self.prior_cwnd);
-                if self.full {
+                self.cwnd = self.episode.restored(self.cwnd);
+                if self.pipe.is_full() {
                     self.probe_bandwidth(ack.now);
                 } else {
                     self.mode = Mode::Startup;
@@ -295,15 +259,13 @@ impl Bbr {
         }
     }
 
-    /// Before a loss episode or PROBE_RTT; one within the other must not forget the larger.
-    fn save_window(&mut self) {
-        let undisturbed = self.repair == Repair::None && !matches!(self.mode, Mode::ProbeRtt { .. });
-        self.prior_cwnd = if undisturbed { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    fn is_probing_rtt(&self) -> bool {
+        matches!(self.mode, Mode::ProbeRtt { .. })
     }
 
     fn set_pacing_rate(&mut self) {
         let rate = self.pacing_gain() * self.bw.get() * MARGIN;
-        if self.full || rate > self.pacing_rate {
+        if self.pipe.is_full() || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -313,17 +275,17 @@ impl Bbr {
         if delivered > 0.0 {
             self.cwnd = (self.cwnd - lost as f64).max(self.mss);
             let conserved = ack.pipe.as_f64() + delivered;
-            if self.repair == Repair::Begins {
-                self.repair = Repair::Conserving;
-                self.round_end = self.delivered;
-                self.cwnd = conserved.max(self.mss);
-            } else if self.repair == Repair::Conserving {
-                self.cwnd = self.cwnd.max(conserved);
-            } else {
-                self.grow(delivered);
+            match self.episode.conservation() {
+                Conservation::Begins => {
+                    self.episode.conserve();
+                    self.rounds.restart();
+                    self.cwnd = conserved.max(self.mss);
+                }
+                Conservation::On => self.cwnd = self.cwnd.max(conserved),
+                Conservation::Off => self.grow(delivered),
             }
         }
-        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+        if self.is_probing_rtt() {
             self.cwnd = self.cwnd.min(MIN_WINDOW * self.mss);
         }
         self.cwnd = self.cwnd.min(MAX_WINDOW.max(self.mss));
@@ -331,12 +293,41 @@ impl Bbr {
 
     fn grow(&mut self, delivered: f64) {
         let target = self.target(self.window_gain());
-        if self.full {
+        if self.pipe.is_full() {
             self.cwnd = (self.cwnd + delivered).min(target);
-        } else if self.cwnd < target || (self.delivered as f64) < self.initial_window {
+        } else if self.cwnd < target || (self.rounds.delivered() as f64) < self.initial_window {
             self.cwnd += delivered;
         }
         self.cwnd = self.cwnd.max(MIN_WINDOW * self.mss);
+    }
+
+    fn check(&self) {
+        debug_assert!(
+            self.cwnd >= self.mss && self.cwnd <= MAX_WINDOW.max(self.mss),
+            "a window of {} with segments of {}",
+            self.cwnd,
+            self.mss
+        );
+        debug_assert!(
+            self.pacing_rate >= 0.0 && self.pacing_rate.is_finite(),
+            "paces at {}",
+            self.pacing_rate
+        );
+        debug_assert!(self.min_rtt.is_none_or(|(rtt, _)| rtt > Nanos::ZERO), "no path has no round trip");
+        let full = self.pipe.is_full();
+        match self.mode {
+            Mode::Startup => debug_assert!(!full, "STARTUP with a full pipe"),
+            Mode::Drain => debug_assert!(full, "drains a pipe that was never full"),
+            Mode::ProbeBw { phase, .. } => {
+                debug_assert!(full && phase < CYCLE.len(), "phase {phase} of the cycle, full: {full}");
+            }
+            Mode::ProbeRtt { until, round_done } => {
+                debug_assert!(
+                    until.is_some() || !round_done,
+                    "a round of PROBE_RTT before the pipe was empty"
+                );
+            }
+        }
     }
 }
 
@@ -371,21 +362,23 @@ impl CongestionControl for Bbr {
         self.measure_rtt(ack, round_start);
         self.set_pacing_rate();
         self.update_window(ack, lost);
+        self.check();
     }
 
     fn on_loss(&mut self, _loss: &Loss, _paths: Paths<'_>) {
-        self.save_window();
-        self.repair = Repair::Begins;
+        self.episode.save(self.cwnd, self.is_probing_rtt());
+        self.episode.begin();
     }
 
     /// Version 1 is blind to marks, too.
     fn on_ecn(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
 
     fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {
-        self.save_window();
-        self.repair = Repair::None;
-        self.full_bw = 0.0;
+        self.episode.save(self.cwnd, self.is_probing_rtt());
+        self.episode.end();
+        self.pipe.forget_rate();
         self.cwnd = self.mss;
+        self.check();
     }
 
     /// The pacer starts slowly by itself.
@@ -418,8 +411,9 @@ impl CongestionControl for Bbr {
 
 impl RecoveryHooks for Bbr {
     fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        self.repair = Repair::None;
+        self.cwnd = self.episode.restored(self.cwnd);
+        self.episode.end();
+        self.check();
     }
 }
 

@@ -6,7 +6,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::{Ack, Extensions, Loss, Paths};
 
-/// What is fixed when a path is set up. Sizes in bytes.
+/// Parameters that are fixed when a path is set up. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// Payload bytes of a full segment.

@@ -67,7 +67,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |setup: &Setup, options: &Options| Box::new(Cubic::new(setup, CubicConfig::from_options(options))),
 };
 
-/// What beta multiplies at a congestion event.
+/// The quantity that beta multiplies at a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SsthreshFrom {
     /// cwnd when the window was the limit, FlightSize otherwise.
@@ -163,6 +163,16 @@ impl Cubic {
         self.window.cwnd / self.window.mss
     }
 
+    fn check(&self) {
+        self.window.check();
+        debug_assert!(self.w_max >= 0.0 && self.w_max.is_finite(), "W_max {}", self.w_max);
+        if let Some(stage) = &self.stage {
+            debug_assert!(stage.k >= 0.0, "K {}: a stage starts at or below W_max", stage.k);
+            debug_assert!(stage.t_epoch <= stage.last_ack, "a stage begins before its last ACK: {stage:?}");
+            debug_assert!(stage.w_est > 0.0, "the estimate of Reno is empty: {stage:?}");
+        }
+    }
+
     fn slow_start(&mut self, ack: &Ack) {
         let Some(hystart) = &mut self.hystart else {
             return self.window.grow(ack);
@@ -216,6 +226,7 @@ impl Cubic {
 
     /// Where the window should be one round trip later, in segments.
     fn target(&self, k: f64, t: f64, srtt: f64, cwnd: f64) -> f64 {
+        debug_assert!(t >= 0.0, "{t} s into the stage");
         self.w_cubic(k, t + srtt).clamp(cwnd, 1.5 * cwnd)
     }
 
@@ -233,6 +244,11 @@ impl Cubic {
         } else {
             cwnd
         };
+        debug_assert!(
+            self.w_max <= self.cwnd_prior,
+            "W_max {} above the window {cwnd} at the loss",
+            self.w_max
+        );
         let from_cwnd = match self.config.ssthresh_from {
             SsthreshFrom::Auto => loss.cwnd_limited,
             SsthreshFrom::Cwnd => true,
@@ -259,12 +275,14 @@ impl CongestionControl for Cubic {
         } else if let Some(stage) = &mut self.stage {
             stage.exclude_until(ack.now);
         }
+        self.check();
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         let ssthresh = self.note_reduction(loss);
         self.window.reduce_to(ssthresh);
         self.end_stage();
+        self.check();
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {

@@ -28,7 +28,9 @@ pub(crate) const ROW: Algorithm = Algorithm {
     options: OPTIONS,
     check: |options| at_least("rate", BitsPerSecond(1), Options::rate, options),
     build: |setup: &Setup, options: &Options| {
-        Box::new(FixedRate { rate: options.rate("rate"), burst: options.size("burst"), mss: setup.mss })
+        let rate = options.rate("rate");
+        debug_assert!(rate > BitsPerSecond(0), "a bucket that is never filled stops the sender for good");
+        Box::new(FixedRate { rate, burst: options.size("burst"), mss: setup.mss })
     },
 };
 

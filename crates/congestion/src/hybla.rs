@@ -117,6 +117,17 @@ impl Hybla {
         first
     }
 
+    fn check(&self) {
+        self.window.check();
+        debug_assert!(self.rho >= 1.0 && self.rho.is_finite(), "rho {}", self.rho);
+        debug_assert!(
+            self.min_srtt.map_or(1.0, |srtt| self.config.rho(srtt)).to_bits() == self.rho.to_bits(),
+            "rho {} is not that of the smallest SRTT {:?}",
+            self.rho,
+            self.min_srtt
+        );
+    }
+
     fn grow(&mut self, ack: &Ack) {
         let window = &mut self.window;
         let (added, limit) = if window.in_slow_start() {
@@ -125,6 +136,7 @@ impl Hybla {
             let reno = window.mss * window.counted(ack.acked) / window.cwnd;
             (self.rho * self.rho * reno, f64::INFINITY)
         };
+        debug_assert!(added >= 0.0, "an ACK takes {added} bytes from {window:?}");
         let grown = (window.cwnd + added).min(limit).min(MAX_WINDOW);
         window.cwnd = window.cwnd.max(grown);
     }
@@ -151,6 +163,7 @@ impl CongestionControl for Hybla {
         } else if may_grow(ack) {
             self.grow(ack);
         }
+        self.check();
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {

@@ -74,7 +74,21 @@ impl HyStart {
             self.compare_rounds();
         }
         let window_end = *self.window_end.get_or_insert(ack.snd_nxt);
-        ack.snd_una >= window_end && self.end_round(ack.snd_nxt)
+        let over = ack.snd_una >= window_end && self.end_round(ack.snd_nxt);
+        self.check();
+        over
+    }
+
+    fn check(&self) {
+        debug_assert_eq!(
+            self.rtt_sample_count == 0,
+            self.current_round_min_rtt == INFINITE,
+            "samples of a round and their minimum begin together"
+        );
+        if let Phase::Css { baseline_min_rtt, rounds } = self.phase {
+            debug_assert!(rounds <= CSS_ROUNDS, "{rounds} rounds of CSS");
+            debug_assert!(baseline_min_rtt >= MIN_RTT_THRESH, "CSS without a rise in delay: {self:?}");
+        }
     }
 
     fn compare_rounds(&mut self) {

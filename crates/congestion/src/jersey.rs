@@ -13,7 +13,7 @@ use registry::Options;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::abe::AvailableBandwidth;
-use crate::reno::{MAX_WINDOW, RenoWindow};
+use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow};
 use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryHooks, Setup};
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -47,14 +47,20 @@ impl Jersey {
         self.srtt = ack.srtt.as_secs_f64();
     }
 
-    /// What the path carries in a round trip, in bytes.
+    /// ownd: bytes that the path carries in a smoothed round trip.
     fn own_window(&self) -> Option<f64> {
-        Some((self.abe.rate()? * self.srtt).min(MAX_WINDOW)).filter(|window| *window > 0.0)
+        self.abe.product(self.srtt).filter(|window| *window > 0.0)
     }
 
     fn heed_warning(&mut self, loss: &Loss) {
         let window = self.own_window().unwrap_or(loss.flight.as_f64() / 2.0);
-        self.window.reduce_to(window.min(self.window.cwnd));
+        let before = self.window.cwnd;
+        self.window.reduce_to(window.min(before));
+        debug_assert!(
+            self.window.cwnd <= before.max(MIN_SSTHRESH_SEGMENTS * self.window.mss),
+            "a warning raised the window from {before}: {:?}",
+            self.window
+        );
     }
 }
 
@@ -87,6 +93,7 @@ impl CongestionControl for Jersey {
         let cwnd = self.window.cwnd;
         self.window.reduce_to(self.own_window().unwrap_or(cwnd));
         self.window.cwnd = cwnd;
+        self.window.check();
     }
 
     fn on_ecn(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -98,9 +105,7 @@ impl CongestionControl for Jersey {
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(rate) = self.abe.rate() {
-            report("bandwidth_bit_s", 8.0 * rate);
-        }
+        self.abe.gauges(report);
     }
 
     crate::reno::window_methods!();

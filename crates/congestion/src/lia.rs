@@ -51,7 +51,9 @@ impl Lia {
     /// Linked increase of one acknowledged byte on this path, capped by Reno; `None` when nothing is linked.
     fn increase_per_byte(&self, paths: Paths<'_>) -> Option<f64> {
         let reno = self.window.mss / self.window.cwnd;
-        Some((self.window.mss * alpha_over_total(self.window.cwnd, paths)?).min(reno))
+        let linked = self.window.mss * alpha_over_total(self.window.cwnd, paths)?;
+        debug_assert!(linked >= 0.0 && linked.is_finite(), "a linked increase of {linked} per byte");
+        Some(linked.min(reno))
     }
 }
 
@@ -71,6 +73,7 @@ fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
             linked |= path.coupled;
         }
     }
+    debug_assert!(best >= cwnd * me * me, "the best of the paths is worse than this one");
     (linked && me > 0.0).then(|| best / (sum_rate * sum_rate))
 }
 
@@ -85,6 +88,7 @@ impl CongestionControl for Lia {
             Some(increase) => {
                 let linked = increase * self.window.counted(ack.acked);
                 self.window.cwnd += linked.max(self.min_increase);
+                self.window.check();
             }
             None => self.window.avoid(ack.acked),
         }

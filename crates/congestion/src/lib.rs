@@ -1,7 +1,7 @@
 //! Congestion controls: how many bytes may be in flight on one path.
 //!
 //! - `control.rs`: the trait; `events.rs`, `paths.rs`: its arguments; `extensions.rs`: traits for what few controllers need;
-//! - `reno.rs`, `round.rs`, `abe.rs`, `hystart.rs`: parts that several controllers share; one file per controller.
+//! - `reno.rs`, `round.rs`, `delay_window.rs`, `abe.rs`, `hystart.rs`: parts that several controllers share; one file per controller.
 //!
 //! May: read the ACK, the loss and a snapshot of the sibling paths; keep private state. May not: send, read a
 //! clock, know segments, links or files, reach into a connection.
@@ -14,6 +14,7 @@ mod bbr;
 mod builtin;
 mod control;
 mod cubic;
+mod delay_window;
 mod events;
 mod extensions;
 mod fixed_rate;

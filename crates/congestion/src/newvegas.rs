@@ -12,31 +12,22 @@
 use registry::{OptionKind, OptionSpec, Options, in_order};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow, may_grow};
-use crate::round::{RoundTrip, Rounds, Turn};
-use crate::vegas::{VegasConfig, VegasKind};
+use crate::delay_window::{DelayWindow, Epoch};
+use crate::reno::may_grow;
+use crate::vegas::{ALPHA, BETA, GAMMA, MIN_SAMPLES, VegasConfig, VegasKind};
 use crate::{
     Ack, Algorithm, CongestionControl, Extensions, Loss, Pacing, Paths, RecoveryHooks, Setup, Window,
 };
-
-const fn queue(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
-    OptionSpec::new(name, OptionKind::Number { min: 0.0, max: 1000.0 }, default, doc)
-}
 
 const fn flag(name: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new(name, OptionKind::Flag, "true", doc)
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    queue("alpha", "2", "with fewer segments queued the window grows"),
-    queue("beta", "4", "with more segments queued it shrinks"),
-    queue("gamma", "1", "with more segments queued slow start ends"),
-    OptionSpec::new(
-        "min_samples",
-        OptionKind::Integer { min: 1, max: 1000 },
-        "3",
-        "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
-    ),
+    ALPHA,
+    BETA,
+    GAMMA,
+    MIN_SAMPLES,
     flag("pairs", "slow start sends in pairs"),
     flag("pacing", "the window is spread over a round trip"),
     flag("rapid_convergence", "large steps after slow start"),
@@ -82,52 +73,44 @@ impl NewVegasConfig {
 /// New Vegas on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct NewVegas {
-    window: RenoWindow,
+    window: DelayWindow,
     config: NewVegasConfig,
-    rounds: Rounds,
     /// Seconds; 0 before the first sample.
     srtt: f64,
     /// Slow start has ended and the queue has not been right since.
     converging: bool,
-    diff: Option<f64>,
 }
 
 impl NewVegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: NewVegasConfig) -> Self {
-        let window = RenoWindow::new(setup);
-        Self {
-            window,
-            config,
-            rounds: Rounds::new().with_min_samples(config.vegas.min_samples),
-            srtt: 0.0,
-            converging: false,
-            diff: None,
-        }
+        let window = DelayWindow::new(setup, config.vegas.min_samples);
+        Self { window, config, srtt: 0.0, converging: false }
     }
 
-    /// What may be out: in slow start whole pairs.
+    /// Bytes that may be in flight: in slow start whole pairs.
     fn shown(&self) -> f64 {
-        let pair = 2.0 * self.window.mss;
-        if self.config.pairs && self.window.in_slow_start() && self.window.cwnd >= pair {
-            (self.window.cwnd / pair).floor() * pair
+        let reno = &self.window.reno;
+        let pair = 2.0 * reno.mss;
+        if self.config.pairs && reno.in_slow_start() && reno.cwnd >= pair {
+            (reno.cwnd / pair).floor() * pair
         } else {
-            self.window.cwnd
+            reno.cwnd
         }
     }
 
-    fn decide(&mut self, ack: &Ack, round: &RoundTrip) {
-        let mss = self.window.mss;
+    fn decide(&mut self, ack: &Ack, epoch: Epoch) {
+        let mss = self.window.reno.mss;
         let segments = self.shown() / mss;
-        let diff = self.config.vegas.diff(segments, round);
-        self.diff = Some(diff);
-        let fitting = segments * (round.base / round.min);
-        if self.window.in_slow_start() {
+        let diff = self.config.vegas.diff(segments, epoch);
+        self.window.note_queued(diff);
+        let fitting = segments * epoch.base_share();
+        if self.window.reno.in_slow_start() {
             if diff > self.config.vegas.gamma {
                 self.converging = self.config.rapid_convergence;
                 self.shrink((fitting + 1.0) * mss);
             } else {
-                self.window.grow(ack);
+                self.window.reno.grow(ack);
             }
             return;
         }
@@ -143,16 +126,30 @@ impl NewVegas {
         } else if diff >= alpha {
             self.converging = false;
         } else if may_grow(ack) {
-            self.window.cwnd += step * mss;
+            self.window.reno.cwnd += step * mss;
         }
     }
 
     /// A smaller window, not below two segments; slow start is over.
     fn shrink(&mut self, cwnd: f64) {
-        let floor = MIN_SSTHRESH_SEGMENTS * self.window.mss;
-        let window = self.shown().min(cwnd.max(floor));
-        self.window.cwnd = window;
-        self.window.ssthresh = self.window.ssthresh.min(window.max(floor));
+        self.window.reno.cwnd = self.shown();
+        self.window.limit(cwnd);
+        self.window.lower_ssthresh(self.window.reno.cwnd);
+    }
+
+    fn check(&self) {
+        self.window.reno.check();
+        debug_assert!(
+            self.config.rapid_convergence || !self.converging,
+            "large steps without rapid convergence"
+        );
+        debug_assert!(
+            self.shown() <= self.window.reno.cwnd
+                && self.shown() + 2.0 * self.window.reno.mss > self.window.reno.cwnd,
+            "pairs hide less than two segments of {:?}",
+            self.window.reno
+        );
+        debug_assert!(self.srtt >= 0.0, "srtt {}", self.srtt);
     }
 }
 
@@ -173,63 +170,55 @@ impl CongestionControl for NewVegas {
 
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
         self.srtt = ack.srtt.as_secs_f64();
-        match self.rounds.on_ack(ack) {
-            Turn::Over(round) => self.decide(ack, &round),
-            Turn::Inside if !self.window.in_slow_start() => {}
-            Turn::Inside | Turn::Repairing | Turn::Unknown => self.window.grow(ack),
+        if let Some(round) = self.window.on_ack(ack) {
+            self.decide(ack, Epoch::of_smallest(&round));
         }
+        self.check();
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.converging = false;
-        self.window.halve(loss);
+        self.window.reno.halve(loss);
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.converging = false;
-        self.rounds.time_out();
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        self.window.time_out(loss);
+        self.check();
     }
 
     fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.rounds.restart();
-        self.window.restart(restart_window);
+        self.window.idle_restart(restart_window);
     }
 
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
-        self.window.set_both(cwnd, ssthresh);
+        self.window.reno.set_both(cwnd, ssthresh);
     }
 
     fn window(&self) -> Window {
-        let whole = self.window.shown();
-        Window { cwnd: Bytes(self.shown() as u64), in_slow_start: self.window.in_slow_start(), ..whole }
+        Window { cwnd: Bytes(self.shown() as u64), ..self.window.reno.shown() }
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(base) = self.rounds.base() {
-            report("base_rtt_s", base);
-        }
-        if let Some(diff) = self.diff {
-            report("diff_segments", diff);
-        }
+        self.window.gauges(report);
     }
 }
 
 impl RecoveryHooks for NewVegas {
     fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.rounds.note(ack);
+        self.window.note_rtt(ack);
     }
 
     fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.rounds.restart();
+        self.window.exit_recovery();
     }
 }
 
 impl Pacing for NewVegas {
     fn pacing_rate(&self) -> Option<BitsPerSecond> {
-        let in_pairs = self.config.pairs && self.window.in_slow_start();
+        let in_pairs = self.config.pairs && self.window.reno.in_slow_start();
         let paces = self.srtt > 0.0 && !in_pairs;
-        paces.then(|| BitsPerSecond(((8.0 * self.window.cwnd / self.srtt) as u64).max(1)))
+        paces.then(|| BitsPerSecond(((8.0 * self.window.reno.cwnd / self.srtt) as u64).max(1)))
     }
 }
 
@@ -281,13 +270,13 @@ mod tests {
         for (rapid, expected) in [(true, 88.5), (false, 99.0)] {
             let mut cc = newvegas(100, 100_000, NewVegasConfig { rapid_convergence: rapid, ..config() });
             cc.converging = rapid;
-            cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(400)), ..ack(0) });
+            cc.window.note_rtt(&Ack { rtt: Some(Nanos::from_millis(400)), ..ack(0) });
             one_round(&mut cc, 0, &[540; 4], Paths::ALONE);
             // 74.07 segments fit, and three more: 77.07.
             if rapid {
-                close(cc.window.cwnd / 1000.0, f64::midpoint(100.0, 100.0 * 400.0 / 540.0 + 3.0), 1e-9);
+                close(cc.window.reno.cwnd / 1000.0, f64::midpoint(100.0, 100.0 * 400.0 / 540.0 + 3.0), 1e-9);
             }
-            assert!((cc.window.cwnd / 1000.0 - expected).abs() < 0.1, "{}", cc.window.cwnd);
+            assert!((cc.window.reno.cwnd / 1000.0 - expected).abs() < 0.1, "{}", cc.window.reno.cwnd);
         }
     }
 

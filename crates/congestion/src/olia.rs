@@ -60,6 +60,23 @@ impl Olia {
 
     fn note_ack(&mut self, ack: &Ack) {
         self.una = self.una.max(ack.snd_una);
+        self.check();
+    }
+
+    fn check(&self) {
+        self.window.check();
+        debug_assert!(
+            self.una_at_loss <= self.una,
+            "a loss at {} is ahead of {}",
+            self.una_at_loss,
+            self.una
+        );
+        debug_assert!(
+            self.between_losses <= self.una_at_loss,
+            "{} bytes between losses, {} before the last one",
+            self.between_losses,
+            self.una_at_loss
+        );
     }
 
     /// A second loss before anything was acknowledged belongs to the first.
@@ -68,6 +85,7 @@ impl Olia {
             self.between_losses = self.since_loss();
             self.una_at_loss = self.una;
         }
+        self.check();
     }
 
     /// The bracket of the rule in 1/bytes; `None` when nothing is linked.
@@ -94,7 +112,7 @@ impl Olia {
     }
 }
 
-/// What the rule is made of.
+/// Terms of the rule.
 struct Linked {
     me: PathView,
     /// Sum of w / r in bytes per second.
@@ -122,11 +140,13 @@ impl Sets {
             .clone()
             .fold((0.0_f64, 0.0_f64), |(w, rank), p| (w.max(whole_segments(&p)), rank.max(ranking(&p))));
         let sets = Self { largest, best, largest_count: 0, collected_count: 0 };
-        paths.fold(sets, |mut counted, p| {
+        let sets = paths.fold(sets, |mut counted, p| {
             counted.largest_count += u32::from(sets.has_largest_window(&p));
             counted.collected_count += u32::from(sets.is_collected(&p));
             counted
-        })
+        });
+        debug_assert!(sets.largest_count > 0, "one of the windows is the largest: {sets:?}");
+        sets
     }
 
     fn has_largest_window(&self, path: &PathView) -> bool {
@@ -182,6 +202,7 @@ impl CongestionControl for Olia {
         if increase < 0.0 {
             window.ssthresh = window.ssthresh.min(window.cwnd);
         }
+        debug_assert!(!window.in_slow_start(), "avoidance led back to slow start: {window:?}");
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
@@ -237,7 +258,10 @@ mod tests {
 
     /// Growth in segments of path `me` by one ACK of one MSS in avoidance.
     fn increment(all: &[PathView], me: usize, growth: Growth) -> f64 {
-        let new = |setup: &Setup| Olia { between_losses: all[me].loss_interval as u64, ..Olia::new(setup) };
+        let new = |setup: &Setup| {
+            let interval = all[me].loss_interval as u64;
+            Olia { between_losses: interval, una_at_loss: interval, una: interval, ..Olia::new(setup) }
+        };
         growth_in_avoidance(all, me, growth, new, |cc| cc.window.cwnd) / all[me].mss
     }
 

@@ -74,6 +74,21 @@ impl Peach {
         }
     }
 
+    fn check(&self) {
+        self.window.check();
+        debug_assert!(
+            self.sudden == SuddenStart::Over || self.ignored == 0,
+            "Sudden Start counts every answer, but {} are to be ignored",
+            self.ignored
+        );
+        debug_assert!(
+            !matches!(self.order, Some(Dummies::PerAck(dummies)) if dummies < self.ignored),
+            "{:?} answers no more than the {} to be ignored",
+            self.order,
+            self.ignored
+        );
+    }
+
     /// Whole segments in `bytes`.
     fn segments(&self, bytes: f64) -> u64 {
         (bytes / self.window.mss) as u64
@@ -98,6 +113,7 @@ impl CongestionControl for Peach {
         if may_grow(ack) {
             self.window.avoid(ack.acked);
         }
+        self.check();
     }
 
     fn on_loss(&mut self, _loss: &Loss, _paths: Paths<'_>) {
@@ -107,6 +123,7 @@ impl CongestionControl for Peach {
         let dummies = self.segments(before);
         self.ignored = dummies.saturating_sub(self.segments((before - self.window.cwnd).max(0.0)));
         self.order = Some(Dummies::PerAck(dummies));
+        self.check();
     }
 
     fn on_ecn(&mut self, _loss: &Loss, _paths: Paths<'_>) {
@@ -139,6 +156,7 @@ impl Probing for Peach {
         if opened <= answer.rwnd.as_f64().min(MAX_WINDOW) {
             self.window.cwnd = opened;
         }
+        self.check();
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) const MIN_SSTHRESH_SEGMENTS: f64 = 2.0;
 /// Largest window of TCP (RFC 7323 section 2.3): estimates that leave the realm of reason end here.
 pub(crate) const MAX_WINDOW: f64 = (1_u64 << 30) as f64;
 
-/// cwnd and ssthresh with the rules of Reno. Invariant: `cwnd` is finite and at least `mss`.
+/// cwnd and ssthresh with the rules of Reno. Invariants: see [`RenoWindow::check`].
 #[derive(Clone, Debug)]
 pub(crate) struct RenoWindow {
     /// Congestion window.
@@ -29,7 +29,7 @@ pub(crate) struct RenoWindow {
     /// L * SMSS of RFC 3465.
     slow_start_limit: f64,
     byte_counting: bool,
-    /// Bytes acknowledged towards the next segment of growth (RFC 3465); below `cwnd`.
+    /// Bytes acknowledged towards the next segment of growth (RFC 3465).
     bytes_acked: f64,
 }
 
@@ -55,6 +55,17 @@ impl RenoWindow {
         }
     }
 
+    /// The contract of the trait, and what the rules of all controllers rely on.
+    #[inline]
+    pub fn check(&self) {
+        debug_assert!(self.mss >= 1.0, "an MSS of {} bytes", self.mss);
+        debug_assert!(self.cwnd.is_finite(), "{self:?}");
+        debug_assert!(self.cwnd >= self.mss, "cwnd below one segment: {self:?}");
+        debug_assert!(self.ssthresh >= 0.0, "ssthresh is no number: {self:?}");
+        debug_assert!(self.bytes_acked >= 0.0, "counted more than was acknowledged: {self:?}");
+        debug_assert!(self.byte_counting || self.bytes_acked == 0.0, "{self:?} counts ACKs, not bytes");
+    }
+
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -72,6 +83,7 @@ impl RenoWindow {
     /// Slow start: `cwnd += min(N, L*SMSS)`.
     pub fn slow_start(&mut self, acked: Bytes) {
         self.cwnd += self.counted_in_slow_start(acked);
+        self.check();
     }
 
     /// Bytes for which an ACK counts in slow start.
@@ -81,6 +93,16 @@ impl RenoWindow {
 
     /// Congestion avoidance: about one segment per round trip.
     pub fn avoid(&mut self, acked: Bytes) {
+        let before = self.cwnd;
+        self.avoid_unchecked(acked);
+        debug_assert!(
+            self.cwnd >= before && self.cwnd <= before + self.mss,
+            "an ACK in avoidance adds at most one segment to {before}: {self:?}"
+        );
+        self.check();
+    }
+
+    fn avoid_unchecked(&mut self, acked: Bytes) {
         if !self.byte_counting {
             self.cwnd += self.mss * self.mss / self.cwnd;
             return;
@@ -108,6 +130,7 @@ impl RenoWindow {
         self.ssthresh = ssthresh.max(MIN_SSTHRESH_SEGMENTS * self.mss);
         self.cwnd = self.ssthresh;
         self.bytes_acked = 0.0;
+        self.check();
     }
 
     /// Half of the flight (RFC 5681 equation 4).
@@ -121,6 +144,10 @@ impl RenoWindow {
             self.reduce_to(ssthresh);
         }
         self.set(Bytes::ZERO);
+        debug_assert!(
+            !loss.first_timeout || self.in_slow_start(),
+            "a timeout leads back to slow start (RFC 5681 section 3.1): {self:?}"
+        );
     }
 
     /// Restart after idling: `min(RW, cwnd)` (RFC 5681 section 4.1). ssthresh stays.
@@ -134,6 +161,7 @@ impl RenoWindow {
     pub fn set(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.as_f64().max(self.mss);
         self.bytes_acked = 0.0;
+        self.check();
     }
 
     /// Sets ssthresh from outside, to two segments at least.
@@ -154,9 +182,10 @@ impl RenoWindow {
         Bytes(self.cwnd as u64)
     }
 
-    /// What the sender sees. An infinite threshold saturates to `Bytes::MAX`.
+    /// The window in whole bytes, for the sender. An infinite threshold saturates to `Bytes::MAX`.
     #[inline]
     pub fn shown(&self) -> Window {
+        self.check();
         Window::new(self.cwnd_bytes(), Bytes(self.ssthresh as u64))
     }
 }

@@ -9,10 +9,7 @@ use units::Nanos;
 
 use crate::Ack;
 
-/// A round with fewer samples says nothing, as a rule.
-const MIN_SAMPLES: u32 = 3;
-
-/// What an ACK means for the rounds.
+/// Position of an ACK in the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Data that was out at a timeout is still being acknowledged: Reno.
@@ -53,7 +50,9 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    pub fn new() -> Self {
+    /// A round with fewer samples than `min_samples` does not count.
+    pub fn new(min_samples: u32) -> Self {
+        debug_assert!(min_samples > 0, "the mean of no samples");
         let longest = Nanos(u64::MAX);
         Self {
             repair: Repair::Done,
@@ -63,7 +62,7 @@ impl Rounds {
             count: 0,
             end: None,
             stale: false,
-            min_samples: MIN_SAMPLES,
+            min_samples,
         }
     }
 
@@ -72,18 +71,12 @@ impl Rounds {
         (self.base.0 < u64::MAX).then(|| self.base.as_secs_f64())
     }
 
-    /// With this many samples a round counts.
-    #[must_use]
-    pub fn with_min_samples(mut self, samples: u32) -> Self {
-        self.min_samples = samples;
-        self
-    }
-
     /// Recovery or idle time is over.
     pub fn restart(&mut self) {
         self.forget();
         self.end = None;
         self.stale = true;
+        self.check();
     }
 
     pub fn time_out(&mut self) {
@@ -99,6 +92,13 @@ impl Rounds {
     }
 
     pub fn on_ack(&mut self, ack: &Ack) -> Turn {
+        debug_assert!(ack.snd_una <= ack.snd_nxt, "acknowledged {}, sent {}", ack.snd_una, ack.snd_nxt);
+        let turn = self.advance(ack);
+        self.check();
+        turn
+    }
+
+    fn advance(&mut self, ack: &Ack) -> Turn {
         self.note(ack);
         if self.repair.lasts(ack) {
             return Turn::Repairing;
@@ -132,6 +132,7 @@ impl Rounds {
         }
         // The mean of 64-bit samples is a 64-bit number.
         let mean = Nanos((self.sum / u128::from(self.count)) as u64);
+        debug_assert!(self.min <= mean, "mean {mean} below the smallest sample {}", self.min);
         Turn::Over(RoundTrip { base: self.base, min: self.min, mean })
     }
 
@@ -139,6 +140,32 @@ impl Rounds {
         self.min = Nanos(u64::MAX);
         self.sum = 0;
         self.count = 0;
+    }
+
+    /// Samples, their sum and their minimum belong together.
+    fn check(&self) {
+        debug_assert!(
+            self.base <= self.min,
+            "{} is smaller than the smallest sample {}",
+            self.min,
+            self.base
+        );
+        debug_assert_eq!(
+            self.count == 0,
+            self.min == Nanos(u64::MAX),
+            "a round without samples has no minimum"
+        );
+        debug_assert!(
+            u128::from(self.min.0) * u128::from(self.count) <= self.sum || self.count == 0,
+            "{} samples of at least {} sum up to {}",
+            self.count,
+            self.min,
+            self.sum
+        );
+        debug_assert!(
+            self.repair == Repair::Done || self.end.is_none(),
+            "no round runs while data of before a timeout is repaired"
+        );
     }
 }
 
@@ -181,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_where_its_first_ack_had_sent_to() {
-        let mut rounds = Rounds::new();
+        let mut rounds = Rounds::new(3);
         assert_eq!(rounds.on_ack(&at(1000, 4000, 100)), Turn::Inside);
         assert_eq!(rounds.on_ack(&at(2000, 5000, 110)), Turn::Inside);
         let (base, mean) = (Nanos::from_millis(100), Nanos::from_millis(110));
@@ -192,7 +219,7 @@ mod tests {
 
     #[test]
     fn after_a_restart_one_round_does_not_count() {
-        let mut rounds = Rounds::new();
+        let mut rounds = Rounds::new(3);
         rounds.restart();
         for una in [1000, 2000, 3000, 4000] {
             assert_eq!(rounds.on_ack(&at(una, una + 3000, 100)), Turn::Inside);
@@ -209,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_repair_lasts_until_all_that_was_out_is_acknowledged() {
-        let mut rounds = Rounds::new();
+        let mut rounds = Rounds::new(3);
         rounds.time_out();
         assert_eq!(rounds.on_ack(&at(1000, 4000, 100)), Turn::Repairing);
         assert_eq!(rounds.on_ack(&at(3000, 6000, 100)), Turn::Repairing);

@@ -15,7 +15,7 @@ use registry::Options;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::abe::AvailableBandwidth;
-use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
+use crate::reno::{RenoWindow, may_grow};
 use crate::{
     Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SpuriousTimeouts,
 };
@@ -55,9 +55,9 @@ impl Star {
         }
     }
 
-    /// What the path holds without a queue, in bytes; at most the largest window of TCP.
+    /// Bytes that the path holds without a queue.
     fn target(&self) -> Option<f64> {
-        Some((self.abe.rate()? * self.min_rtt?.as_secs_f64()).min(MAX_WINDOW))
+        self.abe.product(self.min_rtt?.as_secs_f64())
     }
 
     fn ssthresh_after(&self, loss: &Loss) -> f64 {
@@ -66,8 +66,10 @@ impl Star {
 
     fn avoid(&mut self, acked: Bytes, target: f64) {
         let window = &mut self.window;
+        debug_assert!(target > window.cwnd, "the lifted growth stops at the target {target}: {window:?}");
         let lift = window.mss.max((target - window.cwnd) / 2.0);
         window.cwnd += window.counted(acked) * lift / window.cwnd;
+        window.check();
     }
 }
 
@@ -108,9 +110,7 @@ impl CongestionControl for Star {
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(rate) = self.abe.rate() {
-            report("bandwidth_bit_s", 8.0 * rate);
-        }
+        self.abe.gauges(report);
     }
 
     crate::reno::window_methods!();
@@ -120,6 +120,7 @@ impl SpuriousTimeouts for Star {
     fn on_spurious_timeout(&mut self) {
         if let Some((cwnd, ssthresh)) = self.before_timeout.take() {
             (self.window.cwnd, self.window.ssthresh) = (cwnd, ssthresh);
+            self.window.check();
         }
     }
 }
@@ -135,6 +136,7 @@ mod tests {
     use super::*;
     use crate::Growth;
     use crate::newreno::NewReno;
+    use crate::reno::MAX_WINDOW;
     use crate::testing::{ack, close, loss, setup_with};
 
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };

@@ -61,7 +61,7 @@ pub(crate) fn close(found: f64, expected: f64, tolerance: f64) {
     assert!(error <= tolerance, "found {found}, expected {expected}, relative error {error:e}");
 }
 
-/// What one ACK of one MSS adds in avoidance to the window of path `me`, in bytes, for a controller made by `new`
+/// Growth of the window of path `me` by one ACK of one MSS in avoidance, in bytes, for a controller made by `new`
 /// whose window to the fraction of a byte is `window`.
 pub(crate) fn growth_in_avoidance<C: CongestionControl>(
     all: &[PathView],

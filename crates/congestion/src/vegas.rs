@@ -3,8 +3,8 @@
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
 //! 1995 (`vegas`); Linux `tcp_vegas.c` (`vegas_linux`). Units: segments and seconds inside the formulas.
 //! Once per round trip of at least three samples, with base the smallest sample ever and m the smallest of the round,
-//! the queue is estimated as `diff = w (m - base) / m` (`vegas`) or `w (m - base) / base` (`vegas_linux`, decision
-//! D-05). Avoidance: above beta one segment less, below alpha one more. Slow start ends when diff exceeds gamma, with
+//! the queue is estimated as `diff = w (m - base) / m` (`vegas`) or `w (m - base) / base` (`vegas_linux`, choice
+//! D-05); rounds, epochs and the window are those of `delay_window.rs`. Avoidance: above beta one segment less, below alpha one more. Slow start ends when diff exceeds gamma, with
 //! `w = min(w, w base / m + 1)`. A round with fewer samples grows as Reno does. Loss and timeout are those of Reno.
 //! After a recovery, a timeout or an idle time one full round passes without a decision.
 //! `vegas_linux` also raises ssthresh to 3/4 of the window after each decision.
@@ -16,36 +16,27 @@
 use registry::{OptionKind, OptionSpec, Options, in_order};
 use units::{Bytes, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow, may_grow};
-use crate::round::{RoundTrip, Rounds, Turn};
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup};
+use crate::delay_window::{DelayWindow, Epoch};
+use crate::reno::may_grow;
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, Window};
 
-const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new(
-        "alpha",
-        OptionKind::Number { min: 0.0, max: 1000.0 },
-        "2",
-        "with fewer segments queued the window grows",
-    ),
-    OptionSpec::new(
-        "beta",
-        OptionKind::Number { min: 0.0, max: 1000.0 },
-        "4",
-        "with more segments queued it shrinks",
-    ),
-    OptionSpec::new(
-        "gamma",
-        OptionKind::Number { min: 0.0, max: 1000.0 },
-        "1",
-        "with more segments queued slow start ends",
-    ),
-    OptionSpec::new(
-        "min_samples",
-        OptionKind::Integer { min: 1, max: 1000 },
-        "3",
-        "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
-    ),
-];
+/// A number of queued segments.
+const fn queue(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec::new(name, OptionKind::Number { min: 0.0, max: 1000.0 }, default, doc)
+}
+
+/// Options of all variants.
+pub(crate) const ALPHA: OptionSpec = queue("alpha", "2", "with fewer segments queued the window grows");
+pub(crate) const BETA: OptionSpec = queue("beta", "4", "with more segments queued it shrinks");
+pub(crate) const GAMMA: OptionSpec = queue("gamma", "1", "with more segments queued slow start ends");
+pub(crate) const MIN_SAMPLES: OptionSpec = OptionSpec::new(
+    "min_samples",
+    OptionKind::Integer { min: 1, max: 1000 },
+    "3",
+    "a round trip with fewer samples is left to Reno; 1 for receivers that seldom acknowledge",
+);
+
+const OPTIONS: &[OptionSpec] = &[ALPHA, BETA, GAMMA, MIN_SAMPLES];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "vegas",
@@ -109,64 +100,62 @@ impl VegasConfig {
     }
 
     /// Segments queued by a window of `segments`.
-    pub(crate) fn diff(&self, segments: f64, round: &RoundTrip) -> f64 {
-        let (base, min) = (round.base.as_secs_f64(), round.min.as_secs_f64());
-        let per = match self.kind {
-            VegasKind::Original => min,
-            VegasKind::Linux => base,
-        };
-        segments * (min - base) / per
+    pub fn diff(&self, segments: f64, epoch: Epoch) -> f64 {
+        match self.kind {
+            VegasKind::Original => epoch.queued(segments),
+            VegasKind::Linux => epoch.queued_by_base(segments),
+        }
     }
 }
 
 /// Vegas on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
-    window: RenoWindow,
+    window: DelayWindow,
     config: VegasConfig,
-    rounds: Rounds,
-    /// Segments queued, by the last round.
-    diff: Option<f64>,
 }
 
 impl Vegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: VegasConfig) -> Self {
-        Self {
-            window: RenoWindow::new(setup),
-            config,
-            rounds: Rounds::new().with_min_samples(config.min_samples),
-            diff: None,
-        }
+        Self { window: DelayWindow::new(setup, config.min_samples), config }
     }
 
-    fn decide(&mut self, ack: &Ack, round: &RoundTrip) {
-        let window = &mut self.window;
-        let diff = self.config.diff(window.cwnd / window.mss, round);
-        self.diff = Some(diff);
-        if window.in_slow_start() {
+    fn decide(&mut self, ack: &Ack, epoch: Epoch) {
+        let diff = self.config.diff(self.window.segments(), epoch);
+        self.window.note_queued(diff);
+        let reno = &mut self.window.reno;
+        if reno.in_slow_start() {
             if diff > self.config.gamma {
-                let fitting = window.cwnd * (round.base / round.min);
-                shrink(window, fitting + window.mss);
+                let fitting = reno.cwnd * epoch.base_share();
+                let target = fitting + reno.mss;
+                self.shrink(target);
             } else {
-                window.grow(ack);
+                reno.grow(ack);
             }
         } else if diff > self.config.beta {
-            shrink(window, window.cwnd - window.mss);
+            let target = reno.cwnd - reno.mss;
+            self.shrink(target);
         } else if diff < self.config.alpha && may_grow(ack) {
-            window.cwnd += window.mss;
+            reno.cwnd += reno.mss;
         }
         if self.config.kind == VegasKind::Linux {
-            window.ssthresh = window.ssthresh.max(0.75 * window.cwnd);
+            let reno = &mut self.window.reno;
+            reno.ssthresh = reno.ssthresh.max(0.75 * reno.cwnd);
         }
     }
-}
 
-/// A smaller window, not below two segments; slow start is over.
-fn shrink(window: &mut RenoWindow, cwnd: f64) {
-    let floor = MIN_SSTHRESH_SEGMENTS * window.mss;
-    window.cwnd = window.cwnd.min(cwnd.max(floor));
-    window.ssthresh = window.ssthresh.min(window.cwnd.max(floor));
+    /// A smaller window, not below two segments; slow start is over.
+    fn shrink(&mut self, cwnd: f64) {
+        self.window.limit(cwnd);
+        self.window.lower_ssthresh(self.window.reno.cwnd);
+    }
+
+    /// Between alpha and beta the window rests, so they must not cross.
+    fn check(&self) {
+        self.window.reno.check();
+        debug_assert!(self.config.alpha <= self.config.beta, "{:?}", self.config);
+    }
 }
 
 impl Extensions for Vegas {
@@ -177,46 +166,44 @@ impl Extensions for Vegas {
 
 impl CongestionControl for Vegas {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
-        match self.rounds.on_ack(ack) {
-            Turn::Over(round) => self.decide(ack, &round),
-            Turn::Inside if !self.window.in_slow_start() => {}
-            Turn::Inside | Turn::Repairing | Turn::Unknown => self.window.grow(ack),
+        if let Some(round) = self.window.on_ack(ack) {
+            self.decide(ack, Epoch::of_smallest(&round));
         }
+        self.check();
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.window.halve(loss);
+        self.window.reno.halve(loss);
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.rounds.time_out();
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        self.window.time_out(loss);
     }
 
     fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.rounds.restart();
-        self.window.restart(restart_window);
+        self.window.idle_restart(restart_window);
     }
 
-    crate::reno::window_values!();
+    fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+        self.window.reno.set_both(cwnd, ssthresh);
+    }
+
+    fn window(&self) -> Window {
+        self.window.reno.shown()
+    }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(base) = self.rounds.base() {
-            report("base_rtt_s", base);
-        }
-        if let Some(diff) = self.diff {
-            report("diff_segments", diff);
-        }
+        self.window.gauges(report);
     }
 }
 
 impl RecoveryHooks for Vegas {
     fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.rounds.note(ack);
+        self.window.note_rtt(ack);
     }
 
     fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.rounds.restart();
+        self.window.exit_recovery();
     }
 }
 
@@ -226,6 +213,7 @@ mod tests {
 
     use super::*;
     use crate::Growth;
+    use crate::round::RoundTrip;
     use crate::testing::{ack, close, loss, one_round, setup_with};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
@@ -244,17 +232,18 @@ mod tests {
     /// Window in segments after two rounds in avoidance, the first with the smallest sample.
     fn after_rounds(kind: VegasKind, segments: u64, base_ms: u64, rtt_ms: u64) -> f64 {
         let mut cc = vegas(kind, segments, false);
-        cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });
+        cc.window.note_rtt(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });
         one_round(&mut cc, 0, &[rtt_ms; 4], Paths::ALONE);
-        cc.window.cwnd / 1000.0
+        cc.window.reno.cwnd / 1000.0
     }
 
     #[test]
     fn vg_1_both_estimates_hold_the_window() {
         let ms = Nanos::from_millis;
-        let round = RoundTrip { base: ms(500), min: ms(550), mean: ms(550) };
-        close(config(VegasKind::Linux).diff(30.0, &round), 3.0, 1e-9);
-        close(config(VegasKind::Original).diff(30.0, &round), 2.727_273, 1e-6);
+        let round = RoundTrip { base: ms(500), min: ms(550), mean: ms(560) };
+        let epoch = Epoch::of_smallest(&round);
+        close(config(VegasKind::Linux).diff(30.0, epoch), 3.0, 1e-9);
+        close(config(VegasKind::Original).diff(30.0, epoch), 2.727_273, 1e-6);
         for kind in KINDS {
             close(after_rounds(kind, 30, 500, 550), 30.0, 0.0);
         }
@@ -279,16 +268,16 @@ mod tests {
         assert_eq!(cc.window().cwnd, Bytes(20_000), "one segment per ACK");
         one_round(&mut cc, 1, &[625; 4], Paths::ALONE);
         // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
-        close(cc.window.cwnd, 19_400.0, 1e-9);
+        close(cc.window.reno.cwnd, 19_400.0, 1e-9);
         assert_eq!(cc.window().ssthresh, cc.window().cwnd);
-        assert!(!cc.window.in_slow_start());
+        assert!(!cc.window.reno.in_slow_start());
     }
 
     #[test]
     fn linux_lifts_ssthresh() {
         for (kind, expected) in [(VegasKind::Original, 2000), (VegasKind::Linux, 23_250)] {
             let mut cc = vegas(kind, 30, false);
-            cc.window.ssthresh = 2000.0;
+            cc.window.reno.ssthresh = 2000.0;
             one_round(&mut cc, 0, &[500; 4], Paths::ALONE);
             assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(31_000), Bytes(expected)));
         }

@@ -69,7 +69,7 @@ impl Meter {
     fn on_ack(&mut self, ack: &Ack, mss: f64) {
         let advance = ack.snd_una.saturating_sub(self.una) as f64;
         self.una = self.una.max(ack.snd_una);
-        // What duplicates have counted already; an ACK of more than a segment still counts for something.
+        // Bytes that duplicates have counted already come off; an ACK of more than a segment still counts for one.
         if advance > mss && self.accounted >= advance {
             self.accounted -= advance;
             self.bytes += mss;
@@ -97,6 +97,17 @@ impl Meter {
             self.start = Some(now);
             self.bytes = 0.0;
         }
+        self.check();
+    }
+
+    fn check(&self) {
+        debug_assert!(self.bytes >= 0.0, "{} bytes acknowledged in a window", self.bytes);
+        debug_assert!(self.accounted >= 0.0, "duplicates lent {} bytes", self.accounted);
+        debug_assert!(self.bw_est >= 0.0 && self.bw_est.is_finite(), "bandwidth {}", self.bw_est);
+        debug_assert!(
+            self.bw_est == 0.0 || self.rtt.is_some(),
+            "a sample of the bandwidth needs the length of a round trip"
+        );
     }
 
     fn sample(&mut self, rate: f64) {
@@ -130,8 +141,8 @@ impl Westwood {
         self.meter.on_ack(ack, self.window.mss);
     }
 
-    /// What the path holds without a queue, in whole segments, at most the largest window of TCP; `None` before the
-    /// first sample of the bandwidth.
+    /// Bytes that the path holds without a queue, in whole segments, at most the largest window of TCP; `None` before
+    /// the first sample of the bandwidth.
     fn pipe(&self) -> Option<f64> {
         let rtt_min = self.rtt_min.unwrap_or(self.last_rtt_min);
         let bytes = (self.meter.bw_est * rtt_min).min(MAX_WINDOW);

@@ -18,9 +18,12 @@
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow, may_grow};
-use crate::round::{RoundTrip, Rounds, Turn};
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SharedState};
+use crate::delay_window::{DelayWindow, Epoch};
+use crate::reno::may_grow;
+use crate::vegas::GAMMA;
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SharedState, Window,
+};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -35,12 +38,7 @@ const OPTIONS: &[OptionSpec] = &[
         "10",
         "segments queued on all paths together",
     ),
-    OptionSpec::new(
-        "gamma",
-        OptionKind::Number { min: 0.0, max: 1000.0 },
-        "1",
-        "with more segments queued slow start ends",
-    ),
+    GAMMA,
 ];
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -54,6 +52,9 @@ pub(crate) const ROW: Algorithm = Algorithm {
         Box::new(WVegas::new(setup, WVegasConfig::from_options(options)))
     },
 };
+
+/// A round trip with fewer samples is left to Reno.
+const MIN_SAMPLES: u32 = 3;
 
 /// Guards the whole number of queued segments against rounding.
 const SHARE_TOLERANCE: f64 = 1e-9;
@@ -89,16 +90,13 @@ impl WVegasConfig {
 /// wVegas on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct WVegas {
-    window: RenoWindow,
+    window: DelayWindow,
     config: WVegasConfig,
-    rounds: Rounds,
-    /// Segments queued, by the last round.
-    diff: Option<f64>,
     /// alpha_i.
     alpha: f64,
     /// Share in the rate of the connection.
     weight: f64,
-    /// w / rtt in bytes per second when last taken down; 0: unknown.
+    /// w / rtt in bytes per second at the last weighing; 0: unknown.
     rate: f64,
     /// Smallest queueing delay since the last drain in microseconds; 0: none.
     queue_delay: u64,
@@ -108,10 +106,8 @@ impl WVegas {
     /// For a path that was just set up.
     pub fn new(setup: &Setup, config: WVegasConfig) -> Self {
         Self {
-            window: RenoWindow::new(setup),
+            window: DelayWindow::new(setup, MIN_SAMPLES),
             config,
-            rounds: Rounds::new(),
-            diff: None,
             alpha: config.initial_alpha,
             weight: 1.0,
             rate: 0.0,
@@ -119,73 +115,72 @@ impl WVegas {
         }
     }
 
-    fn decide(&mut self, ack: &Ack, round: &RoundTrip, paths: Paths<'_>) {
-        let diff = queued(self.window.cwnd / self.window.mss, round);
-        self.diff = Some(diff);
-        if self.window.in_slow_start() {
+    fn decide(&mut self, ack: &Ack, epoch: Epoch, paths: Paths<'_>) {
+        let diff = epoch.queued(self.window.segments());
+        self.window.note_queued(diff);
+        let reno = &mut self.window.reno;
+        if reno.in_slow_start() {
             if diff > self.config.gamma {
-                let fitting = self.window.cwnd * base_share(round);
-                self.step_down(fitting + self.window.mss);
+                let fitting = reno.cwnd * epoch.base_share();
+                let target = fitting + reno.mss;
+                self.step_down(target);
             } else {
-                self.window.grow(ack);
+                reno.grow(ack);
             }
             return;
         }
         if diff >= self.alpha {
-            self.weigh(round.mean, paths);
+            self.weigh(epoch.rtt(), paths);
         }
+        let reno = &mut self.window.reno;
         if diff > self.alpha {
-            self.step_down(self.window.cwnd - self.window.mss);
+            let target = reno.cwnd - reno.mss;
+            self.step_down(target);
         } else if diff < self.alpha && may_grow(ack) {
-            self.window.cwnd += self.window.mss;
+            reno.cwnd += reno.mss;
         }
-        self.drain(round);
+        self.drain(epoch);
     }
 
-    /// Takes the rate down and the share that goes with it.
+    /// Measures the rate and sets the weight and alpha_i by it.
     fn weigh(&mut self, rtt: Nanos, paths: Paths<'_>) {
-        self.rate = self.window.cwnd / rtt.as_secs_f64();
+        self.rate = self.window.reno.cwnd / rtt.as_secs_f64();
         let siblings = paths.all.iter().enumerate().filter(|(i, p)| *i != paths.me && p.coupled);
         let sum = self.rate + siblings.map(|(_, p)| p.measured_rate).sum::<f64>();
         self.weight = self.rate / sum;
         self.alpha = self.config.alpha(self.weight);
     }
 
-    /// The queue has doubled: lets it run empty.
-    fn drain(&mut self, round: &RoundTrip) {
-        let delay = round.mean.saturating_sub(round.base).0 / 1000;
+    /// Reduces the window so that the queue runs empty, when the queueing delay has doubled.
+    fn drain(&mut self, epoch: Epoch) {
+        let delay = epoch.queueing_delay().0 / 1000;
         if self.queue_delay == 0 || delay < self.queue_delay {
             self.queue_delay = delay;
         }
         if delay > 0 && delay / 2 >= self.queue_delay {
-            self.limit(self.window.cwnd * 0.5 * base_share(round));
+            self.window.limit(self.window.reno.cwnd * 0.5 * epoch.base_share());
             self.queue_delay = 0;
         }
     }
 
-    /// A smaller window, below which ssthresh comes to lie: slow start is over.
+    /// A smaller window with ssthresh below it: slow start is over.
     fn step_down(&mut self, cwnd: f64) {
-        self.limit(cwnd);
-        let window = &mut self.window;
-        let floor = MIN_SSTHRESH_SEGMENTS * window.mss;
-        window.ssthresh = window.ssthresh.min((window.cwnd - window.mss).max(floor));
+        self.window.limit(cwnd);
+        self.window.lower_ssthresh(self.window.reno.cwnd - self.window.reno.mss);
     }
 
-    /// At most this window, but two segments are allowed.
-    fn limit(&mut self, cwnd: f64) {
-        self.window.cwnd = self.window.cwnd.min(cwnd.max(MIN_SSTHRESH_SEGMENTS * self.window.mss));
+    fn check(&self) {
+        self.window.reno.check();
+        debug_assert!(self.weight > 0.0 && self.weight <= 1.0, "a share of the rate: {}", self.weight);
+        debug_assert!(self.alpha >= self.config.initial_alpha, "alpha_i {} below its floor", self.alpha);
+        debug_assert!(
+            self.alpha <= (self.config.total_alpha + SHARE_TOLERANCE).max(self.config.initial_alpha),
+            "a path queues no more than all paths together: {} {:?}",
+            self.alpha,
+            self.config
+        );
+        debug_assert!(self.rate >= 0.0 && self.rate.is_finite(), "rate {}", self.rate);
     }
-}
-
-/// base / rtt.
-fn base_share(round: &RoundTrip) -> f64 {
-    round.base / round.mean
-}
-
-/// Segments queued by a window of `segments`.
-fn queued(segments: f64, round: &RoundTrip) -> f64 {
-    let (base, rtt) = (round.base.as_secs_f64(), round.mean.as_secs_f64());
-    segments * (rtt - base) / rtt
 }
 
 impl Extensions for WVegas {
@@ -200,37 +195,36 @@ impl Extensions for WVegas {
 
 impl CongestionControl for WVegas {
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
-        match self.rounds.on_ack(ack) {
-            Turn::Over(round) => self.decide(ack, &round, paths),
-            Turn::Inside if !self.window.in_slow_start() => {}
-            Turn::Inside | Turn::Repairing | Turn::Unknown => self.window.grow(ack),
+        if let Some(round) = self.window.on_ack(ack) {
+            self.decide(ack, Epoch::of_mean(&round), paths);
         }
+        self.check();
     }
 
     fn on_loss(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.window.halve(loss);
+        self.window.reno.halve(loss);
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.rounds.time_out();
+        self.window.time_out(loss);
         self.rate = 0.0;
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        self.check();
     }
 
     fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.rounds.restart();
-        self.window.restart(restart_window);
+        self.window.idle_restart(restart_window);
     }
 
-    crate::reno::window_values!();
+    fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
+        self.window.reno.set_both(cwnd, ssthresh);
+    }
+
+    fn window(&self) -> Window {
+        self.window.reno.shown()
+    }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(base) = self.rounds.base() {
-            report("base_rtt_s", base);
-        }
-        if let Some(diff) = self.diff {
-            report("diff_segments", diff);
-        }
+        self.window.gauges(report);
         report("alpha_segments", self.alpha);
         report("weight", self.weight);
     }
@@ -244,11 +238,11 @@ impl SharedState for WVegas {
 
 impl RecoveryHooks for WVegas {
     fn on_recovery_ack(&mut self, ack: &Ack) {
-        self.rounds.note(ack);
+        self.window.note_rtt(ack);
     }
 
     fn on_exit_recovery(&mut self, _now: SimTime) {
-        self.rounds.restart();
+        self.window.exit_recovery();
     }
 }
 
@@ -257,6 +251,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::round::RoundTrip;
     use crate::testing::{ack, close, loss, one_round, setup_with, views};
     use crate::{Growth, PathView};
 
@@ -269,13 +264,13 @@ mod tests {
     /// wVegas in avoidance with so many segments of 1000 bytes, on a path of this smallest round-trip time.
     fn wvegas(segments: u64, base_ms: u64) -> WVegas {
         let mut cc = WVegas::new(&setup_with(1000, 1000 * segments, 1000 * segments, BYTES), config());
-        cc.rounds.note(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });
+        cc.window.note_rtt(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });
         cc
     }
 
-    fn round(base: f64, rtt: f64) -> RoundTrip {
+    fn epoch(base: f64, rtt: f64) -> Epoch {
         let (base, mean) = (Nanos::from_secs_f64(base), Nanos::from_secs_f64(rtt));
-        RoundTrip { base, min: mean, mean }
+        Epoch::of_mean(&RoundTrip { base, min: mean, mean })
     }
 
     /// Coupled paths with these measured rates in segments of 1000 bytes per second.
@@ -286,7 +281,7 @@ mod tests {
 
     #[test]
     fn wv_1_queue_rates_and_weights() {
-        let diff = queued(50.0, &round(0.560, 0.600));
+        let diff = epoch(0.560, 0.600).queued(50.0);
         close(diff, 3.333_333, 1e-6);
         close(diff.floor(), 3.0, 0.0);
         let all = rates(&[50.0 / 0.6, 20.0 / 0.06]);
@@ -312,11 +307,11 @@ mod tests {
     #[test]
     fn wv_1_drain() {
         let mut cc = wvegas(50, 560);
-        cc.drain(&round(0.560, 0.575));
+        cc.drain(epoch(0.560, 0.575));
         assert_eq!((cc.window().cwnd, cc.queue_delay), (Bytes(50_000), 15_000));
-        cc.drain(&round(0.560, 0.600));
-        close(0.5 * base_share(&round(0.560, 0.600)), 0.466_667, 1e-6);
-        close((cc.window.cwnd / 1000.0).floor(), 23.0, 0.0);
+        cc.drain(epoch(0.560, 0.600));
+        close(0.5 * epoch(0.560, 0.600).base_share(), 0.466_667, 1e-6);
+        close((cc.window.reno.cwnd / 1000.0).floor(), 23.0, 0.0);
         assert_eq!(cc.queue_delay, 0, "unset");
     }
 
@@ -324,7 +319,7 @@ mod tests {
     fn an_empty_queue_is_not_drained() {
         let mut cc = wvegas(50, 560);
         for _ in 0..5 {
-            cc.drain(&round(0.560, 0.560_000_4));
+            cc.drain(epoch(0.560, 0.560_000_4));
         }
         assert_eq!((cc.window().cwnd, cc.queue_delay), (Bytes(50_000), 0));
     }
@@ -336,8 +331,8 @@ mod tests {
         assert_eq!(cc.window().cwnd, Bytes(20_000), "one segment per ACK");
         one_round(&mut cc, 1, &[625; 4], Paths::ALONE);
         // Three more ACKs, then the decision: 23 * 500 / 625 + 1.
-        close(cc.window.cwnd, 19_400.0, 1e-9);
-        close(cc.window.ssthresh, 18_400.0, 1e-9);
+        close(cc.window.reno.cwnd, 19_400.0, 1e-9);
+        close(cc.window.reno.ssthresh, 18_400.0, 1e-9);
     }
 
     #[test]
@@ -362,7 +357,7 @@ mod tests {
             one_round(&mut cc, n, &[rtt; 4], Paths::ALONE);
         }
         close(cc.alpha, 10.0, 0.0);
-        let found = cc.window.cwnd / 1000.0 - 50.0;
+        let found = cc.window.reno.cwnd / 1000.0 - 50.0;
         assert!(found < 12.0, "{found}");
     }
 
@@ -371,7 +366,7 @@ mod tests {
         let mut cc = wvegas(2, 10);
         for n in 0..4 {
             one_round(&mut cc, n, &[9000; 4], Paths::ALONE);
-            assert!(cc.window.cwnd >= 2000.0);
+            assert!(cc.window.reno.cwnd >= 2000.0);
         }
         let mut cc = wvegas(10, 100);
         let limited = Ack { cwnd_limited: false, rtt: Some(Nanos::from_millis(100)), ..ack(1000) };
@@ -404,8 +399,8 @@ mod tests {
         fn the_queue_does_not_change_with_the_scale_of_time(
             w in 2..500_u32, base in 0.001..1.0_f64, queue in 0.001..1.0_f64, scale in 0.1..100.0_f64,
         ) {
-            let near = queued(f64::from(w), &round(base, base + queue));
-            let far = queued(f64::from(w), &round(scale * base, scale * (base + queue)));
+            let near = epoch(base, base + queue).queued(f64::from(w));
+            let far = epoch(scale * base, scale * (base + queue)).queued(f64::from(w));
             close(near, far, 1e-4);
         }
     }

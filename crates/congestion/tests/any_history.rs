@@ -347,7 +347,11 @@ fn options_of(specs: &'static [OptionSpec]) -> impl Strategy<Value = Options> {
 
 fn algorithm_and_options() -> impl Strategy<Value = (Algorithm, Options)> {
     let rows: Vec<Algorithm> = Registry::builtin().iter().copied().collect();
-    select(rows).prop_flat_map(|row| (Just(row), options_of(row.options)))
+    select(rows).prop_flat_map(|row| {
+        let allowed = options_of(row.options)
+            .prop_filter("a rule between options", move |options| (row.check)(options).is_ok());
+        (Just(row), allowed)
+    })
 }
 
 proptest! {

@@ -25,6 +25,17 @@ impl LargestOfRounds {
         while self.samples.len() > 1 && self.samples[0].0 + self.rounds <= round {
             self.samples.pop_front();
         }
+        self.check();
+    }
+
+    fn check(&self) {
+        let pairs = || self.samples.iter().zip(self.samples.iter().skip(1));
+        debug_assert!(pairs().all(|(a, b)| a.0 < b.0), "rounds rise: {self:?}");
+        debug_assert!(
+            pairs().all(|(a, b)| a.1 > b.1),
+            "rates fall, so that the first is the largest: {self:?}"
+        );
+        debug_assert!(self.samples.len() as u64 <= self.rounds.max(1), "one sample a round: {self:?}");
     }
 
     /// 0 before the first sample.

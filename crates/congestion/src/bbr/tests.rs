@@ -69,7 +69,8 @@ fn bbr_1_product_window_and_pacing() {
     close(bbr.bw.get() * bbr.min_rtt.unwrap().0.as_secs_f64(), 150_000.0, 1e-12);
     close(bbr.product(1.0) / 1448.0, 104.0, 0.0);
     close(bbr.product(WINDOW_GAIN) / 1448.0, 208.0, 0.0);
-    bbr.full = true;
+    (0..4).for_each(|_| bbr.pipe.judge(250_000.0));
+    assert!(bbr.pipe.is_full());
     let cycle = |phase| Mode::ProbeBw { phase, since: SimTime::ZERO };
     for (mode, rate) in
         [(Mode::Startup, 714_037.5), (Mode::Drain, 85_788.56), (cycle(0), 309_375.0), (cycle(1), 185_625.0)]
@@ -144,7 +145,7 @@ fn rates_of_a_sender_short_of_data_count_only_if_larger() {
     }
     bbr.on_ack(&sample(120_000, 3_500_000, true), Paths::ALONE);
     close(bbr.bw.get(), 120_000.0, 0.0);
-    assert!(!bbr.full, "a lack of data does not show that the pipe is full");
+    assert!(!bbr.pipe.is_full(), "a lack of data does not show that the pipe is full");
 }
 
 #[test]
