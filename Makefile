@@ -16,7 +16,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example check-python test-python browser test-rain reproduce validate
+.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
@@ -46,7 +46,7 @@ pgo:
 	@MATURIN_PGO=1 CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/pgo $(MAKE) --no-print-directory build
 	@echo pgo >$(VENV)/.extension
 
-test: check-rust test-rust test-example check-python test-python count
+test: check-rust test-rust test-example test-webassembly check-python test-python count
 	@echo "all checks passed"
 
 check-rust:
@@ -68,6 +68,11 @@ test-example:
 	cargo fmt --check --manifest-path examples/own-algorithms/Cargo.toml
 	cargo test --quiet $(EXAMPLE)
 	cargo run --quiet $(EXAMPLE)
+
+# The laboratory in Node gives the tables of this machine, to the byte.
+test-webassembly:
+	cargo fmt --check --manifest-path examples/webassembly/Cargo.toml
+	$(PYTHON) tools/webassembly.py
 
 check-python: $(VENV)/.requirements
 	$(BIN)/ruff check --quiet python tests tools validation examples

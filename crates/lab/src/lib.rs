@@ -7,6 +7,7 @@
 
 mod baseline;
 mod catalogue;
+mod cpu;
 mod marks;
 mod metrics;
 mod opportunities;
@@ -64,8 +65,8 @@ pub struct Totals {
     pub events: u64,
     /// Packets crossing a link, data or ACK, one count per link.
     pub packet_hops: u64,
-    /// CPU time of the worker threads inside the engine.
-    pub cpu: Duration,
+    /// CPU time of the worker threads inside the engine. `None` if the machine has no clock for it, or nothing ran.
+    pub cpu: Option<Duration>,
 }
 
 /// The readable trace of one replication.
@@ -189,7 +190,7 @@ fn output(scenario: &Scenario, variants: &[Variant<'_>], mut replications: Vec<R
     for (index, replication) in replications.iter_mut().enumerate() {
         totals.events += replication.record.events;
         totals.packet_hops += replication.record.packet_hops;
-        totals.cpu += replication.cpu;
+        totals.cpu = replication.cpu.map(|spent| totals.cpu.unwrap_or_default() + spent);
         let text = std::mem::take(&mut replication.record.trace);
         if index % variants.len() == 0 && !text.is_empty() {
             traces.push(Trace { seed: replication.record.seed, text });

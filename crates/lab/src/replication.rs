@@ -6,12 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use cpu_time::ThreadTime;
 use network::{Observe, World};
 use scenario::model::Scenario;
 use trace::RunRecord;
 
 use crate::baseline::{self, Baseline};
+use crate::cpu::Stopwatch;
 use crate::{RunError, RunOptions};
 
 /// The scenario as it stands, or one of its baselines.
@@ -24,7 +24,8 @@ pub(crate) struct Variant<'a> {
 /// One finished replication.
 pub(crate) struct Replication {
     pub(crate) record: RunRecord,
-    pub(crate) cpu: Duration,
+    /// `None` where the machine has no clock for it.
+    pub(crate) cpu: Option<Duration>,
 }
 
 impl<'a> Variant<'a> {
@@ -46,7 +47,7 @@ pub(crate) fn simulate(
     cancel: &AtomicBool,
 ) -> Result<Replication, RunError> {
     let observe = Observe { series: options.series, trace: options.trace && variant.baseline.is_none() };
-    let start = ThreadTime::now();
+    let start = Stopwatch::start();
     // Nothing of a world outlives its panic.
     let outcome = catch_unwind(AssertUnwindSafe(|| World::new(&variant.scenario, seed, observe).run(cancel)));
     match outcome {

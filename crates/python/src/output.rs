@@ -34,7 +34,7 @@ impl Output {
             tables: output.tables.into_iter().map(table).collect::<PyResult<_>>()?,
             events: output.totals.events,
             packet_hops: output.totals.packet_hops,
-            cpu_s: output.totals.cpu.as_secs_f64(),
+            cpu_s: output.totals.cpu.map_or(0.0, |spent| spent.as_secs_f64()),
             traces: output.traces.into_iter().map(|trace| (trace.seed, trace.text)).collect(),
         })
     }
