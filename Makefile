@@ -79,6 +79,7 @@ check-python: $(VENV)/.requirements
 	$(BIN)/ruff format --quiet --check python tests tools validation examples
 	$(BIN)/mypy
 	$(BIN)/python tools/lengths.py
+	$(BIN)/python tools/requirements.py
 
 test-python: build browser
 	$(BIN)/pytest --quiet
