@@ -16,7 +16,7 @@ SCENARIOS = ("two-geo-beams", "layered-graph", "leo-handovers", "space-transport
 
 
 def missing() -> str | None:
-    """Installs Node and the standard library for WebAssembly where they are missing; the reason if that fails."""
+    """Installs Node and the standard library for WebAssembly if missing; the reason where that fails."""
     if shutil.which("node") is None and (reason := debian.install("nodejs")):
         return f"Node cannot be installed: {reason}"
     rustup = shutil.which("rustup")
