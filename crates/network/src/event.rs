@@ -2,7 +2,11 @@
 //!
 //! May: name what they concern. May not: reach it.
 
+use engine::EventQueue;
+use units::SimTime;
+
 use crate::host::socket::SocketId;
+use crate::net::network::Schedule;
 use crate::net::topology::LinkId;
 
 /// An event in the queue. Changes of links and samples are not among them: they are known beforehand.
@@ -18,4 +22,11 @@ pub(crate) enum Event {
     Wake(u32),
     /// The reader of a connection may read again.
     Read(SocketId),
+}
+
+impl Schedule for EventQueue<Event> {
+    #[inline]
+    fn push_arrival(&mut self, at: SimTime, link: LinkId) {
+        self.push(at, Event::Arrival(link));
+    }
 }

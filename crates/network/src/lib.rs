@@ -3,28 +3,32 @@
 //! May: move packets between links and connections, and record what happens. May not: change what a link, a
 //! transport or an application does.
 //!
-//! - `net/`: nodes and links, routing, packets in flight, and the event queue;
+//! - `net/`: nodes and links, routing, and packets in flight, of which it sees the envelope alone;
 //! - `host/`: hosts with ports, listeners, demultiplexing and connections;
 //! - `flow/`: an application, its connections, and what is recorded of them;
 //! - `build/`: from a scenario to links with their changes, hosts and flows;
 //! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record;
-//! - `sampler.rs`: time series. A run leaves a `trace::RunRecord`.
+//! - `sampler.rs`: time series; `tracer.rs`: the readable trace. A run leaves a `trace::RunRecord`.
 
+mod body;
 mod build;
 mod event;
 mod flow;
 mod host;
 mod net;
+mod observe;
 mod outcome;
 mod plan;
 mod sampler;
+mod tracer;
 mod world;
 
 pub use build::{links, opportunities};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};
 pub use net::topology::{LinkId, NodeId, Topology};
-pub use world::{Cancelled, Observe, World};
+pub use observe::Observe;
+pub use world::{Cancelled, World};
 
 #[cfg(test)]
 mod tests;

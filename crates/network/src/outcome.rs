@@ -12,8 +12,8 @@ use crate::flow::Flow;
 use crate::flow::channel::Channel;
 use crate::host::Hosts;
 use crate::host::connection::HostConnection;
-use crate::net::network::{Egress, Network};
-use crate::net::topology::duplex_link_of;
+use crate::net::forwarding::Egress;
+use crate::net::topology::{Topology, duplex_link_of};
 
 /// The record of a flow in a run that ended at `end` and would have ended after `duration`.
 pub(crate) fn final_record(
@@ -21,11 +21,11 @@ pub(crate) fn final_record(
     duration: SimTime,
     flow: &mut Flow,
     hosts: &Hosts,
-    network: &Network,
+    topology: &Topology,
 ) -> FlowRecord {
     let last = flow.last_end(duration);
     let known = flow.log.record.take().map(|record| *record);
-    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, network));
+    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, topology));
     record.failure = failure(flow, hosts);
     // Messages may have arrived, and pages been given up, after the flow's interval.
     record.messages = std::mem::take(&mut flow.log.messages);
@@ -65,7 +65,7 @@ pub(crate) fn flow_record(
     end: SimTime,
     flow: &mut Flow,
     hosts: &Hosts,
-    network: &Network,
+    topology: &Topology,
 ) -> FlowRecord {
     let delay = std::mem::take(&mut flow.recorder.delay);
     let send_delay = std::mem::take(&mut flow.recorder.send_delay);
@@ -79,7 +79,7 @@ pub(crate) fn flow_record(
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
     for ends in connections(flow, hosts) {
-        subflows.extend((0..ends.subflows()).map(|index| subflow_record((now, end), index, ends, network)));
+        subflows.extend((0..ends.subflows()).map(|index| subflow_record((now, end), index, ends, topology)));
     }
     FlowRecord {
         start: flow.timing().start().min(end),
@@ -127,7 +127,7 @@ fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
 }
 
 /// Duplex link over which a subflow leaves the data sender; `None` if routing decides packet by packet.
-fn duplex_link(index: u8, ends: Ends<'_>, network: &Network) -> Option<usize> {
+fn duplex_link(index: u8, ends: Ends<'_>, topology: &Topology) -> Option<usize> {
     let sender = ends.sender?;
     if let Some(path) = sender.path(PathId(index)) {
         return match path.route.egress {
@@ -139,14 +139,14 @@ fn duplex_link(index: u8, ends: Ends<'_>, network: &Network) -> Option<usize> {
     let opened = ends.receiver.filter(|_| sender.path_count() > usize::from(index))?;
     let destination = opened.path(PathId(index))?.route.header.destination;
     let interface = usize::from(destination.interface()?);
-    Some(duplex_link_of(network.routes.topology().leaving(destination.node())[interface]))
+    Some(duplex_link_of(topology.leaving(destination.node())[interface]))
 }
 
 fn subflow_record(
     (now, end): (SimTime, SimTime),
     index: usize,
     ends: Ends<'_>,
-    network: &Network,
+    topology: &Topology,
 ) -> SubflowRecord {
     let stats = |end: Option<&HostConnection>| {
         end.map_or_else(SubflowStats::default, |end| end.machine().stats(index))
@@ -159,7 +159,7 @@ fn subflow_record(
     SubflowRecord {
         connection: ends.number,
         subflow: index as u32,
-        duplex_link: duplex_link(index as u8, ends, network),
+        duplex_link: duplex_link(index as u8, ends, topology),
         established: stats.established_at,
         received: Bytes(received.bytes_received),
         beyond_window: Bytes(received.beyond_window_received),

@@ -8,12 +8,12 @@ use trace::{Series, SeriesKey};
 use transport::{Connection, SenderState};
 use units::{Bytes, Nanos, SimTime};
 
+use crate::body::WorldNetwork;
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
 use crate::flow::limits::Limits;
 use crate::host::Hosts;
 use crate::host::config::Listener;
-use crate::net::network::Network;
 
 /// Counters at the last sample.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ impl Sampler {
     }
 
     /// Samples all flows and links at `now`; rates are those since the last sample.
-    pub(crate) fn sample(&mut self, now: SimTime, flows: &Flows, hosts: &Hosts, network: &mut Network) {
+    pub(crate) fn sample(&mut self, now: SimTime, flows: &Flows, hosts: &Hosts, network: &mut WorldNetwork) {
         let elapsed = now.since(self.last);
         if elapsed == Nanos::ZERO {
             return;

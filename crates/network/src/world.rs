@@ -9,11 +9,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use apps::Side;
+use engine::EventQueue;
 use trace::RunRecord;
 use transport::mptcp::option::MptcpOption;
 use transport::packet::PathId;
 use units::{Bytes, SimTime};
 
+use crate::body::WorldNetwork;
 use crate::event::Event;
 use crate::flow::Ended;
 use crate::flow::channel::Mark;
@@ -21,24 +23,15 @@ use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::ScheduledEvent;
 use crate::flow::flows::{DirtyList, Flows};
 use crate::host::Hosts;
-use crate::host::connection::HostConnection;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::PacketAddresses;
-use crate::net::network::{Delivery, Network};
+use crate::net::network::Delivery;
 use crate::net::topology::LinkId;
-use crate::net::tracer::Tracer;
+use crate::observe::{trace_delivery, trace_sending, trace_states};
 use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
-
-/// Records besides totals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Observe {
-    /// Time series.
-    pub series: bool,
-    /// A line of text per event.
-    pub trace: bool,
-}
+use crate::tracer::Tracer;
 
 /// The run was stopped from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +48,8 @@ const CANCEL_MASK: u64 = 4095;
 pub struct World {
     seed: u64,
     duration: SimTime,
-    pub(crate) network: Network,
+    queue: EventQueue<Event>,
+    pub(crate) network: WorldNetwork,
     hosts: Hosts,
     flows: Flows,
     /// Sockets that applications have written to.
@@ -68,12 +62,12 @@ impl World {
     /// At time zero.
     pub(crate) fn at_start(
         (seed, duration): (u64, SimTime),
-        (network, hosts): (Network, Hosts),
+        (queue, network, hosts): (EventQueue<Event>, WorldNetwork, Hosts),
         flows: Flows,
         plan: Plan,
         sampler: Option<Sampler>,
     ) -> Self {
-        Self { seed, duration, network, hosts, flows, dirty: DirtyList::default(), plan, sampler }
+        Self { seed, duration, queue, network, hosts, flows, dirty: DirtyList::default(), plan, sampler }
     }
 
     /// Runs until the end of the scenario, or until every flow has delivered all that was written, or until
@@ -93,24 +87,25 @@ impl World {
             sampler.sample(end, flows, hosts, network);
         }
         let links = network.records(end);
-        let record = |flow| outcome::final_record(end, *duration, flow, hosts, network);
+        let record =
+            |flow| outcome::final_record(end, *duration, flow, hosts, network.forwarding().topology());
         let flows = flows.all_mut().iter_mut().map(record).collect();
         RunRecord {
             seed: *seed,
-            events: network.queue.taken(),
+            events: self.queue.taken(),
             packet_hops: links.iter().map(|link| link.packets).sum(),
             end,
             flows,
             links,
             series: self.sampler.map(Sampler::into_series).unwrap_or_default(),
-            trace: self.network.tracer.map(|tracer| Tracer::into_text(*tracer)).unwrap_or_default(),
+            trace: self.network.into_tap().map(Tracer::into_text).unwrap_or_default(),
         }
     }
 
     /// Runs and returns when the run ended.
     pub(crate) fn advance(&mut self, cancel: &AtomicBool) -> Result<SimTime, Cancelled> {
         let mut planned = self.next_planned();
-        while let Some(next) = self.network.queue.next_time() {
+        while let Some(next) = self.queue.next_time() {
             if planned <= next {
                 if planned > self.duration {
                     return Ok(self.duration);
@@ -122,8 +117,8 @@ impl World {
             if next > self.duration {
                 return Ok(self.duration);
             }
-            let Some((now, event)) = self.network.queue.pop() else { break };
-            if self.network.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
+            let Some((now, event)) = self.queue.pop() else { break };
+            if self.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
             }
             debug_assert!(now == next && now <= planned, "events and the plan come in the order of time");
@@ -132,7 +127,7 @@ impl World {
                 return Ok(now);
             }
         }
-        Ok(self.network.queue.now())
+        Ok(self.queue.now())
     }
 
     /// When the next planned change or sample is due.
@@ -142,7 +137,7 @@ impl World {
 
     fn on_planned(&mut self, now: SimTime) {
         while let Some(change) = self.plan.take_change(now) {
-            self.network.change(now, change);
+            self.network.change(&mut self.queue, now, change);
         }
         while let Some(event) = self.plan.take_flow_event(now) {
             self.on_flow_event(now, event);
@@ -262,7 +257,7 @@ impl World {
     /// Re-arms the flow's timer for the earliest wake-up that its application requested.
     fn arm_flow(&mut self, now: SimTime, flow: usize) {
         if let Some(at) = self.flows[flow].arm(now) {
-            self.network.queue.push(at, Event::Wake(flow as u32));
+            self.queue.push(at, Event::Wake(flow as u32));
         }
     }
 
@@ -270,10 +265,10 @@ impl World {
         if !self.network.arrival_is_due(now, link) {
             return;
         }
-        while let Some(delivery) = self.network.next_delivery(now, link) {
+        while let Some(delivery) = self.network.next_delivery(&mut self.queue, now, link) {
             self.deliver(now, delivery);
             if !self.network.more_is_due(now, link) {
-                return self.network.arm(link);
+                return self.network.arm(&mut self.queue, link);
             }
         }
     }
@@ -284,7 +279,7 @@ impl World {
         let Some(socket) = known.or_else(|| self.first_packet(now, delivery)) else {
             // Nothing listens, and nothing answers for it.
             self.network.open(delivery);
-            return self.network.trace_delivery(now, delivery, None);
+            return trace_delivery(now, &mut self.network, delivery, None);
         };
         let connection = self.hosts.get_mut(socket);
         let owner = connection.owner();
@@ -292,7 +287,7 @@ impl World {
         let subflow = packet.path;
         debug_assert!(connection.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
         connection.machine_mut().on_packet(now, packet);
-        self.network.trace_delivery(now, delivery, Some(connection.machine()));
+        trace_delivery(now, &mut self.network, delivery, Some(connection.machine()));
         let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
         if channel.is_datagrams() {
             self.take_datagrams(now, owner, socket);
@@ -319,7 +314,7 @@ impl World {
         let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
         if let MptcpOption::JoinSyn { token, .. } = option {
             let socket = self.hosts.with_token(destination.node(), token)?;
-            self.hosts.learn_path(&mut self.network, addresses, socket, subflow);
+            self.hosts.learn_path(self.network.forwarding_mut(), addresses, socket, subflow);
             return Some(socket);
         }
         if subflow != PathId::FIRST {
@@ -331,7 +326,7 @@ impl World {
         let side = self.flows[flow as usize].opener().side().other();
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
-        let socket = self.hosts.accept(&mut self.network, addresses, (owner, label));
+        let socket = self.hosts.accept(self.network.forwarding_mut(), addresses, (owner, label));
         let machine = self.hosts.get_mut(socket).machine_mut();
         for action in self.flows[flow as usize].channel_mut(connection).connect(side, socket, machine) {
             action.apply(now, machine);
@@ -347,7 +342,7 @@ impl World {
         let server = flow.opener().side().other();
         let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.index()).is_none();
         let socket = flow.channels().iter().filter_map(|channel| channel.socket(server)).find(lacks)?;
-        hosts.answer_path(network, addresses, socket, subflow);
+        hosts.answer_path(network.forwarding_mut(), addresses, socket, subflow);
         Some(socket)
     }
 
@@ -358,7 +353,7 @@ impl World {
         }
         if connection.machine_mut().next_deadline() > now {
             if let Some(at) = connection.arm(now) {
-                self.network.queue.push(at, Event::Timer(socket));
+                self.queue.push(at, Event::Timer(socket));
             }
             return;
         }
@@ -384,7 +379,7 @@ impl World {
         let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
         let mut machine = self.hosts.get_mut(socket).machine_mut();
         if let Some(at) = channel.read(now, side, machine) {
-            self.network.queue.push(at, Event::Read(socket));
+            self.queue.push(at, Event::Read(socket));
         }
         if channel.has_arrived(side, machine) {
             let delivered = machine.delivered();
@@ -455,14 +450,12 @@ impl World {
 
     /// Lets a connection send until it has nothing more, records why, and arms its timer.
     fn transmit(&mut self, now: SimTime, socket: SocketId, mut changed: u64) {
-        let Self { flows, hosts, network, .. } = self;
+        let Self { flows, hosts, network, queue, .. } = self;
         let mut connection = hosts.get_mut(socket);
         let owner = connection.owner();
         let (channel, recorder) = flows[owner.flow()].channel_and_recorder(owner.connection);
         let sends = owner.side == Side::Sender;
-        if network.tracer.is_some() {
-            trace_states(now, network, socket, connection);
-        }
+        trace_states(now, network, socket, connection);
         while connection.machine_mut().poll_transmit_into(now, network.draft()) {
             let packet = network.draft();
             let (subflow, size) = (packet.path, packet.size);
@@ -472,7 +465,10 @@ impl World {
             }
             let known = match connection.path_and_machine(subflow) {
                 None => {
-                    hosts.open_path(network, socket, subflow);
+                    let addresses = hosts.open_path(network.forwarding_mut(), socket, subflow);
+                    if let Some((tracer, _)) = network.tap_and_draft() {
+                        tracer.know(addresses, owner.flow(), owner.connection);
+                    }
                     connection = hosts.get_mut(socket);
                     connection.path_and_machine(subflow)
                 }
@@ -482,14 +478,14 @@ impl World {
             debug_assert!(size > Bytes::ZERO, "a packet has a size");
             path.wire += size;
             changed |= 1 << subflow.index();
-            network.trace_sending(now, &path.route, machine);
-            network.send(now, &path.route);
+            trace_sending(now, network, &path.route, machine);
+            network.send(queue, now, &path.route);
         }
         if sends {
             channel.record_limits(now, connection.machine(), changed);
         }
         if let Some(at) = connection.arm(now) {
-            network.queue.push(at, Event::Timer(socket));
+            queue.push(at, Event::Timer(socket));
         }
     }
 
@@ -535,10 +531,16 @@ impl World {
         let delivered = |socket| hosts.get(socket).machine().delivered();
         let all = flows[index].channels().iter().all(|channel| channel.is_idle(delivered));
         if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
-            let record = outcome::flow_record(now, now, &mut flows[index], hosts, &self.network);
+            let record = outcome::flow_record(
+                now,
+                now,
+                &mut flows[index],
+                hosts,
+                self.network.forwarding().topology(),
+            );
             flows[index].log.record = Some(Box::new(record));
             for (other, at) in flows.ended(now, index) {
-                self.network.queue.push(at, Event::Start(other as u32));
+                self.queue.push(at, Event::Start(other as u32));
             }
         }
         if all {
@@ -547,15 +549,5 @@ impl World {
             }
             self.flows.set_done(index);
         }
-    }
-}
-
-/// Writes a line for each sender of a connection that has timed out or changed its state.
-#[cold]
-fn trace_states(now: SimTime, network: &mut Network, socket: SocketId, connection: &HostConnection) {
-    let AppSocket { flow, connection: number, .. } = connection.owner();
-    if let (Some(tracer), Some(path)) = (&mut network.tracer, connection.path(PathId::FIRST)) {
-        let at = path.route.header.source.node();
-        tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
     }
 }

@@ -1,4 +1,38 @@
-//! Which nodes packets can reach over duplex links.
+//! Which nodes packets can reach over duplex links, and how far away they are.
+//!
+//! May: search. May not: know which nodes forward or which interfaces count; callers say that.
+
+/// The distance of a node that cannot be reached.
+pub const UNREACHABLE: u32 = u32::MAX;
+
+/// Links from `from` to each of `nodes` nodes, found breadth first; [`UNREACHABLE`] where there is no way. `onward` are
+/// the nodes next to one that has been reached to which the search goes on from there.
+pub fn distances<N: IntoIterator<Item = usize>>(
+    nodes: usize,
+    from: usize,
+    onward: impl Fn(usize) -> N,
+) -> Vec<u32> {
+    let mut distance = vec![UNREACHABLE; nodes];
+    distance[from] = 0;
+    let mut reached = Vec::with_capacity(nodes);
+    reached.push(from);
+    let mut done = 0;
+    while let Some(&node) = reached.get(done) {
+        done += 1;
+        for next in onward(node) {
+            if distance[next] == UNREACHABLE {
+                distance[next] = distance[node] + 1;
+                debug_assert!(
+                    reached.last().is_some_and(|last| distance[*last] <= distance[next]),
+                    "nodes are reached in the order of their distance"
+                );
+                reached.push(next);
+            }
+        }
+    }
+    debug_assert!(reached.len() <= nodes, "a node was reached twice");
+    distance
+}
 
 /// A sender and a receiver, by index of their nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,21 +76,13 @@ impl Graph {
         forwards: impl Fn(usize) -> bool,
     ) -> Vec<bool> {
         debug_assert!(without != Some(from), "a search that begins where it must not pass");
-        let mut seen = vec![false; self.neighbours.len()];
-        let mut open = vec![from];
-        seen[from] = true;
-        while let Some(node) = open.pop() {
-            debug_assert!(seen[node], "only nodes that have been reached are followed");
-            if node != from && !forwards(node) {
-                continue;
-            }
-            for &next in &self.neighbours[node] {
-                if !seen[next] && Some(next) != without {
-                    seen[next] = true;
-                    open.push(next);
-                }
-            }
-        }
+        let onward = |node: usize| {
+            let passes = node == from || forwards(node);
+            let neighbours = if passes { self.neighbours[node].as_slice() } else { &[] };
+            neighbours.iter().copied().filter(|next| Some(*next) != without)
+        };
+        let distances = distances(self.neighbours.len(), from, onward);
+        let seen: Vec<bool> = distances.into_iter().map(|distance| distance != UNREACHABLE).collect();
         debug_assert!(without.is_none_or(|node| !seen[node]), "the node to be avoided was passed");
         seen
     }

@@ -42,7 +42,7 @@ mod whole;
 pub use algorithm_page::{AlgorithmPage, algorithm_pages, algorithms_markdown, allowed, parameter_row};
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
 pub use document::Document;
-pub use graph::{Graph, NodePair};
+pub use graph::{Graph, NodePair, UNREACHABLE, distances};
 pub use profile_list::{Profile, profiles};
 pub use reference::reference_markdown;
 pub use registries::Registries;

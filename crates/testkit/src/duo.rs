@@ -368,7 +368,7 @@ impl Duo {
             self.note(if packet.retransmission { "resend" } else { "send" }, &packet);
         }
         if strips(&self.faults, wire, way, n, packet.is_syn()) {
-            packet.strip_multipath();
+            packet.body.strip_multipath();
         }
         let start = now.max(self.busy_until[wire][direction]);
         let model = self.wires[wire];

@@ -1,5 +1,6 @@
 //! A packet: an envelope, which is all that the network sees, and the body of one transport protocol.
 //!
+//! The type of the body is a parameter of [`Packet`]: code for packets with any body cannot look into it.
 //! Packets are large, so they are written where they stay: a machine overwrites the body in place, completes it with
 //! [`Packet::complete`], and nothing is copied until the packet has arrived.
 
@@ -58,16 +59,16 @@ pub enum Ecn {
     Ce,
 }
 
-/// One packet.
+/// One packet with a body of type `B`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Packet {
+pub struct Packet<B = Body> {
     /// Over which path of the connection it travels.
     pub path: PathId,
     /// ECN codepoint; routers may change it.
     pub ecn: Ecn,
     /// Drop priority.
     pub priority: Priority,
-    /// True for a retransmission; recorders look at it, no protocol does.
+    /// True for a retransmission; recorders read it, protocols do not.
     pub retransmission: bool,
     /// Size on the wire with headers, options and overhead.
     pub size: Bytes,
@@ -75,11 +76,11 @@ pub struct Packet {
     pub payload: u32,
     /// Where the payload begins in the stream of the connection; zero without payload.
     pub offset: StreamOffset,
-    /// What the protocol of its ends says.
-    pub body: Body,
+    /// The part that only its two ends read.
+    pub body: B,
 }
 
-/// What a packet carries, by protocol.
+/// The body of a packet, by protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// TCP and MPTCP.
@@ -99,6 +100,69 @@ impl Default for Body {
 /// Packets are held in a slab by the thousand: no body may make all of them larger.
 const LARGEST: usize = 224;
 const _: () = assert!(size_of::<Packet>() <= LARGEST, "a body has made all packets larger");
+
+/// The envelope, whatever the body is.
+impl<B> Packet<B> {
+    /// The part of the connection's stream that it carries; empty without payload.
+    #[inline]
+    pub fn stream(&self) -> Range<StreamOffset> {
+        Range::new(self.offset, self.offset + Bytes(u64::from(self.payload)))
+    }
+
+    /// A router marks the packet instead of dropping it. False if its ends have not negotiated ECN: then it must be
+    /// dropped.
+    pub fn mark(&mut self) -> bool {
+        if self.ecn == Ecn::NotEct {
+            return false;
+        }
+        self.ecn = Ecn::Ce;
+        true
+    }
+
+    /// Routers with two bands drop it first.
+    pub fn is_low_priority(&self) -> bool {
+        self.priority == Priority::Low
+    }
+}
+
+impl Body {
+    /// The TCP segment; that of a transport over space links too.
+    #[inline]
+    pub fn segment(&self) -> Option<&TcpSegment> {
+        match self {
+            Self::Tcp(segment) => Some(segment),
+            Self::Space(space) => Some(&space.segment),
+            Self::Udp(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn segment_mut(&mut self) -> Option<&mut TcpSegment> {
+        match self {
+            Self::Tcp(segment) => Some(segment),
+            Self::Space(space) => Some(&mut space.segment),
+            Self::Udp(_) => None,
+        }
+    }
+
+    /// It opens a connection or a subflow: middleboxes treat these differently.
+    pub fn is_syn(&self) -> bool {
+        self.segment().is_some_and(|segment| segment.flags.syn)
+    }
+
+    /// It carries an MPTCP option.
+    pub fn is_multipath(&self) -> bool {
+        self.segment().is_some_and(|segment| segment.mptcp != MptcpOption::None)
+    }
+
+    /// A middlebox overwrites the MPTCP option with padding: the size stays.
+    pub fn strip_multipath(&mut self) {
+        if let Some(segment) = self.segment_mut() {
+            segment.mptcp = MptcpOption::None;
+        }
+    }
+}
 
 impl Packet {
     /// A packet with a TCP segment that has still to be completed.
@@ -131,21 +195,18 @@ impl Packet {
     /// The TCP segment; that of a transport over space links too.
     #[inline]
     pub fn segment(&self) -> Option<&TcpSegment> {
-        match &self.body {
-            Body::Tcp(segment) => Some(segment),
-            Body::Space(space) => Some(&space.segment),
-            Body::Udp(_) => None,
-        }
+        self.body.segment()
     }
 
     /// The same, to be changed.
     #[inline]
     pub fn segment_mut(&mut self) -> Option<&mut TcpSegment> {
-        match &mut self.body {
-            Body::Tcp(segment) => Some(segment),
-            Body::Space(space) => Some(&mut space.segment),
-            Body::Udp(_) => None,
-        }
+        self.body.segment_mut()
+    }
+
+    /// It opens a connection or a subflow.
+    pub fn is_syn(&self) -> bool {
+        self.body.is_syn()
     }
 
     /// What a transport over space links says.
@@ -154,44 +215,6 @@ impl Packet {
         match &self.body {
             Body::Space(space) => Some(&space.signal),
             Body::Tcp(_) | Body::Udp(_) => None,
-        }
-    }
-
-    /// The part of the connection's stream that it carries; empty without payload.
-    #[inline]
-    pub fn stream(&self) -> Range<StreamOffset> {
-        Range::new(self.offset, self.offset + Bytes(u64::from(self.payload)))
-    }
-
-    /// A router marks the packet instead of dropping it. False if its ends have not negotiated ECN: then it must be
-    /// dropped.
-    pub fn mark(&mut self) -> bool {
-        if self.ecn == Ecn::NotEct {
-            return false;
-        }
-        self.ecn = Ecn::Ce;
-        true
-    }
-
-    /// Routers with two bands drop it first.
-    pub fn is_low_priority(&self) -> bool {
-        self.priority == Priority::Low
-    }
-
-    /// It opens a connection or a subflow: middleboxes treat these differently.
-    pub fn is_syn(&self) -> bool {
-        self.segment().is_some_and(|segment| segment.flags.syn)
-    }
-
-    /// It carries an MPTCP option.
-    pub fn is_multipath(&self) -> bool {
-        self.segment().is_some_and(|segment| segment.mptcp != MptcpOption::None)
-    }
-
-    /// A middlebox overwrites the MPTCP option with padding: the size stays.
-    pub fn strip_multipath(&mut self) {
-        if let Some(segment) = self.segment_mut() {
-            segment.mptcp = MptcpOption::None;
         }
     }
 
@@ -227,7 +250,7 @@ impl Packet {
         if let Some(segment) = self.segment() {
             assert!(
                 !self.retransmission || segment.sequence_len() > 0,
-                "what occupies no sequence number cannot be retransmitted: {self:?}"
+                "a segment without sequence numbers cannot be retransmitted: {self:?}"
             );
             assert!(!(segment.flags.syn && segment.flags.fin), "SYN and FIN exclude each other: {self:?}");
             assert!(segment.seq > 0 || payload == 0, "number 0 is the SYN: {self:?}");
@@ -245,7 +268,7 @@ mod tests {
 
     #[test]
     fn only_packets_of_ends_with_ecn_are_marked() {
-        let mut packet = Packet::default();
+        let mut packet: Packet = Packet::default();
         assert!(!packet.mark());
         packet.ecn = Ecn::Ect0;
         assert!(packet.mark());
@@ -267,11 +290,11 @@ mod tests {
     fn a_middlebox_strips_the_option_and_nothing_else() {
         let segment = TcpSegment { len: 7, mptcp: MptcpOption::CapableSyn, ..TcpSegment::default() };
         let mut packet = Packet { size: Bytes(80), ..Packet::tcp(PathId(2), segment) };
-        assert!(packet.is_multipath());
-        packet.strip_multipath();
+        assert!(packet.body.is_multipath());
+        packet.body.strip_multipath();
         let stripped = TcpSegment { mptcp: MptcpOption::None, ..segment };
         assert_eq!(
-            (packet.is_multipath(), packet.size, packet.segment()),
+            (packet.body.is_multipath(), packet.size, packet.segment()),
             (false, Bytes(80), Some(&stripped))
         );
     }

@@ -10,7 +10,7 @@ mod precomputed;
 
 pub use links::{links, opportunities};
 
-use engine::Stream;
+use engine::{EventQueue, Stream};
 use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
@@ -19,13 +19,15 @@ use crate::flow::Flow;
 use crate::flow::flows::Flows;
 use crate::host::Hosts;
 use crate::net::ecmp::Chooser;
+use crate::net::forwarding::Forwarding;
 use crate::net::network::Network;
 use crate::net::routing::Routes;
 use crate::net::topology::Topology;
-use crate::net::tracer::{Names, Tracer};
+use crate::observe::Observe;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
-use crate::world::{Observe, World};
+use crate::tracer::{Names, Tracer};
+use crate::world::World;
 
 impl World {
     /// The world of `scenario` at time zero, with the random numbers of `seed`.
@@ -47,18 +49,19 @@ impl World {
             Flow::new(flow, app, opener, (seed, duration))
         };
         let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
-        let mut network = Network::new(routes, links, choosers(scenario, seed), tracer);
+        let mut network = Network::new(Forwarding::new(routes, choosers(scenario, seed)), links, tracer);
         let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
         for (link, direction) in directions.enumerate() {
             network.set_strip(link as crate::LinkId, direction.strip);
         }
+        let mut queue = EventQueue::new();
         for (index, flow) in flows.all().iter().enumerate() {
             if !flow.timing().start().is_never() {
-                network.queue.push(flow.timing().start(), Event::Start(index as u32));
+                queue.push(flow.timing().start(), Event::Start(index as u32));
             }
         }
         let plan = Plan::new(changes, flow_events);
-        Self::at_start((seed, duration), (network, hosts), flows, plan, sampler)
+        Self::at_start((seed, duration), (queue, network, hosts), flows, plan, sampler)
     }
 }
 

@@ -7,6 +7,7 @@ use apps::{AppContext, ConnectionId, Measurement, Message, Page, Side, Sockets};
 use trace::{MessageRecord, PageRecord};
 use units::{Bytes, SimTime};
 
+use crate::body::WorldNetwork;
 use crate::flow::channel::Channel;
 use crate::flow::flows::DirtyList;
 use crate::flow::limits::Limits;
@@ -14,7 +15,6 @@ use crate::flow::{Ended, Flow};
 use crate::host::Hosts;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::PacketAddresses;
-use crate::net::network::Network;
 
 /// The world as the application of one flow may change it.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct FlowContext<'w> {
     pub(crate) index: usize,
     pub(crate) flow: &'w mut Flow,
     pub(crate) hosts: &'w mut Hosts,
-    pub(crate) network: &'w mut Network,
+    pub(crate) network: &'w mut WorldNetwork,
     /// Sockets that must be served.
     pub(crate) dirty: &'w mut DirtyList,
     /// Settings of the application that every connection it opens takes over.
@@ -57,7 +57,12 @@ impl FlowContext<'_> {
         let (server, port) = self.flow.opener().server();
         let (owner, label) = (self.app_socket(number, side), self.flow.label(number));
         let places = (self.flow.opener().node(), server, port);
-        self.hosts.open(self.network, connection, places, (owner, label))
+        let forwarding = self.network.forwarding_mut();
+        let (socket, addresses) = self.hosts.open(forwarding, connection, places, (owner, label));
+        if let Some((tracer, _)) = self.network.tap_and_draft() {
+            tracer.know(addresses, self.index, number);
+        }
+        (socket, addresses)
     }
 }
 
@@ -76,7 +81,7 @@ impl Sockets for FlowContext<'_> {
         if datagrams {
             // There is no handshake: the two ends have agreed on addresses and ports by other means.
             let owner = (self.app_socket(number, server), self.flow.label(number));
-            let socket = self.hosts.accept(self.network, addresses, owner);
+            let socket = self.hosts.accept(self.network.forwarding_mut(), addresses, owner);
             channel.connect(server, socket, self.hosts.get_mut(socket).machine_mut());
             self.flow.connected(channel);
         } else {

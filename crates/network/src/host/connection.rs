@@ -9,11 +9,9 @@ use transport::{AddressPair, Connection};
 use units::{Bytes, SimTime};
 
 use crate::host::socket::AppSocket;
-use crate::net::address::{Port, SocketAddress};
+use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::ecmp;
-use crate::net::network::{Egress, Network, Route};
-use crate::net::packets::Header;
-use crate::net::routing::Target;
+use crate::net::forwarding::{Forwarding, Route};
 use crate::net::topology::NodeId;
 
 /// One subflow at one end.
@@ -122,9 +120,9 @@ impl HostConnection {
     /// Packets of `subflow` travel between these addresses from now on.
     pub(crate) fn set_path(
         &mut self,
-        network: &mut Network,
+        forwarding: &mut Forwarding,
         subflow: PathId,
-        (source, destination): (SocketAddress, SocketAddress),
+        addresses: PacketAddresses,
     ) {
         let index = subflow.index();
         if self.paths.len() <= index {
@@ -132,9 +130,8 @@ impl HostConnection {
             self.paths.resize(index + 1, None);
         }
         let wire = self.paths[index].map_or(Bytes::ZERO, |path| path.wire);
-        let ports = hashed_ports(self.opening, subflow);
-        let route = route(network, self.flow_label, (source, destination), ports);
-        self.paths[index] = Some(Path { route, wire });
+        let hash = flow_hash(self.flow_label, addresses, hashed_ports(self.opening, subflow));
+        self.paths[index] = Some(Path { route: forwarding.route(addresses, hash), wire });
     }
 }
 
@@ -150,25 +147,10 @@ fn hashed_ports(opening: Opening, subflow: PathId) -> [u64; 2] {
     }
 }
 
-/// The route of packets from one address to another.
-fn route(
-    network: &mut Network,
-    flow_label: u64,
-    (source, destination): (SocketAddress, SocketAddress),
-    [own_port, other_port]: [u64; 2],
-) -> Route {
-    let node = source.node();
-    let target = Target { node: destination.node(), interface: destination.interface() };
-    let target = network.routes.target(target);
+/// Identifies the packets of a subflow where routers choose among equal paths.
+fn flow_hash(flow_label: u64, addresses: PacketAddresses, [own_port, other_port]: [u64; 2]) -> u64 {
     let address = |a: SocketAddress| [a.node() as u64, a.interface().map_or(u64::MAX, u64::from)];
-    let fields = [[flow_label, own_port], [other_port, 0], address(source), address(destination)];
-    let hash = ecmp::flow_hash(fields.into_iter().flatten());
-    let egress = match source.interface() {
-        Some(interface) => {
-            let link = network.routes.topology().leaving(node)[usize::from(interface)];
-            network.routes.hops_over(target, link).map_or(Egress::Unreachable, |_| Egress::Over(link))
-        }
-        None => network.fixed_hop(target, node, hash).map_or(Egress::PerPacket, Egress::Over),
-    };
-    Route { header: Header { source, destination, target, hash }, egress }
+    let fields =
+        [[flow_label, own_port], [other_port, 0], address(addresses.source), address(addresses.destination)];
+    ecmp::flow_hash(fields.into_iter().flatten())
 }

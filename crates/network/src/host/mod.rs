@@ -22,7 +22,7 @@ use crate::host::demux::{Demux, Match};
 use crate::host::ports::{EphemeralPorts, service_at, service_port};
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
-use crate::net::network::Network;
+use crate::net::forwarding::Forwarding;
 use crate::net::topology::{NodeId, Topology};
 
 /// One host.
@@ -99,14 +99,14 @@ impl Hosts {
     /// `node` opens a connection to a port of `server`. Returns the addresses of its first subflow.
     pub(crate) fn open(
         &mut self,
-        network: &mut Network,
+        forwarding: &mut Forwarding,
         connection: Connection,
         (node, server, port): (NodeId, NodeId, Port),
         (owner, flow_label): (AppSocket, u64),
     ) -> (SocketId, PacketAddresses) {
         let opening = Opening::Active { node, server, port };
         let socket = self.add(HostConnection::new(connection, owner, opening, flow_label));
-        let addresses = self.open_path(network, socket, PathId::FIRST);
+        let addresses = self.open_path(forwarding, socket, PathId::FIRST);
         (socket, addresses)
     }
 
@@ -114,7 +114,7 @@ impl Hosts {
     #[cold]
     pub(crate) fn open_path(
         &mut self,
-        network: &mut Network,
+        forwarding: &mut Forwarding,
         socket: SocketId,
         subflow: PathId,
     ) -> PacketAddresses {
@@ -126,13 +126,8 @@ impl Hosts {
         let own = ports.allocate(|port| demux.find(port, destination).is_some());
         let source = SocketAddress::new(node, pair.local, own);
         demux.insert(own, destination, Match { socket, path: subflow });
-        let connection = self.get_mut(socket);
-        connection.set_path(network, subflow, (source, destination));
         let addresses = PacketAddresses { source, destination };
-        if let Some(tracer) = &mut network.tracer {
-            let AppSocket { flow, connection, .. } = connection.owner();
-            tracer.know(addresses, flow as usize, connection);
-        }
+        self.get_mut(socket).set_path(forwarding, subflow, addresses);
         self.check(node);
         addresses
     }
@@ -143,7 +138,7 @@ impl Hosts {
     /// If it does not listen there.
     pub(crate) fn accept(
         &mut self,
-        network: &mut Network,
+        forwarding: &mut Forwarding,
         packet: PacketAddresses,
         (owner, flow_label): (AppSocket, u64),
     ) -> SocketId {
@@ -162,14 +157,14 @@ impl Hosts {
         }
         let connection = listener.accept(seen_here(packet), key);
         self.add(HostConnection::new(connection, owner, Opening::Passive, flow_label));
-        self.learn_path(network, packet, socket, PathId::FIRST);
+        self.learn_path(forwarding, packet, socket, PathId::FIRST);
         socket
     }
 
     /// Packets between these addresses belong to a subflow of a connection of this host.
     pub(crate) fn learn_path(
         &mut self,
-        network: &mut Network,
+        forwarding: &mut Forwarding,
         packet: PacketAddresses,
         socket: SocketId,
         subflow: PathId,
@@ -177,7 +172,7 @@ impl Hosts {
         let PacketAddresses { source, destination } = packet;
         let host = &mut self.hosts[destination.node()];
         host.demux.insert(destination.port(), source, Match { socket, path: subflow });
-        self.get_mut(socket).set_path(network, subflow, (destination, source));
+        self.get_mut(socket).set_path(forwarding, subflow, packet.reversed());
         self.check(destination.node());
     }
 
@@ -195,12 +190,12 @@ impl Hosts {
     /// Packets between these addresses are answered on a path of this connection, but do not belong to it.
     pub(crate) fn answer_path(
         &mut self,
-        network: &mut Network,
+        forwarding: &mut Forwarding,
         packet: PacketAddresses,
         socket: SocketId,
         subflow: PathId,
     ) {
-        self.get_mut(socket).set_path(network, subflow, (packet.destination, packet.source));
+        self.get_mut(socket).set_path(forwarding, subflow, packet.reversed());
     }
 
     /// Entries lead to connections of this host whose paths have the addresses of the entry. All are looked at

@@ -71,6 +71,13 @@ pub(crate) struct PacketAddresses {
     pub(crate) destination: SocketAddress,
 }
 
+impl PacketAddresses {
+    /// Those of packets the other way.
+    pub(crate) fn reversed(self) -> Self {
+        Self { source: self.destination, destination: self.source }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

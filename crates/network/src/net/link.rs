@@ -11,7 +11,6 @@ use trace::LinkRecord;
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, SimTime};
 
 use crate::net::topology::LinkId;
-use crate::net::tracer::What;
 
 /// Simple links know everything about a packet when it is offered; the others decide when the time has come.
 #[derive(Debug)]
@@ -66,15 +65,6 @@ impl LinkChange {
     /// The rate of a model from `at` on.
     pub(crate) fn step(at: SimTime, link: LinkId, rate: BitsPerSecond) -> Self {
         Self { at, link, quiet: true, rate: Some(Part::Value(rate)), ..Self::default() }
-    }
-
-    /// The event of its line in a trace.
-    pub(crate) fn what(&self) -> What {
-        match self.up {
-            Some(true) => What::Up,
-            Some(false) => What::Down,
-            None => What::Change,
-        }
     }
 
     /// Applies it to a simple link. Returns the packet that was cut off on the transmitter.

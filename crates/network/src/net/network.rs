@@ -1,45 +1,28 @@
-//! Links, routes, the packets in flight between hosts, and the event queue that moves them.
+//! Links, forwarding, and the packets in flight between hosts.
 //!
 //! May: pass a packet from link to link and say which host it has reached. May not: look into the body of a
-//! packet, or call a connection.
+//! packet, whose type is a parameter; call a connection; know any event but those of links.
 
-use engine::{EventQueue, LazyTimer};
+use engine::LazyTimer;
 use links::{Arrival, Counters, Fate, Offered};
 use scenario::model::Strip;
 use trace::LinkRecord;
-use transport::Connection;
 use transport::packet::Packet;
 use units::{Bytes, SimTime};
 
-use crate::event::Event;
 use crate::net::address::PacketAddresses;
-use crate::net::ecmp::Chooser;
+use crate::net::forwarding::{Egress, Forwarding, Route};
 use crate::net::link::{Link, LinkChange};
-use crate::net::middlebox;
+use crate::net::middlebox::{self, MiddleboxAccess};
 use crate::net::packets::{Header, Packets};
-use crate::net::routing::{Routes, TargetId};
 use crate::net::slot::LinkSlot;
-use crate::net::topology::{LinkId, NodeId};
-use crate::net::tracer::{Tracer, What};
+use crate::net::tap::{LinkEvent, PacketEvent, Tap};
+use crate::net::topology::LinkId;
 
-/// How packets of one subflow leave their host.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Route {
-    /// Their header.
-    pub(crate) header: Header,
-    /// The link over which they leave.
-    pub(crate) egress: Egress,
-}
-
-/// The first link of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Egress {
-    /// Always this one.
-    Over(LinkId),
-    /// One of several of equal cost, chosen for each packet.
-    PerPacket,
-    /// There is no route: packets are discarded.
-    Unreachable,
+/// The event queue, as far as links need it.
+pub(crate) trait Schedule {
+    /// [`Network::arrival_is_due`] is to be called for `link` at this instant.
+    fn push_arrival(&mut self, at: SimTime, link: LinkId);
 }
 
 /// A packet that has reached the host that it is addressed to.
@@ -48,50 +31,81 @@ pub(crate) struct Delivery {
     packet: u32,
 }
 
-/// Links, routes, packets, events.
+/// Links, forwarding, and packets with a body of type `B`.
 #[derive(Debug)]
-pub(crate) struct Network {
-    pub(crate) queue: EventQueue<Event>,
-    pub(crate) routes: Routes,
-    pub(crate) tracer: Option<Box<Tracer>>,
+pub(crate) struct Network<B, T> {
+    forwarding: Forwarding,
     slots: Vec<LinkSlot>,
-    /// By node.
-    choosers: Vec<Chooser>,
-    packets: Packets,
+    packets: Packets<B>,
+    tap: Option<Box<T>>,
     /// The packet that is written next: packets are large, so they are written where they stay.
     draft: u32,
     /// Empty between calls; kept so that it is not allocated each time.
     fates: Vec<Fate>,
 }
 
-impl Network {
-    /// At rest. `links` by link index, `choosers` by node.
+impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
+    /// At rest. `links` by link index.
     pub(crate) fn new(
-        routes: Routes,
+        forwarding: Forwarding,
         links: impl IntoIterator<Item = Link>,
-        choosers: Vec<Chooser>,
-        tracer: Option<Box<Tracer>>,
+        tap: Option<Box<T>>,
     ) -> Self {
         let slots =
             links.into_iter().map(|link| LinkSlot { link, timer: LazyTimer::default(), strip: Strip::Never });
-        let slots = slots.collect();
+        let slots: Vec<_> = slots.collect();
         let mut packets = Packets::default();
         let draft = packets.reserve();
-        Self { queue: EventQueue::new(), routes, tracer, slots, choosers, packets, draft, fates: Vec::new() }
+        debug_assert!(slots.len().is_multiple_of(2), "links have two directions");
+        Self { forwarding, slots, packets, tap, draft, fates: Vec::new() }
+    }
+
+    /// Routes and the choice among them.
+    #[inline]
+    pub(crate) fn forwarding(&self) -> &Forwarding {
+        &self.forwarding
+    }
+
+    /// The same, to find the route between two addresses.
+    #[inline]
+    pub(crate) fn forwarding_mut(&mut self) -> &mut Forwarding {
+        &mut self.forwarding
+    }
+
+    /// The tap, if there is one, and the draft.
+    #[inline]
+    pub(crate) fn tap_and_draft(&mut self) -> Option<(&mut T, &Packet<B>)> {
+        Some((self.tap.as_mut()?, self.packets.packet(self.draft)))
+    }
+
+    /// The tap, if there is one, and a delivered packet.
+    #[inline]
+    pub(crate) fn tap_and_delivery(
+        &mut self,
+        delivery: Delivery,
+    ) -> Option<(&mut T, PacketAddresses, &Packet<B>)> {
+        let (packets, packet) = (&self.packets, delivery.packet);
+        Some((self.tap.as_mut()?, packets.addresses(packet), packets.packet(packet)))
+    }
+
+    /// The tap.
+    pub(crate) fn into_tap(self) -> Option<T> {
+        self.tap.map(|tap| *tap)
     }
 
     /// The packet that is sent next.
-    pub(crate) fn draft(&mut self) -> &mut Packet {
+    #[inline]
+    pub(crate) fn draft(&mut self) -> &mut Packet<B> {
         self.packets.packet_mut(self.draft)
     }
 
     /// Sends the draft on its way.
-    pub(crate) fn send(&mut self, now: SimTime, route: &Route) {
+    pub(crate) fn send(&mut self, queue: &mut impl Schedule, now: SimTime, route: &Route) {
         let link = match route.egress {
             Egress::Over(link) => link,
             Egress::PerPacket => {
                 let Header { source, target, hash, .. } = route.header;
-                match self.next_hop(target, source.node(), hash) {
+                match self.forwarding.next_hop(target, source.node(), hash) {
                     Some(link) => link,
                     None => return,
                 }
@@ -99,16 +113,8 @@ impl Network {
             Egress::Unreachable => return,
         };
         let size = self.packets.address(self.draft, route.header).size;
-        self.offer(now, link, self.draft, size);
+        self.offer(queue, now, link, self.draft, size);
         self.draft = self.packets.reserve();
-    }
-
-    /// The link over which packets with this hash leave `node`; `None` if it differs from packet to packet or
-    /// there is no way.
-    pub(crate) fn fixed_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {
-        let fixed = matches!(self.choosers[node], Chooser::ByFlow { .. });
-        let single = self.routes.next_hops(target, node).len() == 1;
-        if fixed || single { self.next_hop(target, node, hash) } else { None }
     }
 
     /// The event of `link` came out of the queue. False if it was a stale one.
@@ -118,19 +124,24 @@ impl Network {
 
     /// Moves packets that have arrived over `link` onwards, up to the first that has reached its host. Call it
     /// until `None`, or until no more is due and then [`Network::arm`].
-    pub(crate) fn next_delivery(&mut self, now: SimTime, link: LinkId) -> Option<Delivery> {
+    pub(crate) fn next_delivery(
+        &mut self,
+        queue: &mut impl Schedule,
+        now: SimTime,
+        link: LinkId,
+    ) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
-            let node = self.routes.topology().head(link);
+            let node = self.forwarding.topology().head(link);
             let Header { destination, target, hash, .. } = *self.packets.header(packet);
             if node == destination.node() {
                 return Some(Delivery { packet });
             }
-            match self.next_hop(target, node, hash) {
-                Some(next) => self.offer(now, next, packet, self.packets.packet(packet).size),
+            match self.forwarding.next_hop(target, node, hash) {
+                Some(next) => self.offer(queue, now, next, packet, self.packets.packet(packet).size),
                 None => self.packets.release(packet),
             }
         }
-        self.arm(link);
+        self.arm(queue, link);
         None
     }
 
@@ -141,7 +152,7 @@ impl Network {
     }
 
     /// The delivered packet; its place is free again with the next call that sends.
-    pub(crate) fn open(&mut self, delivery: Delivery) -> &Packet {
+    pub(crate) fn open(&mut self, delivery: Delivery) -> &Packet<B> {
         self.packets.release(delivery.packet);
         self.packets.packet(delivery.packet)
     }
@@ -153,42 +164,17 @@ impl Network {
     }
 
     /// The delivered packet, which stays where it is.
-    pub(crate) fn peek(&self, delivery: Delivery) -> &Packet {
+    pub(crate) fn peek(&self, delivery: Delivery) -> &Packet<B> {
         self.packets.packet(delivery.packet)
     }
 
-    /// Writes a line for the draft, which `connection` sends.
-    pub(crate) fn trace_sending(&mut self, now: SimTime, route: &Route, connection: &Connection) {
-        if let Some(tracer) = &mut self.tracer {
-            let packet = self.packets.packet(self.draft);
-            let gauges = connection.gauges(packet.path.index());
-            let Header { source, destination, .. } = route.header;
-            let addresses = PacketAddresses { source, destination };
-            tracer.packet(now, (What::Send, source.node()), addresses, packet, gauges);
-        }
-    }
-
-    /// Writes a line for a packet that has reached its host, where it belongs to `connection`.
-    pub(crate) fn trace_delivery(
-        &mut self,
-        now: SimTime,
-        delivery: Delivery,
-        connection: Option<&Connection>,
-    ) {
-        if let Some(tracer) = &mut self.tracer {
-            let packet = self.packets.packet(delivery.packet);
-            let gauges = connection.and_then(|connection| connection.gauges(packet.path.index()));
-            let addresses = self.packets.addresses(delivery.packet);
-            tracer.packet(now, (What::Recv, addresses.destination.node()), addresses, packet, gauges);
-        }
-    }
-
     /// Applies a change of a link.
-    pub(crate) fn change(&mut self, now: SimTime, change: LinkChange) {
-        if let Some(tracer) = &mut self.tracer
+    pub(crate) fn change(&mut self, queue: &mut impl Schedule, now: SimTime, change: LinkChange) {
+        debug_assert!(change.at <= now, "a change of link {} before its time", change.link);
+        if let Some(tap) = &mut self.tap
             && !change.quiet
         {
-            tracer.link(now, change.what(), change.link);
+            tap.link_event(now, link_event(&change), change.link);
         }
         let id = change.link;
         if let Some(strip) = change.strip {
@@ -197,7 +183,7 @@ impl Network {
         match &mut self.slots[id as usize].link {
             Link::Fifo(link) => {
                 if let Some(packet) = change.apply(now, link) {
-                    self.lose(now, What::DropDown, id, packet);
+                    self.lose(now, PacketEvent::DropDown, id, packet);
                 }
             }
             Link::Station(station) => {
@@ -205,7 +191,7 @@ impl Network {
                 self.settle(now, id);
             }
         }
-        self.arm(id);
+        self.arm(queue, id);
     }
 
     /// Puts a middlebox at the entrance of a link.
@@ -247,29 +233,21 @@ impl Network {
         debug_assert!(self.fates.is_empty(), "a fate that has not been applied");
     }
 
-    fn next_hop(&mut self, target: TargetId, node: NodeId, hash: u64) -> Option<LinkId> {
-        match self.routes.next_hops(target, node) {
-            [] => None,
-            [only] => Some(*only),
-            several => Some(several[self.choosers[node].choose(hash, several.len())]),
-        }
-    }
-
-    fn offer(&mut self, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
+    fn offer(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
         let slot = &mut self.slots[link as usize];
         if slot.strip != Strip::Never {
             middlebox::cross(&mut slot.strip, self.packets.packet_mut(packet));
         }
         match &mut slot.link {
             Link::Fifo(fifo) => match fifo.offer(now, size, packet) {
-                Offered::Accepted => self.arm(link),
-                Offered::QueueFull => self.lose(now, What::DropQueue, link, packet),
-                Offered::LostInTransit => self.lose(now, What::DropError, link, packet),
+                Offered::Accepted => self.arm(queue, link),
+                Offered::QueueFull => self.lose(now, PacketEvent::DropQueue, link, packet),
+                Offered::LostInTransit => self.lose(now, PacketEvent::DropError, link, packet),
             },
             Link::Station(station) => {
                 station.offer(now, self.packets.describe(packet));
                 self.settle(now, link);
-                self.arm(link);
+                self.arm(queue, link);
             }
         }
     }
@@ -286,9 +264,7 @@ impl Network {
         if !copy {
             return Some(id);
         }
-        if let Some(tracer) = &mut self.tracer {
-            tracer.on_link(now, What::Duplicate, link, self.packets.addresses(id), self.packets.packet(id));
-        }
+        self.observe(now, PacketEvent::Duplicate, link, id);
         Some(self.packets.copy(id))
     }
 
@@ -299,10 +275,10 @@ impl Network {
         station.swap_fates(&mut fates);
         for fate in fates.drain(..) {
             match fate {
-                Fate::Refused(packet) => self.lose(now, What::DropQueue, link, packet),
-                Fate::Lost(packet) => self.lose(now, What::DropError, link, packet),
-                Fate::Corrupted(packet) => self.lose(now, What::DropCheck, link, packet),
-                Fate::CutOff(packet) => self.lose(now, What::DropDown, link, packet),
+                Fate::Refused(packet) => self.lose(now, PacketEvent::DropQueue, link, packet),
+                Fate::Lost(packet) => self.lose(now, PacketEvent::DropError, link, packet),
+                Fate::Corrupted(packet) => self.lose(now, PacketEvent::DropCheck, link, packet),
+                Fate::CutOff(packet) => self.lose(now, PacketEvent::DropDown, link, packet),
                 Fate::Marked(packet) => self.mark(now, link, packet),
             }
         }
@@ -312,29 +288,37 @@ impl Network {
     /// Congestion experienced.
     fn mark(&mut self, now: SimTime, link: LinkId, packet: u32) {
         self.packets.mark(packet);
-        if let Some(tracer) = &mut self.tracer {
-            tracer.on_link(
-                now,
-                What::Mark,
-                link,
-                self.packets.addresses(packet),
-                self.packets.packet(packet),
-            );
-        }
+        self.observe(now, PacketEvent::Mark, link, packet);
     }
 
-    fn lose(&mut self, now: SimTime, what: What, link: LinkId, packet: u32) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.on_link(now, what, link, self.packets.addresses(packet), self.packets.packet(packet));
-        }
+    fn lose(&mut self, now: SimTime, event: PacketEvent, link: LinkId, packet: u32) {
+        self.observe(now, event, link, packet);
         self.packets.release(packet);
     }
 
+    #[inline]
+    fn observe(&mut self, now: SimTime, event: PacketEvent, link: LinkId, packet: u32) {
+        if let Some(tap) = &mut self.tap {
+            let addresses = self.packets.addresses(packet);
+            tap.packet_event(now, event, link, addresses, self.packets.packet(packet));
+        }
+    }
+
     /// Keeps the link's queue entry no later than its next event.
-    pub(crate) fn arm(&mut self, link: LinkId) {
+    #[inline]
+    pub(crate) fn arm(&mut self, queue: &mut impl Schedule, link: LinkId) {
         let LinkSlot { link: state, timer, .. } = &mut self.slots[link as usize];
         if let Some(at) = timer.set(state.next_event()) {
-            self.queue.push(at, Event::Arrival(link));
+            queue.push_arrival(at, link);
         }
+    }
+}
+
+/// A change as a tap sees it.
+fn link_event(change: &LinkChange) -> LinkEvent {
+    match change.up {
+        Some(true) => LinkEvent::Up,
+        Some(false) => LinkEvent::Down,
+        None => LinkEvent::Change,
     }
 }

@@ -1,7 +1,7 @@
 //! Packets on their way: numbered, and numbers reused last in, first out, so that the warm ones come first.
 //!
-//! May: hold them. May not: look into a body. What routers need is kept apart from the packet, which only the ends
-//! read.
+//! May: hold them. May not: look into a body, whose type is a parameter. The header, which routers read, is kept apart
+//! from the packet.
 
 use transport::packet::{Ecn, Packet};
 
@@ -23,13 +23,13 @@ pub(crate) struct Header {
 
 /// Packets by number. Memory grows to the largest number of packets held at once and stays.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Packets {
+pub(crate) struct Packets<B> {
     headers: Vec<Header>,
-    packets: Vec<Packet>,
+    packets: Vec<Packet<B>>,
     free: Vec<u32>,
 }
 
-impl Packets {
+impl<B: Copy + Default> Packets<B> {
     /// A number for a packet that is still to be written.
     pub(crate) fn reserve(&mut self) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -41,7 +41,7 @@ impl Packets {
     }
 
     /// Addresses a packet that has been written.
-    pub(crate) fn address(&mut self, number: u32, header: Header) -> &Packet {
+    pub(crate) fn address(&mut self, number: u32, header: Header) -> &Packet<B> {
         self.headers[number as usize] = header;
         &self.packets[number as usize]
     }
@@ -58,7 +58,7 @@ impl Packets {
     }
 
     /// A packet, which stays readable until the number is used again.
-    pub(crate) fn packet(&self, number: u32) -> &Packet {
+    pub(crate) fn packet(&self, number: u32) -> &Packet<B> {
         &self.packets[number as usize]
     }
 
@@ -74,8 +74,8 @@ impl Packets {
         }
     }
 
-    /// A packet, for who changes it on its way.
-    pub(crate) fn packet_mut(&mut self, number: u32) -> &mut Packet {
+    /// A packet, to be changed on its way.
+    pub(crate) fn packet_mut(&mut self, number: u32) -> &mut Packet<B> {
         &mut self.packets[number as usize]
     }
 
@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn numbers_are_reused_last_in_first_out() {
-        let mut packets = Packets::default();
-        let insert = |packets: &mut Packets, seq| {
+        let mut packets = Packets::<()>::default();
+        let insert = |packets: &mut Packets<()>, seq| {
             let header = Header { hash: seq, ..Header::default() };
             let number = packets.reserve();
             packets.packet_mut(number).payload = seq as u32;

@@ -5,6 +5,8 @@
 //! A target is a host (any of its interfaces will do) or one interface of a host (then the last duplex link is given).
 //! A node that does not forward, and the target itself, are never on the way.
 
+use scenario::UNREACHABLE;
+
 use crate::net::topology::{LinkId, NodeId, Topology, opposite};
 
 /// Where packets go.
@@ -19,11 +21,9 @@ pub struct Target {
 /// Index of a target in [`Routes`].
 pub type TargetId = u32;
 
-const UNREACHABLE: u32 = u32::MAX;
-
 /// Next hops of all nodes towards one target.
 #[derive(Clone, Debug)]
-struct Table {
+struct RouteTable {
     target: Target,
     /// Duplex links to the target, by node.
     distance: Vec<u32>,
@@ -36,7 +36,7 @@ struct Table {
 #[derive(Clone, Debug)]
 pub struct Routes {
     topology: Topology,
-    tables: Vec<Table>,
+    tables: Vec<RouteTable>,
 }
 
 impl Routes {
@@ -54,7 +54,7 @@ impl Routes {
     pub fn target(&mut self, target: Target) -> TargetId {
         let known = self.tables.iter().position(|table| table.target == target);
         let index = known.unwrap_or_else(|| {
-            self.tables.push(Table::new(&self.topology, target));
+            self.tables.push(RouteTable::new(&self.topology, target));
             self.tables.len() - 1
         });
         index as TargetId
@@ -85,7 +85,7 @@ impl Target {
     }
 }
 
-impl Table {
+impl RouteTable {
     fn new(topology: &Topology, target: Target) -> Self {
         let distance = distances(topology, target);
         let (mut offset, mut links) = (vec![0], Vec::new());
@@ -105,6 +105,14 @@ impl Table {
             }
             offset.push(links.len() as u32);
         }
+        debug_assert_eq!(offset.len(), topology.nodes() + 1, "each node has a range of next hops");
+        debug_assert!(
+            (0..topology.nodes()).all(|node| {
+                let hops = offset[node] < offset[node + 1];
+                hops == (distance[node] != UNREACHABLE && distance[node] > 0)
+            }),
+            "nodes with a way to {target:?} have a next hop, and no others"
+        );
         Self { target, distance, offset, links }
     }
 
@@ -113,28 +121,17 @@ impl Table {
     }
 }
 
-/// Duplex links from each node to the target: breadth first from the target, through nodes that forward.
+/// Duplex links from each node to the target, through nodes that forward.
 fn distances(topology: &Topology, target: Target) -> Vec<u32> {
-    let mut distance = vec![UNREACHABLE; topology.nodes()];
-    distance[target.node] = 0;
-    let mut reached = vec![target.node];
-    let mut next = 0;
-    while let Some(&node) = reached.get(next) {
-        next += 1;
-        if node != target.node && !topology.forwards(node) {
-            continue;
-        }
-        for &link in topology.leaving(node) {
-            // Distances are those of packets that come in, against the direction of this search.
-            let usable = node != target.node || target.accepts(topology, opposite(link));
-            let neighbour = topology.head(link);
-            if usable && distance[neighbour] == UNREACHABLE {
-                distance[neighbour] = distance[node] + 1;
-                reached.push(neighbour);
-            }
-        }
-    }
-    distance
+    // The search begins at the target, against the direction of packets: `link` leaves a node that has been reached,
+    // and packets come in over the opposite direction.
+    let onward = |node: NodeId| {
+        let passes = node == target.node || topology.forwards(node);
+        let links = if passes { topology.leaving(node) } else { &[] };
+        let usable = move |link: &&LinkId| node != target.node || target.accepts(topology, opposite(**link));
+        links.iter().filter(usable).map(|link| topology.head(*link))
+    };
+    scenario::distances(topology.nodes(), target.node, onward)
 }
 
 #[cfg(test)]

@@ -5,66 +5,53 @@
 use std::collections::BTreeMap;
 
 use apps::ConnectionId;
-use transport::packet::{Packet, PathId};
+use transport::packet::{Body, Packet, PathId};
 use transport::{Connection, SenderState, SubflowGauges, Summary};
 use units::SimTime;
 
 use crate::host::socket::SocketId;
 use crate::net::address::{PacketAddresses, SocketAddress};
+use crate::net::tap::{LinkEvent, PacketEvent, Tap};
 use crate::net::topology::{LinkId, NodeId};
 
 /// The event of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// A segment leaves its host.
+pub(crate) enum TraceEvent {
+    /// A packet leaves its host.
     Send,
-    /// A segment has reached its host.
+    /// A packet has reached its host.
     Recv,
-    /// Refused by a full queue.
-    DropQueue,
-    /// Lost by the loss model; written when the packet is offered to the link.
-    DropError,
-    /// Cut off when the link went down.
-    DropDown,
-    /// Damaged: dropped by a checksum at the far end.
-    DropCheck,
-    /// A copy that a link made reaches its far end.
-    Duplicate,
-    /// Marked by a queue: congestion experienced.
-    Mark,
+    /// Something happens to a packet on a link.
+    Packet(PacketEvent),
     /// A retransmission timer fired.
     Timeout,
     /// A sender changed its state.
     State,
-    /// A link goes down.
-    Down,
-    /// A link comes up again.
-    Up,
-    /// Another parameter of a link changes.
-    Change,
+    /// A link changes.
+    Link(LinkEvent),
 }
 
-impl What {
+impl TraceEvent {
     const fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
             Self::Recv => "recv",
-            Self::DropQueue => "drop-queue",
-            Self::DropError => "drop-error",
-            Self::DropDown => "drop-down",
-            Self::DropCheck => "drop-check",
-            Self::Duplicate => "duplicate",
-            Self::Mark => "mark",
+            Self::Packet(PacketEvent::DropQueue) => "drop-queue",
+            Self::Packet(PacketEvent::DropError) => "drop-error",
+            Self::Packet(PacketEvent::DropDown) => "drop-down",
+            Self::Packet(PacketEvent::DropCheck) => "drop-check",
+            Self::Packet(PacketEvent::Duplicate) => "duplicate",
+            Self::Packet(PacketEvent::Mark) => "mark",
             Self::Timeout => "timeout",
             Self::State => "state",
-            Self::Down => "down",
-            Self::Up => "up",
-            Self::Change => "change",
+            Self::Link(LinkEvent::Down) => "down",
+            Self::Link(LinkEvent::Up) => "up",
+            Self::Link(LinkEvent::Change) => "change",
         }
     }
 }
 
-/// Names of what the lines speak of.
+/// Names in the lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     /// By node.
@@ -103,6 +90,29 @@ pub(crate) struct Tracer {
     /// State and number of timeouts when last looked at, by subflow.
     seen: BTreeMap<(SocketId, PathId), (SenderState, u64)>,
     text: String,
+}
+
+impl Tap<Body> for Tracer {
+    fn packet_event(
+        &mut self,
+        now: SimTime,
+        event: PacketEvent,
+        link: LinkId,
+        addresses: PacketAddresses,
+        packet: &Packet,
+    ) {
+        let connection = self.connection(addresses);
+        let (event, place) = (TraceEvent::Packet(event), &self.names.links[link as usize]);
+        let mut cells = self.cells(now, event, place, (connection, packet.path));
+        describe(&mut cells, packet);
+        self.row(&cells);
+    }
+
+    fn link_event(&mut self, now: SimTime, event: LinkEvent, link: LinkId) {
+        let mut cells = Cells::default();
+        start(&mut cells, now, TraceEvent::Link(event), &self.names.links[link as usize]);
+        self.row(&cells);
+    }
 }
 
 impl Tracer {
@@ -146,37 +156,15 @@ impl Tracer {
     pub(crate) fn packet(
         &mut self,
         now: SimTime,
-        (what, at): (What, NodeId),
+        (event, at): (TraceEvent, NodeId),
         addresses: PacketAddresses,
         packet: &Packet,
         gauges: Option<SubflowGauges>,
     ) {
         let connection = self.connection(addresses);
-        let mut cells = self.cells(now, what, &self.names.nodes[at], (connection, packet.path));
+        let mut cells = self.cells(now, event, &self.names.nodes[at], (connection, packet.path));
         describe(&mut cells, packet);
         gauge(&mut cells, gauges);
-        self.row(&cells);
-    }
-
-    /// A link drops, copies or marks a segment.
-    pub(crate) fn on_link(
-        &mut self,
-        now: SimTime,
-        what: What,
-        link: LinkId,
-        addresses: PacketAddresses,
-        packet: &Packet,
-    ) {
-        let connection = self.connection(addresses);
-        let mut cells = self.cells(now, what, &self.names.links[link as usize], (connection, packet.path));
-        describe(&mut cells, packet);
-        self.row(&cells);
-    }
-
-    /// A parameter of a link changes.
-    pub(crate) fn link(&mut self, now: SimTime, what: What, link: LinkId) {
-        let mut cells = Cells::default();
-        start(&mut cells, now, what, &self.names.links[link as usize]);
         self.row(&cells);
     }
 
@@ -194,12 +182,13 @@ impl Tracer {
             let subflow = PathId(subflow as u8);
             let seen = self.seen.insert((socket, subflow), (gauges.state, stats.timeouts));
             let (state, timeouts) = seen.unwrap_or((SenderState::Handshake, 0));
-            for (what, changed) in
-                [(What::Timeout, stats.timeouts != timeouts), (What::State, gauges.state != state)]
-            {
+            for (event, changed) in [
+                (TraceEvent::Timeout, stats.timeouts != timeouts),
+                (TraceEvent::State, gauges.state != state),
+            ] {
                 if changed {
                     let name = self.name(flow, number);
-                    let mut cells = self.cells(now, what, &self.names.nodes[at], (&name, subflow));
+                    let mut cells = self.cells(now, event, &self.names.nodes[at], (&name, subflow));
                     gauge(&mut cells, Some(gauges));
                     self.row(&cells);
                 }
@@ -207,9 +196,15 @@ impl Tracer {
         }
     }
 
-    fn cells(&self, now: SimTime, what: What, place: &str, (connection, subflow): (&str, PathId)) -> Cells {
+    fn cells(
+        &self,
+        now: SimTime,
+        event: TraceEvent,
+        place: &str,
+        (connection, subflow): (&str, PathId),
+    ) -> Cells {
         let mut cells = Cells::default();
-        start(&mut cells, now, what, place);
+        start(&mut cells, now, event, place);
         cells[3] = format!("{connection}.{subflow}");
         cells
     }
@@ -227,9 +222,9 @@ impl Tracer {
 
 type Cells = [String; COLUMNS.len()];
 
-fn start(cells: &mut Cells, now: SimTime, what: What, place: &str) {
+fn start(cells: &mut Cells, now: SimTime, event: TraceEvent, place: &str) {
     cells[0] = (now.0 / 1_000).to_string();
-    what.name().clone_into(&mut cells[1]);
+    event.name().clone_into(&mut cells[1]);
     place.clone_into(&mut cells[2]);
 }
 

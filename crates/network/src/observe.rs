@@ -1,0 +1,71 @@
+//! What a run is asked to observe, and the lines that the readable trace gets from the ends of connections.
+//!
+//! May: read gauges. May not: change anything; a run is the same with and without a trace.
+
+use transport::Connection;
+use transport::packet::PathId;
+use units::SimTime;
+
+use crate::body::WorldNetwork;
+use crate::host::connection::HostConnection;
+use crate::host::socket::{AppSocket, SocketId};
+use crate::net::address::PacketAddresses;
+use crate::net::forwarding::Route;
+use crate::net::network::Delivery;
+use crate::net::packets::Header;
+use crate::tracer::TraceEvent;
+
+/// Records besides totals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observe {
+    /// Time series.
+    pub series: bool,
+    /// A line of text per event.
+    pub trace: bool,
+}
+
+/// Writes a line for the draft, which `connection` sends.
+#[inline]
+pub(crate) fn trace_sending(
+    now: SimTime,
+    network: &mut WorldNetwork,
+    route: &Route,
+    connection: &Connection,
+) {
+    if let Some((tracer, packet)) = network.tap_and_draft() {
+        let gauges = connection.gauges(packet.path.index());
+        let Header { source, destination, .. } = route.header;
+        let addresses = PacketAddresses { source, destination };
+        tracer.packet(now, (TraceEvent::Send, source.node()), addresses, packet, gauges);
+    }
+}
+
+/// Writes a line for a packet that has reached its host, where it belongs to `connection`.
+#[inline]
+pub(crate) fn trace_delivery(
+    now: SimTime,
+    network: &mut WorldNetwork,
+    delivery: Delivery,
+    connection: Option<&Connection>,
+) {
+    if let Some((tracer, addresses, packet)) = network.tap_and_delivery(delivery) {
+        let gauges = connection.and_then(|connection| connection.gauges(packet.path.index()));
+        let place = (TraceEvent::Recv, addresses.destination.node());
+        tracer.packet(now, place, addresses, packet, gauges);
+    }
+}
+
+/// Writes a line for each sender of a connection that has timed out or changed its state.
+#[inline]
+pub(crate) fn trace_states(
+    now: SimTime,
+    network: &mut WorldNetwork,
+    socket: SocketId,
+    connection: &HostConnection,
+) {
+    let AppSocket { flow, connection: number, .. } = connection.owner();
+    if let (Some((tracer, _)), Some(path)) = (network.tap_and_draft(), connection.path(PathId::FIRST)) {
+        let at = path.route.header.source.node();
+        tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
+    }
+}
