@@ -19,7 +19,7 @@ SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.
 .PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate
 
 demo: build
-	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams
+	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
 
 build: $(VENV)/.extension
 

@@ -91,7 +91,7 @@ def test_the_runs_of_the_tutorial(ropewalk: Ropewalk, tmp_path: Path) -> None:
     assert "3 mistakes" in done.stderr
 
     copy.write_text(shipped.replace('like = "beam1"\n', f'like = "beam1"\n\n{lte}'), encoding="utf-8")
-    prints(three, ropewalk("run", "mine.toml", "--no-plots", cwd=tmp_path).stdout)
+    prints(three, ropewalk("run", "mine.toml", cwd=tmp_path).stdout)
 
 
 def test_the_law_of_the_tutorial(monkeypatch: pytest.MonkeyPatch) -> None:

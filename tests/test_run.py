@@ -115,7 +115,7 @@ def test_the_scenario_itself_is_not_replaced(ropewalk: Ropewalk, small: Path, tm
     assert "scenario.toml there is the scenario itself" in done.stderr
     assert "fix: name another directory" in done.stderr
     assert mine.read_text(encoding="utf-8").endswith("# mine\n")
-    again = ropewalk("run", mine, "--seeds", "1", "--out", tmp_path / "out", "--no-plots")
+    again = ropewalk("run", mine, "--seeds", "1", "--out", tmp_path / "out")
     assert again.returncode == 0, again.stderr
 
 
@@ -142,9 +142,9 @@ def test_seeds(ropewalk: Ropewalk, small: Path, options: list[str], seeds: list[
 
 def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "results"
-    done = ropewalk("run", small, "--out", out, "--trace")
+    done = ropewalk("run", small, "--out", out, "--trace", "--plots")
     assert done.returncode == 0
-    assert f"plots in {out}/plots/\nropewalk report {out} makes one page of it\n" in done.stdout
+    assert f"plots in {out}/plots/\nropewalk report {out} makes one page of tables and plots\n" in done.stdout
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     names = ("throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf")
     plots = {f"plots/{name}.png" for name in names}
@@ -153,7 +153,7 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     assert files == always | plots | traces
     assert json.loads((out / "provenance.json").read_text(encoding="utf-8"))["build"] == _core.BUILD
     # A later run leaves nothing of an earlier one behind.
-    assert ropewalk("run", small, "--out", out, "--no-plots").returncode == 0
+    assert ropewalk("run", small, "--out", out).returncode == 0
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     assert files == always
 
@@ -163,7 +163,7 @@ def test_what_was_made_of_an_earlier_run_does_not_stay(
 ) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "mine.png").touch()
-    assert ropewalk("run", small, "--out", tmp_path, "--no-plots").returncode == 0
+    assert ropewalk("run", small, "--out", tmp_path).returncode == 0
     (tmp_path / "figures" / "mine.png").unlink()
     before = set(tmp_path.rglob("*.*"))
     mine = tmp_path / "figures" / "mine.tex"
@@ -173,12 +173,12 @@ def test_what_was_made_of_an_earlier_run_does_not_stay(
     for form in ("csv", "parquet", "flent"):
         assert ropewalk("export", tmp_path, "--format", form).returncode == 0
     assert len(set(tmp_path.rglob("*.*")) - before) > 30
-    assert ropewalk("run", small, "--out", tmp_path, "--no-plots").returncode == 0
+    assert ropewalk("run", small, "--out", tmp_path).returncode == 0
     assert set(tmp_path.rglob("*.*")) == {*before, mine}
 
 
 def test_files_are_there_though_nobody_reads_what_is_printed(small: Path, tmp_path: Path) -> None:
-    command = [str(COMMAND), "run", str(small), "--no-plots", "--out", str(tmp_path / "r")]
+    command = [str(COMMAND), "run", str(small), "--out", str(tmp_path / "r")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -186,7 +186,7 @@ def test_files_are_there_though_nobody_reads_what_is_printed(small: Path, tmp_pa
 
 
 def test_summary_on_disk_is_the_json_on_stdout(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
-    done = ropewalk("run", small, "--json", "--no-plots", "--out", tmp_path / "r")
+    done = ropewalk("run", small, "--json", "--out", tmp_path / "r")
     there = json.loads((tmp_path / "r" / "summary.json").read_text(encoding="utf-8"))
     assert set(there.pop("files")) == {*(f"{name}.parquet" for name in TABLES), "scenario.toml"}
     assert len(there.pop("sha256")) == 64
@@ -195,7 +195,7 @@ def test_summary_on_disk_is_the_json_on_stdout(ropewalk: Ropewalk, small: Path, 
 
 
 def test_recording_series_changes_no_figure(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
-    with_series = json.loads(ropewalk("run", small, "--json", "--no-plots", "--out", tmp_path / "r").stdout)
+    with_series = json.loads(ropewalk("run", small, "--json", "--out", tmp_path / "r").stdout)
     without = json.loads(ropewalk("run", small, "--json").stdout)
     for key in ("flows", "subflows", "links", "packet_hops"):
         assert with_series[key] == without[key], key
@@ -205,7 +205,7 @@ def test_files_are_the_same_for_any_number_of_threads(
     ropewalk: Ropewalk, small: Path, tmp_path: Path
 ) -> None:
     for jobs in ("1", "2"):
-        assert ropewalk("run", small, "--no-plots", "-j", jobs, "--out", tmp_path / jobs).returncode == 0
+        assert ropewalk("run", small, "-j", jobs, "--out", tmp_path / jobs).returncode == 0
     for name in TABLES:
         one, two = ((tmp_path / jobs / f"{name}.parquet").read_bytes() for jobs in ("1", "2"))
         assert one == two, name

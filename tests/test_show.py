@@ -21,8 +21,8 @@ def test_shown_scenario_gives_the_same_bytes(ropewalk: Ropewalk, small: Path, tm
     expanded = tmp_path / "expanded.toml"
     expanded.write_text(shown.stdout, encoding="utf-8")
     override = ("--set", "flow.upload.transport.congestion=newreno")
-    assert ropewalk("run", small, *override, "--no-plots", "--out", tmp_path / "1").returncode == 0
-    assert ropewalk("run", expanded, "--no-plots", "--out", tmp_path / "2").returncode == 0
+    assert ropewalk("run", small, *override, "--out", tmp_path / "1").returncode == 0
+    assert ropewalk("run", expanded, "--out", tmp_path / "2").returncode == 0
     for name in [*(f"{table}.parquet" for table in TABLES), "scenario.toml"]:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
 

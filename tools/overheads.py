@@ -1,4 +1,4 @@
-"""Prints what lies around the packet path: the machinery of studies, time series, and memory per flow.
+"""Prints what lies around the packet path: studies, tables, report, plots, time series, memory per flow.
 
 Ratios of figures of one run of this script depend little on how fast the machine is.
 """
@@ -104,6 +104,29 @@ def tell(name: str, wall: float, runs: float, cpu: float) -> None:
     print(f"{name:<38} {wall:>8.2f} {runs:>12.2f} {cpu - runs:>15.2f} {(cpu - runs) / runs:>7.0%}")
 
 
+def waiting() -> None:
+    """CPU seconds of the commands around one run: the engine, the tables, the report, the plots."""
+    scenario = str(ROOT / "scenarios" / "two-geo-beams.toml")
+    with tempfile.TemporaryDirectory() as folder:
+        run = ["run", scenario, "-j", "1"]
+        commands = {
+            "run": run,
+            "run --out": [*run, "--out", folder],
+            "report": ["report", folder],
+            "figures --format png": ["figures", folder, "--format", "png"],
+            "run --out --plots": [*run, "--out", folder, "--plots"],
+        }
+        turns = [
+            [process([sys.executable, "-m", "ropewalk", *arguments])[1] for arguments in commands.values()]
+            for _ in range(5)
+        ]
+        engine = min(rw.Scenario.load(scenario).run(jobs=1).totals.cpu_s for _ in range(5))
+    print(f"\n{'two GEO beams, 20 replications':<38} {'CPU s':>8} {'of --plots':>12}")
+    least = dict(zip(commands, map(min, zip(*turns, strict=True)), strict=True))
+    for name, cpu in ({"the engine alone": engine} | least).items():
+        print(f"{name:<38} {cpu:>8.2f} {cpu / least['run --out --plots']:>12.0%}")
+
+
 def recording() -> None:
     """Time series against none."""
     scenario = rw.Scenario.load(ROOT / "benches" / "two-paths.toml", [("duration", "300s")])
@@ -135,6 +158,7 @@ def kib_per_flow(size: str) -> float:
 
 if __name__ == "__main__":
     studies()
+    waiting()
     recording()
     for size in ("1kB", "100kB"):
         print(f"memory per flow that has sent {size} and waits: {kib_per_flow(size):.1f} KiB, all included")

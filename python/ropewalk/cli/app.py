@@ -97,12 +97,12 @@ def app() -> None:
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
 )
-@click.option("--out", callback=directory, metavar="DIR", help="Write tables (Parquet), summary, plots.")
+@click.option("--out", callback=directory, metavar="DIR", help="Write tables (Parquet) and summary.")
 @as_json
 @click.option(
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
 )
-@click.option("--no-plots", is_flag=True, help="Write no plots.")
+@click.option("--plots/--no-plots", help="With --out, draw the plots as PNG, in DIR/plots/; not by default.")
 def run(
     *,
     file: Path,
@@ -113,19 +113,21 @@ def run(
     out: Path | None,
     as_json: bool,
     trace: bool,
-    no_plots: bool,
+    plots: bool,
 ) -> None:
     """Simulate a scenario and print what happened.
 
     Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
     """
-    from ropewalk.cli.run import Order, execute
-
     with reported():
         if trace and as_json and out is None:
             fail("--trace and --json both want stdout: add --out DIR", WRONG_INPUT)
+        if plots and out is None:
+            fail("--plots without --out\n  fix: add --out DIR, the plots go into DIR/plots/", WRONG_INPUT)
         scenario = load(file, overrides)
-        order = Order(file, _seeds(scenario, seeds, seed), jobs, out, as_json, trace, plots=not no_plots)
+        from ropewalk.cli.run import Order, execute
+
+        order = Order(file, _seeds(scenario, seeds, seed), jobs, out, as_json, trace, plots)
         execute(scenario, order)
 
 

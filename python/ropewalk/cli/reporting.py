@@ -42,8 +42,8 @@ def refuse_others(out: Path, kind: str) -> None:
 
 
 def next_step(out: Path) -> str:
-    """What makes results readable."""
-    return f"ropewalk report {shlex.quote(str(out))} makes one page of it"
+    """The command that makes results readable."""
+    return f"ropewalk report {shlex.quote(str(out))} makes one page of tables and plots"
 
 
 @contextmanager

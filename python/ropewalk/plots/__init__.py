@@ -1,4 +1,7 @@
-"""Plots of results, as matplotlib figures for papers and notebooks."""
+"""Plots of results, as matplotlib figures for papers and notebooks.
+
+Charts are made without matplotlib, whose import takes longer than a short run: drawing alone loads it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ropewalk.plots import delay, series
-from ropewalk.plots.draw import draw
-from ropewalk.plots.style import styled
 
 if TYPE_CHECKING:
     import os
@@ -35,27 +36,27 @@ class Plots:
 
     def throughput(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Throughput of the subflows over time, stacked: payload that reached the receiver."""
-        return draw(series.throughput(self._results, flow, run))
+        return _figure(series.throughput(self._results, flow, run))
 
     def cwnd(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Congestion window (solid) and slow-start threshold (dotted) of each subflow over time."""
-        return draw(series.cwnd(self._results, flow, run))
+        return _figure(series.cwnd(self._results, flow, run))
 
     def srtt(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Smoothed round-trip time of each subflow over time."""
-        return draw(series.srtt(self._results, flow, run))
+        return _figure(series.srtt(self._results, flow, run))
 
     def out_of_order(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Bytes that the receiver holds back over time: one run, and median and range of all."""
-        return draw(series.out_of_order(self._results, flow, run))
+        return _figure(series.out_of_order(self._results, flow, run))
 
     def queue(self, *, run: int | None = None) -> Figure:
         """Packets that wait in front of the links over time: the longest queues."""
-        return draw(series.queue(self._results, run))
+        return _figure(series.queue(self._results, run))
 
     def delay_cdf(self, *, flow: str | None = None) -> Figure:
         """Distribution of the delay from application write to in-order delivery, with the baselines."""
-        return draw(delay.cdf(self._results, flow))
+        return _figure(delay.cdf(self._results, flow))
 
     def write(self, directory: str | os.PathLike[str], suffix: str = "png") -> list[Path]:
         """Writes every plot into `directory`; `suffix` is `png`, `pdf` or `svg`.
@@ -78,20 +79,20 @@ def charts(results: Results, run: int | None = None) -> list[Chart]:
     return [*over_time, series.out_of_order(results, None, run), series.queue(results, run), *found]
 
 
-@styled
+def _figure(chart: Chart) -> Figure:
+    from ropewalk.plots.draw import draw
+
+    return draw(chart)
+
+
 def write(charts: list[Chart], directory: str | os.PathLike[str], formats: tuple[str, ...]) -> list[Path]:
     """Draws `charts` into files named after them. The same charts are the same bytes.
 
     Raises:
         OSError: the directory cannot be written to.
     """
+    from ropewalk.plots.draw import save
+
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
-    files = []
-    for chart in charts:
-        figure = draw(chart)
-        for suffix in formats:
-            files.append(target / f"{chart.key}.{suffix}")
-            dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-            figure.savefig(files[-1], metadata=dated.get(suffix))
-    return files
+    return [file for chart in charts for file in save(chart, target, formats)]

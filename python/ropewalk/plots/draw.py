@@ -22,6 +22,7 @@ from ropewalk.plots.style import (
     STRIP_HEIGHT,
     WIDTH,
     Figure,
+    laid_out,
     legend,
     mark_events,
     name_levels,
@@ -31,6 +32,8 @@ from ropewalk.plots.style import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
 
     from ropewalk.plots.model import Axis, Chart, Mark, Panel
@@ -43,6 +46,8 @@ DASHES = {
     "dashdot": "dashdot",
     "longdash": (0, (8, 2)),
 }
+DATED: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Metadata without which the same figure would be another file each time."""
 CELL_HEIGHT = 0.42
 DARK = 0.5
 """Where more than this share of the range makes a cell dark, its text is white."""
@@ -78,6 +83,21 @@ def draw(chart: Chart) -> Figure:
     if not under and any(isinstance(mark, Cells) for panel in chart.panels for mark in panel.marks):
         figure.set_size_inches(WIDTH, 0.7 + sum(_height(chart, panel) for panel in chart.panels))
     return figure
+
+
+@styled
+def save(chart: Chart, directory: Path, formats: tuple[str, ...]) -> list[Path]:
+    """Draws the chart once and writes it in each of the formats.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    figure = draw(chart)
+    files = [directory / f"{chart.key}.{suffix}" for suffix in formats]
+    with laid_out(figure):
+        for file, suffix in zip(files, formats, strict=True):
+            figure.savefig(file, metadata=DATED.get(suffix))
+    return files
 
 
 def _has_ribbon(chart: Chart, panel: Panel) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
@@ -11,7 +12,7 @@ from matplotlib import figure
 from matplotlib.lines import Line2D
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -64,8 +65,27 @@ class Figure(figure.Figure):
 
     def _repr_png_(self) -> bytes:
         data = io.BytesIO()
-        self.savefig(data, format="png")
+        with laid_out(self):
+            self.savefig(data, format="png")
         return data.getvalue()
+
+
+@contextmanager
+def laid_out(figure: Figure) -> Iterator[None]:
+    """Finds the layout of the figure once, for every file that is saved in this context.
+
+    Otherwise each `savefig` draws the figure twice: the first time only to find its layout.
+    """
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    # Without an engine, and without the one that the settings would put in its place.
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
 
 
 def title(figure: Figure, text: str) -> None:

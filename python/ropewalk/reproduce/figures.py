@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from ropewalk.plots.palette import colours
-from ropewalk.plots.style import BLACK, Figure, legend, say_empty, styled, title
+from ropewalk.plots.style import BLACK, Figure, laid_out, legend, say_empty, styled, title
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.files import TomlFile
 from ropewalk.reproduce.model import PROFILE
@@ -448,18 +449,23 @@ def write(
     files = []
     for drawing in drawings:
         files.append(directory / f"{drawing.id}.{suffix}")
-        # Without the date and the version of the library, so that the same figures are the same bytes.
-        metadata = {"Software": None} if suffix == "png" else {}
-        draw(drawing, sources).savefig(files[-1], metadata=metadata)
-        if suffix == "png":
-            _with_fewer_colours(files[-1])
+        made = draw(drawing, sources)
+        with laid_out(made):
+            if suffix == "png":
+                _save_small(made, files[-1])
+            else:
+                made.savefig(files[-1])
     return files
 
 
-def _with_fewer_colours(path: Path) -> None:
-    """A third of the bytes, which counts where a page holds a hundred of them."""
+def _save_small(made: Figure, path: Path) -> None:
+    """With few colours: a third of the bytes, which counts where a page holds a hundred of them.
+
+    The file has neither a date nor the version of a library, so that the same figure is the same bytes.
+    """
     from PIL import Image
 
-    with Image.open(path) as image:
-        small = image.convert("RGB").quantize(COLOURS)
-    small.save(path, optimize=True)
+    canvas = FigureCanvasAgg(made)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba()))  # type: ignore[no-untyped-call]
+    pixels.convert("RGB").quantize(COLOURS).save(path, optimize=True)
