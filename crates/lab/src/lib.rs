@@ -1,10 +1,12 @@
 //! The door of the Rust side: a checked scenario goes in, tables come out.
 //!
-//! Replications are spread over threads; one replication never is. With every multipath flow that asks for it
-//! come its baselines: the same flow as plain TCP over each of its paths alone, under the same seeds.
+//! A back end runs one scenario under one seed (`backend/`). Replications are spread over threads; one replication
+//! never is. With every multipath flow that asks for it come its baselines: the same flow as plain TCP over each of its
+//! paths alone, under the same seeds.
 //! May: choose which runs to make, turn records into columns. May not: simulate, aggregate over replications,
-//! know Python or files.
+//! know Python or result files.
 
+mod backend;
 mod baseline;
 mod catalogue;
 mod cpu;
@@ -21,14 +23,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use scenario::model::Scenario;
-use trace::Table;
+use scenario::{Diagnostics, Document};
+use trace::{Measured, Table};
 
+pub use backend::{Backend, Failure, NotReady, Replication, Simulator};
 pub use catalogue::catalogue;
 pub use marks::{Mark, marks};
 pub use metrics::metrics;
 pub use opportunities::{NoOpportunities, opportunities};
 
-use replication::{Replication, Variant};
+use replication::Variant;
 
 /// Raised whenever any result may change; part of every stored result.
 pub const MODEL_VERSION: u32 = 1;
@@ -40,9 +44,9 @@ pub struct RunOptions {
     pub seeds: Vec<u64>,
     /// Worker threads; the results do not depend on their number.
     pub jobs: NonZeroUsize,
-    /// Record time series.
+    /// Record time series, where the back end has them.
     pub series: bool,
-    /// Record a readable trace of each replication.
+    /// Record a readable trace of each replication, where the back end has one.
     pub trace: bool,
 }
 
@@ -100,7 +104,11 @@ pub enum RunError {
         /// About how many there would be.
         samples: u64,
     },
-    /// A replication broke an assertion: a bug in the simulator, never a mistake in the scenario.
+    /// The back end cannot run this scenario: the keys that it has nothing for.
+    Unsupported(Diagnostics),
+    /// The back end is not installed, or not built.
+    NotReady(NotReady),
+    /// A replication failed. In the simulator this is a bug of the simulator, never a mistake in the scenario.
     Failed {
         /// Name of the scenario.
         scenario: String,
@@ -108,8 +116,10 @@ pub enum RunError {
         seed: u64,
         /// `upload@beam1` if it was a baseline.
         baseline: Option<String>,
-        /// What the assertion said.
+        /// What went wrong.
         message: String,
+        /// What to do about it.
+        help: String,
     },
 }
 
@@ -122,15 +132,14 @@ impl fmt::Display for RunError {
                 "the time series would have about {samples} samples, and {MAX_SAMPLES} are allowed: set record.interval \
                  to a longer time, or ask for fewer replications"
             ),
-            Self::Failed { scenario, seed, baseline, message } => {
+            Self::Unsupported(mistakes) => mistakes.fmt(f),
+            Self::NotReady(reason) => reason.fmt(f),
+            Self::Failed { scenario, seed, baseline, message, help } => {
                 write!(f, "scenario \"{scenario}\", seed {seed}")?;
                 if let Some(name) = baseline {
                     write!(f, ", baseline {name}")?;
                 }
-                write!(
-                    f,
-                    ": {message}\nThis is a bug in the simulator; repeat it with the same scenario and --seed {seed}"
-                )
+                write!(f, ": {message}\n{help}")
             }
         }
     }
@@ -138,7 +147,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs `scenario` once per seed, and its baselines with it.
+/// Runs `scenario` once per seed with the simulator, and its baselines with it.
 ///
 /// `progress` is called with `(done, total)` at the start and after each simulation, from any thread. Setting
 /// `cancel` ends the call within milliseconds; it is also set here when a replication fails, so that the others stop.
@@ -147,12 +156,40 @@ impl std::error::Error for RunError {}
 /// Cancelled, or a replication failed; with several failures the first in the order of the seeds that was met.
 pub fn run(
     scenario: &Scenario,
+    options: &RunOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    cancel: &AtomicBool,
+) -> Result<Output, RunError> {
+    replications(&Simulator, scenario, options, progress, cancel)
+}
 
+/// The same with a back end of choice.
+///
+/// # Errors
+/// As [`run`]; or the back end cannot run this scenario, or is not installed.
+pub fn run_on(
+    backend: &dyn Backend,
+    document: &Document,
+    options: &RunOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    cancel: &AtomicBool,
+) -> Result<Output, RunError> {
+    let scenario = &document.scenario;
+    document.refuse(backend.name(), &backend.unsupported(scenario)).map_err(RunError::Unsupported)?;
+    backend.prepare().map_err(RunError::NotReady)?;
+    replications(backend, scenario, options, progress, cancel)
+}
+
+fn replications(
+    backend: &dyn Backend,
+    scenario: &Scenario,
     options: &RunOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     cancel: &AtomicBool,
 ) -> Result<Output, RunError> {
     let variants = Variant::all(scenario);
+    let runs = |variant: &Variant<'_>| backend.unsupported(&variant.scenario).is_empty();
+    debug_assert!(variants.iter().all(runs), "what runs a scenario runs its baselines");
     let total = options.seeds.len() * variants.len();
     if options.series {
         bound_samples(scenario, total as u64)?;
@@ -161,7 +198,7 @@ pub fn run(
     progress(0, total);
     let outcomes = pool::run_all(total, options.jobs, cancel, |job| {
         let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);
-        let outcome = replication::simulate(variant, seed, options, cancel);
+        let outcome = replication::replicate(backend, variant, seed, options, cancel);
         if matches!(outcome, Err(RunError::Failed { .. })) {
             cancel.store(true, Ordering::Relaxed);
         }
@@ -169,7 +206,7 @@ pub fn run(
         outcome
     });
     let replications = settle(outcomes)?;
-    Ok(output(scenario, &variants, replications))
+    Ok(output(backend.measured(), scenario, &variants, replications))
 }
 
 /// All results, or the error that matters most: a failure explains the cancellations that it caused.
@@ -184,7 +221,12 @@ fn settle(outcomes: Vec<Option<Result<Replication, RunError>>>) -> Result<Vec<Re
     }
 }
 
-fn output(scenario: &Scenario, variants: &[Variant<'_>], mut replications: Vec<Replication>) -> Output {
+fn output(
+    measured: Measured,
+    scenario: &Scenario,
+    variants: &[Variant<'_>],
+    mut replications: Vec<Replication>,
+) -> Output {
     let mut totals = Totals::default();
     let mut traces = Vec::new();
     for (index, replication) in replications.iter_mut().enumerate() {
@@ -196,7 +238,7 @@ fn output(scenario: &Scenario, variants: &[Variant<'_>], mut replications: Vec<R
             traces.push(Trace { seed: replication.record.seed, text });
         }
     }
-    Output { tables: tables::all(scenario, variants, &replications), totals, traces }
+    Output { tables: tables::all(measured, scenario, variants, &replications), totals, traces }
 }
 
 #[cfg(test)]

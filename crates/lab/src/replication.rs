@@ -1,17 +1,13 @@
-//! One replication: a variant of the scenario under one seed, its CPU time and its failures.
+//! One replication: a variant of the scenario under one seed on a back end.
 
-use std::any::Any;
 use std::borrow::Cow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use network::{Observe, World};
+use network::Observe;
 use scenario::model::Scenario;
-use trace::RunRecord;
 
+use crate::backend::{Backend, Failure, Replication};
 use crate::baseline::{self, Baseline};
-use crate::cpu::Stopwatch;
 use crate::{RunError, RunOptions};
 
 /// The scenario as it stands, or one of its baselines.
@@ -19,13 +15,6 @@ pub(crate) struct Variant<'a> {
     pub(crate) scenario: Cow<'a, Scenario>,
     /// `None`: the scenario itself.
     pub(crate) baseline: Option<Baseline>,
-}
-
-/// One finished replication.
-pub(crate) struct Replication {
-    pub(crate) record: RunRecord,
-    /// `None` where the machine has no clock for it.
-    pub(crate) cpu: Option<Duration>,
 }
 
 impl<'a> Variant<'a> {
@@ -39,31 +28,38 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// Runs `variant` under `seed`. A panic becomes an error that says how to repeat it.
-pub(crate) fn simulate(
+/// Runs `variant` under `seed`. A failure names both.
+pub(crate) fn replicate(
+    backend: &dyn Backend,
     variant: &Variant<'_>,
     seed: u64,
     options: &RunOptions,
     cancel: &AtomicBool,
 ) -> Result<Replication, RunError> {
-    let observe = Observe { series: options.series, trace: options.trace && variant.baseline.is_none() };
-    let start = Stopwatch::start();
-    // Nothing of a world outlives its panic.
-    let outcome = catch_unwind(AssertUnwindSafe(|| World::new(&variant.scenario, seed, observe).run(cancel)));
-    match outcome {
-        Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
-        Ok(Err(network::Cancelled)) => Err(RunError::Cancelled),
-        Err(panic) => Err(RunError::Failed {
-            scenario: variant.scenario.name.clone(),
-            seed,
-            baseline: variant.baseline.as_ref().map(|b| b.name.clone()),
-            message: panic_message(panic.as_ref()),
-        }),
-    }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "panic without a message".into())
+    let able = backend.observes();
+    let observe = Observe {
+        series: options.series && able.series,
+        trace: options.trace && able.trace && variant.baseline.is_none(),
+    };
+    let replication =
+        backend.run(&variant.scenario, seed, observe, cancel).map_err(|failure| match failure {
+            Failure::Cancelled => RunError::Cancelled,
+            Failure::Failed { message, help } => RunError::Failed {
+                scenario: variant.scenario.name.clone(),
+                seed,
+                baseline: variant.baseline.as_ref().map(|b| b.name.clone()),
+                message,
+                help,
+            },
+        })?;
+    let record = &replication.record;
+    debug_assert_eq!(record.seed, seed, "a record of another seed");
+    debug_assert_eq!(record.flows.len(), variant.scenario.flows.len(), "a record of each flow");
+    debug_assert!(
+        record.end.0 <= variant.scenario.duration.0,
+        "the run ended at {} of {}",
+        record.end,
+        variant.scenario.duration
+    );
+    Ok(replication)
 }

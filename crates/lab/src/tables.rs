@@ -7,17 +7,26 @@ mod runs;
 mod series;
 
 use scenario::model::Scenario;
-use trace::Table;
+use trace::metrics::TABLES;
+use trace::{Measured, Table};
 
-use crate::replication::{Replication, Variant};
+use crate::backend::Replication;
+use crate::replication::Variant;
 use flows::FlowRow;
 
-/// All tables. `replications` holds, seed after seed, one replication per variant in the order of `variants`.
-pub(crate) fn all(scenario: &Scenario, variants: &[Variant<'_>], replications: &[Replication]) -> Vec<Table> {
+/// All tables, with the columns that are `measured`. `replications` holds, seed after seed, one replication per variant
+/// in the order of `variants`.
+pub(crate) fn all(
+    measured: Measured,
+    scenario: &Scenario,
+    variants: &[Variant<'_>],
+    replications: &[Replication],
+) -> Vec<Table> {
+    debug_assert!(replications.len().is_multiple_of(variants.len()), "each seed has each variant");
     let seeds: Vec<OneSeed<'_>> =
         replications.chunks(variants.len()).map(|of_seed| OneSeed { variants, of_seed }).collect();
     let rows: Vec<FlowRow<'_>> = seeds.iter().flat_map(flows::rows).collect();
-    vec![
+    let mut tables = vec![
         runs::runs(&seeds),
         flows::flows(&rows),
         flows::subflows(&rows),
@@ -27,7 +36,12 @@ pub(crate) fn all(scenario: &Scenario, variants: &[Variant<'_>], replications: &
         messages::pages(&rows),
         flows::delays(&rows),
         series::series(scenario, &seeds),
-    ]
+    ];
+    debug_assert_eq!(tables.len(), TABLES.len(), "every table that is specified");
+    for (table, spec) in tables.iter_mut().zip(TABLES) {
+        table.blank(spec, measured);
+    }
+    tables
 }
 
 /// Everything that was run under one seed: the scenario itself, then its baselines.

@@ -236,11 +236,12 @@ fn a_panic_names_its_seed() {
     scenario.flows[1].from = 99;
     let options = RunOptions { seeds: vec![5], jobs: NonZeroUsize::MIN, series: false, trace: false };
     let outcome = run(&scenario, &options, &|_, _| (), &AtomicBool::new(false));
-    let Err(RunError::Failed { scenario, seed, baseline, message }) = outcome else {
+    let Err(RunError::Failed { scenario, seed, baseline, message, help }) = outcome else {
         panic!("it cannot run")
     };
     assert_eq!((scenario.as_str(), seed, baseline), ("two paths", 5, None));
     assert!(message.contains("99"), "{message}");
+    assert!(help.contains("--seed 5"), "{help}");
 }
 
 #[test]
@@ -250,6 +251,7 @@ fn a_failure_outweighs_the_cancellations_it_caused() {
         seed: 7,
         baseline: Some("upload@a".into()),
         message: "cwnd below one MSS".into(),
+        help: "repeat it with --seed 7".into(),
     };
     let outcomes = vec![Some(Err(RunError::Cancelled)), Some(Err(failed.clone())), None];
     let error = settle(outcomes).err().unwrap();

@@ -133,9 +133,12 @@ impl Document {
             Some(error) => Err(error),
             None => outcome.map_err(|error| match error {
                 RunError::Cancelled => PyKeyboardInterrupt::new_err(()),
-                failure @ (RunError::Failed { .. } | RunError::TooManySamples { .. }) => {
-                    RunFailed::new_err(failure.to_string())
+                RunError::Unsupported(mistakes) => {
+                    InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string()))
                 }
+                failure @ (RunError::Failed { .. }
+                | RunError::NotReady(_)
+                | RunError::TooManySamples { .. }) => RunFailed::new_err(failure.to_string()),
             }),
         }
     }

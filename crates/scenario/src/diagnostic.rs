@@ -53,6 +53,7 @@ codes! {
     BadOverride "E020" "an override that does not address a key"
     WaitCircle "E021" "flows that wait for each other"
     BadFile "E022" "a file that cannot be read or holds something else than it should"
+    Unsupported "E023" "something that the chosen back end cannot run"
     Internal "E099" "a fault of Ropewalk and not of the scenario"
 }
 

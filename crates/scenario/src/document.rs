@@ -10,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostics, Report};
 use crate::files::Files;
 use crate::keys::ROOT;
 use crate::model::Scenario;
+use crate::part::{Parts, Unsupported};
 use crate::registries::Registries;
 use crate::tree::{Node, Origin, Table};
 use crate::{
@@ -22,7 +23,10 @@ pub struct Document {
     /// What the file means.
     pub scenario: Scenario,
     source: String,
+    file: String,
+    sets: Vec<(String, String)>,
     filled: Table,
+    parts: Parts,
     /// The same with the content of files; `None` if there are none.
     whole: Option<Table>,
 }
@@ -80,7 +84,9 @@ impl Document {
                     whole::inline(&ROOT, &mut tree, &choices);
                     whole = Some(tree);
                 }
-                Ok(Self { scenario, source: text.into(), filled, whole })
+                let parts = Parts::new(&filled, &topology);
+                let (source, file, sets) = (text.into(), file.into(), sets.to_vec());
+                Ok(Self { scenario, source, file, sets, filled, parts, whole })
             }
             None => {
                 let message = "the scenario was accepted and cannot be built".into();
@@ -100,6 +106,20 @@ impl Document {
     /// two such texts are equal only if their runs are.
     pub fn to_whole_toml(&self) -> String {
         print::document(self.whole.as_ref().unwrap_or(&self.filled))
+    }
+
+    /// Nothing if `unsupported` is empty.
+    ///
+    /// # Errors
+    /// What `backend` cannot run, with the places of the keys, in the order of the file.
+    ///
+    /// # Panics
+    /// If a part has an index that the model does not have.
+    pub fn refuse(&self, backend: &str, unsupported: &[Unsupported]) -> Result<(), Diagnostics> {
+        let mut report = Report::new(&self.file, &self.source, &self.sets);
+        self.parts.refuse(&self.filled, backend, unsupported, &mut report);
+        debug_assert_eq!(report.is_empty(), unsupported.is_empty(), "each is reported");
+        if report.is_empty() { Ok(()) } else { Err(report.finish()) }
     }
 
     /// The text that was parsed, without overrides.

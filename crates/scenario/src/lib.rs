@@ -24,6 +24,7 @@ mod keys;
 mod link_rules;
 pub mod model;
 mod overrides;
+mod part;
 mod path_managers;
 mod print;
 mod profile_list;
@@ -43,6 +44,7 @@ pub use algorithm_page::{AlgorithmPage, algorithm_pages, algorithms_markdown, al
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
 pub use document::Document;
 pub use graph::{Graph, NodePair, UNREACHABLE, distances};
+pub use part::{Part, Unsupported};
 pub use profile_list::{Profile, profiles};
 pub use reference::reference_markdown;
 pub use registries::Registries;

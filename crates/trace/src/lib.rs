@@ -6,6 +6,7 @@ mod average;
 mod buckets;
 mod histogram;
 mod levels;
+mod measured;
 mod messages;
 mod metric;
 pub mod metrics;
@@ -17,6 +18,7 @@ mod table;
 pub use average::TimeAverage;
 pub use histogram::Histogram;
 pub use levels::TimeLevels;
+pub use measured::{Measured, MeasuredTable};
 pub use messages::MessageStats;
 pub use metric::{Better, Kind, MetricSpec, Owner, SeriesSpec, TableSpec, Unit};
 pub use record::{

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::measured::Measured;
 use crate::metric::{Kind, TableSpec};
 
 /// A table; all columns have the same length.
@@ -17,6 +18,22 @@ impl Table {
     /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&Data> {
         self.columns.iter().find(|c| c.name == name).map(|c| &c.data)
+    }
+
+    /// Empties the columns that `measured` does not have; a table that it does not have keeps no rows.
+    ///
+    /// # Panics
+    /// If one of them holds yes or no, which has no third value.
+    pub fn blank(&mut self, spec: &TableSpec, measured: Measured) {
+        debug_assert_eq!(self.name, spec.name, "the specification of another table");
+        for (column, metric) in self.columns.iter_mut().zip(spec.columns) {
+            debug_assert_eq!(column.name, metric.name, "columns in the order of the specification");
+            if !measured.has_table(spec) {
+                column.data.clear();
+            } else if !measured.has(spec, metric) {
+                column.data.blank();
+            }
+        }
     }
 }
 
@@ -69,6 +86,34 @@ impl Data {
             Self::Real(_) => Kind::Real,
             Self::Flag(_) => Kind::Flag,
             Self::Word { .. } => Kind::Word,
+        }
+    }
+
+    /// No rows.
+    fn clear(&mut self) {
+        match self {
+            Self::Integer(rows) => rows.clear(),
+            Self::OptionalInteger(rows) => rows.clear(),
+            Self::Real(rows) => rows.clear(),
+            Self::Flag(rows) => rows.clear(),
+            Self::Word { words, rows } => {
+                words.clear();
+                rows.clear();
+            }
+        }
+    }
+
+    /// No value in any row.
+    fn blank(&mut self) {
+        let rows = self.len();
+        match self {
+            Self::Integer(_) | Self::OptionalInteger(_) => *self = Self::OptionalInteger(vec![None; rows]),
+            Self::Real(values) => values.fill(None),
+            Self::Word { words, rows } => {
+                words.clear();
+                rows.fill(None);
+            }
+            Self::Flag(_) => panic!("a column of yes or no cannot be empty"),
         }
     }
 
@@ -160,6 +205,8 @@ impl TableBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MeasuredTable;
+    use crate::metrics::RUNS;
 
     #[test]
     fn words_are_stored_once() {
@@ -179,5 +226,20 @@ mod tests {
         assert_eq!(texts("delay_s"), Some(["0.25".into(), String::new()]));
         assert_eq!(texts("flow"), Some(["a".into(), String::new()]));
         assert_eq!(texts("none"), None);
+    }
+
+    #[test]
+    fn columns_that_are_not_measured_are_empty() {
+        let mut builder = TableBuilder::new(&RUNS, 2);
+        builder.push("run", Data::Integer(vec![1, 2]));
+        builder.push("events", Data::Integer(vec![0, 0]));
+        builder.push("packet_hops", Data::Integer(vec![7, 8]));
+        builder.push("end_s", Data::Real(vec![Some(1.0), Some(1.0)]));
+        let mut table = builder.finish();
+        table.blank(&RUNS, Measured::only(&[MeasuredTable { table: "runs", columns: &["packet_hops"] }]));
+        assert_eq!(table.column("run"), Some(&Data::Integer(vec![1, 2])));
+        assert_eq!(table.column("events"), Some(&Data::OptionalInteger(vec![None, None])));
+        assert_eq!(table.column("packet_hops"), Some(&Data::Integer(vec![7, 8])));
+        assert_eq!(table.column("end_s"), Some(&Data::Real(vec![None, None])));
     }
 }

@@ -6,7 +6,8 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::OneSeed;
 use super::column::Columns;
-use crate::replication::{Replication, Variant};
+use crate::backend::Replication;
+use crate::replication::Variant;
 
 /// One row of `flows`.
 pub(super) struct FlowRow<'a> {

@@ -6,7 +6,8 @@ use scenario::model::Scenario;
 use trace::{Data, Metric, SeriesKey, Table, TableBuilder, metrics};
 
 use super::OneSeed;
-use crate::replication::{Replication, Variant};
+use crate::backend::Replication;
+use crate::replication::Variant;
 
 /// Of a baseline only the samples of its flow are kept, under the name of the baseline.
 pub(super) fn series(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {

@@ -1,0 +1,94 @@
+//! Back ends: what can run a scenario.
+//!
+//! The simulator of this project is one, ns-3 is another. Each says by key what it cannot run, and which columns of the
+//! tables it fills. May: run one scenario under one seed. May not: choose runs, make tables.
+
+mod simulator;
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use network::Observe;
+use scenario::Unsupported;
+use scenario::model::Scenario;
+use trace::{Measured, RunRecord};
+
+pub use simulator::Simulator;
+
+/// Something that runs scenarios. A run may take wall time, fail, and leave metrics unmeasured.
+pub trait Backend: Sync {
+    /// Its name, as the command line takes it.
+    fn name(&self) -> &'static str;
+
+    /// One line: what it is.
+    fn summary(&self) -> &'static str;
+
+    /// What of `scenario` it cannot run, key by key; empty: it runs it. Each key that it does not know is listed: no
+    /// key is left out in silence.
+    fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported>;
+
+    /// The columns that it fills; the others are empty in its tables.
+    fn measured(&self) -> Measured;
+
+    /// What it can record besides the tables.
+    fn observes(&self) -> Observe;
+
+    /// Called once before the runs: finds or builds what they need.
+    ///
+    /// # Errors
+    /// What is missing, and the cure.
+    fn prepare(&self) -> Result<(), NotReady> {
+        Ok(())
+    }
+
+    /// One replication of a scenario that it supports. `cancel` ends it early.
+    ///
+    /// # Errors
+    /// The run was cancelled, or failed.
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        cancel: &AtomicBool,
+    ) -> Result<Replication, Failure>;
+}
+
+/// One finished replication.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replication {
+    /// What was recorded. What the back end does not measure has any value there.
+    pub record: RunRecord,
+    /// CPU time inside the engine; `None` where the machine has no clock for it.
+    pub cpu: Option<Duration>,
+}
+
+/// Why a replication has no record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The caller set the cancel flag.
+    Cancelled,
+    /// It broke off.
+    Failed {
+        /// What went wrong.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
+}
+
+/// Why a back end cannot run anything on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotReady {
+    /// What is missing.
+    pub message: String,
+    /// The cure.
+    pub help: String,
+}
+
+impl fmt::Display for NotReady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  fix: {}", self.message, self.help)
+    }
+}

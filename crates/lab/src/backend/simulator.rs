@@ -1,0 +1,68 @@
+//! The simulator of this project: the back end that runs every scenario and measures everything.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+use network::{Observe, World};
+use scenario::Unsupported;
+use scenario::model::Scenario;
+use trace::Measured;
+
+use super::{Backend, Failure, Replication};
+use crate::cpu::Stopwatch;
+
+/// The crate `network`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulator;
+
+impl Backend for Simulator {
+    fn name(&self) -> &'static str {
+        "simulator"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the simulator of Ropewalk"
+    }
+
+    fn unsupported(&self, _scenario: &Scenario) -> Vec<Unsupported> {
+        Vec::new()
+    }
+
+    fn measured(&self) -> Measured {
+        Measured::ALL
+    }
+
+    fn observes(&self) -> Observe {
+        Observe { series: true, trace: true }
+    }
+
+    /// A panic becomes an error that says how to repeat it.
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        cancel: &AtomicBool,
+    ) -> Result<Replication, Failure> {
+        let start = Stopwatch::start();
+        // Nothing of a world outlives its panic.
+        let outcome = catch_unwind(AssertUnwindSafe(|| World::new(scenario, seed, observe).run(cancel)));
+        match outcome {
+            Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
+            Ok(Err(network::Cancelled)) => Err(Failure::Cancelled),
+            Err(panic) => Err(Failure::Failed {
+                message: panic_message(panic.as_ref()),
+                help: format!(
+                    "This is a bug in the simulator; repeat it with the same scenario and --seed {seed}"
+                ),
+            }),
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic without a message".into())
+}
