@@ -240,12 +240,12 @@ pub struct InKernel {
     /// Announced addresses of the peer that are used, at most.
     pub add_addr_accepted: u32,
     /// This end's addresses that have a part to play.
-    pub endpoints: Vec<Endpoint>,
+    pub endpoints: Vec<AddressEndpoint>,
 }
 
 /// One address of the in-kernel path manager.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct AddressEndpoint {
     /// Interface of this end.
     pub address: u8,
     /// What it is for.

@@ -67,14 +67,13 @@ impl SubflowStats {
     pub(crate) fn of(endpoint: &Endpoint, reinjected_bytes: u64) -> Self {
         let sent = endpoint.sender().stats();
         let receiver = endpoint.receiver();
-        let in_order = receiver.next() - 1 - u64::from(receiver.finished());
         Self {
             segments_sent: sent.segments_sent,
             segments_retransmitted: sent.segments_retransmitted,
             bytes_sent: sent.bytes_sent,
             timeouts: sent.timeouts,
             fast_recoveries: sent.fast_recoveries,
-            bytes_received: in_order + receiver.out_of_order(),
+            bytes_received: receiver.delivered().0 + receiver.out_of_order(),
             segments_received: receiver.seen().segments,
             duplicates_received: receiver.seen().repeated,
             late_received: receiver.seen().late,

@@ -2,6 +2,7 @@
 
 use crate::mptcp::option::MptcpOption;
 use crate::packet::{Body, Packet};
+use crate::seq::Seq;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 
@@ -59,13 +60,17 @@ impl Summary {
         Self {
             flags: letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect(),
             option: segment.mptcp.name(),
-            sequence: Range::new(segment.seq, segment.end()),
-            ack: flags.ack.then_some(segment.ack),
-            dsn: segment.mptcp.mapping(),
-            data_ack: segment.mptcp.data_ack(),
-            sack: segment.sack.as_slice().to_vec(),
+            sequence: plain(Range::new(segment.seq, segment.end())),
+            ack: flags.ack.then_some(segment.ack.0),
+            dsn: segment.mptcp.mapping().map(|dsn| dsn.0),
+            data_ack: segment.mptcp.data_ack().map(|dsn| dsn.0),
+            sack: segment.sack.as_slice().iter().copied().map(plain).collect(),
         }
     }
+}
+
+fn plain(range: Range<Seq>) -> Range {
+    Range::new(range.start.0, range.end.0)
 }
 
 impl MptcpOption {
@@ -90,6 +95,7 @@ mod tests {
     use super::*;
     use crate::mptcp::option::Dss;
     use crate::packet::PathId;
+    use crate::seq::Dsn;
     use crate::tcp::segment::Flags;
 
     #[test]
@@ -97,9 +103,9 @@ mod tests {
         let segment = TcpSegment {
             flags: Flags { ack: true, fin: true, ..Flags::default() },
             len: 100,
-            seq: 11,
-            ack: 7,
-            mptcp: MptcpOption::Dss(Dss { data_ack: Some(5), dsn: Some(301), data_fin: false }),
+            seq: Seq(11),
+            ack: Seq(7),
+            mptcp: MptcpOption::Dss(Dss { data_ack: Some(Dsn(5)), dsn: Some(Dsn(301)), data_fin: false }),
             ..TcpSegment::default()
         };
         let packet = Packet { retransmission: true, ..Packet::tcp(PathId(1), segment) };

@@ -5,6 +5,7 @@ use units::Bytes;
 use crate::config::{MptcpConfig, TcpConfig};
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::{Body, Packet};
+use crate::seq::Dsn;
 use crate::space::SpaceSignal;
 use crate::tcp::segment::TcpSegment;
 
@@ -37,7 +38,7 @@ fn dss_size(dss: &Dss, config: &MptcpConfig) -> u64 {
 
 /// Bytes of a DSS option with nothing but a Data ACK.
 fn data_ack_size(config: &MptcpConfig) -> u64 {
-    dss_size(&Dss { data_ack: Some(0), dsn: None, data_fin: false }, config)
+    dss_size(&Dss { data_ack: Some(Dsn(0)), dsn: None, data_fin: false }, config)
 }
 
 /// Bytes of an MPTCP option, padded.
@@ -140,7 +141,7 @@ pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize;
 
 /// Option bytes that a data segment of an MPTCP subflow spends on its DSS.
 pub(crate) fn mapping_size(mptcp: &MptcpConfig) -> u64 {
-    dss_size(&Dss { data_ack: Some(0), dsn: Some(0), data_fin: false }, mptcp)
+    dss_size(&Dss { data_ack: Some(Dsn(0)), dsn: Some(Dsn(0)), data_fin: false }, mptcp)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
 use transport::config::{
-    Endpoint, EndpointFlags, InKernel, LossMeans, PathManager, Reassembly, RecoveryKind, ReinjectOn,
+    AddressEndpoint, EndpointFlags, InKernel, LossMeans, PathManager, Reassembly, RecoveryKind, ReinjectOn,
     Reinjection, Reliability, RtoFloor, TcpConfig,
 };
 use units::{Bytes, Nanos, SimTime};
@@ -300,7 +300,7 @@ fn act(wires: usize) -> impl Strategy<Value = (SimTime, Way, Act)> {
 
 fn kernel(addresses: usize) -> PathManager {
     let all = EndpointFlags { subflow: true, ..EndpointFlags::default() };
-    let endpoints = (0..addresses as u8).map(|address| Endpoint { address, flags: all }).collect();
+    let endpoints = (0..addresses as u8).map(|address| AddressEndpoint { address, flags: all }).collect();
     PathManager::InKernel(InKernel { subflows: 8, add_addr_accepted: 8, endpoints })
 }
 

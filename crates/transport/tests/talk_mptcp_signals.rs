@@ -2,7 +2,7 @@
 //! 3.4 to 3.6. Keys are those of test vector KEY-1; a full segment carries 1432 bytes beside its DSS.
 
 use testkit::{Talk, setups};
-use transport::config::{Endpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
+use transport::config::{AddressEndpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
 
 fn manager(path_manager: PathManager) -> MptcpConfig {
     MptcpConfig { path_manager, ..setups::mptcp() }
@@ -19,7 +19,7 @@ fn kernel(subflows: u32, add_addr_accepted: u32, endpoints: &[(u8, &str)]) -> Mp
             fullmesh: has("fullmesh"),
             laminar: has("laminar"),
         };
-        Endpoint { address: *address, flags }
+        AddressEndpoint { address: *address, flags }
     };
     let endpoints = endpoints.iter().map(endpoint).collect();
     manager(PathManager::InKernel(InKernel { subflows, add_addr_accepted, endpoints }))

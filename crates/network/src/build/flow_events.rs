@@ -3,7 +3,7 @@
 //! May: translate duplex links into the interfaces of a host. May not: make any event happen.
 
 use scenario::model::{Flow as FlowModel, FlowAction, FlowEvent, Multipath, Scenario};
-use transport::config::{Endpoint, MptcpConfig, PathManager};
+use transport::config::{AddressEndpoint, MptcpConfig, PathManager};
 
 use crate::flow::events::{EndAction, ScheduledEvent};
 use crate::net::topology::{NodeId, Topology};
@@ -67,7 +67,7 @@ pub(super) fn end_config(
         let own = multipath.endpoints.iter().filter(|endpoint| endpoint.client == client);
         kernel.endpoints = own
             .filter_map(|e| {
-                Some(Endpoint { address: topology.address_on(node, e.duplex_link)?, flags: e.flags })
+                Some(AddressEndpoint { address: topology.address_on(node, e.duplex_link)?, flags: e.flags })
             })
             .collect();
     }

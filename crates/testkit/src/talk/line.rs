@@ -2,6 +2,7 @@
 
 use transport::mptcp::option::ResetReason;
 use transport::packet::{Ecn, Packet};
+use transport::seq::{Dsn, Seq};
 use transport::space::{Snack, SpaceSignal as Space};
 use transport::tcp::ranges::Range;
 use transport::tcp::segment::{Flags, SackBlocks};
@@ -27,8 +28,8 @@ pub(super) struct Mp {
     pub join: bool,
     /// The proof of MP_JOIN is a wrong one.
     pub forged: bool,
-    pub data_ack: Option<u64>,
-    pub dsn: Option<u64>,
+    pub data_ack: Option<Dsn>,
+    pub dsn: Option<Dsn>,
     pub data_fin: bool,
     /// ADD_ADDR or its echo.
     pub address: Option<(u8, bool)>,
@@ -71,8 +72,8 @@ fn reason(word: &str) -> ResetReason {
 pub(super) struct Pattern {
     pub subflow: u8,
     pub flags: Flags,
-    pub range: Option<Range>,
-    pub ack: Option<u64>,
+    pub range: Option<Range<Seq>>,
+    pub ack: Option<Seq>,
     pub window: Option<u64>,
     pub sack: Option<SackBlocks>,
     /// ECN codepoint.
@@ -90,11 +91,14 @@ impl Pattern {
     /// Splits a long range into full segments, which is what a sender makes of it.
     pub(super) fn split(self, mss: u64) -> Vec<Self> {
         let Some(range) = self.range.filter(|r| r.len() > mss) else { return vec![self] };
-        let starts = (range.start..range.end).step_by(mss as usize);
-        starts
-            .map(|start| Self {
-                range: Some(Range::new(start, (start + mss).min(range.end))),
-                mp: Mp { dsn: self.mp.dsn.map(|dsn| dsn + start - range.start), ..self.mp },
+        let offsets = (0..range.len()).step_by(mss as usize).map(Bytes);
+        offsets
+            .map(|offset| Self {
+                range: Some(Range::new(
+                    range.start + offset,
+                    (range.start + offset + Bytes(mss)).min(range.end),
+                )),
+                mp: Mp { dsn: self.mp.dsn.map(|dsn| dsn + offset), ..self.mp },
                 ..self.clone()
             })
             .collect()
@@ -120,9 +124,9 @@ fn sequence(word: &str, mss: u64) -> u64 {
     1 + number(segment) * mss + number(offset)
 }
 
-fn range(word: &str, mss: u64) -> Option<Range> {
+fn range(word: &str, mss: u64) -> Option<Range<Seq>> {
     let (start, end) = word.split_once("..")?;
-    Some(Range::new(sequence(start, mss), sequence(end, mss)))
+    Some(Range::new(Seq(sequence(start, mss)), Seq(sequence(end, mss))))
 }
 
 fn flags(word: &str) -> Flags {
@@ -216,13 +220,13 @@ fn snack(word: &str) -> Snack {
 fn with_value(p: &mut Pattern, word: &str, value: &str, mss: u64) {
     let number = sequence(value, mss);
     match word {
-        "ack" => p.ack = Some(number),
+        "ack" => p.ack = Some(Seq(number)),
         "win" => p.window = Some(number),
         "size" => p.size = Some(number),
         "poll" => p.signal = Some(Some(Space::Poll { number: number as u32 })),
         "stat" => p.signal = Some(Some(Space::Stat { number: number as u32 })),
-        "dack" => p.mp.data_ack = Some(number),
-        "dsn" => p.mp.dsn = Some(number),
+        "dack" => p.mp.data_ack = Some(Dsn(number)),
+        "dsn" => p.mp.dsn = Some(Dsn(number)),
         "add" => p.mp.address = Some((number as u8, false)),
         "echo" => p.mp.address = Some((number as u8, true)),
         "over" => p.mp.over = Some(number as u8),

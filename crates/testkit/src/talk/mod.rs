@@ -23,6 +23,7 @@ mod options;
 use std::collections::VecDeque;
 
 use transport::packet::{Body, Packet, PathId};
+use transport::seq::Seq;
 use transport::space::SpaceSegment;
 use transport::tcp::ranges::Range;
 use transport::tcp::segment::{TcpSegment, Timestamps};
@@ -35,8 +36,8 @@ use options::Secrets;
 /// What the peer says on a subflow unless told otherwise.
 #[derive(Clone, Copy, Debug)]
 struct Habits {
-    seq: u64,
-    ack: u64,
+    seq: Seq,
+    ack: Seq,
     window: u64,
 }
 
@@ -56,7 +57,7 @@ impl Talk {
     /// `end` at time zero; lines count segments of `mss` bytes.
     pub fn new(end: Connection, mss: u64) -> Self {
         let secrets = Secrets::new(end.role() == Role::Client);
-        let habits = vec![Habits { seq: 0, ack: 0, window: 10_000_000 }; 64];
+        let habits = vec![Habits { seq: Seq::SYN, ack: Seq::SYN, window: 10_000_000 }; 64];
         Self { end, now: SimTime::ZERO, mss, out: VecDeque::new(), habits, secrets }
     }
 
@@ -151,7 +152,7 @@ impl Talk {
         let flags = pattern.flags;
         let range = pattern.range.unwrap_or_else(|| {
             let len = u64::from(flags.syn) + u64::from(flags.fin);
-            Range::new(habits.seq, habits.seq + len)
+            Range::new(habits.seq, habits.seq + Bytes(len))
         });
         habits.seq = habits.seq.max(range.end);
         habits.ack = pattern.ack.unwrap_or(habits.ack);

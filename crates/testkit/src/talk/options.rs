@@ -4,6 +4,7 @@ use transport::AddressPair;
 use transport::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
 use transport::mptcp::option::{Dss, MptcpOption};
 use transport::packet::Packet;
+use transport::seq::Dsn;
 use transport::tcp::segment::TcpSegment;
 
 use super::line::{Mp, Pattern, Signal};
@@ -101,10 +102,16 @@ impl Secrets {
             let proof = add_addr_hmac(own.0, peer.0, id, [10, 0, address, 1], 0);
             let hmac = if echo { Hmac64::default() } else { proof };
             let hmac = if mp.forged { Hmac64([7; 8]) } else { hmac };
-            return MptcpOption::AddAddr { id, address, echo, hmac, data_ack: mp.data_ack.unwrap_or(1) };
+            return MptcpOption::AddAddr {
+                id,
+                address,
+                echo,
+                hmac,
+                data_ack: mp.data_ack.unwrap_or(Dsn::FIRST_DATA),
+            };
         }
         if let Some(signal) = mp.signal {
-            let data_ack = mp.data_ack.unwrap_or(1);
+            let data_ack = mp.data_ack.unwrap_or(Dsn::FIRST_DATA);
             let key = if mp.forged { Key(7) } else { peer.0 };
             return match signal {
                 Signal::Remove(id) => MptcpOption::RemoveAddr { id, data_ack },

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use units::Bytes;
 
-use crate::seq::Dsn;
+use crate::seq::{Dsn, Seq};
 use crate::tcp::ranges::Range;
 
 /// Where a stretch of a subflow's sequence space lies in the stream of the connection.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    subflow: Range,
+    subflow: Range<Seq>,
     dsn: Dsn,
 }
 
@@ -26,7 +26,7 @@ impl Mappings {
     }
 
     /// The bytes `subflow` of the subflow are those from `dsn` on of the connection.
-    pub(super) fn insert(&mut self, subflow: Range, dsn: Dsn) {
+    pub(super) fn insert(&mut self, subflow: Range<Seq>, dsn: Dsn) {
         let i = self.0.partition_point(|m| m.subflow.start < subflow.start);
         if let Some(previous) = i.checked_sub(1).and_then(|p| self.0.get_mut(p)) {
             if previous.subflow.end >= subflow.end {
@@ -44,10 +44,10 @@ impl Mappings {
     }
 
     /// The subflow is in order up to `next`: hands out what that covers, as data ranges.
-    pub(super) fn take_below(&mut self, next: u64, mut deliver: impl FnMut(Range<Dsn>)) {
+    pub(super) fn take_below(&mut self, next: Seq, mut deliver: impl FnMut(Range<Dsn>)) {
         while let Some(first) = self.0.front_mut().filter(|m| m.subflow.start < next) {
             let until = first.subflow.end.min(next);
-            let len = Bytes(until - first.subflow.start);
+            let len = until - first.subflow.start;
             deliver(Range::new(first.dsn, first.dsn + len));
             if until < first.subflow.end {
                 first.subflow.start = until;
@@ -77,14 +77,14 @@ mod tests {
     #[test]
     fn mappings_wait_until_their_subflow_is_in_order() {
         let mut mappings = Mappings::default();
-        mappings.insert(Range::new(101, 201), Dsn(5001));
-        mappings.insert(Range::new(201, 301), Dsn(5101));
-        mappings.insert(Range::new(301, 401), Dsn(901));
-        mappings.insert(Range::new(201, 301), Dsn(5101));
+        mappings.insert(Range::new(Seq(101), Seq(201)), Dsn(5001));
+        mappings.insert(Range::new(Seq(201), Seq(301)), Dsn(5101));
+        mappings.insert(Range::new(Seq(301), Seq(401)), Dsn(901));
+        mappings.insert(Range::new(Seq(201), Seq(301)), Dsn(5101));
         let mut got = Vec::new();
-        mappings.take_below(351, |r| got.push((r.start.0, r.end.0)));
+        mappings.take_below(Seq(351), |r| got.push((r.start.0, r.end.0)));
         assert_eq!(got, [(5001, 5201), (901, 951)]);
-        mappings.take_below(401, |r| got.push((r.start.0, r.end.0)));
+        mappings.take_below(Seq(401), |r| got.push((r.start.0, r.end.0)));
         assert_eq!(got.last(), Some(&(951, 1001)));
         assert!(mappings.is_empty());
     }

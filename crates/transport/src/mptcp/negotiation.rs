@@ -4,6 +4,7 @@
 use super::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
 use super::option::MptcpOption;
 use crate::role::Role;
+use crate::seq::Seq;
 use crate::tcp::segment::TcpSegment;
 
 /// What the two ends have agreed on.
@@ -132,7 +133,7 @@ impl Negotiation {
             ) => self.confirm(),
             // The server took a plain SYN, or a middlebox strips options: data is acknowledged without a Data ACK.
             (Role::Client, MptcpOption::None)
-                if !self.fully_established && (segment.ack > 1 || segment.len > 0) =>
+                if !self.fully_established && (segment.ack > Seq::FIRST_DATA || segment.len > 0) =>
             {
                 Progress::FallBack
             }

@@ -2,14 +2,15 @@
 
 use super::keys::{Hmac64, Hmac160, Key, Nonce, Token};
 use crate::address::AddressPair;
+use crate::seq::Dsn;
 
 /// Data sequence signal (RFC 8684 section 3.3): mapping and connection-level acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dss {
     /// Data ACK: next data sequence number expected.
-    pub data_ack: Option<u64>,
+    pub data_ack: Option<Dsn>,
     /// Data sequence number of the first payload byte; the mapping covers the payload (and the DATA_FIN).
-    pub dsn: Option<u64>,
+    pub dsn: Option<Dsn>,
     /// DATA_FIN: the mapping's last data sequence number is the end of the stream.
     pub data_fin: bool,
 }
@@ -32,7 +33,7 @@ pub enum MptcpOption {
         receiver: Key,
         /// Data sequence number of the first payload byte, if the segment carries data. The option has no field for
         /// it: the mapping begins with the first byte of the stream.
-        dsn: Option<u64>,
+        dsn: Option<Dsn>,
     },
     /// MP_JOIN on a SYN.
     JoinSyn {
@@ -76,21 +77,21 @@ pub enum MptcpOption {
         /// HMAC over the address; zero in an echo.
         hmac: Hmac64,
         /// Data ACK.
-        data_ack: u64,
+        data_ack: Dsn,
     },
     /// REMOVE_ADDR with the Data ACK of the segment.
     RemoveAddr {
         /// Address ID.
         id: u8,
         /// Data ACK.
-        data_ack: u64,
+        data_ack: Dsn,
     },
     /// MP_PRIO with the Data ACK of the segment: changes the priority of the subflow that carries it.
     Prio {
         /// B, as in MP_JOIN.
         backup: bool,
         /// Data ACK.
-        data_ack: u64,
+        data_ack: Dsn,
     },
     /// MP_FASTCLOSE, on an ACK or on a RST: the whole connection is aborted.
     FastClose {
@@ -121,7 +122,7 @@ pub enum ResetReason {
 impl MptcpOption {
     /// Data sequence number of the first payload byte, if the option maps the payload.
     #[inline]
-    pub fn mapping(&self) -> Option<u64> {
+    pub fn mapping(&self) -> Option<Dsn> {
         match self {
             Self::Dss(dss) => dss.dsn,
             Self::CapableAck { dsn, .. } => *dsn,
@@ -130,7 +131,7 @@ impl MptcpOption {
     }
 
     /// Next data sequence number expected, if the option carries a Data ACK.
-    pub fn data_ack(&self) -> Option<u64> {
+    pub fn data_ack(&self) -> Option<Dsn> {
         match self {
             Self::Dss(dss) => dss.data_ack,
             Self::AddAddr { data_ack, .. }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::option::ResetReason;
 use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
-use crate::config::{Endpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
+use crate::config::{AddressEndpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
 use crate::role::Role;
 
 /// What one end knows of the addresses of both.
@@ -280,7 +280,7 @@ fn repeat(pairs: Vec<AddressPair>, times: u32) -> Vec<AddressPair> {
     pairs.into_iter().flat_map(|pair| std::iter::repeat_n(pair, times as usize)).collect()
 }
 
-fn endpoints(manager: &PathManager) -> impl Iterator<Item = &Endpoint> {
+fn endpoints(manager: &PathManager) -> impl Iterator<Item = &AddressEndpoint> {
     let list = match manager {
         PathManager::InKernel(kernel) => kernel.endpoints.as_slice(),
         _ => &[],
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(book(&MESH, &PathManager::Passive).wanted(), []);
     }
 
-    fn endpoint(address: u8, flags: &str) -> Endpoint {
+    fn endpoint(address: u8, flags: &str) -> AddressEndpoint {
         let has = |flag: &str| flags.split(' ').any(|f| f == flag);
         let flags = EndpointFlags {
             subflow: has("subflow"),
@@ -395,10 +395,10 @@ mod tests {
             fullmesh: has("fullmesh"),
             laminar: has("laminar"),
         };
-        Endpoint { address, flags }
+        AddressEndpoint { address, flags }
     }
 
-    fn kernel(endpoints: Vec<Endpoint>) -> PathManager {
+    fn kernel(endpoints: Vec<AddressEndpoint>) -> PathManager {
         PathManager::InKernel(InKernel { subflows: 2, add_addr_accepted: 2, endpoints })
     }
 

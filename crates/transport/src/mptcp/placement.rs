@@ -8,7 +8,7 @@ use schedulers::{
 };
 use units::{Bytes, Nanos, SimTime};
 
-use super::reinject::Reinjection;
+use super::reinject::QueuedData;
 use super::send_side::SendSide;
 use super::subflow::Subflow;
 use super::subflows::Subflows;
@@ -115,7 +115,7 @@ impl Placement {
                 return Some(i);
             }
             // What was taken back comes before what follows it in the stream.
-            if send.reinject().front().is_some_and(Reinjection::is_unsent) {
+            if send.reinject().front().is_some_and(QueuedData::is_unsent) {
                 return None;
             }
         }
@@ -301,14 +301,14 @@ impl Placement {
         let (targets, mss) = (subflows.views().targets(), send.mss());
         // Each subflow repeats what it carries: a stretch that all in question carry is looked after.
         let looked_after =
-            |r: &Reinjection| !targets.is_empty() && !r.is_unsent() && targets.minus(r.carriers()).is_empty();
+            |r: &QueuedData| !targets.is_empty() && !r.is_unsent() && targets.minus(r.carriers()).is_empty();
         send.reinject_mut().forget(looked_after);
         let found = send.reinject().items().enumerate().filter(|(_, r)| !r.is_unsent()).find_map(|(n, r)| {
             let fresh = targets.minus(r.carriers());
             let i = self.fastest_with_room(now, fresh, r.segment_len(mss), subflows)?;
             Some((n, r.carriers(), i))
         });
-        let unsent = send.reinject().items().position(Reinjection::is_unsent);
+        let unsent = send.reinject().items().position(QueuedData::is_unsent);
         // What was never sent takes its turn as new data.
         if let Some(n) = unsent.filter(|n| found.is_none_or(|(m, ..)| *n < m)) {
             let len = send.reinject().items().nth(n).map(|r| r.segment_len(mss))?;

@@ -7,7 +7,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::config::TcpConfig;
 use crate::seq::Dsn;
-use crate::tcp::buffers::{AdvertisedWindow, ReceiveBuffer};
+use crate::tcp::buffers::{AdvertisedWindow, ReceiveBuffer, Room};
 use crate::tcp::ranges::{Range, RangeSet};
 
 /// Connection-level reassembly and the buffer behind it.
@@ -22,7 +22,7 @@ pub(super) struct ReceiveSide {
     /// Bytes read by the application.
     read: u64,
     buffer: ReceiveBuffer,
-    window: AdvertisedWindow,
+    window: AdvertisedWindow<Dsn>,
 }
 
 impl ReceiveSide {
@@ -114,27 +114,29 @@ impl ReceiveSide {
         self.check();
     }
 
-    /// Free bytes of the buffer; `held` are those that subflows hold out of order.
+    /// The buffer; `held` are the bytes that subflows hold out of order.
     #[inline]
-    fn free(&self, held: u64) -> u64 {
-        self.buffer.size().saturating_sub(self.readable() + self.out_of_order() + held)
+    fn room(&self, held: u64) -> Room {
+        let size = self.buffer.size();
+        let free = Bytes(size.saturating_sub(self.readable() + self.out_of_order() + held));
+        Room { free, size: Bytes(size) }
     }
 
     /// The window has opened so far that the peer must learn it at once; `held` as above.
     pub(super) fn deserves_update(&self, held: u64) -> bool {
-        self.window.deserves_update(&self.tcp, self.next.0, self.free(held), self.buffer.size())
+        self.window.deserves_update(&self.tcp, self.next, self.room(held))
     }
 
     /// The window to advertise, which the peer may rely on from now on; `held` as above.
     #[inline]
     pub(super) fn offer_window(&mut self, held: u64) -> Bytes {
-        let free = self.free(held);
-        self.window.offer(&self.tcp, self.next.0, free, self.buffer.size())
+        let room = self.room(held);
+        self.window.offer(&self.tcp, self.next, room)
     }
 
     /// The window that would be advertised; `held` as above.
     pub(super) fn window(&self, held: u64) -> Bytes {
-        self.window.peek(&self.tcp, self.next.0, self.free(held))
+        self.window.peek(&self.tcp, self.next, self.room(held))
     }
 
     fn check(&self) {

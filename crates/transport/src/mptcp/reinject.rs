@@ -11,13 +11,13 @@ use crate::tcp::ranges::Range;
 
 /// A stretch of data to be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reinjection {
+pub(super) struct QueuedData {
     data: Range<Dsn>,
     /// Subflows that have carried it; none if it was taken back before it was sent.
     carriers: SubflowSet,
 }
 
-impl Reinjection {
+impl QueuedData {
     /// Subflows that have carried it; none if it was taken back before it was sent.
     pub(super) fn carriers(&self) -> SubflowSet {
         self.carriers
@@ -37,7 +37,7 @@ impl Reinjection {
 /// Disjoint stretches, ascending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReinjectQueue {
-    items: VecDeque<Reinjection>,
+    items: VecDeque<QueuedData>,
 }
 
 impl ReinjectQueue {
@@ -46,11 +46,11 @@ impl ReinjectQueue {
         self.items.is_empty()
     }
 
-    pub(super) fn front(&self) -> Option<&Reinjection> {
+    pub(super) fn front(&self) -> Option<&QueuedData> {
         self.items.front()
     }
 
-    pub(super) fn items(&self) -> impl Iterator<Item = &Reinjection> {
+    pub(super) fn items(&self) -> impl Iterator<Item = &QueuedData> {
         self.items.iter()
     }
 
@@ -67,13 +67,13 @@ impl ReinjectQueue {
                 next => {
                     let until = next.map_or(data.end, |n| n.data.start.min(data.end));
                     // Adjacent stretches with the same history are one.
-                    let joins = |r: &Reinjection| r.data.end == from && r.carriers == carriers;
+                    let joins = |r: &QueuedData| r.data.end == from && r.carriers == carriers;
                     match i.checked_sub(1).and_then(|p| self.items.get_mut(p)).filter(|r| joins(r)) {
                         Some(previous) => {
                             previous.data.end = until;
                             i -= 1;
                         }
-                        None => self.items.insert(i, Reinjection { data: Range::new(from, until), carriers }),
+                        None => self.items.insert(i, QueuedData { data: Range::new(from, until), carriers }),
                     }
                     from = until;
                 }
@@ -116,14 +116,14 @@ impl ReinjectQueue {
             if !carriers.minus(whole.carriers).is_empty() {
                 // The parts outside keep their history.
                 let inner = Range::new(whole.data.start.max(data.start), whole.data.end.min(data.end));
-                *item = Reinjection { data: inner, carriers: whole.carriers.union(carriers) };
+                *item = QueuedData { data: inner, carriers: whole.carriers.union(carriers) };
                 if inner.end < whole.data.end {
                     let after = Range::new(inner.end, whole.data.end);
-                    self.items.insert(i + 1, Reinjection { data: after, ..whole });
+                    self.items.insert(i + 1, QueuedData { data: after, ..whole });
                 }
                 if whole.data.start < inner.start {
                     let before = Range::new(whole.data.start, inner.start);
-                    self.items.insert(i, Reinjection { data: before, ..whole });
+                    self.items.insert(i, QueuedData { data: before, ..whole });
                     i += 1;
                 }
             }
@@ -133,7 +133,7 @@ impl ReinjectQueue {
     }
 
     /// Forgets the stretches for which `done` is true.
-    pub(super) fn forget(&mut self, done: impl Fn(&Reinjection) -> bool) {
+    pub(super) fn forget(&mut self, done: impl Fn(&QueuedData) -> bool) {
         self.items.retain(|item| !done(item));
         self.check();
     }

@@ -290,7 +290,7 @@ impl SendSide {
         let senders = || subflows.iter().filter(|s| s.may_send()).map(Subflow::sender);
         let size = send_buffer(&self.tcp, || senders().map(Sender::controlled_cwnd).sum(), self.buffer);
         let unsent = || self.unassigned() + senders().map(Sender::unsent).sum::<u64>();
-        send_space(&self.tcp, size, (self.written - self.una).0, unsent)
+        send_space(&self.tcp, size, self.written - self.una, unsent)
     }
 
     /// The buffer expands, and the application waits for space for a segment.

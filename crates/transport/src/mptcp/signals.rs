@@ -166,7 +166,6 @@ impl Signals {
         data_ack: Dsn,
         negotiation: &Negotiation,
     ) -> Option<MptcpOption> {
-        let data_ack = data_ack.0;
         let i = self.announcements.iter().position(|a| a.resend_at <= now)?;
         let announcement = &mut self.announcements[i];
         let Announcement { id, address, echo, .. } = *announcement;
@@ -204,7 +203,6 @@ impl Signals {
         if self.notices.is_empty() {
             return None;
         }
-        let data_ack = data_ack.0;
         let able = subflows.which(Subflow::may_send);
         let alive = subflows.which(Subflow::is_alive);
         // A priority of a dead subflow has no meaning.

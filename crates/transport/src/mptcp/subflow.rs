@@ -13,11 +13,11 @@ use super::receive_side::ReceiveSide;
 use crate::address::AddressPair;
 use crate::config::{SendBuffer, TcpConfig};
 use crate::packet::Packet;
-use crate::seq::Dsn;
+use crate::seq::{Dsn, Seq};
 use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_buffer_for};
-use crate::tcp::endpoint::{Endpoint, Input, Offer};
+use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::ranges::Range;
-use crate::tcp::receiver::Arrival;
+use crate::tcp::receiver::Received;
 use crate::tcp::segment::TcpSegment;
 use crate::tcp::sender::{Expired, Sender};
 
@@ -344,16 +344,15 @@ impl Subflow {
         }
     }
 
-    /// Writes the next packet into `packet`. Returns the data sequence number of its payload, if it has one.
+    /// Writes the next packet into `packet`.
     #[inline]
     pub(super) fn poll_transmit(
         &mut self,
         now: SimTime,
         offer: &Offer,
         packet: &mut Packet,
-    ) -> Option<Option<Dsn>> {
-        self.endpoint.poll_transmit(now, offer, packet)?;
-        Some(packet.segment()?.mptcp.mapping().map(Dsn))
+    ) -> Option<Written> {
+        self.endpoint.poll_transmit(now, offer, packet)
     }
 
     /// A pure acknowledgement leaves at once.
@@ -429,25 +428,24 @@ impl Subflow {
     #[inline]
     pub(super) fn on_payload(
         &mut self,
-        subflow: Range,
+        subflow: Range<Seq>,
         dsn: Option<Dsn>,
-        arrival: Arrival,
+        received: Received,
         receive: &mut ReceiveSide,
     ) {
         match dsn {
             // The usual case: the segment alone is what has come into order.
-            Some(dsn) if self.mappings.is_empty() && subflow.covers(arrival.in_order) => {
-                let offset = arrival.in_order.start - subflow.start;
-                if !arrival.in_order.is_empty() {
-                    let start = dsn + Bytes(offset);
-                    receive.on_data(Range::new(start, start + Bytes(arrival.in_order.len())));
-                } else if arrival.fresh > 0 {
+            Some(dsn) if self.mappings.is_empty() && subflow.covers(received.in_order) => {
+                if !received.in_order.is_empty() {
+                    let start = dsn + (received.in_order.start - subflow.start);
+                    receive.on_data(Range::new(start, start + Bytes(received.in_order.len())));
+                } else if received.fresh > Bytes::ZERO {
                     self.mappings.insert(subflow, dsn);
                 }
             }
-            Some(dsn) if arrival.fresh > 0 => {
+            Some(dsn) if received.fresh > Bytes::ZERO => {
                 self.mappings.insert(subflow, dsn);
-                self.mappings.take_below(arrival.in_order.end, |data| receive.on_data(data));
+                self.mappings.take_below(received.in_order.end, |data| receive.on_data(data));
             }
             _ => {}
         }
@@ -456,10 +454,10 @@ impl Subflow {
     /// Data that subflows hold back is looked through when something arrives in order; and when stored data has been
     /// repeated often: the data that the connection waits for may be queued behind it, after the death of a subflow.
     /// `gap`: the connection cannot deliver what has arrived.
-    pub(super) fn is_time_to_release(&mut self, arrival: Arrival, payload: bool, gap: bool) -> bool {
-        let repeated = arrival.fresh == 0 && payload;
+    pub(super) fn is_time_to_release(&mut self, received: Received, payload: bool, gap: bool) -> bool {
+        let repeated = received.fresh == Bytes::ZERO && payload;
         self.repeats = if repeated { self.repeats + 1 } else { 0 };
-        !(arrival.in_order.is_empty() || gap) || self.repeats >= MAX_REPEATS
+        !(received.in_order.is_empty() || gap) || self.repeats >= MAX_REPEATS
     }
 
     /// Hands over what it holds back.
@@ -486,7 +484,7 @@ impl Subflow {
 
     /// Ends it without a segment.
     pub(super) fn end_silently(&mut self, why: &'static str) {
-        self.endpoint.vanish(why);
+        self.endpoint.end_silently(why);
     }
 
     /// Its RST is sent once more.

@@ -18,7 +18,7 @@ use crate::config::TcpConfig;
 use crate::packet::{Packet, PathId};
 use crate::seq::Dsn;
 use crate::setup::{NewCongestion, new_congestion};
-use crate::tcp::endpoint::{Endpoint, Input, Offer};
+use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::sender::Expired;
 
 /// Subflows of one connection: what fits into the sets of subflows that are kept as bits.
@@ -231,12 +231,11 @@ impl Subflows {
         let Self { list, sack_blocks, views, deadlines, .. } = self;
         let subflow = list.get_mut(i)?.as_mut()?;
         let offer = Offer { sack_blocks: *sack_blocks, may_send: subflow.may_send() };
-        let dsn = subflow.poll_transmit(now, &offer, packet);
+        let written = subflow.poll_transmit(now, &offer, packet);
         views.touch(i);
         deadlines.touch(i);
-        let dsn = dsn?;
-        if packet.segment().is_some_and(|s| s.sequence_len() == 0) && !packet.is_low_priority() {
-            // A bare acknowledgement is the last segment of an endpoint.
+        let Written { dsn, last } = written?;
+        if last {
             self.busy.remove(i);
         }
         Some(dsn)

@@ -13,6 +13,12 @@ mod segment;
 mod snack;
 mod stp;
 
+use units::{Nanos, SimTime};
+
+use crate::seq::Seq;
+use crate::tcp::ranges::RangeSet;
+use crate::tcp::segment::TcpSegment;
+
 pub use dummies::DummyQueue;
 pub use policy::{Finding, Measured, Policy, SenderView};
 pub use segment::{SpaceSegment, SpaceSignal};
@@ -26,4 +32,27 @@ pub enum Reports {
     Snack(SnackReporter),
     /// STP.
     Stp(StpReporter),
+}
+
+impl Reports {
+    /// Writes what is due into `segment`, an acknowledgement without data. `next` and `received` are the state of the
+    /// receiver. Returns what is added to TCP, and whether more is due at once.
+    pub fn report_into(
+        &mut self,
+        now: SimTime,
+        (next, received): (Seq, &RangeSet<Seq>),
+        round_trip: Nanos,
+        segment: &mut TcpSegment,
+    ) -> (Option<SpaceSignal>, bool) {
+        match self {
+            Self::Snack(reporter) => {
+                let snack = reporter.report(now, (next, received), round_trip);
+                (snack.map(SpaceSignal::Snack), reporter.is_due(now))
+            }
+            Self::Stp(reporter) => {
+                let signal = reporter.report(next, received, &mut segment.sack);
+                (signal, reporter.is_due())
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! `measure`, `findings`), something has left (`on_sent`), data waits for an answer or for room (`wait`), time has come
 //! (`deadline`, `expire`).
 
-use units::{Nanos, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use super::poll::Poller;
 use super::segment::SpaceSignal;
@@ -105,7 +105,7 @@ impl Policy {
         now: SimTime,
         (segment, signal): Report<'_>,
         (measured, round_trip): (Measured, Option<Nanos>),
-        mss: u64,
+        mss: Bytes,
         mut note: impl FnMut(Range<Seq>, Finding),
     ) {
         match signal {
@@ -113,15 +113,15 @@ impl Policy {
                 let since = now.0.checked_sub(round_trip.unwrap_or(Nanos::ZERO).0).map(SimTime);
                 for (range, received) in snack.ranges(segment.ack, mss) {
                     if received {
-                        note(positions(range), Finding::Arrived);
+                        note(range, Finding::Arrived);
                     } else if let Some(since) = since {
-                        note(positions(range), Finding::MissingSince(since));
+                        note(range, Finding::MissingSince(since));
                     }
                 }
             }
             Some(SpaceSignal::Ustat) => {
                 for gap in segment.sack.as_slice() {
-                    note(positions(*gap), Finding::MissingOriginal);
+                    note(*gap, Finding::MissingOriginal);
                 }
             }
             Some(SpaceSignal::Stat { .. }) => {
@@ -130,11 +130,11 @@ impl Policy {
                 // What was last sent before the poll is missing; the rest of the part has arrived.
                 let mut arrived_from = part.start;
                 for gap in missing {
-                    note(positions(Range::new(arrived_from, gap.start)), Finding::Arrived);
-                    note(positions(*gap), Finding::MissingSince(polled_at));
+                    note(Range::new(arrived_from, gap.start), Finding::Arrived);
+                    note(*gap, Finding::MissingSince(polled_at));
                     arrived_from = gap.end;
                 }
-                note(positions(Range::new(arrived_from, part.end)), Finding::Arrived);
+                note(Range::new(arrived_from, part.end), Finding::Arrived);
             }
             _ => {}
         }
@@ -187,9 +187,4 @@ impl Policy {
     pub fn may_poll(&self) -> bool {
         matches!(self, Self::Poll(_))
     }
-}
-
-/// The numbers of a header as positions.
-fn positions(range: Range) -> Range<Seq> {
-    Range::new(Seq(range.start), Seq(range.end))
 }

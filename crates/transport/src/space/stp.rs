@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use super::segment::SpaceSignal;
+use crate::seq::Seq;
 use crate::tcp::ranges::{Range, RangeSet};
 use crate::tcp::segment::SackBlocks;
 
@@ -18,22 +19,22 @@ const RANGES_PER_PART: usize = 3;
 #[derive(Clone, Debug)]
 pub struct StpReporter {
     /// Sequence number after the highest that has arrived.
-    highest: u64,
+    highest: Seq,
     /// New gaps, each for a USTAT.
-    gaps: VecDeque<Range>,
+    gaps: VecDeque<Range<Seq>>,
     /// A poll to answer: its number, how far the answer has come, and where it ends.
-    poll: Option<(u32, Range)>,
+    poll: Option<(u32, Range<Seq>)>,
 }
 
 impl Default for StpReporter {
     fn default() -> Self {
-        Self { highest: 1, gaps: VecDeque::new(), poll: None }
+        Self { highest: Seq::FIRST_DATA, gaps: VecDeque::new(), poll: None }
     }
 }
 
 impl StpReporter {
     /// Something has arrived; `next` is the state after it. A gap between it and everything before is news.
-    pub fn arrived(&mut self, segment: Range, next: u64) {
+    pub fn arrived(&mut self, segment: Range<Seq>, next: Seq) {
         if segment.start > self.highest {
             self.gaps.push_back(Range::new(self.highest, segment.start));
         }
@@ -41,11 +42,11 @@ impl StpReporter {
     }
 
     /// A POLL asks for the state of everything below `until`. A newer one takes the place of an older one.
-    pub fn polled(&mut self, number: u32, until: u64) {
+    pub fn polled(&mut self, number: u32, until: Seq) {
         // What was sent before the poll and has not come is no news any more: the STAT names it.
         self.highest = self.highest.max(until);
         if self.poll.is_none_or(|(known, _)| known <= number) {
-            self.poll = Some((number, Range::new(0, until)));
+            self.poll = Some((number, Range::new(Seq::SYN, until)));
         }
     }
 
@@ -55,7 +56,12 @@ impl StpReporter {
     }
 
     /// Writes the next report; `None` if there is none. `next` and `received` are the state of the receiver.
-    pub fn report(&mut self, next: u64, received: &RangeSet, blocks: &mut SackBlocks) -> Option<SpaceSignal> {
+    pub fn report(
+        &mut self,
+        next: Seq,
+        received: &RangeSet<Seq>,
+        blocks: &mut SackBlocks,
+    ) -> Option<SpaceSignal> {
         blocks.clear();
         if let Some(gap) = self.gaps.pop_front() {
             blocks.push(gap);
@@ -90,11 +96,15 @@ mod tests {
     use super::*;
 
     /// Segments of 100 bytes, numbered from 1.
-    fn segment(n: u64) -> Range {
-        Range::new(1 + (n - 1) * 100, 1 + n * 100)
+    fn segment(n: u64) -> Range<Seq> {
+        Range::new(Seq(1 + (n - 1) * 100), Seq(1 + n * 100))
     }
 
-    fn reports(reporter: &mut StpReporter, next: u64, received: &RangeSet) -> Vec<(SpaceSignal, Vec<Range>)> {
+    fn reports(
+        reporter: &mut StpReporter,
+        next: Seq,
+        received: &RangeSet<Seq>,
+    ) -> Vec<(SpaceSignal, Vec<Range<Seq>>)> {
         let mut all = Vec::new();
         while reporter.is_due() {
             let mut blocks = SackBlocks::default();
@@ -109,7 +119,7 @@ mod tests {
     fn st_1_two_gaps() {
         let mut reporter = StpReporter::default();
         let mut received = RangeSet::default();
-        let mut next = 1;
+        let mut next = Seq(1);
         let mut heard = Vec::new();
         for n in (1..=20).filter(|n| ![7, 12].contains(n)) {
             received.insert(segment(n));
@@ -130,24 +140,24 @@ mod tests {
         let mut received = RangeSet::default();
         for n in [2, 4, 6, 8, 10] {
             received.insert(segment(n));
-            reporter.arrived(segment(n), 1);
+            reporter.arrived(segment(n), Seq(1));
         }
-        assert_eq!(reports(&mut reporter, 1, &received).len(), 5, "a USTAT for each gap");
+        assert_eq!(reports(&mut reporter, Seq(1), &received).len(), 5, "a USTAT for each gap");
         reporter.polled(9, segment(12).end);
-        let parts = reports(&mut reporter, 1, &received);
-        let part = |from: u64, until: u64, gaps: &[u64]| {
+        let parts = reports(&mut reporter, Seq(1), &received);
+        let part = |from: Seq, until: Seq, gaps: &[u64]| {
             let mut blocks = vec![Range::new(from, until)];
             blocks.extend(gaps.iter().map(|n| segment(*n)));
             (SpaceSignal::Stat { number: 9 }, blocks)
         };
         let mut last = part(segment(7).start, segment(12).end, &[7, 9]);
         last.1.push(Range::new(segment(11).start, segment(12).end));
-        assert_eq!(parts, [part(1, segment(7).start, &[1, 3, 5]), last]);
+        assert_eq!(parts, [part(Seq(1), segment(7).start, &[1, 3, 5]), last]);
         // Nothing is missing: the STAT says so.
-        reporter.polled(10, 1201);
-        let stat = reports(&mut reporter, 1201, &RangeSet::default());
-        assert_eq!(stat, [(SpaceSignal::Stat { number: 10 }, vec![Range::new(1201, 1201)])]);
-        reporter.arrived(segment(14), 1201);
-        assert_eq!(reports(&mut reporter, 1201, &received), [(SpaceSignal::Ustat, vec![segment(13)])]);
+        reporter.polled(10, Seq(1201));
+        let stat = reports(&mut reporter, Seq(1201), &RangeSet::default());
+        assert_eq!(stat, [(SpaceSignal::Stat { number: 10 }, vec![Range::new(Seq(1201), Seq(1201))])]);
+        reporter.arrived(segment(14), Seq(1201));
+        assert_eq!(reports(&mut reporter, Seq(1201), &received), [(SpaceSignal::Ustat, vec![segment(13)])]);
     }
 }

@@ -3,6 +3,7 @@
 use units::{Bytes, Nanos, SimTime};
 
 use crate::config::{SendBuffer, TcpConfig};
+use crate::seq::Position;
 
 /// Grows the receive buffer with the rate at which the application reads.
 #[derive(Clone, Debug)]
@@ -64,44 +65,57 @@ fn tuned(copied: u64, space: u64, mss: u64) -> u64 {
 /// The receive window as the peer knows it. Its right edge never moves left, and it moves right in steps worth
 /// a segment (RFC 1122 4.2.3.3, receiver-side silly window avoidance).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AdvertisedWindow {
-    right: u64,
+pub struct AdvertisedWindow<P> {
+    right: P,
+}
+
+/// A receive buffer as its window sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Free bytes.
+    pub free: Bytes,
+    /// Size of the buffer.
+    pub size: Bytes,
 }
 
 /// Largest window without the window scale option.
 const UNSCALED_MAX: u64 = 65_535;
 
-impl AdvertisedWindow {
-    fn wanted(&self, config: &TcpConfig, next: u64, free: u64) -> u64 {
+impl<P: Position> AdvertisedWindow<P> {
+    fn wanted(&self, config: &TcpConfig, next: P, free: Bytes) -> u64 {
         let cap = if config.window_scaling { u64::MAX } else { UNSCALED_MAX };
-        next.saturating_add(free.min(cap)).max(self.right)
+        next.distance().saturating_add(free.0.min(cap)).max(self.right.distance())
     }
 
     /// The right edge as advertised.
-    pub fn right(&self) -> u64 {
+    #[inline]
+    pub fn right(&self) -> P {
         self.right
     }
 
-    /// Window to advertise from `next`, with `free` bytes of a buffer of `size`.
-    pub fn offer(&mut self, config: &TcpConfig, next: u64, free: u64, size: u64) -> Bytes {
-        let wanted = self.wanted(config, next, free);
-        if wanted - self.right >= config.mss.0.min(size / 2).max(1) {
-            self.right = wanted;
+    /// Window to advertise from `next`.
+    #[inline]
+    pub fn offer(&mut self, config: &TcpConfig, next: P, room: Room) -> Bytes {
+        let (wanted, right) = (self.wanted(config, next, room.free), self.right.distance());
+        if wanted - right >= config.mss.0.min(room.size.0 / 2).max(1) {
+            self.right = P::at(wanted);
         }
-        Bytes(self.right.saturating_sub(next))
+        debug_assert!(self.right.distance() >= right, "the right edge moves left");
+        Bytes(self.right.distance().saturating_sub(next.distance()))
     }
 
-    /// What `offer` would answer, without saying it to anyone.
-    pub fn peek(&self, config: &TcpConfig, next: u64, free: u64) -> Bytes {
-        Bytes(self.wanted(config, next, free).saturating_sub(next))
+    /// What `offer` would answer, without promising it.
+    pub fn peek(&self, config: &TcpConfig, next: P, room: Room) -> Bytes {
+        Bytes(self.wanted(config, next, room.free).saturating_sub(next.distance()))
     }
 
-    /// The window has opened so far since it was last advertised that the peer should hear of it at once: it has
-    /// at least doubled, by a worthwhile amount.
-    pub fn deserves_update(&self, config: &TcpConfig, next: u64, free: u64, size: u64) -> bool {
-        let known = self.right.saturating_sub(next);
-        let now = self.wanted(config, next, free).saturating_sub(next);
-        now >= 2 * known && now - known >= (2 * config.mss.0).min(size / 2).max(1)
+    /// The window has opened so far since it was last advertised that the peer should learn it at once: it has at least
+    /// doubled, by a worthwhile amount.
+    #[inline]
+    pub fn deserves_update(&self, config: &TcpConfig, next: P, room: Room) -> bool {
+        let known = self.right.distance().saturating_sub(next.distance());
+        let now = self.wanted(config, next, room.free).saturating_sub(next.distance());
+        now >= 2 * known && now - known >= (2 * config.mss.0).min(room.size.0 / 2).max(1)
     }
 }
 
@@ -123,8 +137,8 @@ pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: Exp
 ///
 /// Source: Linux, `sk_stream_memory_free` in include/net/sock.h with `TCP_NOTSENT_LOWAT`. Room that appears because
 /// something leaves is used with the next ACK, as there.
-pub fn send_space(config: &TcpConfig, size: Bytes, unacked: u64, unsent: impl FnOnce() -> u64) -> Bytes {
-    let room = size.saturating_sub(Bytes(unacked));
+pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl FnOnce() -> u64) -> Bytes {
+    let room = size.saturating_sub(unacked);
     match config.unsent_limit {
         Bytes::MAX => room,
         limit => room.min(limit.saturating_sub(Bytes(unsent()))),

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use congestion::Paths;
 use units::{Bytes, SimTime};
 
-use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, send_buffer, send_space};
+use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, Room, send_buffer, send_space};
 use super::endpoint::{Endpoint, Offer};
 use super::segment::{Flags, TcpSegment};
 use crate::config::{SendBuffer, TcpConfig};
 use crate::packet::{Packet, PathId};
 use crate::role::Role;
+use crate::seq::Seq;
 use crate::setup::Setup;
 use crate::wire_size::{complete, sack_room};
 
@@ -23,7 +24,7 @@ pub struct TcpConnection {
     config: Arc<TcpConfig>,
     endpoint: Endpoint,
     buffer: ReceiveBuffer,
-    window: AdvertisedWindow,
+    window: AdvertisedWindow<Seq>,
     read: u64,
     held_open: bool,
     /// Bytes accepted beyond the advertised window, and those thrown away because the buffer had no room.
@@ -66,7 +67,7 @@ impl TcpConnection {
 
     /// The address that it uses is gone.
     pub fn lose_address(&mut self) {
-        self.endpoint.vanish("its address has left");
+        self.endpoint.end_silently("its address has left");
     }
 
     /// The peer gets a RST.
@@ -86,7 +87,7 @@ impl TcpConnection {
         }
         let sender = self.endpoint.sender();
         let size = send_buffer(&self.config, || sender.controlled_cwnd(), self.expanded);
-        send_space(&self.config, size, sender.unacked(), || sender.unsent())
+        send_space(&self.config, size, Bytes(sender.unacked()), || sender.unsent())
     }
 
     /// The application waits for room for a segment.
@@ -97,8 +98,7 @@ impl TcpConnection {
 
     /// In-order bytes so far.
     pub fn delivered(&self) -> u64 {
-        let receiver = self.endpoint.receiver();
-        receiver.next() - 1 - u64::from(receiver.finished())
+        self.endpoint.receiver().delivered().0
     }
 
     /// In-order bytes not yet read.
@@ -112,7 +112,7 @@ impl TcpConnection {
         self.read += bytes;
         self.buffer.on_read(now, bytes, || self.endpoint.receive_rtt());
         let next = self.endpoint.receiver().next();
-        if self.window.deserves_update(&self.config, next, self.free(), self.buffer.size()) {
+        if self.window.deserves_update(&self.config, next, self.room()) {
             self.endpoint.acknowledge_now();
         }
         self.follow_the_peer();
@@ -134,17 +134,17 @@ impl TcpConnection {
         }
     }
 
-    fn free(&self) -> u64 {
-        let held = self.readable() + self.endpoint.receiver().out_of_order();
-        self.buffer.size().saturating_sub(held)
+    #[inline]
+    fn room(&self) -> Room {
+        let (size, held) = (self.buffer.size(), self.readable() + self.endpoint.receiver().out_of_order());
+        Room { free: Bytes(size.saturating_sub(held)), size: Bytes(size) }
     }
 
     /// Takes in a packet; one that carries no segment of TCP is ignored.
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
         let Some(segment) = packet.segment() else { return };
         let blocked = self.is_blocked();
-        let end = segment.seq + u64::from(segment.len);
-        if end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
+        if segment.payload().end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
             self.on_segment_beyond(now, packet, segment);
         } else {
             self.endpoint.on_packet(now, packet, Paths::ALONE);
@@ -159,17 +159,18 @@ impl TcpConnection {
     /// like any segment that is not acceptable (RFC 9293 section 3.10.7.4).
     fn on_segment_beyond(&mut self, now: SimTime, packet: &Packet, segment: &TcpSegment) {
         let right = self.window.right();
-        let end = segment.seq + u64::from(segment.len);
-        let kept_end = end.min(1 + self.read + self.buffer.size()).max(segment.seq);
-        let cut = end - kept_end;
+        let end = segment.payload().end;
+        let buffer_end = Seq::FIRST_DATA + Bytes(self.read + self.buffer.size());
+        let kept_end = end.min(buffer_end).max(segment.seq);
+        let cut = (end - kept_end).0;
         let flags = Flags { fin: segment.flags.fin && cut == 0, ..segment.flags };
         let mut kept = *packet;
         if let Some(part) = kept.segment_mut() {
-            *part = TcpSegment { len: (kept_end - segment.seq) as u32, flags, ..*segment };
+            *part = TcpSegment { len: (kept_end - segment.seq).0 as u32, flags, ..*segment };
         }
         let before = self.received();
         self.endpoint.on_packet(now, &kept, Paths::ALONE);
-        let beyond = kept_end.saturating_sub(segment.seq.max(right));
+        let beyond = kept_end.saturating_since(segment.seq.max(right)).0;
         self.beyond_window += beyond.min(self.received() - before);
         if cut > 0 {
             self.overflow += cut;
@@ -197,14 +198,14 @@ impl TcpConnection {
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         self.endpoint.poll_transmit(now, &offer, packet)?;
         let next = self.endpoint.receiver().next();
-        let window = self.window.offer(&self.config, next, self.free(), self.buffer.size());
+        let window = self.window.offer(&self.config, next, self.room());
         complete(packet, window, &self.config, None);
         Some(())
     }
 
     /// The window it would advertise.
     pub fn receive_window(&self) -> Bytes {
-        self.window.peek(&self.config, self.endpoint.receiver().next(), self.free())
+        self.window.peek(&self.config, self.endpoint.receiver().next(), self.room())
     }
 
     /// The endpoint.

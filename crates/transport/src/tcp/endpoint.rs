@@ -14,12 +14,13 @@ use congestion::{CongestionControl, PathView, Paths};
 use units::{Bytes, Nanos, SimTime};
 
 use super::ecn::EcnState;
-use super::receiver::{Arrival, Receiver};
+use super::handshake::{Handshake, SynTimer};
+use super::receiver::{Received, Receiver};
 use super::segment::{Flags, TcpSegment, Timestamps};
 use super::sender::{Expired, Sender, SenderState, Transmission};
 use crate::config::{LossMeans, Reliability, TcpConfig};
 use crate::limit::Limit;
-use crate::mptcp::option::{Dss, MptcpOption};
+use crate::mptcp::option::MptcpOption;
 use crate::packet::{Ecn, Packet, PathId};
 use crate::seq::{Dsn, Seq};
 use crate::space::{Reports, SnackReporter, SpaceSignal, StpReporter};
@@ -50,11 +51,27 @@ pub struct Input {
     /// The handshake is complete with this segment.
     pub established: bool,
     /// Payload or FIN arrived.
-    pub arrival: Option<Arrival>,
+    pub received: Option<Received>,
     /// The peer acknowledged new bytes.
     pub acked: bool,
     /// The peer reset the connection.
     pub reset: bool,
+}
+
+/// What `poll_transmit` has written.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Data sequence number of the payload, if there is payload of a mapped stream.
+    pub dsn: Option<Dsn>,
+    /// A bare acknowledgement or a RST: the endpoint has no other segment now.
+    pub last: bool,
+}
+
+impl Written {
+    /// A segment without payload that others may follow.
+    const CONTROL: Self = Self { dsn: None, last: false };
+    /// A bare acknowledgement, or a RST.
+    const LAST: Self = Self { dsn: None, last: true };
 }
 
 /// One end.
@@ -66,16 +83,11 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     ecn: EcnState,
-    /// SYN or SYN/ACK retransmission.
-    syn_deadline: SimTime,
-    syn_tries: u32,
-    syn_sent_at: SimTime,
-    /// The SYN/ACK has left twice because the SYN arrived twice.
-    syn_repeated: bool,
-    send_syn: bool,
+    handshake: Handshake,
+    /// A RST is to leave.
     send_reset: bool,
+    /// A window probe is to leave.
     probe_window: bool,
-    established_at: Option<SimTime>,
     /// Round-trip time as the data receiver sees it, from echoed timestamps.
     receive_rtt: Option<Nanos>,
     /// The peer's SYN has shown the capabilities of SCPS-TP, and this end has them too.
@@ -109,14 +121,9 @@ impl Endpoint {
             config,
             path,
             state: State::Idle,
-            syn_deadline: SimTime::NEVER,
-            syn_tries: 0,
-            syn_sent_at: SimTime::ZERO,
-            syn_repeated: false,
-            send_syn: false,
+            handshake: Handshake::new(),
             send_reset: false,
             probe_window: false,
-            established_at: None,
             receive_rtt: None,
             scps: false,
             unanswered_dummies: 0,
@@ -127,7 +134,7 @@ impl Endpoint {
     pub fn open(&mut self) {
         debug_assert_eq!(self.state, State::Idle);
         self.state = State::SynSent;
-        self.send_syn = true;
+        self.handshake.begin();
     }
 
     /// Gives up at once; the peer gets a RST.
@@ -138,16 +145,16 @@ impl Endpoint {
 
     /// Another sender, before anything was given to the first one.
     pub fn replace_sender(&mut self, mss: Bytes, congestion: Box<dyn CongestionControl>) {
-        debug_assert!(self.established_at.is_none(), "the sender is in use");
+        debug_assert!(self.established_at().is_none(), "the sender is in use");
         self.sender = Sender::new(Arc::clone(&self.config), mss, congestion, true);
     }
 
-    /// Is gone without a word: its address has left, or the peer's.
-    pub fn vanish(&mut self, why: &'static str) {
+    /// Closes silently, without a RST: the local or the remote address is no longer available.
+    pub fn end_silently(&mut self, why: &'static str) {
         self.state = State::Dead(why);
     }
 
-    /// Dead already, it says so once more.
+    /// Queues another RST; only a dead endpoint does.
     pub fn reset_again(&mut self) {
         self.send_reset = matches!(self.state, State::Dead(_));
     }
@@ -168,14 +175,13 @@ impl Endpoint {
                 self.ecn.on_syn(segment.flags);
                 self.scps = signal == Some(&SpaceSignal::ScpsCapable) && self.config.speaks_scps();
                 self.state = State::SynReceived;
-                self.send_syn = true;
+                self.handshake.begin();
                 return input;
             }
             State::SynReceived if segment.flags.syn => {
                 // RFC 7323 section 4.3: what answers it must echo it, and not the SYN before it.
                 self.receiver.note_timestamp(segment);
-                self.send_syn = true;
-                self.syn_repeated = true;
+                self.handshake.answer_again();
                 return input;
             }
             State::SynSent if segment.flags.syn && segment.flags.ack => {
@@ -213,19 +219,35 @@ impl Endpoint {
         }
         self.receiver.note_timestamp(segment);
         if segment.flags.ack {
-            input.acked =
-                self.sender.on_ack(now, (segment, signal), Seq(segment.ack) + segment.window, paths);
+            input.acked = self.sender.on_ack(now, (segment, signal), segment.ack + segment.window, paths);
         }
         let before = self.receiver.next();
         if segment.len > 0 || segment.flags.fin || segment.seq < before {
             self.measure_as_receiver(now, segment);
             self.ecn.on_segment(packet.ecn, segment.flags);
-            input.arrival = Some(self.receiver.on_segment(now, segment));
+            input.received = Some(self.receiver.on_segment(now, segment));
         }
         if let Some(SpaceSignal::Poll { number }) = signal {
             self.receiver.on_poll(*number, segment.seq);
         }
+        self.check();
         input
+    }
+
+    #[inline]
+    fn check(&self) {
+        debug_assert!(
+            self.state != State::Established || self.established_at().is_some(),
+            "established without a handshake"
+        );
+        debug_assert!(
+            self.established_at().is_some() || self.sender.outstanding() == 0,
+            "data has left before the handshake was complete"
+        );
+        debug_assert!(
+            self.state != State::Idle || self.handshake.deadline().is_never(),
+            "a SYN has left an idle endpoint"
+        );
     }
 
     fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
@@ -240,14 +262,9 @@ impl Endpoint {
 
     fn establish(&mut self, now: SimTime, segment: &TcpSegment) {
         self.state = State::Established;
-        self.syn_deadline = SimTime::NEVER;
-        self.send_syn = false;
-        self.established_at = Some(now);
         let echoed = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never());
-        // Karn: which transmission is answered?
-        let clean = (self.syn_tries == 0 && !self.syn_repeated).then_some(self.syn_sent_at);
-        let rtt = echoed.or(clean).map(|sent_at| now.since(sent_at));
-        self.sender.on_established(now, segment.window, rtt, self.syn_tries > 0);
+        let rtt = self.handshake.complete(now, echoed);
+        self.sender.on_established(now, segment.window, rtt, self.handshake.tries() > 0);
         if let Some(rtt) = rtt {
             self.receiver.note_round_trip(rtt);
         }
@@ -259,7 +276,7 @@ impl Endpoint {
     /// Both ends speak SCPS-TP, or it is TCP as RFC 6582 has it.
     fn agree_on_scps(&mut self) {
         if self.scps {
-            self.receiver.report_by(Reports::Snack(SnackReporter::new(self.config.mss.0)));
+            self.receiver.report_by(Reports::Snack(SnackReporter::new(self.config.mss)));
             return;
         }
         let mut plain = TcpConfig::clone(&self.config);
@@ -273,20 +290,28 @@ impl Endpoint {
 
     /// Writes the next segment into `packet`, without window, size and range; call until `None`. In place, because
     /// a packet is large and this happens for each.
-    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<()> {
+    pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<Written> {
+        if self.state == State::Established && !self.send_reset {
+            return self.established_segment(now, offer, packet);
+        }
+        self.opening_or_closing_segment(now, packet)
+    }
+
+    #[cold]
+    fn opening_or_closing_segment(&mut self, now: SimTime, packet: &mut Packet) -> Option<Written> {
         if std::mem::take(&mut self.send_reset) {
             let segment = self.header(now, self.sender.nxt(), packet);
             segment.flags = Flags { rst: true, ack: true, ..Flags::default() };
-            return Some(());
+            return Some(Written::LAST);
         }
         match self.state {
-            State::Idle | State::Dead(_) => None,
+            State::Idle | State::Dead(_) | State::Established => None,
             State::SynSent | State::SynReceived => self.syn(now, packet),
-            State::Established => self.established_segment(now, offer, packet),
         }
     }
 
     /// False if `poll_transmit` would find nothing, which is cheaper to tell than to find out.
+    #[inline]
     pub fn may_have_something(&self) -> bool {
         self.state != State::Established
             || self.send_reset
@@ -296,55 +321,51 @@ impl Endpoint {
             || self.sender.may_have_something()
     }
 
-    fn syn(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
-        if !std::mem::take(&mut self.send_syn) {
+    fn syn(&mut self, now: SimTime, packet: &mut Packet) -> Option<Written> {
+        if !self.handshake.take_due(now, &self.config.rto) {
             return None;
         }
-        if self.syn_deadline.is_never() {
-            self.syn_sent_at = now;
-        }
-        let timeout = self.config.rto.initial.saturating_mul(1 << self.syn_tries.min(16));
-        self.syn_deadline = now + timeout.min(self.config.rto.max);
         let passive = self.state == State::SynReceived;
-        if passive {
-            self.receiver.acknowledge(0);
-        }
         let segment = self.header(now, Seq::SYN, packet);
+        if passive {
+            self.receiver.acknowledge_into(0, &mut segment.sack);
+        }
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
         self.ecn.offer(passive, &mut segment.flags);
-        segment.ack = u64::from(passive);
-        packet.retransmission = self.syn_tries > 0;
+        segment.ack = Seq(u64::from(passive));
+        packet.retransmission = self.handshake.tries() > 0;
         if self.scps || (!passive && matches!(self.config.reliability, Reliability::Snack { .. })) {
             packet.add_signal(SpaceSignal::ScpsCapable);
         }
-        Some(())
+        Some(Written::CONTROL)
     }
 
-    fn established_segment(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<()> {
+    fn established_segment(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<Written> {
         if offer.may_send
             && let Some(transmission) = self.sender.next(now)
         {
             self.data(now, transmission, offer, packet);
-            return Some(());
+            let dsn = (transmission.dsn > Dsn(0)).then_some(transmission.dsn);
+            return Some(Written { dsn, last: false });
         }
         if let Some(number) = self.sender.take_poll(now) {
             self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
             packet.add_signal(SpaceSignal::Poll { number });
-            return Some(());
+            return Some(Written::CONTROL);
         }
         if std::mem::take(&mut self.probe_window) {
             // Below snd_una: the peer must answer with its window (RFC 9293 3.8.6.1).
             self.bare_ack(now, Seq(self.sender.una().0 - 1), offer, packet);
-            return Some(());
+            return Some(Written::LAST);
         }
         if self.receiver.ack_is_due(now) {
             self.bare_ack(now, self.sender.nxt(), offer, packet);
-            return Some(());
+            return Some(Written::LAST);
         }
         let signal = self.dummy_or_answer(offer)?;
         self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
         packet.add_signal(signal);
-        Some(())
+        Some(Written::CONTROL)
     }
 
     /// What goes last.
@@ -369,10 +390,6 @@ impl Endpoint {
             segment.flags.cwr = self.sender.take_window_reduced();
         }
         segment.len = transmission.len;
-        if transmission.dsn > Dsn(0) {
-            segment.mptcp =
-                MptcpOption::Dss(Dss { data_ack: None, dsn: Some(transmission.dsn.0), data_fin: false });
-        }
         packet.ecn = if markable { Ecn::Ect0 } else { Ecn::NotEct };
         packet.retransmission = transmission.retransmission;
     }
@@ -393,7 +410,7 @@ impl Endpoint {
         let segment = packet.restart_tcp(self.path);
         segment.flags = Flags::default();
         segment.len = 0;
-        segment.seq = seq.0;
+        segment.seq = seq;
         segment.ack = self.receiver.next();
         segment.window = Bytes::ZERO;
         segment.timestamps = self.config.timestamps.then_some(Timestamps { value: now, echo });
@@ -406,23 +423,20 @@ impl Endpoint {
     pub fn next_deadline(&self) -> SimTime {
         match self.state {
             State::Idle | State::Dead(_) => SimTime::NEVER,
-            State::SynSent | State::SynReceived => self.syn_deadline,
+            State::SynSent | State::SynReceived => self.handshake.deadline(),
             State::Established => self.sender.next_deadline().min(self.receiver.ack_deadline()),
         }
     }
 
     /// Acts on the deadlines that are due; a delayed ACK needs nothing but the following `poll_transmit`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
-        if self.syn_deadline <= now {
-            self.syn_tries += 1;
-            if self.syn_tries > self.config.syn_retries {
+        match self.handshake.expire(now, self.config.syn_retries, &self.config.rto) {
+            SynTimer::Waits => {}
+            SynTimer::Repeats => return Expired::Quiet,
+            SynTimer::GivesUp => {
                 self.state = State::Dead("no answer to the SYN");
-                self.syn_deadline = SimTime::NEVER;
                 return Expired::GaveUp;
             }
-            self.send_syn = true;
-            self.syn_deadline = now + self.config.rto.max;
-            return Expired::Quiet;
         }
         if self.sender.next_deadline() > now {
             return Expired::Quiet;
@@ -433,6 +447,7 @@ impl Endpoint {
             Expired::ProbeWindow => self.probe_window = true,
             Expired::Quiet | Expired::Timeout { .. } => {}
         }
+        self.check();
         expired
     }
 
@@ -484,12 +499,12 @@ impl Endpoint {
 
     /// When the handshake was complete.
     pub fn established_at(&self) -> Option<SimTime> {
-        self.established_at
+        self.handshake.complete_at()
     }
 
     /// SYN transmissions that were not answered in time.
     pub fn syn_tries(&self) -> u32 {
-        self.syn_tries
+        self.handshake.tries()
     }
 
     /// Round-trip time for receive-buffer tuning: measured by the receiver, or else by the sender.

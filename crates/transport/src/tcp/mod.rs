@@ -1,8 +1,9 @@
 //! TCP: one connection, or one subflow of an MPTCP connection.
 //!
-//! - `segment.rs`: what travels; `endpoint.rs`: handshake and close around a sender and a receiver; `ecn.rs`: congestion marks;
+//! - `segment.rs`: what travels; `endpoint.rs`: handshake (`handshake.rs`) and close around a sender and a receiver;
+//!   `ecn.rs`: congestion marks;
 //! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
-//! - `receiver.rs`: the receiving half; `ranges.rs`: sets of sequence numbers;
+//! - `receiver/`: the receiving half; `ranges.rs`: sets of sequence numbers;
 //! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `connection.rs`: plain TCP with its two
 //!   byte streams.
 
@@ -11,6 +12,7 @@ pub mod connection;
 pub mod delivery_rate;
 pub mod ecn;
 pub mod endpoint;
+mod handshake;
 pub mod prr;
 pub mod rack;
 pub mod ranges;

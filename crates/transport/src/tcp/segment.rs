@@ -4,7 +4,7 @@ use units::{Bytes, SimTime};
 
 use super::ranges::Range;
 use crate::mptcp::option::MptcpOption;
-use crate::seq::StreamOffset;
+use crate::seq::{Seq, StreamOffset};
 
 /// Header flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Flags {
 /// Up to four SACK blocks; the first is the most recent (RFC 2018), or a duplicate report (RFC 2883).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackBlocks {
-    blocks: [Range; 4],
+    blocks: [Range<Seq>; 4],
     count: u8,
 }
 
@@ -41,17 +41,19 @@ impl Eq for SackBlocks {}
 
 impl SackBlocks {
     /// The blocks in order.
-    pub fn as_slice(&self) -> &[Range] {
+    #[inline]
+    pub fn as_slice(&self) -> &[Range<Seq>] {
         &self.blocks[..usize::from(self.count)]
     }
 
     /// Forgets all blocks.
+    #[inline]
     pub fn clear(&mut self) {
         self.count = 0;
     }
 
     /// Adds a block; returns false if all four places are taken.
-    pub fn push(&mut self, block: Range) -> bool {
+    pub fn push(&mut self, block: Range<Seq>) -> bool {
         let free = usize::from(self.count) < self.blocks.len();
         if free {
             self.blocks[usize::from(self.count)] = block;
@@ -77,10 +79,10 @@ pub struct TcpSegment {
     pub flags: Flags,
     /// Payload bytes.
     pub len: u32,
-    /// Sequence number of the first payload byte; 0 is the SYN, 1 the first byte of the stream.
-    pub seq: u64,
+    /// Sequence number of the first payload byte.
+    pub seq: Seq,
     /// Next sequence number expected.
-    pub ack: u64,
+    pub ack: Seq,
     /// Receive window in bytes after scaling; with a Data ACK it counts from there.
     pub window: Bytes,
     /// Timestamps, if negotiated.
@@ -99,16 +101,24 @@ impl TcpSegment {
             return StreamOffset::START;
         }
         // Both sequence spaces begin with 1.
-        StreamOffset(self.mptcp.mapping().unwrap_or(self.seq) - 1)
+        StreamOffset(self.mptcp.mapping().map_or(self.seq.0, |dsn| dsn.0) - 1)
     }
 
     /// Sequence numbers that it occupies: payload, SYN and FIN.
-    pub fn sequence_len(&self) -> u64 {
-        u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)
+    #[inline]
+    pub fn sequence_len(&self) -> Bytes {
+        Bytes(u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin))
     }
 
     /// Sequence number after it.
-    pub fn end(&self) -> u64 {
+    #[inline]
+    pub fn end(&self) -> Seq {
         self.seq + self.sequence_len()
+    }
+
+    /// The sequence numbers of its payload.
+    #[inline]
+    pub fn payload(&self) -> Range<Seq> {
+        Range::new(self.seq, self.seq + Bytes(u64::from(self.len)))
     }
 }

@@ -11,10 +11,9 @@ use crate::mptcp::signals::Reply;
 use crate::mptcp::subflow::{Join, Subflow};
 use crate::packet::{Packet, PathId};
 use crate::role::Role;
-use crate::seq::{Dsn, Seq};
+use crate::seq::Dsn;
 use crate::tcp::endpoint::Input;
-use crate::tcp::ranges::Range;
-use crate::tcp::receiver::Arrival;
+use crate::tcp::receiver::Received;
 use crate::tcp::segment::TcpSegment;
 use crate::tcp::sender::Expired;
 
@@ -65,8 +64,8 @@ impl MptcpConnection {
             self.on_option(now, i, segment, &input);
         }
         let dss = dss_of(segment);
-        if let Some(arrival) = input.arrival {
-            self.on_arrival(i, segment, dss.dsn.map(Dsn), arrival);
+        if let Some(received) = input.received {
+            self.on_received(i, segment, dss.dsn, received);
         }
         self.on_data_ack(i, segment, dss);
         if input.reset || (!usual && self.subflows.is_refused(i)) {
@@ -134,7 +133,7 @@ impl MptcpConnection {
         }
         let Some(subflow) = self.subflows.get(i) else { return true };
         let flags = segment.flags;
-        let acknowledges = flags.ack && Seq(segment.ack) > subflow.sender().una();
+        let acknowledges = flags.ack && segment.ack > subflow.sender().una();
         if flags.syn || flags.rst || !(segment.len > 0 || flags.fin || acknowledges) {
             return true;
         }
@@ -191,15 +190,15 @@ impl MptcpConnection {
     }
 
     /// Payload arrived: what is in order on the subflow goes to the connection.
-    fn on_arrival(&mut self, i: usize, segment: &TcpSegment, mapped: Option<Dsn>, arrival: Arrival) {
+    fn on_received(&mut self, i: usize, segment: &TcpSegment, mapped: Option<Dsn>, received: Received) {
         let fallback = self.negotiation.is_fallback();
-        let dsn = if fallback { Some(Dsn(segment.seq)) } else { mapped };
+        let dsn = if fallback { Some(Dsn(segment.seq.0)) } else { mapped };
         let Self { subflows, receive, config, .. } = self;
         let Some(subflow) = subflows.get_changed(i) else { return };
-        let payload = Range::new(segment.seq, segment.seq + u64::from(segment.len));
         let gap = dsn.is_none_or(|dsn| dsn > receive.next());
-        subflow.on_payload(payload, dsn, arrival, receive);
-        if config.reassembly == Reassembly::Joint && subflow.is_time_to_release(arrival, segment.len > 0, gap)
+        subflow.on_payload(segment.payload(), dsn, received, receive);
+        if config.reassembly == Reassembly::Joint
+            && subflow.is_time_to_release(received, segment.len > 0, gap)
         {
             subflows.release(receive);
         }
@@ -211,16 +210,16 @@ impl MptcpConnection {
     fn on_data_ack(&mut self, i: usize, segment: &TcpSegment, dss: Dss) {
         let fallback = self.negotiation.is_fallback();
         let data_ack = if fallback {
-            Dsn(segment.ack).min(self.send.next())
+            Dsn(segment.ack.0).min(self.send.next())
         } else {
             // Handshake segments carry no Data ACK, but they do carry the first window.
-            dss.data_ack.map_or(Dsn::FIRST_DATA, Dsn)
+            dss.data_ack.unwrap_or(Dsn::FIRST_DATA)
         };
         if dss.data_fin
             && !fallback
             && let Some(fin) = dss.dsn
         {
-            self.receive.on_fin(Dsn(fin));
+            self.receive.on_fin(fin);
             self.subflows.activate(i).into_iter().for_each(Subflow::acknowledge_now);
         }
         self.send.on_data_ack(data_ack, segment.window.0);

@@ -11,7 +11,7 @@ use crate::mptcp::signals::{FastCloseStep, Reply};
 use crate::mptcp::subflow::{Join, Subflow};
 use crate::packet::Packet;
 use crate::role::Role;
-use crate::seq::Dsn;
+use crate::seq::{Dsn, Seq};
 use crate::tcp::segment::{Flags, TcpSegment};
 use crate::wire_size;
 
@@ -140,7 +140,8 @@ impl MptcpConnection {
     fn write_reply(&mut self, Reply { path, refusal }: Reply, packet: &mut Packet) {
         let flags = Flags { syn: refusal.is_none(), rst: refusal.is_some(), ack: true, ..Flags::default() };
         let mptcp = refusal.map_or(MptcpOption::None, MptcpOption::Reset);
-        *packet = Packet::tcp(path, TcpSegment { flags, ack: 1, mptcp, ..TcpSegment::default() });
+        *packet =
+            Packet::tcp(path, TcpSegment { flags, ack: Seq::FIRST_DATA, mptcp, ..TcpSegment::default() });
         wire_size::complete(packet, Bytes::ZERO, &self.tcp, Some(&self.config));
         debug_assert_eq!(packet.payload, 0, "a reply has no payload");
     }
@@ -164,8 +165,7 @@ impl MptcpConnection {
 
     #[inline]
     fn dss(&self, dsn: Option<Dsn>) -> MptcpOption {
-        let data_ack = Some(self.receive.next().0);
-        MptcpOption::Dss(Dss { data_ack, dsn: dsn.map(|dsn| dsn.0), data_fin: false })
+        MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false })
     }
 
     fn syn_option(&self, i: usize) -> MptcpOption {
@@ -203,9 +203,9 @@ impl MptcpConnection {
         let client = negotiation.role() == Role::Client;
         let keys_not_confirmed = i == 0 && client && !negotiation.is_fully_established();
         // RFC 8684 section 3.1: both keys in the third ACK and in the first data, until the peer shows it has them.
-        if keys_not_confirmed && (segment.len == 0 || segment.seq == 1) {
+        if keys_not_confirmed && (segment.len == 0 || segment.seq == Seq::FIRST_DATA) {
             let (sender, receiver) = (negotiation.own_key(), negotiation.peer_key());
-            return MptcpOption::CapableAck { sender, receiver, dsn: dsn.map(|dsn| dsn.0) };
+            return MptcpOption::CapableAck { sender, receiver, dsn };
         }
         self.dss(dsn)
     }
@@ -268,7 +268,7 @@ impl MptcpConnection {
         let i = self.subflows.for_signals(tries, self.send.quantum());
         let backoff = u32::try_from(tries).unwrap_or(u32::MAX);
         self.send.fin_leaves(now + self.subflows.longest_rto(backoff));
-        let (data_ack, dsn) = (Some(self.receive.next().0), Some(self.send.written().0));
+        let (data_ack, dsn) = (Some(self.receive.next()), Some(self.send.written()));
         self.write_bare_ack(now, i?, MptcpOption::Dss(Dss { data_ack, dsn, data_fin: true }), packet)
     }
 

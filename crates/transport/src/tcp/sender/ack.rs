@@ -14,7 +14,7 @@ use crate::tcp::segment::TcpSegment;
 
 /// An ACK, compared with the state before it.
 #[derive(Clone, Copy, Debug)]
-struct Progress {
+struct AckKind {
     /// It acknowledges new data.
     advanced: bool,
     /// It is a duplicate ACK (RFC 5681 section 2).
@@ -31,7 +31,7 @@ impl Sender {
         window_right: Seq,
         paths: Paths<'_>,
     ) -> bool {
-        let ack = Seq(segment.ack);
+        let ack = segment.ack;
         if ack > self.send.nxt() {
             return false;
         }
@@ -63,7 +63,7 @@ impl Sender {
         let flight_before = self.board.outstanding();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);
-        let advanced = self.advance(Seq(segment.ack), &mut change);
+        let advanced = self.advance(segment.ack, &mut change);
         let window_moved = self.window.offer(self.send.una(), window_right);
         let sample = self.measure(now, segment, &change);
         if advanced && self.recovery.phase() == Phase::Loss {
@@ -71,7 +71,7 @@ impl Sender {
         }
         if self.detector.kind() == Detection::Rack {
             let (una, nxt) = (self.send.una(), self.send.nxt());
-            let ack = ProbeAck { ack: Seq(segment.ack), una, nxt, duplicate: duplicate_report, advanced };
+            let ack = ProbeAck { ack: segment.ack, una, nxt, duplicate: duplicate_report, advanced };
             self.detect_by_probe(now, &change, &ack, paths);
         }
         let duplicate = !advanced && flight_before > 0 && self.is_duplicate(segment, &change, window_moved);
@@ -81,7 +81,7 @@ impl Sender {
             if duplicate {
                 self.congestion.on_dup_ack(now);
             }
-            self.respond_to_ack(&ack, Progress { advanced, duplicate }, paths);
+            self.respond_to_ack(&ack, AckKind { advanced, duplicate }, paths);
             if self.detector.kind() == Detection::Rack {
                 self.detect_by_time(now, Bytes(change.delivered), paths);
             }
@@ -92,7 +92,7 @@ impl Sender {
         advanced
     }
 
-    fn respond_to_ack(&mut self, ack: &Ack, Progress { advanced, duplicate }: Progress, paths: Paths<'_>) {
+    fn respond_to_ack(&mut self, ack: &Ack, AckKind { advanced, duplicate }: AckKind, paths: Paths<'_>) {
         match self.recovery.phase() {
             Phase::Open => self.ack_in_open(ack, advanced, duplicate, paths),
             Phase::Recovery => self.ack_in_recovery(ack, advanced, duplicate),
@@ -117,11 +117,11 @@ impl Sender {
         let first = *blocks.first()?;
         let inside_second = blocks.get(1).is_some_and(|second| second.covers(first));
         let is_duplicate = first.end <= segment.ack || inside_second;
-        let una = Seq(segment.ack).max(self.send.una());
+        let una = segment.ack.max(self.send.una());
         for block in &blocks[usize::from(is_duplicate)..] {
-            self.board.sack(Range::new(Seq(block.start).max(una), Seq(block.end)), change);
+            self.board.sack(Range::new(block.start.max(una), block.end), change);
         }
-        is_duplicate.then_some(Range::new(Seq(first.start), Seq(first.end)))
+        is_duplicate.then_some(first)
     }
 
     /// A round-trip sample: from the echoed timestamp of an ACK that advances (RFC 7323), or by Karn's rule.
@@ -160,7 +160,7 @@ impl Sender {
         }
         // The window of an MPTCP subflow belongs to the connection and moves with the other subflows' data.
         let window_update = window_moved && !self.send.is_mapped();
-        Seq(segment.ack) == self.send.una()
+        segment.ack == self.send.una()
             && segment.len == 0
             && !segment.flags.fin
             && !segment.flags.syn

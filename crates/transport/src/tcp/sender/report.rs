@@ -26,7 +26,7 @@ impl Sender {
         };
         let flight_before = self.board.outstanding();
         let mut change = Change::default();
-        let ack = Seq(segment.ack);
+        let ack = segment.ack;
         let advanced = ack > self.send.una();
         if advanced {
             self.board.ack(ack, &mut change);
@@ -62,7 +62,7 @@ impl Sender {
         let (una, board) = (self.send.una(), &mut self.board);
         let mut lost = false;
         let measured = (measured, self.rtt.srtt());
-        policy.findings(now, report, measured, self.config.mss.0, |range, finding| {
+        policy.findings(now, report, measured, self.config.mss, |range, finding| {
             let range = Range::new(range.start.max(una), range.end);
             lost |= match finding {
                 _ if range.is_empty() => false,

@@ -1,0 +1,150 @@
+//! When to acknowledge (RFC 5681 section 4.2): every few segments, after a delay, a few times per round trip, or at once.
+
+use units::{Nanos, SimTime};
+
+use crate::config::AckConfig;
+
+/// Is an acknowledgement owed?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owed {
+    Nothing,
+    /// By this time at the latest.
+    Later(SimTime),
+    Now,
+}
+
+/// The acknowledgements of a receiver.
+#[derive(Clone, Debug)]
+pub(super) struct AckSchedule {
+    config: AckConfig,
+    owed: Owed,
+    /// Data segments since the last acknowledgement.
+    unacknowledged: u32,
+    /// Segments that are still acknowledged one by one, at the beginning.
+    quick: u32,
+    /// For acknowledgements and reports by round trips: the smallest sample, since echoes grow old during losses.
+    round_trip: Option<Nanos>,
+    /// When the last one left, alone or with data.
+    last_at: SimTime,
+}
+
+impl AckSchedule {
+    /// Nothing received.
+    pub(super) fn new(config: AckConfig) -> Self {
+        Self {
+            config,
+            owed: Owed::Nothing,
+            unacknowledged: 0,
+            quick: config.quick,
+            round_trip: None,
+            last_at: SimTime::ZERO,
+        }
+    }
+
+    /// The peer is a plain one: acknowledges as `config` says.
+    pub(super) fn fall_back(&mut self, config: AckConfig) {
+        self.config = config;
+    }
+
+    #[inline]
+    pub(super) fn owed(&self) -> Owed {
+        self.owed
+    }
+
+    /// It works by the round-trip time and wants to be told it.
+    #[inline]
+    pub(super) fn goes_by_round_trips(&self) -> bool {
+        self.config.per_round_trip > 0
+    }
+
+    /// A round-trip time as this end sees it.
+    pub(super) fn note_round_trip(&mut self, sample: Nanos) {
+        self.round_trip = Some(self.round_trip.map_or(sample, |known| known.min(sample)));
+    }
+
+    /// The smallest round-trip time noted.
+    pub(super) fn round_trip(&self) -> Option<Nanos> {
+        self.round_trip
+    }
+
+    /// When the next of the acknowledgements per round trip is due; `None` if they are not sent like that, or the
+    /// round trip is not known yet.
+    #[inline]
+    pub(super) fn next_in_rhythm(&self) -> Option<SimTime> {
+        let times = u64::from(self.config.per_round_trip);
+        let round_trip = self.round_trip.filter(|_| times > 0 && self.quick == 0)?;
+        Some(self.last_at + round_trip / times)
+    }
+
+    /// An acknowledgement must leave at once.
+    #[inline]
+    pub(super) fn at_once(&mut self) {
+        self.owed = Owed::Now;
+    }
+
+    /// What is owed was decided elsewhere.
+    #[inline]
+    pub(super) fn decide(&mut self, owed: Owed) {
+        self.owed = owed;
+    }
+
+    /// A segment has arrived in order, and nothing is missing. `fin`: the end of the stream is known.
+    #[inline]
+    pub(super) fn data_arrived(&mut self, now: SimTime, fin: bool) {
+        self.unacknowledged += 1;
+        if self.quick > 0 {
+            self.quick -= 1;
+            self.owed = Owed::Now;
+        } else if let Some(at) = self.next_in_rhythm()
+            && !fin
+        {
+            self.owed = match self.owed {
+                Owed::Now => Owed::Now,
+                _ if at <= now => Owed::Now,
+                Owed::Nothing | Owed::Later(_) => Owed::Later(at),
+            };
+        } else if self.unacknowledged >= self.config.every || fin {
+            self.owed = Owed::Now;
+        } else if self.owed == Owed::Nothing {
+            self.owed = Owed::Later(now + self.config.delay);
+        }
+        self.check(now);
+    }
+
+    /// A segment leaves, and acknowledges everything.
+    #[inline]
+    pub(super) fn acknowledged(&mut self) {
+        self.owed = Owed::Nothing;
+        self.unacknowledged = 0;
+    }
+
+    /// The time for the rhythm: an acknowledgement leaves now.
+    #[inline]
+    pub(super) fn left(&mut self, now: SimTime) {
+        debug_assert!(self.last_at <= now, "time goes back");
+        self.last_at = now;
+    }
+
+    /// When an acknowledgement is due; `NEVER` if none is owed, zero if it is due at once.
+    #[inline]
+    pub(super) fn deadline(&self) -> SimTime {
+        match self.owed {
+            Owed::Nothing => SimTime::NEVER,
+            Owed::Later(at) => at,
+            Owed::Now => SimTime::ZERO,
+        }
+    }
+
+    #[inline]
+    fn check(&self, now: SimTime) {
+        debug_assert!(
+            self.unacknowledged > 0 && self.owed != Owed::Nothing,
+            "data is acknowledged sooner or later"
+        );
+        debug_assert!(
+            self.unacknowledged < self.config.every || self.goes_by_round_trips() || self.owed == Owed::Now,
+            "{} segments without an acknowledgement at {now}",
+            self.unacknowledged
+        );
+    }
+}
