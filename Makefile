@@ -5,6 +5,7 @@
 #   make pgo      build it again, guided by a profile: the same results in a quarter less time
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
+#   make storm    run random scenarios against everything that must hold, until stopped
 #   make validate compare with ns-3 on the same work, three quarters of an hour on two cores (Debian; as root where ns-3 is missing)
 #   make clean    remove everything that was built, and results/
 
@@ -16,7 +17,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate
+.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -115,6 +116,11 @@ bench: count
 	$(BIN)/python validation/speed.py
 	@$(MAKE) --no-print-directory pgo
 	$(BIN)/python tools/hops.py
+
+# Random whole scenarios, with debug assertions and overflow checks: make storm ARGS="1 1000" runs those of seeds 1 to 1000.
+# What fails is written to results/storm.
+storm:
+	cargo run --profile storm --locked --quiet -p storm -- $(ARGS)
 
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:

@@ -14,7 +14,8 @@ def manifests() -> dict[str, set[str]]:
     for path in (ROOT / "crates").glob("*/Cargo.toml"):
         manifest = tomllib.loads(path.read_text(encoding="utf-8"))
         found[manifest["package"]["name"]] = set(manifest.get("dependencies", {}))
-    del found["testkit"]
+    for tests_only in ("testkit", "storm"):
+        del found[tests_only]
     return {name: known & set(found) for name, known in found.items()}
 
 
@@ -39,9 +40,11 @@ def test_in_the_drawing_whatever_a_crate_knows_stands_below_it() -> None:
     assert [(user, known) for user in crates for known in crates[user] if rows[known] <= rows[user]] == []
 
 
-def test_testkit_belongs_to_tests_alone() -> None:
+def test_testkit_and_storm_belong_to_tests_alone() -> None:
     for path in (ROOT / "crates").glob("*/Cargo.toml"):
-        assert "testkit" not in tomllib.loads(path.read_text(encoding="utf-8")).get("dependencies", {}), path
+        known = tomllib.loads(path.read_text(encoding="utf-8")).get("dependencies", {})
+        assert "storm" not in known, path
+        assert "testkit" not in known or path.parent.name == "storm", path
 
 
 def test_the_code_names_every_choice_at_its_place_and_no_other() -> None:

@@ -59,7 +59,8 @@ impl FlowRecorder {
         self.delivered += Bytes(bytes);
         self.last_delivery = now;
         self.delay.add(now.since(written), bytes);
-        debug_assert_eq!(self.delay.total(), self.delivered.0, "one delay per byte");
+        // Datagrams still arrive after the flow was recorded, which takes the delays away.
+        debug_assert!(self.delay.total() <= self.delivered.0, "one delay per byte");
     }
 }
 

@@ -1,0 +1,149 @@
+//! One scenario: it is parsed, shown, run in several ways, and everything that must hold is looked at.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use lab::{Output, RunError, RunOptions};
+use trace::Table;
+
+use crate::case::{Case, parse};
+use crate::invariants::{self, Verdict};
+
+/// What became of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Everything holds; events and packet hops of all runs.
+    Passed {
+        /// Events taken out of the queues.
+        events: u64,
+        /// Packets that crossed a link.
+        packet_hops: u64,
+    },
+    /// It took longer than allowed and was stopped.
+    Stopped,
+    /// Something does not hold.
+    Found(String),
+}
+
+impl Outcome {
+    /// What two findings of one cause have in common: the message without its numbers and names.
+    pub fn kind(&self) -> Option<String> {
+        let Self::Found(message) = self else { return None };
+        let digits = |c: char| c.is_ascii_digit() || c == '.';
+        let words = message.split_whitespace().filter(|word| !word.contains(digits) && !word.contains('/'));
+        Some(words.take(9).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Runs `case` and checks it, for at most about `allowed` of wall-clock time.
+///
+/// # Panics
+/// If the run goes on for a minute after it was told to stop: that is a finding, too, and nothing can be done after it.
+pub fn judge(case: &Case, allowed: Duration) -> Outcome {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let (done, wait) = mpsc::channel();
+    let worker = {
+        let (case, cancel) = (case.clone(), Arc::clone(&cancel));
+        thread::spawn(move || {
+            // Without a listener nobody needs the outcome any more.
+            let _ = done.send(outcome(&case, &cancel));
+        })
+    };
+    let outcome = wait.recv_timeout(allowed).or_else(|_| {
+        cancel.store(true, Ordering::Relaxed);
+        wait.recv_timeout(Duration::from_secs(60))
+    });
+    match (outcome, worker.is_finished()) {
+        (Ok(outcome), _) => outcome,
+        (Err(_), true) => Outcome::Found("the check itself has failed: see the panic above".into()),
+        (Err(_), false) => panic!("the run does not stop:\n{}", case.toml),
+    }
+}
+
+fn outcome(case: &Case, cancel: &AtomicBool) -> Outcome {
+    let mut work = (0, 0);
+    match checks(case, cancel, &mut work) {
+        Ok(()) => Outcome::Passed { events: work.0, packet_hops: work.1 },
+        Err(Stop::Cancelled) => Outcome::Stopped,
+        Err(Stop::Found(message)) => Outcome::Found(message),
+    }
+}
+
+/// Why there is no verdict, or a bad one.
+enum Stop {
+    Cancelled,
+    Found(String),
+}
+
+impl From<String> for Stop {
+    fn from(message: String) -> Self {
+        Self::Found(message)
+    }
+}
+
+fn checks(case: &Case, cancel: &AtomicBool, work: &mut (u64, u64)) -> Result<(), Stop> {
+    round_trip(case)?;
+    let scenario = &case.document.scenario;
+    let seeds: Vec<u64> = scenario.seeds.iter().copied().take(2).collect();
+    let mut run = |seeds: &[u64], jobs: usize, series: bool, trace: bool| -> Result<Output, Stop> {
+        let jobs = NonZeroUsize::new(jobs).expect("a worker");
+        let options = RunOptions { seeds: seeds.to_vec(), jobs, series, trace };
+        let output = lab::run(scenario, &options, &|_, _| (), cancel).map_err(|error| match error {
+            RunError::Cancelled => Stop::Cancelled,
+            RunError::Failed { message, .. } => Stop::Found(message),
+            other => Stop::Found(other.to_string()),
+        })?;
+        work.0 += output.totals.events;
+        work.1 += output.totals.packet_hops;
+        Ok(output)
+    };
+    // Time series of many samples say nothing that shorter ones do not.
+    let samples = scenario.duration.0 / scenario.record_interval.0.max(1);
+    let series = samples < 2000;
+    let plain = run(&seeds, 1, series, false)?;
+    invariants::check(scenario, &plain.tables)?;
+    let threads = run(&seeds, 2, series, true)?;
+    same(&plain.tables, &threads.tables, "two workers and a trace")?;
+    let alone = run(&seeds[seeds.len() - 1..], 1, false, false)?;
+    if seeds.len() == 1 {
+        let without: Vec<Table> =
+            plain.tables.iter().filter(|table| table.name != "series").cloned().collect();
+        let alone: Vec<Table> = alone.tables.into_iter().filter(|table| table.name != "series").collect();
+        same(&without, &alone, "no time series")?;
+    }
+    Ok(())
+}
+
+/// Tables of one scenario are the same to the byte. A figure that is not a number would differ from itself: it is
+/// found before.
+fn same(one: &[Table], other: &[Table], what: &str) -> Verdict {
+    for (one, other) in one.iter().zip(other) {
+        let column = one.columns.iter().zip(&other.columns).find(|(one, other)| one != other);
+        if let Some((column, _)) = column {
+            return Err(format!("results change with {what}: {}.{}", one.name, column.name));
+        }
+    }
+    if one.len() == other.len() { Ok(()) } else { Err(format!("another number of tables with {what}")) }
+}
+
+/// The expanded scenario means the same and expands to itself, with files and without.
+fn round_trip(case: &Case) -> Verdict {
+    let shown = case.document.to_toml();
+    let again = parse(&shown).map_err(|mistakes| format!("what show prints is refused: {mistakes}"))?;
+    if again.scenario != case.document.scenario {
+        return Err("what show prints means something else".into());
+    }
+    if again.to_toml() != shown {
+        return Err("what show prints expands to something else".into());
+    }
+    let whole = parse(&case.document.to_whole_toml());
+    match whole {
+        Ok(whole) if whole.to_whole_toml() == case.document.to_whole_toml() => Ok(()),
+        Ok(_) => Err("the whole scenario expands to something else".into()),
+        Err(mistakes) => Err(format!("the whole scenario is refused: {mistakes}")),
+    }
+}
