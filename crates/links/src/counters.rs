@@ -1,8 +1,8 @@
-//! What a link direction counts.
+//! Counters of a link direction.
 
 use units::{Bytes, Nanos};
 
-/// What a link direction has done so far.
+/// Counters of a link direction from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that left the transmitter, lost in transit included.
@@ -36,6 +36,21 @@ impl Counters {
         self.bytes += size;
         self.queue_delay_sum += u128::from(wait.0);
         self.queue_delay_max = self.queue_delay_max.max(wait);
+        self.check();
+    }
+
+    /// Every packet that left has a size, and loss and damage strike packets that left.
+    pub(crate) fn check(&self) {
+        debug_assert!(self.bytes.0 >= self.packets, "{} packets of {} in all", self.packets, self.bytes);
+        debug_assert!(
+            self.drops_error + self.drops_corrupt <= self.packets,
+            "more drops than packets: {self:?}"
+        );
+        debug_assert!(self.duplicated <= self.packets, "more copies than packets: {self:?}");
+        debug_assert!(
+            self.queue_delay_sum <= u128::from(self.queue_delay_max.0) * u128::from(self.packets),
+            "the mean wait exceeds the longest: {self:?}"
+        );
     }
 
     /// Mean wait in the queue of the packets that left the transmitter; zero if there are none.

@@ -19,7 +19,7 @@ pub struct Faults {
     pub reorder_delay: Nanos,
 }
 
-/// What is wrong with one packet.
+/// Faults of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Drawn {
     pub(crate) corrupt: bool,

@@ -5,8 +5,8 @@
 //!
 //! When a packet is offered, everything about it is known: when its transmission starts and ends, when it
 //! arrives, whether it is lost. One ring holds all packets that wait, are on the transmitter or in propagation,
-//! in this order from back to front, so a packet costs its owner one event. A packet is counted when it is taken out of
-//! the ring; who asks for counters before is told those of the ring as well.
+//! in this order from back to front, so a packet costs its owner one event. Counters are updated when a packet leaves the
+//! ring; [`Fifo::counters`] adds the packets still in the ring that have departed.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, SimTime};
 use crate::rate::WORK_PER_BYTE;
 use crate::{Counters, LossModel};
 
-/// What became of a packet that was offered to a link.
+/// Outcome of offering a packet to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// It will come out of `take_arrival`, unless the link goes down while it is being transmitted.
@@ -37,7 +37,7 @@ pub struct Parameters {
     pub rate: BitsPerSecond,
     /// Propagation delay.
     pub delay: Nanos,
-    /// What may wait in front of the transmitter.
+    /// Limit of the queue in front of the transmitter.
     pub queue: QueueLimit,
 }
 
@@ -156,6 +156,7 @@ impl Fifo {
             self.waiting_bytes += size;
             self.counters.queue_max = self.counters.queue_max.max(waiting + 1);
         }
+        self.check();
         if lost { Offered::LostInTransit } else { Offered::Accepted }
     }
 
@@ -173,13 +174,15 @@ impl Fifo {
         if self.started <= self.first_live {
             self.settle(now);
         }
-        // Nobody overtakes, so what is in front of it is lost and has left the transmitter.
+        // Packets stay in order, so all in front of it are lost and have left the transmitter.
         while self.first_live > 0 {
             self.drop_front();
         }
-        let id = self.drop_front().id;
+        let out = self.drop_front();
+        debug_assert!(!out.lost && out.depart <= now, "{out:?} arrives at {now}");
         self.find_live();
-        Some(id)
+        self.check();
+        Some(out.id)
     }
 
     /// Finds the first packet that is not lost, behind those that are known to be.
@@ -205,7 +208,7 @@ impl Fifo {
         (self.waiting(), self.waiting_bytes)
     }
 
-    /// What it has done up to `now`.
+    /// Counters up to `now`.
     pub fn counters(&self, now: SimTime) -> Counters {
         let mut counters = self.counters;
         for entry in self.ring.iter().take_while(|entry| entry.depart <= now) {
@@ -221,7 +224,9 @@ impl Fifo {
         if allowed == 0 {
             return 0.0;
         }
-        self.counters(now).bytes.as_f64() * WORK_PER_BYTE as f64 / allowed as f64
+        let share = self.counters(now).bytes.as_f64() * WORK_PER_BYTE as f64 / allowed as f64;
+        debug_assert!(share <= 1.0 + 1e-9, "more bits have left than the rate allowed: {share}");
+        share
     }
 
     /// From now on bits leave at `rate` (not zero). Bits of the packet on the transmitter that were sent stay
@@ -235,7 +240,9 @@ impl Fifo {
                 Some(partial) if partial.start == entry.start => (partial.since, partial.work),
                 _ => (entry.start, u128::from(entry.size) * WORK_PER_BYTE),
             };
-            let left = work - self.work_since(since, now);
+            let done = self.work_since(since, now);
+            debug_assert!(done < work, "the transmission of {entry:?} is over at {now}");
+            let left = work - done;
             self.partial = Some(Partial { start: entry.start, since: now, work: left });
             let time = Nanos(u64::try_from(left.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX));
             self.ring[departed].depart = now + time;
@@ -246,8 +253,8 @@ impl Fifo {
         self.reschedule(now);
     }
 
-    /// From now on packets whose last bit has not left the transmitter travel for `delay`. A shorter delay lets
-    /// nobody overtake: who would, arrives together with the packet in front.
+    /// From now on packets whose last bit has not left the transmitter travel for `delay`. FIFO order is kept when the
+    /// delay shrinks: a packet that would overtake arrives at the same instant as its predecessor.
     pub fn set_delay(&mut self, now: SimTime, delay: Nanos) {
         self.settle(now);
         self.parameters.delay = delay;
@@ -349,5 +356,66 @@ impl Fifo {
             (free, previous) = (entry.depart, entry.arrival);
         }
         self.find_live();
+        self.check();
+        self.check_ring();
+    }
+
+    /// Invariants that one look at the ends of the ring tells; a short ring is checked as a whole.
+    fn check(&self) {
+        debug_assert!(
+            self.started <= self.ring.len(),
+            "{} of {} packets have started",
+            self.started,
+            self.ring.len()
+        );
+        debug_assert!(
+            self.first_live <= self.ring.len(),
+            "first at {} of {}",
+            self.first_live,
+            self.ring.len()
+        );
+        debug_assert_eq!(
+            self.next_arrival,
+            self.ring.get(self.first_live).map_or(SimTime::NEVER, |entry| entry.arrival),
+            "the next arrival is that of the first packet that is not lost"
+        );
+        debug_assert!(
+            self.ring.get(self.first_live).is_none_or(|entry| !entry.lost),
+            "a lost packet does not arrive"
+        );
+        debug_assert_eq!(
+            self.waiting() == 0,
+            self.waiting_bytes == Bytes::ZERO,
+            "bytes of packets that wait"
+        );
+        debug_assert!(
+            self.ring.front().is_none_or(|entry| entry.arrival >= self.taken_arrival),
+            "a packet overtakes the one that arrived at {}",
+            self.taken_arrival
+        );
+        if cfg!(debug_assertions) && self.ring.len() <= 16 {
+            self.check_ring();
+        }
+    }
+
+    /// Invariants of all packets.
+    fn check_ring(&self) {
+        debug_assert!(self.ring.iter().is_sorted_by_key(|entry| entry.depart), "packets leave in order");
+        debug_assert!(self.ring.iter().is_sorted_by_key(|entry| entry.arrival), "packets arrive in order");
+        debug_assert!(
+            self.ring.iter().all(|entry| entry.offered <= entry.start),
+            "sent before it was offered"
+        );
+        debug_assert!(
+            self.ring.iter().take(self.first_live).all(|entry| entry.lost),
+            "a packet in front of the next to arrive is not lost"
+        );
+        let waiting = || self.ring.iter().skip(self.started).map(|entry| u64::from(entry.size)).sum();
+        debug_assert_eq!(
+            Bytes(waiting()),
+            self.waiting_bytes,
+            "bytes of the {} packets that wait",
+            self.waiting()
+        );
     }
 }

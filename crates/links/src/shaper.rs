@@ -46,6 +46,10 @@ impl TokenBucket {
     /// A packet of `size` leaves at `now`.
     pub fn take(&mut self, now: SimTime, size: Bytes) {
         self.fill(now);
+        debug_assert!(
+            self.tokens >= (work_of(size) as i128).min(full(self.shaper)),
+            "a packet of {size} leaves without tokens: {self:?}"
+        );
         self.tokens -= work_of(size) as i128;
     }
 
@@ -58,9 +62,11 @@ impl TokenBucket {
     }
 
     fn fill(&mut self, now: SimTime) {
+        debug_assert!(now >= self.since, "tokens up to {} are there already", self.since);
         let new = u128::from(self.shaper.rate.0) * u128::from(now.since(self.since).0);
         self.tokens = (self.tokens + new as i128).min(full(self.shaper));
         self.since = now;
+        debug_assert!(self.tokens <= full(self.shaper), "a bucket runs over: {self:?}");
     }
 }
 

@@ -21,20 +21,20 @@ use crate::rate::work_of;
 use crate::shaper::TokenBucket;
 use crate::{Counters, DelayModel, Faults, LossModel, Packet, QueueDiscipline, RateModel, Shaper};
 
-/// What a link direction is made of.
+/// Models of a link direction.
 #[derive(Debug)]
 pub struct Models {
     /// How fast bits are clocked.
     pub rate: Box<dyn RateModel>,
     /// How long packets travel.
     pub delay: Box<dyn DelayModel>,
-    /// What waits, and what goes next.
+    /// Which packets wait, and which goes next.
     pub queue: Box<dyn QueueDiscipline>,
     /// Which packets are lost; `None`: none.
     pub loss: Option<Box<dyn LossModel>>,
     /// Token buckets behind the queue: a packet leaves when all of them let it.
     pub shapers: Vec<Shaper>,
-    /// What else goes wrong.
+    /// Other faults.
     pub faults: Faults,
 }
 
@@ -47,7 +47,7 @@ pub struct Streams {
     pub faults: Stream,
 }
 
-/// What becomes of a packet, by its number. All but `Marked` are the end of it.
+/// Decision about a packet, by its number. All but `Marked` are the end of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Dropped by the queue.
@@ -102,7 +102,7 @@ pub struct Station {
     wake: SimTime,
     /// In propagation, by arrival.
     flights: VecDeque<Flight>,
-    /// Latest arrival of a packet that nobody may overtake.
+    /// Latest arrival of a packet that must not be overtaken.
     last_arrival: SimTime,
     fates: Vec<Fate>,
     counters: Counters,
@@ -145,6 +145,7 @@ impl Station {
             self.advance(now);
         }
         self.counters.queue_max = self.counters.queue_max.max(self.queue_length().0);
+        self.check();
     }
 
     /// When something happens by itself; `NEVER` if nothing does.
@@ -163,9 +164,29 @@ impl Station {
                     self.start_next(sending.end);
                 }
                 None if self.wake <= now => self.start_next(self.wake),
-                _ => return,
+                _ => break,
             }
         }
+        self.check();
+        debug_assert!(self.sending.is_some() || self.wake > now, "a transmission is due at {}", self.wake);
+    }
+
+    fn check(&self) {
+        if let Some(sending) = &self.sending {
+            debug_assert!(self.up, "transmits while the link is down: {sending:?}");
+            debug_assert!(self.wake.is_never(), "the transmitter is busy and would start at {}", self.wake);
+            debug_assert!(self.held.is_none(), "{:?} waits for tokens behind a transmission", self.held);
+            debug_assert!(
+                sending.waiting.since <= sending.start && sending.start <= sending.since,
+                "waits, starts, changes in this order: {sending:?}"
+            );
+            debug_assert!(sending.since <= sending.end, "a transmission of negative length: {sending:?}");
+        }
+        debug_assert!(
+            self.flights.len() > 16 || self.flights.iter().is_sorted_by_key(|flight| flight.at),
+            "packets in propagation are not in the order of arrival"
+        );
+        self.counters.check();
     }
 
     /// Takes out the next packet that has arrived by `now`. Call it until `None`: several may arrive at once.
@@ -198,7 +219,7 @@ impl Station {
         }
     }
 
-    /// What it has done so far.
+    /// Counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -210,7 +231,9 @@ impl Station {
         if allowed == 0 {
             return 0.0;
         }
-        work_of(self.counters.bytes) as f64 / allowed as f64
+        let share = work_of(self.counters.bytes) as f64 / allowed as f64;
+        debug_assert!(share <= 1.0 + 1e-9, "more bits have left than the rate allowed: {share}");
+        share
     }
 
     /// From now on bits leave by another model. Bits of the packet on the transmitter that were sent stay sent.
@@ -237,9 +260,12 @@ impl Station {
     /// Another queue discipline takes over what waits, whatever its limit.
     pub fn set_queue(&mut self, now: SimTime, mut queue: Box<dyn QueueDiscipline>) {
         self.advance(now);
+        let before = self.models.queue.length();
         for waiting in self.models.queue.release() {
             queue.adopt(waiting);
         }
+        debug_assert_eq!(self.models.queue.length(), (0, Bytes::ZERO), "a discipline keeps packets back");
+        debug_assert_eq!(queue.length(), before, "packets are lost on the way to another discipline");
         self.models.queue = queue;
     }
 
@@ -317,6 +343,7 @@ impl Station {
         }
         // The queue decides as late as possible: not before a bit can leave.
         let ready = self.models.rate.ready(at);
+        debug_assert!(ready >= at, "the rate allows a transmission at {ready}, before {at}");
         if ready > at {
             self.wake = ready;
             return;
@@ -334,6 +361,7 @@ impl Station {
             return;
         }
         let end = self.models.rate.end(at, work);
+        debug_assert!(end >= at, "a transmission from {at} to {end}");
         let carried = self.models.delay.ready(at, end);
         if carried > at {
             (self.held, self.wake) = (Some(waiting), carried);
@@ -388,6 +416,7 @@ impl Station {
             return self.flights.push_back(flight);
         }
         let index = self.flights.partition_point(|other| other.at <= at);
+        debug_assert!(index < self.flights.len(), "behind all others it is pushed");
         self.flights.insert(index, flight);
     }
 

@@ -10,22 +10,26 @@ use super::DelayModel;
 
 /// Delay models in a row.
 #[derive(Debug)]
-pub struct Composed(Vec<Box<dyn DelayModel>>);
+pub struct SummedDelays(Vec<Box<dyn DelayModel>>);
 
-impl Composed {
+impl SummedDelays {
     /// The sum of `parts`.
     pub fn new(parts: Vec<Box<dyn DelayModel>>) -> Self {
         Self(parts)
     }
 }
 
-impl DelayModel for Composed {
+impl DelayModel for SummedDelays {
     fn delay(&mut self, depart: SimTime) -> Nanos {
         self.0.iter_mut().fold(Nanos::ZERO, |sum, part| sum + part.delay(depart))
     }
 
     fn ready(&mut self, start: SimTime, end: SimTime) -> SimTime {
-        self.0.iter_mut().fold(start, |latest, part| latest.max(part.ready(start, end)))
+        self.0.iter_mut().fold(start, |latest, part| {
+            let ready = part.ready(start, end);
+            debug_assert!(ready >= start, "a part carries from {ready} on, before {start}");
+            latest.max(ready)
+        })
     }
 
     fn loses(&mut self, depart: SimTime) -> bool {
@@ -40,7 +44,7 @@ impl DelayModel for Composed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delay::Constant;
+    use crate::delay::ConstantDelay;
 
     /// Carries packets in the first half of each second only; what leaves in the second is lost.
     #[derive(Debug)]
@@ -80,8 +84,8 @@ mod tests {
     fn delays_add_and_gaps_unite() {
         let ms = SimTime::from_millis;
         let open_together = |shifted| HalfSeconds { shifted };
-        let mut sum = Composed::new(vec![
-            Box::new(Constant(Nanos::from_millis(100))),
+        let mut sum = SummedDelays::new(vec![
+            Box::new(ConstantDelay(Nanos::from_millis(100))),
             Box::new(open_together(0)),
             Box::new(open_together(750_000_000)),
         ]);
@@ -90,6 +94,6 @@ mod tests {
         assert_eq!([0, 300, 600].map(|at| sum.ready(ms(at), ms(at + 1))), [ms(250), ms(300), ms(1000)]);
         assert_eq!([100, 300, 600, 900].map(|at| sum.loses(ms(at))), [true, false, true, true]);
         assert!(sum.reorders());
-        assert!(!Composed::new(vec![Box::new(open_together(0))]).reorders());
+        assert!(!SummedDelays::new(vec![Box::new(open_together(0))]).reorders());
     }
 }

@@ -99,6 +99,13 @@ enum Law {
 }
 
 impl Law {
+    /// No delay is shorter, in seconds.
+    fn least(self) -> f64 {
+        match self {
+            Self::Uniform { min, .. } | Self::Normal { min, .. } | Self::Pareto { min, .. } => min,
+        }
+    }
+
     fn draw(self, stream: &mut Stream) -> f64 {
         match self {
             Self::Uniform { min, max } => min + (max - min) * stream.uniform(),
@@ -135,7 +142,9 @@ impl Jitter {
 
 impl DelayModel for Jitter {
     fn delay(&mut self, _depart: SimTime) -> Nanos {
-        Nanos::from_secs_f64(self.law.draw(&mut self.stream))
+        let seconds = self.law.draw(&mut self.stream);
+        debug_assert!(seconds >= self.law.least(), "{seconds} s drawn from {:?}", self.law);
+        Nanos::from_secs_f64(seconds)
     }
 
     fn reorders(&self) -> bool {

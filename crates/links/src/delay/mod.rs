@@ -11,7 +11,7 @@ mod satellite;
 mod series;
 
 pub use builtin::{Algorithm, Delays, Registry};
-pub use composed::Composed;
+pub use composed::SummedDelays;
 
 /// Propagation over one link direction.
 ///
@@ -32,8 +32,8 @@ pub trait DelayModel: fmt::Debug + Send {
         false
     }
 
-    /// True: packets may overtake others that left before. False: who would, arrives together with the one in front
-    /// (D-63).
+    /// True: packets may overtake others that left before. False: a packet that would overtake arrives together with the
+    /// one in front (choice D-63).
     fn reorders(&self) -> bool {
         false
     }
@@ -46,9 +46,9 @@ pub trait DelayModel: fmt::Debug + Send {
 
 /// The same delay for all packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Constant(pub Nanos);
+pub struct ConstantDelay(pub Nanos);
 
-impl DelayModel for Constant {
+impl DelayModel for ConstantDelay {
     fn delay(&mut self, _depart: SimTime) -> Nanos {
         self.0
     }

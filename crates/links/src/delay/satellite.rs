@@ -13,7 +13,7 @@ use orbits::{
 use registry::{OptionFault, OptionKind, OptionSpec, Options};
 use units::{Nanos, SimTime};
 
-use super::{Algorithm, Constant, DelayModel};
+use super::{Algorithm, ConstantDelay, DelayModel};
 use crate::trace_file::ELEMENT_SETS;
 
 const LATITUDE: OptionKind = OptionKind::Number { min: -90.0, max: 90.0 };
@@ -109,7 +109,7 @@ pub(super) const GEO: Algorithm = Algorithm {
         &[EXTRA],
     ]),
     check: check_geo,
-    build: |options, _| Box::new(Constant(geo(options))),
+    build: |options, _| Box::new(ConstantDelay(geo(options))),
 };
 
 pub(super) const WALKER: Algorithm = Algorithm {
@@ -346,7 +346,9 @@ impl Satellites {
     /// The end of the gap at `at`, or of the search for it: then it has to go on.
     fn opens(&mut self, at: SimTime) -> SimTime {
         let open = self.pipe.next_up(at);
-        if open.is_never() { self.pipe.horizon(at) } else { open }
+        let again = if open.is_never() { self.pipe.horizon(at) } else { open };
+        debug_assert!(again > at, "the gap at {at} ends at {again}");
+        again
     }
 }
 

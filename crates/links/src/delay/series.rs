@@ -43,7 +43,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     ],
     check: crate::check::series,
     build: |options, _| {
-        Box::new(Series {
+        Box::new(Recorded {
             rows: options.file("file").content(),
             linear: options.choice("between") == "linear",
             period: options.duration("repeat"),
@@ -53,14 +53,14 @@ pub(super) const ROW: Algorithm = Algorithm {
 };
 
 #[derive(Clone, Debug)]
-struct Series {
+struct Recorded {
     rows: Arc<trace_file::Series>,
     linear: bool,
     period: Nanos,
     reorder: bool,
 }
 
-impl DelayModel for Series {
+impl DelayModel for Recorded {
     fn delay(&mut self, depart: SimTime) -> Nanos {
         let at = if self.period == Nanos(u64::MAX) { depart.0 } else { depart.0 % self.period.0 };
         let next = self.rows.partition_point(|(time, _)| time.0 <= at);
@@ -68,6 +68,7 @@ impl DelayModel for Series {
         let seconds = match self.rows.get(next) {
             Some((to, value)) if self.linear && next > 0 => {
                 let share = (at - last.0.0) as f64 / (to.0 - last.0.0) as f64;
+                debug_assert!((0.0..1.0).contains(&share), "{share} of the way to the next line");
                 last.1 + share * (value - last.1)
             }
             _ => last.1,
@@ -87,8 +88,9 @@ mod tests {
     #[test]
     fn steps_lines_and_rounds() {
         let rows = vec![(Nanos::from_secs(1), 0.1), (Nanos::from_secs(3), 0.2)];
-        let mut series = Series { rows: rows.into(), linear: false, period: Nanos(u64::MAX), reorder: false };
-        let at = |series: &mut Series, ms: u64| series.delay(SimTime::from_millis(ms)).0 / 1_000_000;
+        let mut series =
+            Recorded { rows: rows.into(), linear: false, period: Nanos(u64::MAX), reorder: false };
+        let at = |series: &mut Recorded, ms: u64| series.delay(SimTime::from_millis(ms)).0 / 1_000_000;
         assert_eq!([0, 1000, 2999, 3000, 9000].map(|ms| at(&mut series, ms)), [100, 100, 100, 200, 200]);
         series.linear = true;
         assert_eq!(

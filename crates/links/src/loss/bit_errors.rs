@@ -45,6 +45,16 @@ impl BitErrors {
             return *known;
         }
         let ratio = packet_error_ratio(self.ratio, size);
+        debug_assert!((0.0..=1.0).contains(&ratio), "packets of {size} are lost with probability {ratio}");
+        debug_assert!(
+            self.cache.iter().all(|(other, known)| if *other < size {
+                *known <= ratio
+            } else {
+                *known >= ratio
+            }),
+            "larger packets suffer more: {size} {ratio} {:?}",
+            self.cache
+        );
         self.cache = [(size, ratio), self.cache[0]];
         ratio
     }

@@ -4,7 +4,7 @@
 //! P(lost) = 1 - (1 - P1)(1 - P2)...
 //! ```
 //!
-//! Each is asked about each packet, whatever the others say, and draws from a stream and a sky of its own: adding a model
+//! Each is asked about each packet, whatever the others say, and draws from streams of its own: adding a model
 //! does not change what the others lose.
 
 use engine::Stream;
@@ -14,19 +14,19 @@ use super::LossModel;
 
 /// Loss models in a row.
 #[derive(Debug)]
-pub struct Composed {
+pub struct CombinedLosses {
     first: Box<dyn LossModel>,
     further: Vec<(Box<dyn LossModel>, Stream)>,
 }
 
-impl Composed {
+impl CombinedLosses {
     /// `first` draws from the stream of the link, the others from theirs.
     pub fn new(first: Box<dyn LossModel>, further: Vec<(Box<dyn LossModel>, Stream)>) -> Self {
         Self { first, further }
     }
 }
 
-impl LossModel for Composed {
+impl LossModel for CombinedLosses {
     fn is_lost(&mut self, at: SimTime, size: Bytes, stream: &mut Stream) -> bool {
         let mut lost = self.first.is_lost(at, size, stream);
         for (model, stream) in &mut self.further {
@@ -35,10 +35,10 @@ impl LossModel for Composed {
         lost
     }
 
-    fn share(&mut self, mut sky: Stream) {
-        self.first.share(sky.split());
+    fn share(&mut self, mut shared: Stream) {
+        self.first.share(shared.split());
         for (model, _) in &mut self.further {
-            model.share(sky.split());
+            model.share(shared.split());
         }
     }
 }
@@ -67,7 +67,7 @@ mod tests {
             (bernoulli(0.1), Stream::named(1, "link", "loss.2")),
             (bernoulli(0.05), Stream::named(1, "link", "loss.3")),
         ];
-        let mut composed = Composed::new(bernoulli(0.02), further);
+        let mut composed = CombinedLosses::new(bernoulli(0.02), further);
         let all = fates(&mut composed, n);
         let theory = Theory::independent(1.0 - 0.98 * 0.9 * 0.95);
         check("composed", &all, &theory);
@@ -95,7 +95,7 @@ mod tests {
         let direction = |name| {
             let further: Vec<(Box<dyn LossModel>, _)> =
                 vec![(Box::new(Clouds::default()), Stream::named(1, name, "loss.2"))];
-            let mut composed = Composed::new(Box::new(Clouds::default()), further);
+            let mut composed = CombinedLosses::new(Box::new(Clouds::default()), further);
             composed.share(sky());
             fates(&mut composed, 100_000)
         };

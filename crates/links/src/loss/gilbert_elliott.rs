@@ -131,7 +131,13 @@ fn dwells(options: &Options) -> [f64; 2] {
 
 /// p and r of a chain with this loss, below 1, and this mean burst in packets.
 fn bursty(loss: f64, burst: f64) -> [f64; 2] {
-    [loss / (1.0 - loss) / burst, 1.0 / burst]
+    let steps = [loss / (1.0 - loss) / burst, 1.0 / burst];
+    debug_assert!(
+        (bad_share(steps) - loss).abs() < 1e-9,
+        "{steps:?} lose {} and not {loss}",
+        bad_share(steps)
+    );
+    steps
 }
 
 /// Mean durations of the good and the bad state in seconds.
@@ -151,12 +157,12 @@ fn bursty_time(loss: Ratio, burst: Nanos) -> [f64; 2] {
 /// A good state (0) and a bad one (1). The state at the start is drawn by the shares.
 #[derive(Clone, Debug)]
 pub(super) struct GilbertElliott {
-    chain: Chain,
+    states: States,
     losses: [f64; 2],
 }
 
 #[derive(Clone, Debug)]
-enum Chain {
+enum States {
     ByPackets {
         /// Probability of leaving the state after a packet.
         steps: [f64; 2],
@@ -169,12 +175,16 @@ enum Chain {
 impl GilbertElliott {
     /// With the probabilities p and r, and those of a loss in each state.
     fn by_packets(steps: [f64; 2], losses: [f64; 2]) -> Self {
-        Self { chain: Chain::ByPackets { steps, state: None }, losses }
+        debug_assert!(
+            [steps, losses].as_flattened().iter().all(|p| (0.0..=1.0).contains(p)),
+            "probabilities {steps:?} {losses:?}"
+        );
+        Self { states: States::ByPackets { steps, state: None }, losses }
     }
 
     /// With the mean durations of the states in seconds, and the probabilities of a loss in each.
     fn by_time(dwells: [f64; 2], losses: [f64; 2]) -> Self {
-        Self { chain: Chain::ByTime(Phases::alternating(dwells.map(Dwell::Exponential), None)), losses }
+        Self { states: States::ByTime(Phases::alternating(dwells.map(Dwell::Exponential), None)), losses }
     }
 }
 
@@ -185,9 +195,9 @@ fn bad_share([p, r]: [f64; 2]) -> f64 {
 
 impl LossModel for GilbertElliott {
     fn is_lost(&mut self, at: SimTime, _size: Bytes, stream: &mut Stream) -> bool {
-        let now = match &mut self.chain {
-            Chain::ByTime(phases) => phases.state_at(at, stream),
-            Chain::ByPackets { steps, state } => {
+        let now = match &mut self.states {
+            States::ByTime(phases) => phases.state_at(at, stream),
+            States::ByPackets { steps, state } => {
                 let now = state.unwrap_or_else(|| usize::from(stream.uniform() < bad_share(*steps)));
                 *state = Some(if stream.uniform() < steps[now] { 1 - now } else { now });
                 now

@@ -24,7 +24,7 @@ pub(super) const LIST: Algorithm = Algorithm {
         "numbers of the packets that are lost, from 1 in the order of transmission, rising",
     )],
     check: check_list,
-    build: |options| Box::new(List { numbers: options.integers("packets"), sent: 0, next: 0 }),
+    build: |options| Box::new(Numbered { numbers: options.integers("packets"), sent: 0, next: 0 }),
 };
 
 pub(super) const TRACE: Algorithm = Algorithm {
@@ -71,7 +71,7 @@ pub(super) const SERIES: Algorithm = Algorithm {
     ],
     check: crate::check::series,
     build: |options| {
-        Box::new(Series { rows: options.file("file").content(), period: options.duration("repeat") })
+        Box::new(OverTime { rows: options.file("file").content(), period: options.duration("repeat") })
     },
 };
 
@@ -80,18 +80,23 @@ fn check_list(options: &Options) -> Result<(), OptionFault> {
 }
 
 #[derive(Clone, Debug)]
-struct List {
+struct Numbered {
     numbers: Vec<u64>,
     sent: u64,
     /// Position of the next number.
     next: usize,
 }
 
-impl LossModel for List {
+impl LossModel for Numbered {
     fn is_lost(&mut self, _at: SimTime, _size: Bytes, _stream: &mut Stream) -> bool {
         self.sent += 1;
         let lost = self.numbers.get(self.next) == Some(&self.sent);
         self.next += usize::from(lost);
+        debug_assert!(
+            self.numbers.get(self.next).is_none_or(|next| *next > self.sent),
+            "packet {} is listed and has passed",
+            self.numbers[self.next]
+        );
         lost
     }
 }
@@ -116,12 +121,12 @@ impl LossModel for Trace {
 }
 
 #[derive(Clone, Debug)]
-struct Series {
+struct OverTime {
     rows: Arc<trace_file::Series>,
     period: Nanos,
 }
 
-impl Series {
+impl OverTime {
     /// The probability that holds at `at`; before the first time it is that of the first line.
     fn probability(&self, at: SimTime) -> f64 {
         let at = if self.period == Nanos(u64::MAX) { at.0 } else { at.0 % self.period.0 };
@@ -130,7 +135,7 @@ impl Series {
     }
 }
 
-impl LossModel for Series {
+impl LossModel for OverTime {
     fn is_lost(&mut self, at: SimTime, _size: Bytes, stream: &mut Stream) -> bool {
         stream.uniform() < self.probability(at)
     }
@@ -153,7 +158,7 @@ mod tests {
 
     #[test]
     fn exactly_the_numbers_of_the_list() {
-        let mut list = List { numbers: vec![1, 3, 4, 10], sent: 0, next: 0 };
+        let mut list = Numbered { numbers: vec![1, 3, 4, 10], sent: 0, next: 0 };
         let lost: Vec<usize> = fates(&mut list, 100, 1)
             .iter()
             .enumerate()
@@ -178,7 +183,7 @@ mod tests {
     fn losses_of_a_series_have_their_bursts() {
         use crate::loss::statistics;
         let series = file(PROBABILITIES, "0 0.1\n1 0.5");
-        let mut model = Series { rows: series.content(), period: Nanos::from_secs(2) };
+        let mut model = OverTime { rows: series.content(), period: Nanos::from_secs(2) };
         let probabilities = [[0.1; 10], [0.5; 10]].concat();
         let observed = statistics::fates(&mut model, Nanos::from_millis(100));
         statistics::check("series", &observed, &statistics::Theory::periodic(&probabilities));
@@ -188,7 +193,7 @@ mod tests {
     #[test]
     fn probabilities_over_time() {
         let file = file(PROBABILITIES, "0 0\n1 50%\n1.5 0\n");
-        let mut series = Series { rows: file.content(), period: Nanos::from_secs(2) };
+        let mut series = OverTime { rows: file.content(), period: Nanos::from_secs(2) };
         let fates = fates(&mut series, 1_000_000, 1);
         assert!(fates.iter().enumerate().all(|(ms, lost)| !lost || (1000..1500).contains(&(ms % 2000))));
         let lost = fates.iter().filter(|lost| **lost).count() as f64;

@@ -1,4 +1,4 @@
-//! Phases of the sky: a process stays in a state for a random time, then jumps to another.
+//! Phases of the propagation channel: a process stays in a state for a random time, then jumps to another.
 //!
 //! Seconds in formulas, nanoseconds on the clock. The process runs from the start of the run and is advanced to the
 //! instants it is asked about, phase by phase. Durations and jumps have a stream of their own, seeded by the first
@@ -103,13 +103,13 @@ pub(super) struct Phases {
     /// State at the start of the run; `None`: at random by its share of time.
     start: Option<usize>,
     /// Of durations and jumps, if they are not to be seeded by the link's stream.
-    sky: Option<Stream>,
+    shared: Option<Stream>,
     running: Option<Running>,
 }
 
 #[derive(Clone, Debug)]
 struct Running {
-    sky: Stream,
+    stream: Stream,
     state: usize,
     until: SimTime,
 }
@@ -122,7 +122,7 @@ impl Phases {
             start = Some(1 - zero);
         }
         let jump = vec![vec![0.0, 1.0], vec![1.0, 0.0]];
-        Self { dwell: dwell.to_vec(), jump, visits: vec![1.0; 2], start, sky: None, running: None }
+        Self { dwell: dwell.to_vec(), jump, visits: vec![1.0; 2], start, shared: None, running: None }
     }
 
     /// Three states; `first_other[i]` is the probability that state i is followed by the first of the two others.
@@ -136,13 +136,25 @@ impl Phases {
             jump[j][i] * jump[k][i] + jump[j][k] * jump[k][i] + jump[k][j] * jump[j][i]
         });
         let jump = jump.map(|row| row.to_vec()).to_vec();
-        Self { dwell: dwell.to_vec(), jump, visits: visits.to_vec(), start: None, sky: None, running: None }
+        Self {
+            dwell: dwell.to_vec(),
+            jump,
+            visits: visits.to_vec(),
+            start: None,
+            shared: None,
+            running: None,
+        }
     }
 
     /// Any number of states, each of which leads to each other one by some way. No duration may be zero.
     pub(super) fn of_many(dwell: Vec<Dwell>, jump: Vec<Vec<f64>>, start: Option<usize>) -> Self {
+        debug_assert_eq!(dwell.len(), jump.len(), "a row of transitions for each state");
+        debug_assert!(
+            jump.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9),
+            "each row of transitions adds up to 1: {jump:?}"
+        );
         let visits = stationary(&jump);
-        Self { dwell, jump, visits, start, sky: None, running: None }
+        Self { dwell, jump, visits, start, shared: None, running: None }
     }
 
     /// Share of time in each state in the long run.
@@ -150,6 +162,7 @@ impl Phases {
         let times = self.visits.iter().zip(&self.dwell).map(|(visits, dwell)| visits * dwell.mean());
         let times: Vec<f64> = times.collect();
         let sum: f64 = times.iter().sum();
+        debug_assert!(sum > 0.0, "no state is ever visited: {times:?}");
         times.into_iter().map(|time| time / sum).collect()
     }
 
@@ -157,17 +170,19 @@ impl Phases {
     pub(super) fn state_at(&mut self, at: SimTime, stream: &mut Stream) -> usize {
         if self.running.is_none() {
             let own = || Stream::named(stream.bits(), "loss", "phases");
-            let mut sky = self.sky.take().unwrap_or_else(own);
-            let state = self.start.unwrap_or_else(|| pick(&self.shares(), sky.uniform()));
-            let until = SimTime::ZERO + self.dwell[state].draw(&mut sky);
-            self.running = Some(Running { sky, state, until });
+            let mut phases = self.shared.take().unwrap_or_else(own);
+            let state = self.start.unwrap_or_else(|| pick(&self.shares(), phases.uniform()));
+            let until = SimTime::ZERO + self.dwell[state].draw(&mut phases);
+            self.running = Some(Running { stream: phases, state, until });
         }
-        let Some(Running { sky, state, until }) = &mut self.running else { return 0 };
+        let Some(Running { stream, state, until }) = &mut self.running else { return 0 };
         while *until <= at && !until.is_never() {
-            let u = if self.dwell.len() > 2 { sky.uniform() } else { 0.0 };
+            let u = if self.dwell.len() > 2 { stream.uniform() } else { 0.0 };
             *state = pick(&self.jump[*state], u);
-            *until += self.dwell[*state].draw(sky);
+            let left = std::mem::replace(until, *until + self.dwell[*state].draw(stream));
+            debug_assert!(*until > left, "a phase from {left} to {until}");
         }
+        debug_assert!(*until > at || until.is_never(), "the phase is over at {until}");
         *state
     }
 }
@@ -196,13 +211,14 @@ pub(super) fn together(options: &Options) -> bool {
 
 impl LossModel for LossyPhases {
     fn is_lost(&mut self, at: SimTime, _size: Bytes, stream: &mut Stream) -> bool {
+        debug_assert_eq!(self.losses.len(), self.phases.dwell.len(), "a loss for each state");
         let state = self.phases.state_at(at, stream);
         stream.uniform() < self.losses[state]
     }
 
-    fn share(&mut self, sky: Stream) {
+    fn share(&mut self, shared: Stream) {
         if self.together {
-            self.phases.sky = Some(sky);
+            self.phases.shared = Some(shared);
         }
     }
 }
@@ -225,6 +241,7 @@ fn stationary(jump: &[Vec<f64>]) -> Vec<f64> {
         let entering = visits.iter().zip(&p).map(|(visits, row)| visits * row[n]).sum();
         visits.push(entering);
     }
+    debug_assert!(visits.iter().all(|share| *share > 0.0), "the chain is not irreducible: {visits:?}");
     visits
 }
 
@@ -239,6 +256,7 @@ fn pick(probabilities: &[f64], u: f64) -> usize {
             break;
         }
     }
+    debug_assert!(probabilities[last] > 0.0, "state {last} has probability 0: {probabilities:?}");
     last
 }
 
@@ -337,7 +355,7 @@ mod tests {
         assert_ne!(first_end(), first_end());
         let mut phases = Phases::alternating([Dwell::Exponential(1.0); 2], Some(0));
         phases.state_at(SimTime::ZERO, &mut stream);
-        let mut sky = phases.running.unwrap().sky;
+        let mut sky = phases.running.unwrap().stream;
         assert!((0..4).all(|_| sky.bits() != stream.bits()));
     }
 

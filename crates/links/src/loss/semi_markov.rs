@@ -93,7 +93,7 @@ fn fault(option: &'static str, message: String, help: impl Into<String>) -> Opti
     OptionFault { option, message, help: help.into() }
 }
 
-/// What the lists must have in common.
+/// Rules between the lists.
 fn check(options: &Options) -> Result<(), OptionFault> {
     let dwell = options.durations("dwell");
     let n = dwell.len();

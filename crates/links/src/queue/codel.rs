@@ -8,10 +8,10 @@
 //! allows it).
 
 use registry::{OptionKind, OptionSpec, Options};
-use units::{Bytes, Nanos, QueueLimit, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
-use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
-use crate::Packet;
+use super::single::{Policy, SingleQueue};
+use super::{Algorithm, Buffer, Context, ECN, Waiting, limit};
 
 pub(super) const TARGET: OptionSpec =
     OptionSpec::new("target", OptionKind::Duration, "5ms", "wait that a standing queue may have");
@@ -30,18 +30,21 @@ pub(super) const ROW: Algorithm = Algorithm {
     notes: "",
     options: &[limit("1000p"), TARGET, INTERVAL, ECN],
     check: registry::independent,
-    build: |options, _| Box::new(CoDel::new(options)),
+    build: |options, _| {
+        let policy = CoDel { law: ControlLaw::new(options), control: Control::default() };
+        Box::new(SingleQueue::with_policy(options.limit("limit"), policy))
+    },
 };
 
-/// The parameters.
+/// The control law with its parameters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parameters {
+pub(super) struct ControlLaw {
     target: Nanos,
     interval: Nanos,
     ecn: bool,
 }
 
-impl Parameters {
+impl ControlLaw {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             target: options.duration("target"),
@@ -51,7 +54,8 @@ impl Parameters {
     }
 
     /// Section 5.5: the next drop.
-    fn control_law(self, at: SimTime, count: u32) -> SimTime {
+    fn next_drop(self, at: SimTime, count: u32) -> SimTime {
+        debug_assert!(count > 0, "the first drop is number 1");
         at + Nanos((self.interval.0 as f64 / f64::from(count).sqrt()) as u64)
     }
 }
@@ -69,18 +73,18 @@ pub(super) struct Control {
 
 impl Control {
     /// The next packet of `buffer`, and whether it has stood too long (`dodequeue` of section 5.6).
-    fn pop(&mut self, buffer: &mut Buffer, p: Parameters, now: SimTime) -> Option<(Waiting, bool)> {
+    fn pop(&mut self, buffer: &mut Buffer, law: ControlLaw, now: SimTime) -> Option<(Waiting, bool)> {
         let Some(waiting) = buffer.pop() else {
             self.first_above_time = None;
             return None;
         };
         self.max_packet = self.max_packet.max(Bytes(waiting.packet.size.into()));
-        if now.since(waiting.since) < p.target || buffer.bytes <= self.max_packet {
+        if now.since(waiting.since) < law.target || buffer.bytes() <= self.max_packet {
             self.first_above_time = None;
             return Some((waiting, false));
         }
         match self.first_above_time {
-            None => self.first_above_time = Some(now + p.interval),
+            None => self.first_above_time = Some(now + law.interval),
             Some(at) => return Some((waiting, now >= at)),
         }
         Some((waiting, false))
@@ -90,90 +94,70 @@ impl Control {
     pub(super) fn dequeue(
         &mut self,
         buffer: &mut Buffer,
-        p: Parameters,
+        law: ControlLaw,
         context: &mut Context<'_>,
     ) -> Option<Waiting> {
         let now = context.now;
-        let mut next = self.pop(buffer, p, now);
+        let mut next = self.pop(buffer, law, now);
         let standing = |next: &Option<(Waiting, bool)>| next.is_some_and(|(_, standing)| standing);
         if self.dropping {
             self.dropping = standing(&next);
             while self.dropping && now >= self.drop_next {
                 let Some((waiting, _)) = next else { break };
                 self.count = self.count.saturating_add(1);
-                if p.ecn && waiting.packet.ect {
+                if law.ecn && waiting.packet.ect {
                     context.mark(waiting.packet);
-                    self.drop_next = p.control_law(self.drop_next, self.count);
+                    self.drop_next = law.next_drop(self.drop_next, self.count);
                     break;
                 }
                 context.drop(waiting.packet);
-                next = self.pop(buffer, p, now);
+                next = self.pop(buffer, law, now);
                 self.dropping = standing(&next);
                 if self.dropping {
-                    self.drop_next = p.control_law(self.drop_next, self.count);
+                    self.drop_next = law.next_drop(self.drop_next, self.count);
                 }
             }
         } else if let Some((waiting, true)) = next {
-            if p.ecn && waiting.packet.ect {
+            if law.ecn && waiting.packet.ect {
                 context.mark(waiting.packet);
             } else {
                 context.drop(waiting.packet);
-                next = self.pop(buffer, p, now);
+                next = self.pop(buffer, law, now);
             }
             self.dropping = true;
             // Section 5.4: it was dropping not long ago, so it begins near the rate that it had then.
             let delta = self.count - self.last_count;
-            let recent = now.since(self.drop_next) < p.interval.saturating_mul(16);
+            let recent = now.since(self.drop_next) < law.interval.saturating_mul(16);
             self.count = if delta > 1 && recent { delta } else { 1 };
-            self.drop_next = p.control_law(now, self.count);
+            self.drop_next = law.next_drop(now, self.count);
             self.last_count = self.count;
         }
+        self.check(next.map(|(waiting, _)| waiting));
         next.map(|(waiting, _)| waiting)
     }
+
+    /// After a packet was taken out.
+    fn check(&self, next: Option<Waiting>) {
+        debug_assert!(!self.dropping || self.count > 0, "dropping without a drop: {self:?}");
+        debug_assert!(self.count >= self.last_count, "fewer drops than when dropping began: {self:?}");
+        debug_assert!(
+            next.is_none_or(|next| Bytes(next.packet.size.into()) <= self.max_packet),
+            "{next:?} is larger than the largest, {}",
+            self.max_packet
+        );
+    }
 }
 
+/// CoDel decides when packets leave.
 #[derive(Clone, Debug)]
 struct CoDel {
-    limit: QueueLimit,
-    parameters: Parameters,
+    law: ControlLaw,
     control: Control,
-    buffer: Buffer,
 }
 
-impl CoDel {
-    fn new(options: &Options) -> Self {
-        Self {
-            limit: options.limit("limit"),
-            parameters: Parameters::new(options),
-            control: Control::default(),
-            buffer: Buffer::default(),
-        }
-    }
-}
-
-impl QueueDiscipline for CoDel {
-    fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        if context.fits(self.limit, self.buffer.length(), packet) {
-            self.buffer.push(Waiting { packet, since: context.now });
-        } else {
-            context.drop(packet);
-        }
-    }
-
-    fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Waiting> {
-        self.control.dequeue(&mut self.buffer, self.parameters, context)
-    }
-
-    fn length(&self) -> (u64, Bytes) {
-        self.buffer.length()
-    }
-
-    fn adopt(&mut self, waiting: Waiting) {
-        self.buffer.push(waiting);
-    }
-
-    fn release(&mut self) -> Vec<Waiting> {
-        self.buffer.release()
+impl Policy for CoDel {
+    fn leave(&mut self, queue: &mut Buffer, context: &mut Context<'_>) -> Option<Waiting> {
+        self.control.dequeue(queue, self.law, context)
     }
 }
 

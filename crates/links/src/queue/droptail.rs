@@ -1,9 +1,9 @@
-//! First in, first out; what does not fit is dropped.
+//! First in, first out; a packet that does not fit is dropped.
 
-use units::{Bytes, QueueLimit};
+use units::QueueLimit;
 
-use super::{Algorithm, Buffer, Context, QueueDiscipline, Waiting, limit};
-use crate::Packet;
+use super::single::{Policy, SingleQueue};
+use super::{Algorithm, limit};
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "droptail",
@@ -15,52 +15,30 @@ pub(super) const ROW: Algorithm = Algorithm {
     build: |options, _| Box::new(DropTail::new(options.limit("limit"))),
 };
 
-/// A plain queue.
-#[derive(Clone, Debug)]
-pub struct DropTail {
-    limit: QueueLimit,
-    buffer: Buffer,
+/// The policy of [`DropTail`]: a packet is dropped if and only if it does not fit.
+#[derive(Clone, Copy, Debug)]
+pub struct TailDrop;
+
+impl Policy for TailDrop {
+    fn is_drop_tail(&self) -> bool {
+        true
+    }
 }
+
+/// A plain queue.
+pub type DropTail = SingleQueue<TailDrop>;
 
 impl DropTail {
     /// Empty, with this limit.
     pub fn new(limit: QueueLimit) -> Self {
-        Self { limit, buffer: Buffer::default() }
-    }
-}
-
-impl QueueDiscipline for DropTail {
-    fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        if context.fits(self.limit, self.buffer.length(), packet) {
-            self.buffer.push(Waiting { packet, since: context.now });
-        } else {
-            context.drop(packet);
-        }
-    }
-
-    fn dequeue(&mut self, _context: &mut Context<'_>) -> Option<Waiting> {
-        self.buffer.pop()
-    }
-
-    fn length(&self) -> (u64, Bytes) {
-        self.buffer.length()
-    }
-
-    fn adopt(&mut self, waiting: Waiting) {
-        self.buffer.push(waiting);
-    }
-
-    fn release(&mut self) -> Vec<Waiting> {
-        self.buffer.release()
-    }
-
-    fn drop_tail(&self) -> Option<QueueLimit> {
-        Some(self.limit)
+        Self::with_policy(limit, TailDrop)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use units::Bytes;
+
     use units::{Nanos, SimTime};
 
     use super::super::testing::{SIZE, build, serve, steady};

@@ -10,7 +10,7 @@ use engine::Stream;
 use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{Bytes, QueueLimit};
 
-use super::codel::{Control, INTERVAL, Parameters, TARGET};
+use super::codel::{Control, ControlLaw, INTERVAL, TARGET};
 use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
 use crate::Packet;
 
@@ -41,7 +41,7 @@ const BATCH: usize = 64;
 
 /// Where a flow is listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum List {
+enum Listed {
     #[default]
     Idle,
     New,
@@ -54,15 +54,15 @@ struct Flow {
     control: Control,
     /// Bytes that it may still send in this turn.
     credit: i64,
-    list: List,
+    list: Listed,
 }
 
 #[derive(Clone, Debug)]
 struct FqCoDel {
     limit: QueueLimit,
     quantum: i64,
-    parameters: Parameters,
-    /// Mixed into the hash, so that who collides differs from seed to seed.
+    law: ControlLaw,
+    /// Mixed into the hash, so that collisions differ from seed to seed.
     salt: u64,
     flows: Vec<Flow>,
     new: VecDeque<u32>,
@@ -76,7 +76,7 @@ impl FqCoDel {
         Self {
             limit: options.limit("limit"),
             quantum: i64::try_from(options.size("quantum").0).unwrap_or(i64::MAX),
-            parameters: Parameters::new(options),
+            law: ControlLaw::new(options),
             salt: stream.bits(),
             flows: vec![Flow::default(); options.integer("flows") as usize],
             new: VecDeque::new(),
@@ -101,11 +101,12 @@ impl FqCoDel {
         self.bytes += Bytes(waiting.packet.size.into());
         let flow = &mut self.flows[index];
         flow.buffer.push(waiting);
-        if flow.list == List::Idle {
-            flow.list = List::New;
+        if flow.list == Listed::Idle {
+            flow.list = Listed::New;
             flow.credit = self.quantum;
             self.new.push_back(index as u32);
         }
+        self.check();
     }
 
     fn exceeded(&self) -> bool {
@@ -117,8 +118,8 @@ impl FqCoDel {
 
     /// Drops from the head of the flow with the most bytes.
     fn shrink(&mut self, context: &mut Context<'_>) {
-        let Some(flow) = self.flows.iter_mut().max_by_key(|flow| flow.buffer.bytes) else { return };
-        let half = Bytes(flow.buffer.bytes.0 / 2);
+        let Some(flow) = self.flows.iter_mut().max_by_key(|flow| flow.buffer.bytes()) else { return };
+        let half = Bytes(flow.buffer.bytes().0 / 2);
         let mut dropped = Bytes::ZERO;
         for _ in 0..BATCH {
             let Some(waiting) = flow.buffer.pop() else { break };
@@ -131,6 +132,18 @@ impl FqCoDel {
             }
         }
         self.bytes -= dropped;
+        self.check();
+    }
+
+    /// The counts are those of the flows, and a flow that holds packets is in the list that it names.
+    fn check(&self) {
+        debug_assert!(self.new.iter().all(|i| self.flows[*i as usize].list == Listed::New), "{:?}", self.new);
+        debug_assert!(self.old.iter().all(|i| self.flows[*i as usize].list == Listed::Old), "{:?}", self.old);
+        let held = || {
+            let listed = self.new.iter().chain(&self.old).map(|i| self.flows[*i as usize].buffer.length());
+            listed.fold((0, Bytes::ZERO), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1))
+        };
+        debug_assert_eq!(held(), (self.packets, self.bytes), "the flows in the lists hold all packets");
     }
 }
 
@@ -150,27 +163,28 @@ impl QueueDiscipline for FqCoDel {
             let flow = &mut self.flows[index as usize];
             if flow.credit <= 0 {
                 flow.credit += self.quantum;
-                flow.list = List::Old;
+                flow.list = Listed::Old;
                 list.pop_front();
                 self.old.push_back(index);
                 continue;
             }
             let before = flow.buffer.length();
-            let out = flow.control.dequeue(&mut flow.buffer, self.parameters, context);
+            let out = flow.control.dequeue(&mut flow.buffer, self.law, context);
             let after = flow.buffer.length();
             self.packets -= before.0 - after.0;
             self.bytes -= before.1 - after.1;
             if let Some(waiting) = out {
                 flow.credit -= i64::from(waiting.packet.size);
+                self.check();
                 return Some(waiting);
             }
             list.pop_front();
             // A new flow that has run empty passes the old ones once, or it could starve them by coming back.
             if from_new && !self.old.is_empty() {
-                flow.list = List::Old;
+                flow.list = Listed::Old;
                 self.old.push_back(index);
             } else {
-                flow.list = List::Idle;
+                flow.list = Listed::Idle;
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Queue disciplines: which packet waits, which goes next, which is dropped or marked. One file each, behind
 //! [`QueueDiscipline`]. What waits in front of a transmitter does not include the packet on it.
 
-use std::collections::VecDeque;
 use std::fmt;
 
 use units::{Bytes, Nanos, QueueLimit, SimTime};
 
 use crate::{Fate, Packet};
 
+mod buffer;
 mod builtin;
 mod codel;
 mod droptail;
@@ -15,9 +15,13 @@ mod fq_codel;
 mod pie;
 mod priority;
 mod red;
+mod single;
 
 pub use builtin::{Algorithm, Queues, Registry};
-pub use droptail::DropTail;
+pub use droptail::{DropTail, TailDrop};
+pub use single::SingleQueue;
+
+use buffer::Buffer;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +37,9 @@ pub struct Waiting {
 pub struct Context<'a> {
     /// The present.
     pub now: SimTime,
-    /// Nothing waits and nothing is transmitted: who comes now is next, whatever the limit.
+    /// The queue is empty and the transmitter idle: the arriving packet is sent immediately, so the limit does not apply.
     pub idle: bool,
-    /// What becomes of packets.
+    /// Decisions so far.
     pub fates: &'a mut Vec<Fate>,
 }
 
@@ -81,41 +85,6 @@ pub trait QueueDiscipline: fmt::Debug + Send {
     /// The limit, of a queue that is first in, first out and drops what does not fit, nothing else.
     fn drop_tail(&self) -> Option<QueueLimit> {
         None
-    }
-}
-
-/// Packets in the order of arrival, and their bytes.
-#[derive(Clone, Debug, Default)]
-struct Buffer {
-    packets: VecDeque<Waiting>,
-    bytes: Bytes,
-}
-
-impl Buffer {
-    fn push(&mut self, waiting: Waiting) {
-        self.bytes += Bytes(waiting.packet.size.into());
-        self.packets.push_back(waiting);
-    }
-
-    fn pop(&mut self) -> Option<Waiting> {
-        let waiting = self.packets.pop_front()?;
-        self.bytes -= Bytes(waiting.packet.size.into());
-        Some(waiting)
-    }
-
-    fn pop_back(&mut self) -> Option<Waiting> {
-        let waiting = self.packets.pop_back()?;
-        self.bytes -= Bytes(waiting.packet.size.into());
-        Some(waiting)
-    }
-
-    fn length(&self) -> (u64, Bytes) {
-        (self.packets.len() as u64, self.bytes)
-    }
-
-    fn release(&mut self) -> Vec<Waiting> {
-        self.bytes = Bytes::ZERO;
-        self.packets.drain(..).collect()
     }
 }
 

@@ -14,9 +14,10 @@
 
 use engine::Stream;
 use registry::{OptionKind, OptionSpec, Options, at_least};
-use units::{Bytes, Nanos, QueueLimit, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
-use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
+use super::single::{Arriving, Policy, SingleQueue};
+use super::{Algorithm, Buffer, Context, ECN, Waiting, limit};
 use crate::Packet;
 
 const fn duration(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
@@ -42,19 +43,19 @@ pub(super) const ROW: Algorithm = Algorithm {
         ECN,
     ],
     check: |options| at_least("update", Nanos::from_millis(1), Options::duration, options),
-    build: |options, stream| Box::new(Pie::new(options, stream)),
+    build: |options, stream| {
+        Box::new(SingleQueue::with_policy(options.limit("limit"), Pie::new(options, stream)))
+    },
 };
 
 #[derive(Clone, Debug)]
 struct Pie {
-    limit: QueueLimit,
     target: f64,
     update: Nanos,
     max_burst: Nanos,
     ecn: bool,
     mark_threshold: f64,
     stream: Stream,
-    buffer: Buffer,
     /// Next turn of the controller.
     next_update: SimTime,
     probability: f64,
@@ -70,14 +71,12 @@ impl Pie {
     fn new(options: &Options, stream: Stream) -> Self {
         let update = options.duration("update");
         Self {
-            limit: options.limit("limit"),
             target: options.duration("target").as_secs_f64(),
             update,
             max_burst: options.duration("burst"),
             ecn: options.flag("ecn"),
             mark_threshold: options.probability("mark_threshold").get(),
             stream,
-            buffer: Buffer::default(),
             next_update: SimTime::ZERO + update,
             probability: 0.0,
             accumulated: 0.0,
@@ -88,9 +87,9 @@ impl Pie {
     }
 
     /// The turns of the controller up to `now`. Between two calls nothing changes that it looks at.
-    fn catch_up(&mut self, now: SimTime) {
+    fn catch_up(&mut self, now: SimTime, queue: &Buffer) {
         while self.next_update <= now {
-            self.control();
+            self.control(queue);
             let rest = self.probability == 0.0
                 && self.delay == 0.0
                 && self.old_delay == 0.0
@@ -99,11 +98,23 @@ impl Pie {
             let turns = if rest { now.since(self.next_update).0 / self.update.0 + 1 } else { 1 };
             self.next_update += self.update.saturating_mul(turns);
         }
+        self.check(now);
+    }
+
+    fn check(&self, now: SimTime) {
+        debug_assert!(self.next_update > now, "a turn of the controller at {} is missed", self.next_update);
+        debug_assert!((0.0..=1.0).contains(&self.probability), "drop probability {}", self.probability);
+        debug_assert!(self.burst_allowance <= self.max_burst, "more allowance than a burst: {self:?}");
+        debug_assert!(
+            self.accumulated >= 0.0 && self.accumulated < 9.5,
+            "no run of packets without a drop is that long: {self:?}"
+        );
+        debug_assert!(self.delay >= 0.0 && self.old_delay >= 0.0, "a delay before its cause: {self:?}");
     }
 
     /// Section 4.2.
-    fn control(&mut self) {
-        let delay = if self.buffer.packets.is_empty() { 0.0 } else { self.delay };
+    fn control(&mut self, queue: &Buffer) {
+        let delay = if queue.is_empty() { 0.0 } else { self.delay };
         self.delay = delay;
         let scale = match self.probability {
             p if p < 0.000_001 => 2048.0,
@@ -133,12 +144,12 @@ impl Pie {
     }
 
     /// Sections 4.1, 4.4 and 5.4.
-    fn drops(&mut self, packet: Packet) -> bool {
+    fn drops(&mut self, packet: Packet, queue: &Buffer) -> bool {
         if self.probability == 0.0 {
             self.accumulated = 0.0;
         }
         let calm = self.old_delay < self.target / 2.0 && self.probability < 0.2;
-        let short = self.buffer.bytes <= Bytes(2 * u64::from(packet.size));
+        let short = queue.bytes() <= Bytes(2 * u64::from(packet.size));
         if self.burst_allowance > Nanos::ZERO || calm || short {
             return false;
         }
@@ -150,41 +161,27 @@ impl Pie {
     }
 }
 
-impl QueueDiscipline for Pie {
-    fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        self.catch_up(context.now);
-        if !context.fits(self.limit, self.buffer.length(), packet) {
+impl Policy for Pie {
+    fn arrive(&mut self, packet: Packet, fits: bool, queue: &Buffer, context: &Context<'_>) -> Arriving {
+        self.catch_up(context.now, queue);
+        if !fits {
             self.accumulated = 0.0;
-            return context.drop(packet);
+            return Arriving::Dropped;
         }
-        if self.drops(packet) {
-            self.accumulated = 0.0;
-            // Section 5.1.
-            if !(self.ecn && packet.ect && self.probability <= self.mark_threshold) {
-                return context.drop(packet);
-            }
-            context.mark(packet);
+        if !self.drops(packet, queue) {
+            return Arriving::Taken;
         }
-        self.buffer.push(Waiting { packet, since: context.now });
+        self.accumulated = 0.0;
+        // Section 5.1.
+        let marks = self.ecn && packet.ect && self.probability <= self.mark_threshold;
+        if marks { Arriving::Marked } else { Arriving::Dropped }
     }
 
-    fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Waiting> {
-        self.catch_up(context.now);
-        let waiting = self.buffer.pop()?;
+    fn leave(&mut self, queue: &mut Buffer, context: &mut Context<'_>) -> Option<Waiting> {
+        self.catch_up(context.now, queue);
+        let waiting = queue.pop()?;
         self.delay = context.now.since(waiting.since).as_secs_f64();
         Some(waiting)
-    }
-
-    fn length(&self) -> (u64, Bytes) {
-        self.buffer.length()
-    }
-
-    fn adopt(&mut self, waiting: Waiting) {
-        self.buffer.push(waiting);
-    }
-
-    fn release(&mut self) -> Vec<Waiting> {
-        self.buffer.release()
     }
 }
 
@@ -218,25 +215,32 @@ mod tests {
         assert_eq!((log.drops.len(), log.sent.len()), (0, 200));
     }
 
+    /// So many packets.
+    fn waiting(packets: u32) -> Buffer {
+        let mut queue = Buffer::default();
+        (0..packets).for_each(|id| queue.push(Waiting { packet: packet(id), since: SimTime::ZERO }));
+        queue
+    }
+
     /// Worked out by hand: p = 0 and a delay that has risen from 0 to 40 ms in one turn.
     #[test]
     fn one_turn_of_the_controller() {
         let mut pie = Pie::new(&options(&ROW, &[]), Stream::named(1, "link", "queue"));
-        pie.adopt(Waiting { packet: packet(1), since: SimTime::ZERO });
+        let mut queue = waiting(1);
         pie.delay = 0.040;
-        pie.control();
+        pie.control(&queue);
         // (0.125 * 0.025 + 1.25 * 0.040) / 2048.
         assert!((pie.probability - 0.053_125 / 2048.0).abs() < 1e-15);
         pie.probability = 0.05;
-        pie.control();
+        pie.control(&queue);
         // Between 0.01 and 0.1: halved; the delay has not changed.
         assert!((pie.probability - (0.05 + 0.003_125 / 2.0)).abs() < 1e-15);
         (pie.probability, pie.delay, pie.old_delay) = (0.5, 0.3, 0.0);
-        pie.control();
+        pie.control(&queue);
         assert!((pie.probability - 0.52).abs() < 1e-15, "a step is at most 0.02");
-        pie.buffer.pop();
+        queue.pop();
         pie.old_delay = 0.0;
-        pie.control();
+        pie.control(&queue);
         // An empty queue: -0.125 * 0.015, then 0.98.
         assert!((pie.probability - (0.52 - 0.001_875) * 0.98).abs() < 1e-15);
     }
@@ -247,29 +251,28 @@ mod tests {
     fn chance_is_bounded_on_both_sides() {
         let pie = || {
             let mut pie = Pie::new(&options(&ROW, &[]), Stream::named(1, "link", "queue"));
-            (0..3).for_each(|id| pie.adopt(Waiting { packet: packet(id), since: SimTime::ZERO }));
             (pie.probability, pie.old_delay, pie.burst_allowance) = (0.125, 0.008, Nanos::ZERO);
             pie
         };
-        let asked_until_drop = |pie: &mut Pie| {
+        let asked_until_drop = |pie: &mut Pie, queue: &Buffer| {
             pie.accumulated = 0.0;
-            (1..=100).find(|_| pie.drops(packet(9)))
+            (1..=100).find(|_| pie.drops(packet(9), queue))
         };
         let mut all = pie();
         // Three in ten thousand come through 61 times, and are dropped at the sum of 8.5.
-        let gaps: Vec<_> = (0..100_000).map(|_| asked_until_drop(&mut all)).collect();
+        let gaps: Vec<_> = (0..100_000).map(|_| asked_until_drop(&mut all, &waiting(3))).collect();
         assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&Some(7)), Some(&Some(68))));
-        let never = |change: fn(&mut Pie)| {
+        let never = |packets: u32, change: fn(&mut Pie)| {
             let mut pie = pie();
             change(&mut pie);
-            assert_eq!(asked_until_drop(&mut pie), None, "{pie:?}");
+            assert_eq!(asked_until_drop(&mut pie, &waiting(packets)), None, "{pie:?}");
         };
-        never(|pie| pie.old_delay = 0.007);
-        never(|pie| pie.burst_allowance = Nanos(1));
-        never(|pie| assert!(pie.buffer.pop().is_some()));
+        never(3, |pie| pie.old_delay = 0.007);
+        never(3, |pie| pie.burst_allowance = Nanos(1));
+        never(2, |_| {});
         let mut harsh = pie();
         (harsh.old_delay, harsh.probability) = (0.007, 0.2);
-        assert!(asked_until_drop(&mut harsh).is_some(), "calm no more");
+        assert!(asked_until_drop(&mut harsh, &waiting(3)).is_some(), "calm no more");
     }
 
     #[test]
@@ -288,7 +291,7 @@ mod tests {
     #[test]
     fn idle_turns_are_skipped_on_the_grid() {
         let mut pie = Pie::new(&options(&ROW, &[]), Stream::named(1, "link", "queue"));
-        pie.catch_up(SimTime::from_secs(1_000_000));
+        pie.catch_up(SimTime::from_secs(1_000_000), &Buffer::default());
         assert_eq!(pie.next_update.0 % pie.update.0, 0);
         assert!(pie.next_update > SimTime::from_secs(1_000_000));
         assert!(pie.next_update <= SimTime::from_secs(1_000_000) + pie.update);

@@ -41,24 +41,26 @@ impl Priority {
 
 impl QueueDiscipline for Priority {
     fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        // What could not be taken in even without the packets of low priority pushes none out.
+        // A packet that would not fit even without those of low priority pushes none out.
         let fits_alone = packet.low_priority || context.fits(self.limit, self.ordinary.length(), packet);
         while !context.fits(self.limit, self.length(), packet) {
-            match self.low.packets.back() {
-                Some(_) if !packet.low_priority && fits_alone => {
-                    if let Some(out) = self.low.pop_back() {
-                        context.drop(out.packet);
-                    }
-                }
-                _ => return context.drop(packet),
-            }
+            let pushed_out = if fits_alone && !packet.low_priority { self.low.pop_back() } else { None };
+            let Some(out) = pushed_out else { return context.drop(packet) };
+            debug_assert!(out.packet.low_priority, "{out:?} is pushed out by {packet:?}");
+            context.drop(out.packet);
         }
         let since = context.now;
         self.band(packet).push(Waiting { packet, since });
     }
 
     fn dequeue(&mut self, _context: &mut Context<'_>) -> Option<Waiting> {
-        self.ordinary.pop().or_else(|| self.low.pop())
+        let out = self.ordinary.pop().or_else(|| self.low.pop());
+        debug_assert!(
+            out.is_none_or(|out| !out.packet.low_priority || self.ordinary.is_empty()),
+            "{out:?} leaves before {} ordinary packets",
+            self.ordinary.packets()
+        );
+        out
     }
 
     fn length(&self) -> (u64, Bytes) {

@@ -16,9 +16,10 @@
 
 use engine::Stream;
 use registry::{OptionKind, OptionSpec, Options, in_order};
-use units::{Bytes, Nanos, QueueLimit, SimTime};
+use units::{Nanos, QueueLimit, SimTime};
 
-use super::{Algorithm, Buffer, Context, ECN, QueueDiscipline, Waiting, limit};
+use super::single::{Arriving, Policy, SingleQueue};
+use super::{Algorithm, Buffer, Context, ECN, Waiting, limit};
 use crate::Packet;
 
 const fn share(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
@@ -53,12 +54,15 @@ pub(super) const ROW: Algorithm = Algorithm {
         ECN,
     ],
     check: |options| in_order(("min_threshold", "max_threshold"), Options::probability, options),
-    build: |options, stream| Box::new(Red::new(options, stream)),
+    build: |options, stream| {
+        Box::new(SingleQueue::with_policy(options.limit("limit"), Red::new(options, stream)))
+    },
 };
 
 #[derive(Clone, Debug)]
 struct Red {
-    limit: QueueLimit,
+    /// Lengths are in bytes, otherwise in packets.
+    in_bytes: bool,
     /// Thresholds in packets or bytes.
     min: f64,
     max: f64,
@@ -68,7 +72,6 @@ struct Red {
     hard_drop: bool,
     ecn: bool,
     stream: Stream,
-    buffer: Buffer,
     average: f64,
     /// Packets since the last drop; none below the lower threshold.
     count: Option<u32>,
@@ -77,7 +80,7 @@ struct Red {
     service: Nanos,
 }
 
-/// What the average asks for.
+/// Consequence of the average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Pass,
@@ -94,7 +97,7 @@ impl Red {
             QueueLimit::Bytes(bytes) => bytes.as_f64(),
         };
         Self {
-            limit,
+            in_bytes: matches!(limit, QueueLimit::Bytes(_)),
             min: options.probability("min_threshold").get() * whole,
             max: options.probability("max_threshold").get() * whole,
             weight: options.probability("weight").get(),
@@ -103,7 +106,6 @@ impl Red {
             hard_drop: options.flag("hard_drop"),
             ecn: options.flag("ecn"),
             stream,
-            buffer: Buffer::default(),
             average: 0.0,
             count: None,
             idle_since: Some(SimTime::ZERO),
@@ -111,24 +113,27 @@ impl Red {
         }
     }
 
-    fn length_now(&self) -> f64 {
-        match self.limit {
-            QueueLimit::Packets(_) => self.buffer.packets.len() as f64,
-            QueueLimit::Bytes(_) => self.buffer.bytes.as_f64(),
-        }
+    fn length_of(&self, queue: &Buffer) -> f64 {
+        if self.in_bytes { queue.bytes().as_f64() } else { queue.packets() as f64 }
     }
 
-    fn update(&mut self, now: SimTime) {
+    fn update(&mut self, now: SimTime, queue: &Buffer) {
         match self.idle_since {
-            Some(since) if self.buffer.packets.is_empty() => {
+            Some(since) if queue.is_empty() => {
                 if self.service > Nanos::ZERO {
                     let missed = now.since(since) / self.service;
                     self.average *= libm::pow(1.0 - self.weight, missed);
                     self.idle_since = Some(now);
                 }
             }
-            _ => self.average += self.weight * (self.length_now() - self.average),
+            _ => self.average += self.weight * (self.length_of(queue) - self.average),
         }
+    }
+
+    fn check(&self, queue: &Buffer) {
+        debug_assert!(self.average >= 0.0 && self.average.is_finite(), "average length {}", self.average);
+        debug_assert!(self.min <= self.max, "thresholds {} and {}", self.min, self.max);
+        debug_assert!(self.idle_since.is_none() || queue.is_empty(), "idle with {} packets", queue.packets());
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -148,6 +153,7 @@ impl Red {
                 return Verdict::Pass;
             }
         };
+        debug_assert!((0.0..=1.0).contains(&p), "drop probability {p} at an average of {average}");
         let count = self.count.map_or(0, |n| n + 1);
         let spread = 1.0 - f64::from(count) * p;
         if spread <= 0.0 || self.stream.uniform() < p / spread {
@@ -159,44 +165,36 @@ impl Red {
     }
 }
 
-impl QueueDiscipline for Red {
-    fn enqueue(&mut self, packet: Packet, context: &mut Context<'_>) {
-        self.update(context.now);
+impl Policy for Red {
+    fn arrive(&mut self, packet: Packet, fits: bool, queue: &Buffer, context: &Context<'_>) -> Arriving {
+        self.check(queue);
+        self.update(context.now, queue);
         let verdict = self.verdict();
-        if !context.fits(self.limit, self.buffer.length(), packet) {
+        self.check(queue);
+        if !fits {
             self.count = Some(0);
-            return context.drop(packet);
+            return Arriving::Dropped;
         }
-        if verdict != Verdict::Pass {
-            let hard = verdict == Verdict::Forced && self.hard_drop;
-            if !(self.ecn && packet.ect) || hard {
-                return context.drop(packet);
-            }
-            context.mark(packet);
+        let hard = verdict == Verdict::Forced && self.hard_drop;
+        let marks = self.ecn && packet.ect && !hard;
+        if verdict != Verdict::Pass && !marks {
+            return Arriving::Dropped;
         }
         self.idle_since = None;
-        self.buffer.push(Waiting { packet, since: context.now });
+        if verdict == Verdict::Pass { Arriving::Taken } else { Arriving::Marked }
     }
 
-    fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Waiting> {
-        let waiting = self.buffer.pop();
-        if self.buffer.packets.is_empty() && self.idle_since.is_none() {
+    fn leave(&mut self, queue: &mut Buffer, context: &mut Context<'_>) -> Option<Waiting> {
+        let waiting = queue.pop();
+        if queue.is_empty() && self.idle_since.is_none() {
             self.idle_since = Some(context.now);
         }
+        self.check(queue);
         waiting
     }
 
-    fn length(&self) -> (u64, Bytes) {
-        self.buffer.length()
-    }
-
-    fn adopt(&mut self, waiting: Waiting) {
+    fn adopted(&mut self) {
         self.idle_since = None;
-        self.buffer.push(waiting);
-    }
-
-    fn release(&mut self) -> Vec<Waiting> {
-        self.buffer.release()
     }
 
     fn transmitted(&mut self, time: Nanos) {
@@ -206,10 +204,15 @@ impl QueueDiscipline for Red {
 
 #[cfg(test)]
 mod tests {
+    use super::super::QueueDiscipline;
     use super::super::testing::{build, options, packet, serve, steady};
     use super::*;
 
     const MS: Nanos = Nanos::from_millis(1);
+
+    fn queue_of(changes: &[(&str, &str)]) -> SingleQueue<Red> {
+        SingleQueue::with_policy(options(&ROW, changes).limit("limit"), red(changes))
+    }
 
     fn red(changes: &[(&str, &str)]) -> Red {
         Red::new(&options(&ROW, changes), Stream::named(1, "link", "queue"))
@@ -263,13 +266,13 @@ mod tests {
     fn a_steady_overload_settles_between_the_thresholds() {
         for (max_probability, surplus) in [("0.3", 0.3), ("0.2", 0.2), ("0.5", 0.25)] {
             let changes = [("limit", "1000p"), ("max_probability", max_probability)];
-            let mut red = red(&changes);
+            let mut queue = queue_of(&changes);
             let gap = Nanos((MS.0 as f64 / (1.0 + surplus)) as u64);
             let until =
                 |seconds| steady(gap, false).take_while(move |(at, _)| *at < SimTime::from_secs(seconds));
             // The first 20 s fill the queue.
             let warm = until(20).count();
-            let log = serve(&mut red, until(200), MS, SimTime::from_secs(200));
+            let log = serve(&mut queue, until(200), MS, SimTime::from_secs(200));
             let offered = until(200).count() - warm;
             let dropped = log.drops.iter().filter(|(at, _)| *at >= SimTime::from_secs(20)).count();
             let share = dropped as f64 / offered as f64;
@@ -293,27 +296,28 @@ mod tests {
                 .collect();
             let length = late.iter().sum::<f64>() / late.len() as f64;
             assert!((length / settled - 1.0).abs() < 0.03, "{length} packets, not {settled}");
-            assert!((red.average / settled - 1.0).abs() < 0.1, "{} is not {settled}", red.average);
+            let average = queue.policy().average;
+            assert!((average / settled - 1.0).abs() < 0.1, "{average} is not {settled}");
             assert!(late.iter().all(|length| (200.0..600.0).contains(length)), "between the thresholds");
         }
     }
 
     #[test]
     fn the_average_follows_and_decays_by_idle_service_times() {
-        let mut red = red(&[("weight", "0.2"), ("limit", "1000p")]);
+        let mut queue = queue_of(&[("weight", "0.2"), ("limit", "1000p")]);
         let mut fates = Vec::new();
         let mut context = Context { now: SimTime::ZERO, idle: false, fates: &mut fates };
         for id in 0..5 {
-            red.enqueue(packet(id), &mut context);
+            queue.enqueue(packet(id), &mut context);
         }
         // Lengths met: empty, 1, 2, 3, 4.
         let expected = [1.0, 2.0, 3.0, 4.0].iter().fold(0.0, |average, q| average + 0.2 * (q - average));
-        assert!((red.average - expected).abs() < 1e-12);
-        red.transmitted(MS);
-        while red.dequeue(&mut context).is_some() {}
+        assert!((queue.policy().average - expected).abs() < 1e-12);
+        queue.transmitted(MS);
+        while queue.dequeue(&mut context).is_some() {}
         context.now = SimTime::from_millis(10);
-        red.enqueue(packet(9), &mut context);
-        assert!((red.average - expected * 0.8f64.powi(10)).abs() < 1e-12);
+        queue.enqueue(packet(9), &mut context);
+        assert!((queue.policy().average - expected * 0.8f64.powi(10)).abs() < 1e-12);
     }
 
     /// Every packet is marked while the average is above half the buffer, none below (D-21).

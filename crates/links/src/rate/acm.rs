@@ -97,10 +97,15 @@ fn best(es_n0: f64) -> Option<(f64, f64)> {
 
 /// The row for `es_n0` when `present` was in use.
 fn choose(es_n0: f64, margin: f64, hysteresis: f64, present: Option<(f64, f64)>) -> Option<(f64, f64)> {
-    match present.filter(|(_, threshold)| *threshold <= es_n0 - margin) {
+    let chosen = match present.filter(|(_, threshold)| *threshold <= es_n0 - margin) {
         None => best(es_n0 - margin),
         Some(row) => best(es_n0 - margin - hysteresis).filter(|better| better.0 > row.0).or(Some(row)),
-    }
+    };
+    debug_assert!(
+        chosen.is_none_or(|(_, threshold)| threshold <= es_n0 - margin),
+        "{chosen:?} needs more than {es_n0} dB less the margin of {margin} dB"
+    );
+    chosen
 }
 
 /// Changes of the rate.

@@ -1,6 +1,6 @@
 //! Several rates on one link: at each moment the least of them holds.
 //!
-//! What a transmitter can clock is bounded by each of them: a modem that follows the weather behind a line of fixed
+//! Each of them bounds what a transmitter can clock: a modem that follows the weather behind a line of fixed
 //! speed, a contract on top of a radio channel. A model without a rate at an instant, such as delivery opportunities, is no
 //! part of this.
 
@@ -43,6 +43,7 @@ impl Source for Least {
             let (rate, end) = part.piece(at)?;
             (least, until) = (least.min(rate), until.min(end));
         }
+        debug_assert!(until > at, "a part has a piece that ends at {until}, not after {at}");
         self.next_at = until;
         Some((at, least))
     }
@@ -56,7 +57,7 @@ mod tests {
     use super::super::opportunities::Opportunities;
     use super::super::steps::Listed;
     use super::*;
-    use crate::rate::{Constant, work_of};
+    use crate::rate::{ConstantRate, work_of};
     use crate::trace_file::OPPORTUNITIES;
 
     fn steps(rows: &[(u64, u64)], period: Nanos) -> Box<dyn RateModel> {
@@ -69,7 +70,7 @@ mod tests {
         let ms = SimTime::from_millis;
         let forever = Nanos(u64::MAX);
         let mut rate = least(vec![
-            Box::new(Constant::new(BitsPerSecond(6_000_000))),
+            Box::new(ConstantRate::new(BitsPerSecond(6_000_000))),
             steps(&[(0, 8_000_000), (2, 1_000_000), (4, 9_000_000)], forever),
             steps(&[(0, 7_000_000), (3, 0)], Nanos::from_millis(5)),
         ])
@@ -93,6 +94,6 @@ mod tests {
     fn opportunities_have_no_rate_at_an_instant() {
         let file = NamedFile::read("test", "1\n2\n", OPPORTUNITIES).unwrap();
         let trace = Opportunities::new(file.content());
-        assert!(least(vec![Box::new(Constant::new(BitsPerSecond(1))), Box::new(trace)]).is_none());
+        assert!(least(vec![Box::new(ConstantRate::new(BitsPerSecond(1))), Box::new(trace)]).is_none());
     }
 }

@@ -6,11 +6,12 @@ use super::RateModel;
 
 /// A rate that does not change.
 #[derive(Clone, Copy, Debug)]
-pub struct Constant(BitsPerSecond);
+pub struct ConstantRate(BitsPerSecond);
 
-impl Constant {
+impl ConstantRate {
     /// At this rate, not zero.
     pub fn new(rate: BitsPerSecond) -> Self {
+        debug_assert!(rate > BitsPerSecond(0), "a constant rate of nothing sends nothing for good");
         Self(rate)
     }
 
@@ -19,7 +20,7 @@ impl Constant {
     }
 }
 
-impl RateModel for Constant {
+impl RateModel for ConstantRate {
     fn ready(&mut self, at: SimTime) -> SimTime {
         at
     }

@@ -91,6 +91,8 @@ impl Chain {
         }
         let dwell = options.durations("dwell").into_iter().map(Nanos::as_secs_f64).collect();
         let state = (options.integer("first") as usize).clamp(1, n) - 1;
+        debug_assert!(jump.iter().all(|weight| *weight >= 0.0), "weights {jump:?}");
+        debug_assert!((0..n).all(|state| jump[state * n + state] == 0.0), "a state follows itself: {jump:?}");
         Self { rates, dwell, jump, stream, state, next_at: SimTime::ZERO }
     }
 

@@ -18,7 +18,7 @@ mod steps;
 
 pub use builtin::{Algorithm, Rates, Registry};
 pub use composed::{has_rate_at_instants, least};
-pub use constant::Constant;
+pub use constant::ConstantRate;
 pub use opportunities::{trace_of, write_opportunities};
 
 /// Work to transmit one byte.

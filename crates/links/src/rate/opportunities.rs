@@ -2,7 +2,7 @@
 //! Record-and-Replay for HTTP", USENIX ATC 2015, and its tool mm-link).
 //!
 //! Each line is a time in ms at which 1500 bytes may leave. Several packets share an opportunity, a packet that does not
-//! fit goes on in the next. What nobody uses is lost. After the last line the trace begins anew, shifted by the time of
+//! fit goes on in the next. Unused capacity is lost. After the last line the trace begins anew, shifted by the time of
 //! that line. A packet ends at the instant of the opportunity that carries its last byte.
 //!
 //! Deviation: the tool takes a packet out of its queue as soon as one is there and nothing is in transit; here the
@@ -51,8 +51,14 @@ pub(super) struct Opportunities {
 
 impl Opportunities {
     pub(super) fn new(times: Arc<Instants>) -> Self {
+        debug_assert!(times.is_sorted(), "opportunities are in the order of time");
         let (period, len) = (times.last().copied().unwrap_or(Nanos(1)), times.len() as u64);
         Self { times, period, len, next: 0, left: WORK, began: (0, WORK) }
+    }
+
+    fn check(&self) {
+        debug_assert!(self.left <= WORK, "more than {BYTES} bytes are left in an opportunity");
+        debug_assert!(self.began.0 <= self.next, "a transmission began after its end: {:?}", self.began);
     }
 
     /// When the opportunity with this number is.
@@ -91,6 +97,8 @@ impl RateModel for Opportunities {
             self.next = self.count(SimTime(at.0 - 1)).max(self.next);
             self.left = WORK;
         }
+        self.check();
+        debug_assert!(self.at(self.next) >= at, "opportunity {} is over at {at}", self.next);
         self.at(self.next)
     }
 
@@ -105,7 +113,9 @@ impl RateModel for Opportunities {
             work -= u128::from(whole) * WORK;
             self.left = WORK;
         }
+        debug_assert!(work <= self.left, "an opportunity carries {BYTES} bytes");
         self.left -= work;
+        self.check();
         self.at(self.next)
     }
 
@@ -153,7 +163,7 @@ pub fn trace_of(model: &mut dyn RateModel, from: SimTime, until: SimTime) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate::{Constant, work_of};
+    use crate::rate::{ConstantRate, work_of};
     use registry::NamedFile;
     use units::{BitsPerSecond, Bytes};
 
@@ -210,8 +220,11 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let times =
-            trace_of(&mut Constant::new(BitsPerSecond(12_000_000)), SimTime::ZERO, SimTime::from_millis(5));
+        let times = trace_of(
+            &mut ConstantRate::new(BitsPerSecond(12_000_000)),
+            SimTime::ZERO,
+            SimTime::from_millis(5),
+        );
         let text = write_opportunities(&times);
         assert_eq!(text, "1\n2\n3\n4\n5\n");
         assert_eq!(ms(trace(&text).ready(SimTime::ZERO)), 1);

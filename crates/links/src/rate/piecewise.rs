@@ -50,7 +50,14 @@ impl<S: Source> Piecewise<S> {
     fn known(&mut self, index: usize) -> Option<Piece> {
         while self.pieces.len() <= index && !self.complete {
             match self.source.next() {
-                Some((from, rate)) => self.pieces.push_back(Piece { from, rate }),
+                Some((from, rate)) => {
+                    debug_assert!(
+                        self.pieces.back().is_none_or(|last| last.from < from),
+                        "a piece at {from} behind {:?}",
+                        self.pieces.back()
+                    );
+                    self.pieces.push_back(Piece { from, rate });
+                }
                 None => self.complete = true,
             }
         }
@@ -68,6 +75,10 @@ impl<S: Source> Piecewise<S> {
             let Some(first) = self.pieces.pop_front() else { return };
             self.before += first.work_per_ns() * u128::from(next.since(first.from).0);
         }
+        debug_assert!(
+            self.pieces.front().is_none_or(|first| first.from <= at),
+            "{at} lies in a forgotten piece"
+        );
     }
 
     /// Work from the start of the run to `until`, which lies in the first known piece or later.
@@ -113,6 +124,7 @@ impl<S: Source> RateModel for Piecewise<S> {
                 let time = u64::try_from(left.div_ceil(piece.work_per_ns())).unwrap_or(u64::MAX);
                 return SimTime(from.0.saturating_add(time));
             }
+            debug_assert!(capacity < left || piece.rate.0 == 0, "the piece is long enough");
             left -= capacity;
             silent = if piece.rate.0 == 0 { silent + 1 } else { 0 };
         }
@@ -124,7 +136,9 @@ impl<S: Source> RateModel for Piecewise<S> {
     }
 
     fn served(&mut self, start: SimTime, now: SimTime) -> u128 {
-        self.integral(now) - self.integral(start)
+        let (begun, done) = (self.integral(start), self.integral(now));
+        debug_assert!(begun <= done, "less work is done at {now} than at {start}");
+        done - begun
     }
 
     fn piece(&mut self, at: SimTime) -> Option<(BitsPerSecond, SimTime)> {

@@ -64,6 +64,8 @@ impl Listed {
         if let Some(first) = rows.first_mut() {
             first.0 = Nanos::ZERO;
         }
+        debug_assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows are not in the order of time");
+        debug_assert!(rows.last().is_none_or(|last| last.0 < period), "a row at or after the end {period}");
         Self { rows, period, index: 0, round: SimTime::ZERO }
     }
 }

@@ -20,8 +20,8 @@ fn streams() -> Streams {
 
 fn models(rate: u64, delay_ms: u64, queue: u64) -> Models {
     Models {
-        rate: Box::new(rate::Constant::new(BitsPerSecond(rate))),
-        delay: Box::new(delay::Constant(Nanos::from_millis(delay_ms))),
+        rate: Box::new(rate::ConstantRate::new(BitsPerSecond(rate))),
+        delay: Box::new(delay::ConstantDelay(Nanos::from_millis(delay_ms))),
         queue: Box::new(DropTail::new(QueueLimit::Packets(queue))),
         loss: None,
         shapers: Vec::new(),
@@ -215,7 +215,7 @@ fn a_trace_replayed_delivers_exactly_its_opportunities() {
 
 #[test]
 fn rate_changes_in_the_middle_of_a_packet_are_exact() {
-    let constant = |rate| -> Box<dyn RateModel> { Box::new(rate::Constant::new(BitsPerSecond(rate))) };
+    let constant = |rate| -> Box<dyn RateModel> { Box::new(rate::ConstantRate::new(BitsPerSecond(rate))) };
     let mut station = Station::new(models(8 * MBIT, 5, 100), streams());
     station.offer(SimTime::ZERO, packet(1, 1000));
     station.offer(SimTime::ZERO, packet(2, 1000));
@@ -345,7 +345,7 @@ fn apply(station: &mut Station, now: SimTime, step: &Step, seen: &mut Seen, offe
             run(station, now + Nanos(time), seen);
             return now + Nanos(time);
         }
-        Step::Rate(rate) => station.set_rate(now, Box::new(rate::Constant::new(BitsPerSecond(rate)))),
+        Step::Rate(rate) => station.set_rate(now, Box::new(rate::ConstantRate::new(BitsPerSecond(rate)))),
         // Nothing until this instant, then slowly.
         Step::Outage(at) => {
             let row = *rate::Registry::builtin().get("steps").unwrap();
@@ -356,10 +356,11 @@ fn apply(station: &mut Station, now: SimTime, step: &Step, seen: &mut Seen, offe
             ]);
             station.set_rate(now, (row.build)(&options, Stream::named(1, "l", "rate")));
         }
-        Step::Delay(delay) => station.set_delay(now, Box::new(delay::Constant(Nanos(delay)))),
+        Step::Delay(delay) => station.set_delay(now, Box::new(delay::ConstantDelay(Nanos(delay)))),
         Step::Jitter(more) => {
-            let parts = vec![jitter(false), Box::new(delay::Constant(Nanos(more))) as Box<dyn DelayModel>];
-            station.set_delay(now, Box::new(delay::Composed::new(parts)));
+            let parts =
+                vec![jitter(false), Box::new(delay::ConstantDelay(Nanos(more))) as Box<dyn DelayModel>];
+            station.set_delay(now, Box::new(delay::SummedDelays::new(parts)));
         }
         Step::Queue(n) => {
             let registry = queue::Registry::builtin();
@@ -401,7 +402,7 @@ proptest! {
                 + station.in_propagation();
             prop_assert_eq!(offered as usize, seen.arrivals.len() + ended + inside);
         }
-        station.set_rate(now, Box::new(rate::Constant::new(BitsPerSecond(MBIT))));
+        station.set_rate(now, Box::new(rate::ConstantRate::new(BitsPerSecond(MBIT))));
         station.set_shapers(now, &[]);
         station.set_up(now, true);
         run(&mut station, SimTime::from_secs(1_000_000), &mut seen);
@@ -481,11 +482,11 @@ proptest! {
                     }
                 }
                 Plain::Rate(rate) => {
-                    station.set_rate(now, Box::new(rate::Constant::new(BitsPerSecond(rate))));
+                    station.set_rate(now, Box::new(rate::ConstantRate::new(BitsPerSecond(rate))));
                     simple.set_rate(now, BitsPerSecond(rate));
                 }
                 Plain::Delay(delay) => {
-                    station.set_delay(now, Box::new(delay::Constant(Nanos(delay))));
+                    station.set_delay(now, Box::new(delay::ConstantDelay(Nanos(delay))));
                     simple.set_delay(now, Nanos(delay));
                 }
                 Plain::Queue(limit) => {

@@ -190,7 +190,7 @@ impl Maker {
         if !rest.is_empty() {
             let stream = |number| Stream::named(self.seed, name, &format!("loss.{number}"));
             let further = rest.iter().zip(2..).map(|(choice, number)| (build(choice), stream(number)));
-            model = Box::new(links::loss::Composed::new(model, further.collect()));
+            model = Box::new(links::loss::CombinedLosses::new(model, further.collect()));
         }
         model.share(Stream::named(self.seed, link, "sky"));
         Some(model)
@@ -228,7 +228,7 @@ impl Maker {
             (None, Some(only)) if parts.is_empty() => only,
             (None, last) => {
                 let all = parts.into_iter().chain(last).map(Part::<Nanos, dyn DelayModel>::into_model);
-                Part::Model(Box::new(links::delay::Composed::new(all.collect())))
+                Part::Model(Box::new(links::delay::SummedDelays::new(all.collect())))
             }
         }
     }
@@ -268,7 +268,7 @@ mod tests {
             name: "cable",
             options: &[],
             check: registry::independent,
-            build: |_, _| Box::new(links::delay::Constant(Nanos::from_millis(7))),
+            build: |_, _| Box::new(links::delay::ConstantDelay(Nanos::from_millis(7))),
             ..geo
         });
         let uniform = *registries.delays.get("uniform").unwrap();

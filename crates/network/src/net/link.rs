@@ -131,7 +131,7 @@ impl Part<BitsPerSecond, dyn RateModel> {
     /// The model, or one of a constant.
     pub fn into_model(self) -> Box<dyn RateModel> {
         match self {
-            Self::Value(rate) => Box::new(rate::Constant::new(rate)),
+            Self::Value(rate) => Box::new(rate::ConstantRate::new(rate)),
             Self::Model(model) => model,
         }
     }
@@ -141,7 +141,7 @@ impl Part<Nanos, dyn DelayModel> {
     /// The model, or one of a constant.
     pub fn into_model(self) -> Box<dyn DelayModel> {
         match self {
-            Self::Value(delay) => Box::new(delay::Constant(delay)),
+            Self::Value(delay) => Box::new(delay::ConstantDelay(delay)),
             Self::Model(model) => model,
         }
     }

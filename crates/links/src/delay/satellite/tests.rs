@@ -60,7 +60,7 @@ fn pipe(outage: Nanos) -> BentPipe {
 fn carry(delay: Box<dyn DelayModel>, gap: Nanos, seconds: u64) -> (Vec<(SimTime, u32)>, Vec<Fate>, Station) {
     let named = |purpose| Stream::named(1, "link", purpose);
     let models = Models {
-        rate: Box::new(rate::Constant::new(BitsPerSecond(10_000_000))),
+        rate: Box::new(rate::ConstantRate::new(BitsPerSecond(10_000_000))),
         delay,
         queue: Box::new(DropTail::new(QueueLimit::Packets(1_000_000))),
         loss: None,
