@@ -159,6 +159,8 @@ fn what_controllers_need() {
     );
 }
 
+/// RFC 8985 section 4: "The connection MUST use selective acknowledgment (SACK) options [RFC2018], and the sender MUST
+/// keep SACK scoreboard information on a per-connection basis"
 #[test]
 fn transports() {
     check(

@@ -149,6 +149,10 @@ fn opnet2007() {
     assert_eq!(*transport.tcp, wanted);
 }
 
+/// RFC 9293 section 3.8.3: "In particular, R2 for a SYN segment MUST be set large enough to provide retransmission of the
+/// segment for at least 3 minutes."
+///
+/// Seven retransmissions, the first after a second, then twice as late each time and at most 60 s: 183 s.
 #[test]
 fn rfc() {
     let transport = transport("rfc", "tcp");

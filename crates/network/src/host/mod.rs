@@ -177,6 +177,8 @@ impl Hosts {
     }
 
     /// The accepted connection of a host that has this token.
+    ///
+    /// RFC 8684 section 3.2: "Demultiplexing subflow SYNs MUST be done using the token"
     pub(crate) fn with_token(&self, node: NodeId, token: Token) -> Option<SocketId> {
         self.hosts[node].tokens.get(&token.0).copied()
     }

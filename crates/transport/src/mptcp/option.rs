@@ -5,6 +5,9 @@ use crate::address::AddressPair;
 use crate::seq::Dsn;
 
 /// Data sequence signal (RFC 8684 section 3.3): mapping and connection-level acknowledgement.
+///
+/// RFC 8684 section 3.3.1: "Data sequence numbers are always 64-bit quantities and MUST be maintained as such in
+/// implementations."
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dss {
     /// Data ACK: next data sequence number expected.
