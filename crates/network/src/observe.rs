@@ -24,16 +24,16 @@ pub struct Observe {
     pub trace: bool,
 }
 
-/// Writes a line for the draft, which `connection` sends.
+/// Writes a line for the draft, which `connection` sends; `None`: a datagram.
 #[inline]
 pub(crate) fn trace_sending(
     now: SimTime,
     network: &mut WorldNetwork,
     route: &Route,
-    connection: &Connection,
+    connection: Option<&Connection>,
 ) {
     if let Some((tracer, packet)) = network.tap_and_draft() {
-        let gauges = connection.gauges(packet.path.index());
+        let gauges = connection.and_then(|connection| connection.gauges(packet.path.index()));
         let Header { source, destination, .. } = route.header;
         let addresses = PacketAddresses { source, destination };
         tracer.packet(now, (TraceEvent::Send, source.node()), addresses, packet, gauges);
@@ -64,8 +64,10 @@ pub(crate) fn trace_states(
     connection: &HostConnection,
 ) {
     let AppSocket { flow, connection: number, .. } = connection.owner();
-    if let (Some((tracer, _)), Some(path)) = (network.tap_and_draft(), connection.path(PathId::FIRST)) {
+    if let (Some((tracer, _)), Some(path)) = (network.tap_and_draft(), connection.path(PathId::FIRST))
+        && let Some(machine) = connection.connection()
+    {
         let at = path.route.header.source.node();
-        tracer.watch(now, at, (socket, flow as usize, number), connection.machine());
+        tracer.watch(now, at, (socket, flow as usize, number), machine);
     }
 }

@@ -4,8 +4,9 @@
 
 use apps::{ConnectionId, Side};
 use trace::{FlowRecord, Held, SubflowRecord, TimeLevels};
-use transport::SubflowStats;
 use transport::packet::PathId;
+use transport::udp::{UdpSocket, UdpStats};
+use transport::{Connection, SubflowStats};
 use units::{Bytes, SimTime};
 
 use crate::flow::Flow;
@@ -42,10 +43,15 @@ struct Ends<'w> {
     receiver: Option<&'w HostConnection>,
 }
 
-impl Ends<'_> {
+impl<'w> Ends<'w> {
     /// Subflows of the sender; a connection that its server has not accepted would have one.
     fn subflows(&self) -> usize {
-        self.sender.map_or(1, |sender| sender.machine().subflow_count())
+        self.connections()[0].map_or(1, Connection::subflow_count)
+    }
+
+    /// The connections of sender and receiver; `None` with datagrams too.
+    fn connections(&self) -> [Option<&'w Connection>; 2] {
+        [self.sender, self.receiver].map(|end| end.and_then(HostConnection::connection))
     }
 }
 
@@ -70,11 +76,12 @@ pub(crate) fn flow_record(
     let delay = std::mem::take(&mut flow.recorder.delay);
     let send_delay = std::mem::take(&mut flow.recorder.send_delay);
     let (flow, recorder) = (&*flow, &flow.recorder);
-    let delivered = |socket| hosts.get(socket).machine().delivered();
+    let delivered = |socket| hosts.get(socket).delivered();
     let completed = flow.finished() && flow.channels().iter().all(|channel| channel.is_idle(delivered));
     let fell_back = |ends: Ends<'_>| {
-        ends.sender.is_some_and(|sender| sender.machine().is_established())
-            && [ends.sender, ends.receiver].into_iter().flatten().any(|end| end.machine().fell_back())
+        let connections = ends.connections();
+        connections[0].is_some_and(Connection::is_established)
+            && connections.into_iter().flatten().any(Connection::fell_back)
     };
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
@@ -117,10 +124,12 @@ fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
         return Some("the flows that it waits for did not end in time");
     }
     let of = |ends: Ends<'_>| {
-        let established = ends.sender.is_some_and(|sender| sender.machine().is_established());
+        // Datagrams need no connection.
+        ends.channel.streams()?;
+        let connections = ends.connections();
+        let established = connections[0].is_some_and(Connection::is_established);
         let never_opened = || (!established).then_some("the connection was never established");
-        let reported =
-            [ends.sender, ends.receiver].into_iter().flatten().find_map(|end| end.machine().failure());
+        let reported = connections.into_iter().flatten().find_map(Connection::failure);
         reported.or_else(never_opened)
     };
     connections(flow, hosts).find_map(of)
@@ -148,12 +157,9 @@ fn subflow_record(
     ends: Ends<'_>,
     topology: &Topology,
 ) -> SubflowRecord {
-    let stats = |end: Option<&HostConnection>| {
-        end.map_or_else(SubflowStats::default, |end| end.machine().stats(index))
-    };
-    let (stats, received) = (stats(ends.sender), stats(ends.receiver));
+    let (stats, received) = stats(index, ends);
     let path = ends.sender.and_then(|sender| sender.path(PathId(index as u8)));
-    let recorder = ends.channel.recorder.subflows.get(index);
+    let recorder = ends.channel.streams().and_then(|streams| streams.recorder.subflows.get(index));
     let cwnd = recorder.and_then(|subflow| subflow.cwnd);
     let ofo = recorder.and_then(|subflow| subflow.held.as_ref());
     SubflowRecord {
@@ -179,4 +185,30 @@ fn subflow_record(
         srtt_mean: stats.rtt_mean,
         cwnd_mean: cwnd.map_or(0.0, |cwnd| cwnd.mean(now)),
     }
+}
+
+/// Counters of a subflow at the sender and at the receiver.
+fn stats(index: usize, ends: Ends<'_>) -> (SubflowStats, SubflowStats) {
+    if let Some(conversation) = ends.channel.conversation() {
+        let of = |end: Option<&HostConnection>| {
+            end.and_then(|end| end.machine().datagrams()).map_or_else(UdpStats::default, UdpSocket::stats)
+        };
+        let (sent, received) = (of(ends.sender), of(ends.receiver));
+        let (arrived, copies) = conversation.arrived(Side::Sender);
+        let sent = SubflowStats {
+            segments_sent: sent.sent,
+            bytes_sent: sent.bytes_sent.0,
+            ..SubflowStats::default()
+        };
+        let received = SubflowStats {
+            bytes_received: arrived.0,
+            segments_received: received.received,
+            duplicates_received: copies,
+            ..SubflowStats::default()
+        };
+        return (sent, received);
+    }
+    let of = |end: Option<&Connection>| end.map_or_else(SubflowStats::default, |end| end.stats(index));
+    let [sender, receiver] = ends.connections();
+    (of(sender), of(receiver))
 }

@@ -68,8 +68,9 @@ impl Sampler {
             let (mut window, mut out_of_order) = (Bytes::ZERO, Bytes::ZERO);
             for (channel, number) in flow.channels().iter().zip(0..) {
                 let [sender, receiver] = [Side::Sender, Side::Receiver]
-                    .map(|side| channel.socket(side).map(|socket| hosts.get(socket).machine()));
+                    .map(|side| channel.socket(side).and_then(|socket| hosts.get(socket).connection()));
                 match receiver {
+                    None if channel.streams().is_none() => continue,
                     Some(receiver) if receiver.is_closed() => {}
                     Some(receiver) => window += receiver.receive_window(),
                     None => window += first_window(flow, hosts),

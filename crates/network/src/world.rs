@@ -6,6 +6,8 @@
 //! Changes of links, flow events and samples are known beforehand and kept out of the queue: at equal times they come
 //! before all events, in this order.
 
+mod datagrams;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use apps::Side;
@@ -18,10 +20,11 @@ use units::{Bytes, SimTime};
 use crate::body::WorldNetwork;
 use crate::event::Event;
 use crate::flow::Ended;
-use crate::flow::channel::Mark;
+
 use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::ScheduledEvent;
 use crate::flow::flows::{DirtyList, Flows};
+use crate::flow::message::Mark;
 use crate::host::Hosts;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::PacketAddresses;
@@ -164,12 +167,17 @@ impl World {
         let side = if client { flow.opener().side() } else { flow.opener().side().other() };
         for connection in 0..flow.channels().len() as u32 {
             let channel = self.flows[index].channel_mut(connection);
-            match channel.socket(side) {
-                Some(socket) => {
-                    action.apply(now, self.hosts.get_mut(socket).machine_mut());
-                    self.note_held(now, socket);
+            let socket = channel.socket(side);
+            match (socket.map(|socket| self.hosts.get_mut(socket)), channel.streams_mut()) {
+                (Some(end), Some(_)) => {
+                    if let Some(machine) = end.connection_mut() {
+                        action.apply(now, machine);
+                    }
+                    self.note_held(now, socket.expect("there is one"));
                 }
-                None => channel.before_accept(action),
+                (None, Some(streams)) => streams.before_accept(action),
+                // Datagrams have one path and no subflows.
+                (_, None) => {}
             }
             self.serve(now, AppSocket { flow: index as u32, connection, side }, ALL_SUBFLOWS);
         }
@@ -183,7 +191,8 @@ impl World {
             Event::Wake(flow) => self.on_wake(now, flow as usize),
             Event::Read(socket) => {
                 let owner = self.hosts.get(socket).owner();
-                if self.flows[owner.flow()].channel_mut(owner.connection).read_fires(now) {
+                let streams = self.flows[owner.flow()].channel_mut(owner.connection).streams_mut();
+                if streams.is_some_and(|streams| streams.read_fires(now)) {
                     self.serve(now, owner, 0);
                 }
             }
@@ -281,20 +290,22 @@ impl World {
             self.network.open(delivery);
             return trace_delivery(now, &mut self.network, delivery, None);
         };
-        let connection = self.hosts.get_mut(socket);
-        let owner = connection.owner();
+        let end = self.hosts.get_mut(socket);
+        let owner = end.owner();
         let packet = self.network.open(delivery);
         let subflow = packet.path;
-        debug_assert!(connection.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
-        connection.machine_mut().on_packet(now, packet);
-        trace_delivery(now, &mut self.network, delivery, Some(connection.machine()));
-        let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
-        if channel.is_datagrams() {
-            self.take_datagrams(now, owner, socket);
-        } else if owner.side == Side::Sender {
-            channel.recorder.sent(now, connection.machine(), subflow);
-        } else {
-            channel.recorder.received(now, connection.machine(), subflow, recorder);
+        debug_assert!(end.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
+        let Some(connection) = end.connection_mut() else {
+            return self.deliver_datagram(now, socket, delivery);
+        };
+        connection.on_packet(now, packet);
+        trace_delivery(now, &mut self.network, delivery, Some(connection));
+        if let Some((streams, recorder)) = self.flows[owner.flow()].streams_and_recorder(owner.connection) {
+            if owner.side == Side::Sender {
+                streams.recorder.sent(now, connection, subflow);
+            } else {
+                streams.recorder.received(now, connection, subflow, recorder);
+            }
         }
         self.serve(now, owner, 1 << subflow.index());
     }
@@ -327,8 +338,10 @@ impl World {
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
         let socket = self.hosts.accept(self.network.forwarding_mut(), addresses, (owner, label));
-        let machine = self.hosts.get_mut(socket).machine_mut();
-        for action in self.flows[flow as usize].channel_mut(connection).connect(side, socket, machine) {
+        let channel = self.flows[flow as usize].channel_mut(connection);
+        channel.connect(side, socket);
+        let machine = self.hosts.get_mut(socket).connection_mut()?;
+        for action in channel.streams_mut()?.connect(machine) {
             action.apply(now, machine);
         }
         Some(socket)
@@ -340,30 +353,33 @@ impl World {
         let Self { flows, hosts, network, .. } = self;
         let flow = &flows[flow as usize];
         let server = flow.opener().side().other();
-        let lacks = |socket: &SocketId| hosts.get(*socket).machine().gauges(subflow.index()).is_none();
+        let connection = |socket: SocketId| hosts.get(socket).connection();
+        let lacks =
+            |socket: &SocketId| connection(*socket).is_some_and(|c| c.gauges(subflow.index()).is_none());
         let socket = flow.channels().iter().filter_map(|channel| channel.socket(server)).find(lacks)?;
         hosts.answer_path(network.forwarding_mut(), addresses, socket, subflow);
         Some(socket)
     }
 
     fn on_timer(&mut self, now: SimTime, socket: SocketId) {
-        let connection = self.hosts.get_mut(socket);
-        if !connection.timer_fires(now) {
+        let end = self.hosts.get_mut(socket);
+        if !end.timer_fires(now) {
             return;
         }
-        if connection.machine_mut().next_deadline() > now {
-            if let Some(at) = connection.arm(now) {
+        let owner = end.owner();
+        let Some(connection) = end.connection_mut() else { return };
+        if connection.next_deadline() > now {
+            if let Some(at) = end.arm(now) {
                 self.queue.push(at, Event::Timer(socket));
             }
             return;
         }
-        connection.machine_mut().on_timeout(now);
-        let owner = connection.owner();
-        if owner.side == Side::Sender {
-            let channel = self.flows[owner.flow()].channel_mut(owner.connection);
-            let sender = connection.machine();
-            for subflow in 0..sender.subflow_count() {
-                channel.recorder.sent(now, sender, PathId(subflow as u8));
+        connection.on_timeout(now);
+        if owner.side == Side::Sender
+            && let Some(streams) = self.flows[owner.flow()].channel_mut(owner.connection).streams_mut()
+        {
+            for subflow in 0..connection.subflow_count() {
+                streams.recorder.sent(now, connection, PathId(subflow as u8));
             }
         }
         self.note_held(now, socket);
@@ -375,19 +391,27 @@ impl World {
     /// something has happened to.
     fn serve(&mut self, now: SimTime, owner: AppSocket, changed: u64) {
         let side = owner.side;
-        let mut channel = self.flows[owner.flow()].channel_mut(owner.connection);
+        let channel = self.flows[owner.flow()].channel_mut(owner.connection);
         let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
-        let mut machine = self.hosts.get_mut(socket).machine_mut();
-        if let Some(at) = channel.read(now, side, machine) {
+        let Some(mut streams) = channel.streams_mut() else {
+            return self.serve_datagrams(now, owner, socket);
+        };
+        let Some(mut connection) = self.hosts.get_mut(socket).connection_mut() else { return };
+        if let Some(at) = streams.read(now, side, connection) {
             self.queue.push(at, Event::Read(socket));
         }
-        if channel.has_arrived(side, machine) {
-            let delivered = machine.delivered();
+        if streams.has_arrived(side, connection) {
+            let delivered = connection.delivered();
             self.hand_over(now, owner, delivered);
-            channel = self.flows[owner.flow()].channel_mut(owner.connection);
-            machine = self.hosts.get_mut(socket).machine_mut();
+            let channel = self.flows[owner.flow()].channel_mut(owner.connection);
+            let (Some(same), Some(one)) =
+                (channel.streams_mut(), self.hosts.get_mut(socket).connection_mut())
+            else {
+                unreachable!("a connection stays one")
+            };
+            (streams, connection) = (same, one);
         }
-        if channel.write(now, side, machine) {
+        if streams.write(now, side, connection) {
             self.tell_accepted(now, owner);
         }
         self.transmit(now, socket, changed);
@@ -399,7 +423,8 @@ impl World {
     fn serve_unconnected(&mut self, now: SimTime, owner: AppSocket) {
         // Messages without bytes need no connection.
         self.hand_over(now, owner, Bytes::ZERO);
-        if self.flows[owner.flow()].channel_mut(owner.connection).write_nothing(owner.side) {
+        let streams = self.flows[owner.flow()].channel_mut(owner.connection).streams_mut();
+        if streams.is_some_and(|streams| streams.write_nothing(owner.side)) {
             self.tell_accepted(now, owner);
         }
         self.note_progress(now, owner);
@@ -414,25 +439,10 @@ impl World {
     /// Messages of a stream whose last byte has arrived at this end.
     fn hand_over(&mut self, now: SimTime, at: AppSocket, delivered: Bytes) {
         loop {
-            let channel = self.flows[at.flow()].channel_mut(at.connection);
-            let Some(mark) = channel.outgoing_mut(at.side.other()).take_delivered(delivered) else { return };
+            let streams = self.flows[at.flow()].channel_mut(at.connection).streams_mut();
+            let mark = streams.and_then(|s| s.outgoing_mut(at.side.other()).take_delivered(delivered));
+            let Some(mark) = mark else { return };
             self.arrived(now, at, mark);
-        }
-    }
-
-    /// Datagrams that have arrived at this end.
-    fn take_datagrams(&mut self, now: SimTime, at: AppSocket, socket: SocketId) {
-        while let Some(range) = self.hosts.get_mut(socket).machine_mut().next_datagram() {
-            let (channel, recorder) = self.flows[at.flow()].channel_and_recorder(at.connection);
-            let Some(mark) = channel.outgoing_mut(at.side.other()).take_datagram(now, range) else {
-                continue;
-            };
-            if at.side == Side::Receiver {
-                recorder.datagram(now, mark.sent, range.len());
-            }
-            if mark.left == 0 {
-                self.arrived(now, at, mark);
-            }
         }
     }
 
@@ -451,26 +461,30 @@ impl World {
     /// Lets a connection send until it has nothing more, records why, and arms its timer.
     fn transmit(&mut self, now: SimTime, socket: SocketId, mut changed: u64) {
         let Self { flows, hosts, network, queue, .. } = self;
-        let mut connection = hosts.get_mut(socket);
-        let owner = connection.owner();
+        let mut end = hosts.get_mut(socket);
+        let owner = end.owner();
         let (channel, recorder) = flows[owner.flow()].channel_and_recorder(owner.connection);
         let sends = owner.side == Side::Sender;
-        trace_states(now, network, socket, connection);
-        while connection.machine_mut().poll_transmit_into(now, network.draft()) {
+        trace_states(now, network, socket, end);
+        while end.connection_mut().is_some_and(|c| c.poll_transmit_into(now, network.draft())) {
             let packet = network.draft();
             let (subflow, size) = (packet.path, packet.size);
-            if sends && packet.payload > 0 && !packet.retransmission && !channel.is_datagrams() {
+            if sends
+                && packet.payload > 0
+                && !packet.retransmission
+                && let Some(streams) = channel.streams_mut()
+            {
                 // Data leaves on a subflow that has not carried it before.
-                channel.recorder.left(now, packet.stream(), recorder);
+                streams.recorder.left(now, packet.stream(), recorder);
             }
-            let known = match connection.path_and_machine(subflow) {
+            let known = match end.path_and_machine(subflow) {
                 None => {
                     let addresses = hosts.open_path(network.forwarding_mut(), socket, subflow);
                     if let Some((tracer, _)) = network.tap_and_draft() {
                         tracer.know(addresses, owner.flow(), owner.connection);
                     }
-                    connection = hosts.get_mut(socket);
-                    connection.path_and_machine(subflow)
+                    end = hosts.get_mut(socket);
+                    end.path_and_machine(subflow)
                 }
                 known => known,
             };
@@ -478,28 +492,28 @@ impl World {
             debug_assert!(size > Bytes::ZERO, "a packet has a size");
             path.wire += size;
             changed |= 1 << subflow.index();
-            trace_sending(now, network, &path.route, machine);
+            trace_sending(now, network, &path.route, machine.connection());
             network.send(queue, now, &path.route);
         }
-        if sends {
-            channel.record_limits(now, connection.machine(), changed);
+        if let Some(connection) = end.connection().filter(|_| sends) {
+            channel.record_limits(now, connection, changed);
         }
-        if let Some(at) = connection.arm(now) {
+        if let Some(at) = end.arm(now) {
             queue.push(at, Event::Timer(socket));
         }
     }
 
     /// Records the receive queues of a connection, which may have changed without a segment.
     fn note_held(&mut self, now: SimTime, socket: SocketId) {
-        let connection = self.hosts.get(socket);
-        let owner = connection.owner();
-        let (channel, recorder) = self.flows[owner.flow()].channel_and_recorder(owner.connection);
-        if owner.side == Side::Sender || channel.is_datagrams() {
+        let end = self.hosts.get(socket);
+        let owner = end.owner();
+        if owner.side == Side::Sender {
             return;
         }
-        let receiver = connection.machine();
+        let known = self.flows[owner.flow()].streams_and_recorder(owner.connection);
+        let (Some((streams, recorder)), Some(receiver)) = (known, end.connection()) else { return };
         for subflow in 0..receiver.subflow_count() {
-            channel.recorder.received(now, receiver, PathId(subflow as u8), recorder);
+            streams.recorder.received(now, receiver, PathId(subflow as u8), recorder);
         }
     }
 
@@ -509,7 +523,7 @@ impl World {
         let flow = &self.flows[owner.flow()];
         if let Some(ended) = flow.ended()
             && !flow.is_done()
-            && flow.channel(owner.connection).outgoing(Side::Sender).backlog() == 0
+            && flow.channel(owner.connection).backlog(Side::Sender) == 0
         {
             self.conclude(now, owner.flow(), ended);
         }
@@ -528,7 +542,7 @@ impl World {
     /// Ends the interval of a flow whose application has ended, if everything is delivered or its time is over.
     fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
         let Self { flows, hosts, .. } = self;
-        let delivered = |socket| hosts.get(socket).machine().delivered();
+        let delivered = |socket| hosts.get(socket).delivered();
         let all = flows[index].channels().iter().all(|channel| channel.is_idle(delivered));
         if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
             let record = outcome::flow_record(

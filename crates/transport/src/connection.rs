@@ -1,10 +1,9 @@
-//! A connection as hosts see it: plain TCP, MPTCP or UDP behind one face.
+//! A connection as hosts see it: plain TCP or MPTCP behind one face.
 
 use congestion::Paths;
 use units::{Bytes, SimTime};
 
 use crate::address::AddressPair;
-use crate::config::UdpConfig;
 use crate::limit::Limit;
 use crate::mptcp::MptcpConnection;
 use crate::packet::{Packet, PathId};
@@ -14,8 +13,6 @@ use crate::setup::Setup;
 use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::connection::TcpConnection;
 use crate::tcp::endpoint::Endpoint;
-use crate::tcp::ranges::Range;
-use crate::udp::UdpSocket;
 
 /// One end of a connection. After every call that changes it, `poll_transmit` is to be called until `None`.
 #[derive(Debug)]
@@ -25,7 +22,6 @@ pub struct Connection(Kind);
 enum Kind {
     Tcp(Box<TcpConnection>, AddressPair),
     Mptcp(Box<MptcpConnection>),
-    Udp(Box<UdpSocket>, AddressPair),
 }
 
 /// Calls the same method of whichever kind it is.
@@ -34,14 +30,12 @@ macro_rules! each {
         match &$self.0 {
             Kind::Tcp($connection, _) => $call,
             Kind::Mptcp($connection) => $call,
-            Kind::Udp($connection, _) => $call,
         }
     };
     (mut $self:ident, $connection:ident => $call:expr) => {
         match &mut $self.0 {
             Kind::Tcp($connection, _) => $call,
             Kind::Mptcp($connection) => $call,
-            Kind::Udp($connection, _) => $call,
         }
     };
 }
@@ -55,26 +49,12 @@ impl Connection {
         Self(Kind::Tcp(Box::new(TcpConnection::new(&setup)), setup.first))
     }
 
-    /// One end of a conversation in datagrams, which has neither handshake nor close.
-    pub fn datagrams(config: UdpConfig, role: Role, pair: AddressPair) -> Self {
-        Self(Kind::Udp(Box::new(UdpSocket::new(config, role)), pair))
-    }
-
-    /// Datagrams: the next one that has arrived, as a range of all bytes that the peer has sent; each is handed out
-    /// once.
-    pub fn next_datagram(&mut self) -> Option<Range> {
-        match &mut self.0 {
-            Kind::Udp(c, _) => c.next_datagram(),
-            Kind::Tcp(..) | Kind::Mptcp(_) => None,
-        }
-    }
-
     /// Client: the first SYN becomes ready.
     pub fn open(&mut self) {
         each!(mut self, c => c.open());
     }
 
-    /// The application appends `bytes` to the stream, or sends them as a message of their own in datagrams.
+    /// The application appends `bytes` to the stream.
     pub fn write(&mut self, bytes: Bytes) {
         each!(mut self, c => c.write(bytes.0));
     }
@@ -89,7 +69,6 @@ impl Connection {
         match &mut self.0 {
             Kind::Tcp(c, _) => c.abort(),
             Kind::Mptcp(c) => c.abort(now, form),
-            Kind::Udp(..) => {}
         }
     }
 
@@ -98,7 +77,7 @@ impl Connection {
     pub fn remove_address(&mut self, now: SimTime, address: u8) {
         match &mut self.0 {
             Kind::Tcp(c, pair) if pair.local == Some(address) => c.lose_address(),
-            Kind::Tcp(..) | Kind::Udp(..) => {}
+            Kind::Tcp(..) => {}
             Kind::Mptcp(c) => c.remove_address(now, address),
         }
     }
@@ -169,7 +148,6 @@ impl Connection {
         match &mut self.0 {
             Kind::Tcp(c, _) => c.endpoint().next_deadline(),
             Kind::Mptcp(c) => c.next_deadline(),
-            Kind::Udp(..) => SimTime::NEVER,
         }
     }
 
@@ -177,14 +155,14 @@ impl Connection {
     pub fn wake_at(&mut self) -> SimTime {
         match &mut self.0 {
             Kind::Mptcp(c) => c.wake_at(),
-            Kind::Tcp(..) | Kind::Udp(..) => self.next_deadline(),
+            Kind::Tcp(..) => self.next_deadline(),
         }
     }
 
     /// Addresses of a subflow, seen from this end.
     pub fn address_pair(&self, path: PathId) -> AddressPair {
         match &self.0 {
-            Kind::Tcp(_, pair) | Kind::Udp(_, pair) => *pair,
+            Kind::Tcp(_, pair) => *pair,
             Kind::Mptcp(c) => c.address_pair(path),
         }
     }
@@ -194,7 +172,6 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.endpoint().established_at().is_some(),
             Kind::Mptcp(c) => c.is_established(),
-            Kind::Udp(..) => true,
         }
     }
 
@@ -208,14 +185,13 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.endpoint().death(),
             Kind::Mptcp(c) => c.failure(),
-            Kind::Udp(..) => None,
         }
     }
 
     /// MPTCP was wanted and the connection is plain TCP.
     pub fn fell_back(&self) -> bool {
         match &self.0 {
-            Kind::Tcp(..) | Kind::Udp(..) => false,
+            Kind::Tcp(..) => false,
             Kind::Mptcp(c) => c.fell_back(),
         }
     }
@@ -233,7 +209,6 @@ impl Connection {
                 sender.una() - Seq::FIRST_DATA - Bytes(u64::from(sender.finished()))
             }
             Kind::Mptcp(c) => Bytes(c.acked()),
-            Kind::Udp(..) => Bytes::ZERO,
         }
     }
 
@@ -243,7 +218,6 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
             Kind::Mptcp(c) => Bytes(c.out_of_order()),
-            Kind::Udp(..) => Bytes::ZERO,
         }
     }
 
@@ -251,7 +225,7 @@ impl Connection {
     pub fn waiting_for_others(&self) -> Option<Bytes> {
         match &self.0 {
             Kind::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
-            Kind::Tcp(..) | Kind::Udp(..) => None,
+            Kind::Tcp(..) => None,
         }
     }
 
@@ -260,7 +234,7 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
             Kind::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
-            Kind::Tcp(..) | Kind::Udp(..) => Bytes::ZERO,
+            Kind::Tcp(..) => Bytes::ZERO,
         }
     }
 
@@ -271,7 +245,6 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => Some(c.endpoint().limit(more)),
             Kind::Mptcp(c) => c.limit(more),
-            Kind::Udp(..) => Some(Limit::Application),
         }
     }
 
@@ -281,7 +254,6 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.endpoint().limit(more),
             Kind::Mptcp(c) => c.subflow_limit(subflow, more),
-            Kind::Udp(..) => Limit::Application,
         }
     }
 
@@ -293,7 +265,7 @@ impl Connection {
     /// Subflow indices in use are below this.
     pub fn subflow_count(&self) -> usize {
         match &self.0 {
-            Kind::Tcp(..) | Kind::Udp(..) => 1,
+            Kind::Tcp(..) => 1,
             Kind::Mptcp(c) => c.subflow_count(),
         }
     }
@@ -302,11 +274,10 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
             Kind::Mptcp(c) => c.endpoint(subflow),
-            Kind::Udp(..) => None,
         }
     }
 
-    /// State of a subflow; `None` while it does not exist, and with datagrams.
+    /// State of a subflow; `None` while it does not exist.
     pub fn gauges(&self, subflow: usize) -> Option<SubflowGauges> {
         self.endpoint(subflow).map(|(endpoint, _)| SubflowGauges::of(endpoint))
     }
@@ -320,7 +291,6 @@ impl Connection {
                 let views = c.path_views();
                 endpoint.sender().congestion_gauges(Paths { all: &views, me: subflow }, report);
             }
-            Kind::Udp(..) => {}
         }
     }
 
@@ -339,9 +309,6 @@ impl Connection {
 
     /// Counters of a subflow; zeros while it does not exist.
     pub fn stats(&self, subflow: usize) -> SubflowStats {
-        if let (Kind::Udp(c, _), 0) = (&self.0, subflow) {
-            return c.stats();
-        }
         let stats = self
             .endpoint(subflow)
             .map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected));
@@ -359,7 +326,6 @@ impl Connection {
         match &self.0 {
             Kind::Tcp(c, _) => c.role(),
             Kind::Mptcp(c) => c.role(),
-            Kind::Udp(c, _) => c.role(),
         }
     }
 }

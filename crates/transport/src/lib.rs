@@ -1,8 +1,8 @@
 //! Transport protocols as state machines without I/O and without a clock: TCP, MPTCP and UDP.
 //!
 //! Time is an argument; packets go in (`on_packet`), packets come out (`poll_transmit`), the next deadline is
-//! asked for (`next_deadline`). They speak of ranges of a byte stream, never of bytes, so one implementation
-//! serves the simulator, captures, fuzzing and real endpoints.
+//! asked for (`next_deadline`). TCP and MPTCP speak of ranges of a byte stream, UDP of numbered datagrams, never of bytes,
+//! so one implementation serves the simulator, captures, fuzzing and real endpoints.
 //! May: hold protocol state, ask the congestion control and the scheduler. May not: know links, an event queue,
 //! a socket, the wall clock; draw random numbers.
 

@@ -1,11 +1,11 @@
-//! What can be read off a subflow: its state at an instant, and counters.
+//! State of a subflow at an instant, and its counters.
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::SenderState;
 
-/// What can be read off a subflow at any time.
+/// State of a subflow, which can be read at any time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowGauges {
     /// Congestion window, during fast recovery the window that recovery works with.

@@ -1,19 +1,20 @@
-//! What a readable trace shows of a packet: the fields of its body as plain values.
+//! Fields of a packet as plain values, for the readable trace.
 
 use crate::mptcp::option::MptcpOption;
 use crate::packet::{Body, Packet};
 use crate::seq::Seq;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
+use crate::udp::Datagram;
 
-/// Fields of a packet; what it does not carry is `None` or empty.
+/// Fields of a packet; those that it does not carry are `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// A letter per flag, a star for a retransmission, a D for a packet of low priority.
     pub flags: String,
     /// Name of the MPTCP option.
     pub option: &'static str,
-    /// Sequence numbers that it occupies; offsets with datagrams.
+    /// Sequence numbers that it occupies; with datagrams, its number among those sent.
     pub sequence: Range,
     /// Acknowledgement number.
     pub ack: Option<u64>,
@@ -26,14 +27,13 @@ pub struct Summary {
 }
 
 impl Packet {
-    /// What a trace shows of it.
+    /// Its fields for a trace.
     pub fn summary(&self) -> Summary {
         let mut summary = match &self.body {
             Body::Tcp(segment) => Summary::of(segment),
             Body::Space(space) => Summary::of(&space.segment),
-            Body::Udp(_) => {
-                let range = self.stream();
-                Summary { sequence: Range::new(range.start.0, range.end.0), ..Summary::default() }
+            Body::Udp(Datagram { number, .. }) => {
+                Summary { sequence: Range::new(*number, number + 1), ..Summary::default() }
             }
         };
         if self.retransmission {

@@ -5,12 +5,14 @@
 
 use apps::{AppContext, ConnectionId, Measurement, Message, Page, Side, Sockets};
 use trace::{MessageRecord, PageRecord};
+use transport::Connection;
 use units::{Bytes, SimTime};
 
 use crate::body::WorldNetwork;
-use crate::flow::channel::Channel;
+use crate::flow::channel::{Channel, Sending, Traffic};
 use crate::flow::flows::DirtyList;
 use crate::flow::limits::Limits;
+use crate::flow::stream::Streams;
 use crate::flow::{Ended, Flow};
 use crate::host::Hosts;
 use crate::host::socket::{AppSocket, SocketId};
@@ -70,22 +72,28 @@ impl Sockets for FlowContext<'_> {
     fn open(&mut self) -> ConnectionId {
         let number = self.flow.channels().len() as ConnectionId;
         let Traits { read_rate, talks_both_ways } = self.traits;
-        let datagrams = self.flow.opener().protocol().is_datagrams();
-        let multipath = self.flow.opener().protocol().is_multipath();
-        let limits = Limits::new(self.flow.timing().start(), self.now, multipath);
-        let mut channel = Channel::new(read_rate, self.flow.mss(), talks_both_ways, datagrams, limits);
-        let client = self.flow.opener().side();
+        let (start, client) = (self.flow.timing().start(), self.flow.opener().side());
         let server = client.other();
         let (socket, addresses) = self.open_client(number, client);
-        channel.connect(client, socket, self.hosts.get_mut(socket).machine_mut());
-        if datagrams {
+        let machine = self.hosts.get_mut(socket).machine_mut();
+        if let Some(connection) = machine.connection_mut() {
+            let multipath = self.flow.opener().protocol().is_multipath();
+            let mut streams = Streams::new(read_rate, self.flow.mss(), talks_both_ways);
+            let early = streams.connect(connection);
+            debug_assert!(early.is_empty(), "the client exists from the start");
+            let limits = Limits::new(start, self.now, multipath);
+            let mut channel = Channel::new(Traffic::Streams(streams), limits);
+            channel.connect(client, socket);
+            self.flow.opened(channel, addresses.source);
+        } else {
             // There is no handshake: the two ends have agreed on addresses and ports by other means.
             let owner = (self.app_socket(number, server), self.flow.label(number));
-            let socket = self.hosts.accept(self.network.forwarding_mut(), addresses, owner);
-            channel.connect(server, socket, self.hosts.get_mut(socket).machine_mut());
+            let other = self.hosts.accept(self.network.forwarding_mut(), addresses, owner);
+            let traffic = Traffic::Datagrams(Box::default());
+            let mut channel = Channel::new(traffic, Limits::of_datagrams(start));
+            channel.connect(client, socket);
+            channel.connect(server, other);
             self.flow.connected(channel);
-        } else {
-            self.flow.opened(channel, addresses.source);
         }
         debug_assert_eq!(self.flow.channels().len(), number as usize + 1, "numbers are indices");
         self.touch(number, client);
@@ -103,30 +111,30 @@ impl Sockets for FlowContext<'_> {
             (self.flow.log.messages.len() - 1) as u32
         });
         let channel = self.flow.channel_mut(connection);
-        channel.outgoing_mut(from).ask(self.now, message, row);
-        if channel.is_datagrams() {
-            // Each message is a datagram, or several, of its own.
+        if let Sending::AtOnce(number) = channel.send(self.now, from, message, row) {
             let socket = channel.socket(from).expect("both ends of a conversation in datagrams exist");
-            channel.write(self.now, from, self.hosts.get_mut(socket).machine_mut());
+            self.hosts.get_mut(socket).machine_mut().send_datagrams(number, message.size);
         }
         self.touch(connection, from);
     }
 
     fn close(&mut self, connection: ConnectionId, from: Side) {
-        self.flow.channel_mut(connection).outgoing_mut(from).close();
+        self.flow.channel_mut(connection).close(from);
         self.touch(connection, from);
     }
 
     fn notify(&mut self, connection: ConnectionId, from: Side) {
-        self.flow.channel_mut(connection).outgoing_mut(from).notify();
+        self.flow.channel_mut(connection).notify(from);
         self.touch(connection, from);
     }
 
     fn space(&self, connection: ConnectionId, from: Side) -> Bytes {
         let channel = self.flow.channel(connection);
-        let space = |socket| self.hosts.get(socket).machine().send_space();
-        let space = channel.socket(from).map_or(Bytes::ZERO, space);
-        space.saturating_sub(Bytes(channel.outgoing(from).backlog()))
+        let end = channel.socket(from).map(|socket| self.hosts.get(socket));
+        // Datagrams are never refused.
+        let space =
+            end.map_or(Bytes::ZERO, |end| end.connection().map_or(Bytes::MAX, Connection::send_space));
+        space.saturating_sub(Bytes(channel.backlog(from)))
     }
 }
 

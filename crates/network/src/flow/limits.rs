@@ -27,6 +27,12 @@ impl Limits {
         Self { start, connection, subflows: multipath.then(Vec::new) }
     }
 
+    /// A conversation in datagrams of a flow that has started at `start`: they leave when the application sends them.
+    pub(crate) fn of_datagrams(start: SimTime) -> Self {
+        let connection = Times::new(start, Limit::Application.code());
+        Self { start, connection, subflows: None }
+    }
+
     /// The sender has sent all that it may. `more`: the application has more to write than the send buffer accepts.
     /// `changed` has a bit for each subflow to which something has happened. The others have another limit than before
     /// only if data begins or ceases to wait for their windows.

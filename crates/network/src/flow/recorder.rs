@@ -55,10 +55,10 @@ impl FlowRecorder {
     }
 
     /// `bytes` of a datagram written at `written` have arrived.
-    pub(crate) fn datagram(&mut self, now: SimTime, written: SimTime, bytes: u64) {
-        self.delivered += Bytes(bytes);
+    pub(crate) fn datagram(&mut self, now: SimTime, written: SimTime, bytes: Bytes) {
+        self.delivered += bytes;
         self.last_delivery = now;
-        self.delay.add(now.since(written), bytes);
+        self.delay.add(now.since(written), bytes.0);
         // Datagrams still arrive after the flow was recorded, which takes the delays away.
         debug_assert!(self.delay.total() <= self.delivered.0, "one delay per byte");
     }

@@ -10,8 +10,11 @@ use engine::Stream;
 use schedulers::Scheduler;
 use transport::config::{MptcpConfig, TcpConfig, UdpConfig};
 use transport::mptcp::keys::Key;
+use transport::udp::UdpSocket;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
+use units::Bytes;
 
+use crate::host::machine::Machine;
 use crate::net::address::Port;
 use crate::net::topology::NodeId;
 
@@ -48,10 +51,10 @@ impl Protocol {
         matches!(self, Self::Datagrams(_))
     }
 
-    fn connection(&self, end: EndSetup) -> Connection {
+    fn machine(&self, end: EndSetup) -> Machine {
         match self {
-            Self::Datagrams(config) => Connection::datagrams(*config, end.role, end.first),
-            Self::Stream { tcp, congestion, mptcp } => Connection::new(Setup {
+            Self::Datagrams(config) => Machine::Datagrams(Box::new(UdpSocket::new(*config)), end.first),
+            Self::Stream { tcp, congestion, mptcp } => Machine::Stream(Connection::new(Setup {
                 tcp: Arc::clone(tcp),
                 congestion: Arc::clone(congestion),
                 mptcp: mptcp.as_ref().map(|(config, scheduler)| (Arc::clone(config), scheduler())),
@@ -62,7 +65,7 @@ impl Protocol {
                 absent: end.absent,
                 key: end.key,
                 nonce_seed: end.nonce_seed,
-            }),
+            })),
         }
     }
 }
@@ -143,16 +146,18 @@ impl Opener {
     }
 
     /// The client end of one more connection.
-    pub(crate) fn connect(&mut self) -> Connection {
+    pub(crate) fn connect(&mut self) -> Machine {
         // A connection that is opened later begins where there is an address.
         let other = self.pairs.iter().find(|pair| self.is_present(**pair)).copied();
         let first = other.filter(|_| !self.is_present(self.first)).unwrap_or(self.first);
         let (key, nonce_seed) = (Key(draw(&mut self.keys)), draw(&mut self.keys));
         let (pairs, absent) = (self.pairs.clone(), self.absent.clone());
         let end = EndSetup { role: Role::Client, first, pairs, own: Vec::new(), absent, key, nonce_seed };
-        let mut connection = self.protocol.connection(end);
-        connection.open();
-        connection
+        let mut machine = self.protocol.machine(end);
+        if let Some(connection) = machine.connection_mut() {
+            connection.open();
+        }
+        machine
     }
 
     /// An own address (or one of the server) appears or is removed, for connections opened from now on.
@@ -205,15 +210,16 @@ impl Listener {
     }
 
     /// The server end of a connection whose first packet came between these addresses.
-    pub(crate) fn accept(&mut self, first: AddressPair, key: Key) -> Connection {
+    pub(crate) fn accept(&mut self, first: AddressPair, key: Key) -> Machine {
         let nonce_seed = draw(&mut self.keys);
-        self.connection(first, key, nonce_seed)
+        self.machine(first, key, nonce_seed)
     }
 
-    /// The receive window of a connection that has just been accepted.
-    pub(crate) fn first_window(&self) -> units::Bytes {
+    /// The receive window of a connection that has just been accepted; none with datagrams.
+    pub(crate) fn first_window(&self) -> Bytes {
         let anywhere = AddressPair { local: None, remote: None };
-        self.connection(anywhere, Key::default(), 0).receive_window()
+        let machine = self.machine(anywhere, Key::default(), 0);
+        machine.connection().map_or(Bytes::ZERO, Connection::receive_window)
     }
 
     /// MPTCP is configured.
@@ -227,10 +233,10 @@ impl Listener {
         debug_assert!(all_different(&self.absent), "an address is absent once");
     }
 
-    fn connection(&self, first: AddressPair, key: Key, nonce_seed: u64) -> Connection {
+    fn machine(&self, first: AddressPair, key: Key, nonce_seed: u64) -> Machine {
         let (own, absent) = (self.addresses.clone(), [self.absent.clone(), Vec::new()]);
         let pairs = Vec::new();
-        self.protocol.connection(EndSetup { role: Role::Server, first, pairs, own, absent, key, nonce_seed })
+        self.protocol.machine(EndSetup { role: Role::Server, first, pairs, own, absent, key, nonce_seed })
     }
 }
 

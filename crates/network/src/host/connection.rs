@@ -1,4 +1,5 @@
-//! A connection of a host: the protocol machine with its timer, and the path of each of its subflows.
+//! A connection of a host, or its end of a conversation in datagrams: the protocol machine with its timer, and the path
+//! of each subflow.
 //!
 //! May: say over which link packets of a subflow leave. May not: send them, or know the other end but by the
 //! addresses of its packets.
@@ -8,6 +9,7 @@ use transport::packet::PathId;
 use transport::{AddressPair, Connection};
 use units::{Bytes, SimTime};
 
+use crate::host::machine::Machine;
 use crate::host::socket::AppSocket;
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::ecmp;
@@ -42,7 +44,7 @@ pub(crate) enum Opening {
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct HostConnection {
-    connection: Connection,
+    machine: Machine,
     timer: LazyTimer,
     owner: AppSocket,
     opening: Opening,
@@ -54,27 +56,44 @@ pub(crate) struct HostConnection {
 
 impl HostConnection {
     /// Without paths.
-    pub(crate) fn new(connection: Connection, owner: AppSocket, opening: Opening, flow_label: u64) -> Self {
-        Self { connection, timer: LazyTimer::default(), owner, opening, flow_label, paths: Vec::new() }
+    pub(crate) fn new(machine: Machine, owner: AppSocket, opening: Opening, flow_label: u64) -> Self {
+        Self { machine, timer: LazyTimer::default(), owner, opening, flow_label, paths: Vec::new() }
     }
 
     /// The protocol machine.
     #[inline]
-    pub(crate) fn machine(&self) -> &Connection {
-        &self.connection
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     /// The same, to be called.
     #[inline]
-    pub(crate) fn machine_mut(&mut self) -> &mut Connection {
-        &mut self.connection
+    pub(crate) fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    /// The connection; `None` with datagrams.
+    #[inline]
+    pub(crate) fn connection(&self) -> Option<&Connection> {
+        self.machine.connection()
+    }
+
+    /// The same, to be called.
+    #[inline]
+    pub(crate) fn connection_mut(&mut self) -> Option<&mut Connection> {
+        self.machine.connection_mut()
+    }
+
+    /// In-order bytes delivered so far; none with datagrams.
+    pub(crate) fn delivered(&self) -> Bytes {
+        self.connection().map_or(Bytes::ZERO, Connection::delivered)
     }
 
     /// The instant to push into the queue for its next deadline, if one is needed.
     #[inline]
     pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
         // A deadline that lies in the past is due now.
-        self.timer.set(self.connection.wake_at().max(now))
+        self.timer.set(self.machine.connection_mut()?.wake_at().max(now))
     }
 
     /// A timer entry came out of the queue. False if it was a stale one.
@@ -96,9 +115,9 @@ impl HostConnection {
 
     /// The path of a subflow, to be changed, and the protocol machine.
     #[inline]
-    pub(crate) fn path_and_machine(&mut self, subflow: PathId) -> Option<(&mut Path, &Connection)> {
+    pub(crate) fn path_and_machine(&mut self, subflow: PathId) -> Option<(&mut Path, &mut Machine)> {
         let path = self.paths.get_mut(subflow.index())?.as_mut()?;
-        Some((path, &self.connection))
+        Some((path, &mut self.machine))
     }
 
     /// Indices of subflows with a path are below this.
@@ -111,7 +130,11 @@ impl HostConnection {
     pub(crate) fn wanted_path(&self, subflow: PathId) -> Option<(NodeId, AddressPair, NodeId, Port)> {
         match self.opening {
             Opening::Active { node, server, port } => {
-                Some((node, self.connection.address_pair(subflow), server, port))
+                let pair = match &self.machine {
+                    Machine::Stream(connection) => connection.address_pair(subflow),
+                    Machine::Datagrams(_, pair) => *pair,
+                };
+                Some((node, pair, server, port))
             }
             Opening::Passive => None,
         }

@@ -7,18 +7,20 @@
 pub(crate) mod config;
 pub(crate) mod connection;
 pub(crate) mod demux;
+pub(crate) mod machine;
 pub(crate) mod ports;
 pub(crate) mod socket;
 
 use std::collections::BTreeMap;
 
+use transport::AddressPair;
 use transport::mptcp::keys::Token;
 use transport::packet::PathId;
-use transport::{AddressPair, Connection};
 
 use crate::host::config::Listener;
 use crate::host::connection::{HostConnection, Opening};
 use crate::host::demux::{Demux, Match};
+use crate::host::machine::Machine;
 use crate::host::ports::{EphemeralPorts, service_at, service_port};
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
@@ -100,12 +102,12 @@ impl Hosts {
     pub(crate) fn open(
         &mut self,
         forwarding: &mut Forwarding,
-        connection: Connection,
+        machine: Machine,
         (node, server, port): (NodeId, NodeId, Port),
         (owner, flow_label): (AppSocket, u64),
     ) -> (SocketId, PacketAddresses) {
         let opening = Opening::Active { node, server, port };
-        let socket = self.add(HostConnection::new(connection, owner, opening, flow_label));
+        let socket = self.add(HostConnection::new(machine, owner, opening, flow_label));
         let addresses = self.open_path(forwarding, socket, PathId::FIRST);
         (socket, addresses)
     }
@@ -155,8 +157,8 @@ impl Hosts {
             }
             tokens.insert(key.token().0, socket);
         }
-        let connection = listener.accept(seen_here(packet), key);
-        self.add(HostConnection::new(connection, owner, Opening::Passive, flow_label));
+        let machine = listener.accept(seen_here(packet), key);
+        self.add(HostConnection::new(machine, owner, Opening::Passive, flow_label));
         self.learn_path(forwarding, packet, socket, PathId::FIRST);
         socket
     }

@@ -1,0 +1,241 @@
+//! The byte streams of one connection: the data that its application wants to send in each direction, and its progress.
+//!
+//! May: write to and read from the two ends. May not: send packets, talk to the application, or choose
+//! times other than those that the read rate asks for.
+
+use std::collections::VecDeque;
+
+use apps::{Message, Side};
+use engine::LazyTimer;
+use transport::Connection;
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+
+use crate::flow::events::EndAction;
+use crate::flow::message::Mark;
+use crate::flow::recorder::Recorder;
+
+/// A reader with a rate.
+#[derive(Clone, Copy, Debug)]
+struct PacedReader {
+    rate: BitsPerSecond,
+    /// Read at once, if that much has arrived.
+    chunk: Bytes,
+    next: SimTime,
+    timer: LazyTimer,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outgoing {
+    /// Bytes that the application wants to send, and those of them that the send buffer has taken.
+    asked: u64,
+    written: u64,
+    /// To be closed behind the last byte; closed.
+    close: bool,
+    closed: bool,
+    /// The application wants to know when everything is written.
+    notify: bool,
+    /// Offset after the last byte of each message that has not arrived, in the order of sending.
+    marks: VecDeque<(u64, Mark)>,
+}
+
+impl Outgoing {
+    /// Adds a message, whose row in the table of messages is known.
+    pub(crate) fn ask(&mut self, now: SimTime, message: Message, row: Option<u32>) {
+        debug_assert!(!self.close, "sent after close");
+        self.asked = self.asked.saturating_add(message.size.0);
+        if message.size != Bytes::MAX {
+            self.marks.push_back((self.asked, Mark::new(now, message, row)));
+        }
+        self.check();
+    }
+
+    /// The application will send no more.
+    pub(crate) fn close(&mut self) {
+        self.close = true;
+    }
+
+    /// The application wants to know when everything is written.
+    pub(crate) fn notify(&mut self) {
+        self.notify = true;
+    }
+
+    /// Bytes that are waiting for the send buffer.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.asked - self.written
+    }
+
+    /// Discards the backlog that the send buffer has not accepted; messages not fully written are dropped. False if
+    /// there was none.
+    fn cut(&mut self) -> bool {
+        let cut = self.backlog() > 0;
+        self.asked = self.written;
+        self.marks.retain(|(end, _)| *end <= self.written);
+        self.check();
+        cut
+    }
+
+    #[inline]
+    fn check(&self) {
+        debug_assert!(self.written <= self.asked, "{} bytes written of {}", self.written, self.asked);
+        debug_assert!(!self.closed || self.close, "closed without being told to");
+        debug_assert!(
+            self.marks.back().is_none_or(|(end, _)| *end <= self.asked),
+            "a message ends after the stream"
+        );
+        debug_assert!(
+            self.marks.front().is_none_or(|(end, mark)| *end >= mark.size.0),
+            "a message begins before the stream"
+        );
+    }
+
+    /// The first message that is delivered as a whole now that `delivered` bytes are.
+    pub(crate) fn take_delivered(&mut self, delivered: Bytes) -> Option<Mark> {
+        let &(end, mark) = self.marks.front()?;
+        if end > delivered.0 {
+            return None;
+        }
+        self.marks.pop_front();
+        Some(mark)
+    }
+}
+
+/// Both directions of a connection.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) recorder: Recorder,
+    /// By sending side.
+    outgoing: [Outgoing; 2],
+    /// Actions on the server end from before it was accepted.
+    early: Vec<EndAction>,
+    reader: Option<PacedReader>,
+    /// Connections close when the application says so, and not as soon as the other end has.
+    held_open: bool,
+}
+
+impl Streams {
+    /// Nothing to send. `mss` is the least that a reader with a rate reads at a time.
+    pub(crate) fn new(read_rate: Option<BitsPerSecond>, mss: Bytes, held_open: bool) -> Self {
+        let reader = read_rate.map(|rate| PacedReader {
+            rate,
+            chunk: rate.bytes_in(Nanos::from_millis(1)).max(mss),
+            next: SimTime::ZERO,
+            timer: LazyTimer::default(),
+        });
+        Self {
+            recorder: Recorder::default(),
+            outgoing: <[Outgoing; 2]>::default(),
+            early: Vec::new(),
+            reader,
+            held_open,
+        }
+    }
+
+    /// The host of one side has opened or accepted the connection. Returns the actions on that end from before.
+    pub(crate) fn connect(&mut self, connection: &mut Connection) -> Vec<EndAction> {
+        if self.held_open {
+            connection.hold_open();
+        }
+        std::mem::take(&mut self.early)
+    }
+
+    /// Something happens to the server end, which has not been accepted.
+    pub(crate) fn before_accept(&mut self, action: EndAction) {
+        self.early.push(action);
+    }
+
+    /// The data that one side wants to send.
+    #[inline]
+    pub(crate) fn outgoing(&self, from: Side) -> &Outgoing {
+        &self.outgoing[from.index()]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn outgoing_mut(&mut self, from: Side) -> &mut Outgoing {
+        &mut self.outgoing[from.index()]
+    }
+
+    /// A message of the other side has arrived at this one.
+    #[inline]
+    pub(crate) fn has_arrived(&self, side: Side, connection: &Connection) -> bool {
+        let next = self.outgoing(side.other()).marks.front();
+        next.is_some_and(|(end, _)| *end <= connection.delivered().0)
+    }
+
+    /// Writes nothing, as there is no connection. True if the application is to be told that all is written.
+    pub(crate) fn write_nothing(&mut self, side: Side) -> bool {
+        let outgoing = &mut self.outgoing[side.index()];
+        outgoing.backlog() == 0 && std::mem::take(&mut outgoing.notify)
+    }
+
+    /// Lets one side write as much as its connection takes. True if the application is to be told that all is written.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> bool {
+        let outgoing = &mut self.outgoing[side.index()];
+        if outgoing.written < outgoing.asked {
+            let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);
+            if bytes > 0 {
+                connection.write(Bytes(bytes));
+                outgoing.written += bytes;
+                if side == Side::Sender {
+                    self.recorder.wrote(now, outgoing.written);
+                }
+            }
+        }
+        if outgoing.written < outgoing.asked {
+            return false;
+        }
+        if self.held_open && connection.peer_finished() {
+            outgoing.close = true;
+        }
+        if outgoing.close && !outgoing.closed {
+            outgoing.closed = true;
+            connection.close();
+        }
+        outgoing.check();
+        std::mem::take(&mut outgoing.notify)
+    }
+
+    /// Lets one side read. Returns the instant to push for its next turn, if one is needed.
+    pub(crate) fn read(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> Option<SimTime> {
+        let readable = connection.readable();
+        if readable == Bytes::ZERO {
+            return None;
+        }
+        let Some(reader) = self.reader.as_mut().filter(|_| side == Side::Receiver) else {
+            connection.read(now, readable);
+            return None;
+        };
+        debug_assert!(reader.chunk > Bytes::ZERO, "a reader that reads nothing");
+        if now >= reader.next {
+            let bytes = readable.min(reader.chunk);
+            connection.read(now, bytes);
+            reader.next = now + reader.rate.time_to_send(bytes);
+        }
+        reader.timer.set(reader.next)
+    }
+
+    /// Nothing more is written in either direction. False if all that was asked for is written already.
+    pub(crate) fn cut(&mut self) -> bool {
+        let [there, back] = &mut self.outgoing;
+        there.close();
+        if self.held_open {
+            back.close();
+        }
+        // Not lazily: both must be cut.
+        there.cut() | back.cut()
+    }
+
+    /// A wake-up of the reader came out of the queue. False if it was a stale one.
+    pub(crate) fn read_fires(&mut self, now: SimTime) -> bool {
+        self.reader.as_mut().is_some_and(|reader| reader.timer.fires(now))
+    }
+
+    /// All that was to be sent by one side is delivered, of which the other side has `delivered`.
+    pub(crate) fn is_idle(&self, from: Side, delivered: impl FnOnce() -> Option<Bytes>) -> bool {
+        let outgoing = self.outgoing(from);
+        outgoing.backlog() == 0
+            && (outgoing.written == 0 || delivered().is_some_and(|bytes| bytes.0 >= outgoing.written))
+    }
+}

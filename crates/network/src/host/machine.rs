@@ -1,0 +1,62 @@
+//! The protocol machine of a socket: a connection, or one end of a conversation in datagrams.
+//!
+//! May: say which it is. May not: make one look like the other.
+
+use transport::udp::{MessageNumber, UdpSocket};
+use transport::{AddressPair, Connection};
+use units::Bytes;
+
+/// What a host runs behind a socket.
+#[derive(Debug)]
+pub(crate) enum Machine {
+    /// TCP or MPTCP.
+    Stream(Connection),
+    /// UDP between these addresses.
+    Datagrams(Box<UdpSocket>, AddressPair),
+}
+
+impl Machine {
+    /// The connection; `None` with datagrams.
+    #[inline]
+    pub(crate) fn connection(&self) -> Option<&Connection> {
+        match self {
+            Self::Stream(connection) => Some(connection),
+            Self::Datagrams(..) => None,
+        }
+    }
+
+    /// The same, to be called.
+    #[inline]
+    pub(crate) fn connection_mut(&mut self) -> Option<&mut Connection> {
+        match self {
+            Self::Stream(connection) => Some(connection),
+            Self::Datagrams(..) => None,
+        }
+    }
+
+    /// The socket for datagrams, if it is one.
+    #[inline]
+    pub(crate) fn datagrams(&self) -> Option<&UdpSocket> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Datagrams(udp, _) => Some(udp),
+        }
+    }
+
+    /// The same, to be called.
+    #[inline]
+    pub(crate) fn datagrams_mut(&mut self) -> Option<&mut UdpSocket> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Datagrams(udp, _) => Some(udp),
+        }
+    }
+
+    /// Sends a message in datagrams.
+    ///
+    /// # Panics
+    /// If it is a connection.
+    pub(crate) fn send_datagrams(&mut self, number: MessageNumber, size: Bytes) {
+        self.datagrams_mut().expect("both ends of a conversation speak UDP").send(number, size);
+    }
+}
