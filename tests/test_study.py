@@ -99,7 +99,7 @@ def test_comparisons_pair_the_same_seeds_and_the_same_other_levels(tmp_path: Pat
 def test_finished_work_is_never_computed_again(ropewalk: Ropewalk, tmp_path: Path) -> None:
     path = write_study(tmp_path)
     rw.Study.load(path).run(tmp_path / "a")
-    stored = {file: file.stat().st_mtime_ns for file in (tmp_path / "a" / "store").rglob("*.runs")}
+    stored = {file: file.stat().st_mtime_ns for file in (tmp_path / "a" / "store").rglob("*.record")}
     assert done(ropewalk("study", path, "--out", tmp_path / "a").stdout) == (0, 12)
     # Another study with the same store: more replications, one more level.
     path.write_text(STUDY.replace('"olia"]', '"olia", "balia"]').replace("= 3", "= 4"), encoding="utf-8")

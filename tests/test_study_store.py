@@ -259,7 +259,7 @@ def test_a_unit_of_work_is_one_file(tmp_path: Path) -> None:
     study = rw.Study.load(write_study(tmp_path))
     study.run(tmp_path / "out", jobs=1)
     # Two at once without knowing how long runs take, then the rest.
-    files = list((tmp_path / "out" / "store").glob("*.runs"))
+    files = list((tmp_path / "out" / "store").glob("*.record"))
     assert len(files) == 3
     assert sum(len(file.seeds) for file in all_files(tmp_path / "out" / "store")) == 12
 
@@ -268,7 +268,7 @@ def test_many_damaged_records_are_named_wherever_they_are_met(ropewalk: Ropewalk
     path, out = write_study(tmp_path), tmp_path / "out"
     for seeds in range(1, 8):
         rw.Study.load(path, replications=seeds).run(out)
-    victims = list((out / "store").glob("*.runs"))
+    victims = list((out / "store").glob("*.record"))
     assert len(victims) > 6
     for victim in victims:
         content = bytearray(victim.read_bytes())
@@ -277,7 +277,9 @@ def test_many_damaged_records_are_named_wherever_they_are_met(ropewalk: Ropewalk
     for command in (["report", out], ["figures", out], ["export", out, "--format", "csv"]):
         told = ropewalk(*command)
         assert told.returncode == 1
-        assert re.search(r"store/\w+\.runs: damaged: wrong checksum\n  fix: run the study again", told.stderr)
+        assert re.search(
+            r"store/\w+\.record: damaged: edited, cut or renamed: .*\n  fix: run the study again", told.stderr
+        )
         assert "Traceback" not in told.stderr
     again = ropewalk("study", path, "--seeds", "7", "--out", out)
     assert again.returncode == 0, again.stderr
@@ -297,7 +299,11 @@ def test_those_with_time_series_are_taken_from_where_they_are(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("place", "reason"), [(30, "the first line is not what was written"), (-100, "wrong checksum")]
+    ("place", "reason"),
+    [
+        (80, "the first line is not what its checksum says"),
+        (-100, "edited, cut or renamed: the name is not the SHA-256 of the content"),
+    ],
 )
 @pytest.mark.parametrize("cut", [False, True])
 def test_a_damaged_record_is_set_aside_and_computed_again(
@@ -305,7 +311,7 @@ def test_a_damaged_record_is_set_aside_and_computed_again(
 ) -> None:
     study = rw.Study.load(write_study(tmp_path))
     before = study.run(tmp_path / "out").results.summary()
-    victim = max((tmp_path / "out" / "store").glob("*.runs"), key=lambda path: path.stat().st_size)
+    victim = max((tmp_path / "out" / "store").glob("*.record"), key=lambda path: path.stat().st_size)
     content = bytearray(victim.read_bytes())
     content[place] ^= 1
     # Its own header has been read by this process already, as by one that shares the store.
@@ -330,3 +336,39 @@ def test_a_unit_with_many_rows_is_several_records(tmp_path: Path, monkeypatch: p
     pieces = [[piece.key for piece in record.pieces] for record in carry_out(order).records]
     assert pieces == [[case.key for case in cases[:2]], [case.key for case in cases[2:]]]
     assert [len(record.pieces) for record in whole.records] == [4]
+
+
+@contextlib.contextmanager
+def read_only(place: Path) -> Iterator[None]:
+    """A directory that takes nothing. Needs root."""
+    for options in (["--bind"], ["-o", "remount,ro,bind"]):
+        mount = [MOUNT, *options, *([str(place)] if options == ["--bind"] else []), str(place)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            pytest.skip("nothing can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run([UMOUNT, str(place)], capture_output=True, check=True)
+
+
+def test_a_read_only_store_is_read(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    path, store = write_study(tmp_path), tmp_path / "store"
+    first = ropewalk("study", path, "--out", tmp_path / "out", "--store", store)
+    with read_only(store):
+        again = ropewalk("study", path, "--out", tmp_path / "again", "--store", store)
+        assert (again.returncode, again.stderr.count("fix")) == (0, 0), again.stderr
+        assert done(again.stdout) == (0, 12)
+        assert again.stdout.splitlines()[:10] == first.stdout.splitlines()[:10]
+        assert ropewalk("report", tmp_path / "again").returncode == 0
+        more = ropewalk("study", path, "--seeds", "4", "--out", tmp_path / "more", "--store", store)
+        assert more.returncode == 1
+        assert more.stderr.endswith(
+            f"{store}: Read-only file system: 4 runs of 16 are missing there and would have to be stored\n"
+            "  fix: name another store with --store; a copy of this one keeps what it has\n"
+        )
+        lacking = ropewalk("study", path, "--out", tmp_path / "new", "--store", store / "deep")
+        assert lacking.returncode == 1
+        assert lacking.stderr.endswith(
+            f"{store / 'deep'}: Read-only file system\n  fix: name another store with --store\n"
+        )
+    assert not (tmp_path / "more" / "study.json").exists()

@@ -110,13 +110,12 @@ class Study:
         from ropewalk.study.manifest import manifest
         from ropewalk.study.record import Damaged
         from ropewalk.study.results import StudyResults
-        from ropewalk.study.store import Store
         from ropewalk.study.summary import write
 
         directory = Path(out)
         directory.mkdir(parents=True, exist_ok=True)
         place = directory / STORE if store is None else Path(store)
-        kept = Store(place)
+        kept = _open(place)
         begun = time.monotonic()
         attempts = 0
         try:
@@ -170,6 +169,17 @@ class Study:
                 message = f'the runs have no {kind} "{wanted}"'
                 mistakes.add(where, UNKNOWN_NAME, message, did_you_mean(wanted, known))
         mistakes.raise_any()
+
+
+def _open(place: Path) -> Store:
+    from ropewalk.study.conduct import StoreError
+    from ropewalk.study.store import Store
+
+    try:
+        return Store(place)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(f"{place}: {reason}\n  fix: name another store with --store") from error
 
 
 def _note(directory: Path, done: Conducted, executor: str, elapsed_s: float, damaged: list[str]) -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ropewalk.executors import ExecutorError
+from ropewalk.numbers import count
 from ropewalk.statistics import estimate
-from ropewalk.study.store import CASE
+from ropewalk.study.store import CASE, ReadOnly
 from ropewalk.study.work import Order, Outcome, Part, Stopped, WrongModel, carry_out
 
 if TYPE_CHECKING:
@@ -278,6 +279,12 @@ class Conductor:
     def _claimed(self, state: _State, seed: int) -> bool:
         try:
             return self._store.claims.take(state.case.key, seed)
+        except ReadOnly as error:
+            missing = count(self._total - self._done, "run")
+            raise StoreError(
+                f"{error}: {missing} of {self._total} are missing there and would have to be stored\n"
+                "  fix: name another store with --store; a copy of this one keeps what it has"
+            ) from None
         except OSError as error:
             reason = error.strerror or str(error)
             raise StoreError(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import re
 import shlex
 import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ropewalk import _core
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import Scenario
+from ropewalk.study.address import key_of
 from ropewalk.study.metrics import Metric
 from ropewalk.study.mistakes import (
     CONTRADICTION,
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 SEPARATOR = " / "
 """Between the levels in the name of a case."""
 FEW_FLOWS = 3
-_WORDS = re.compile(r"^(name|description) = .*$", re.MULTILINE)
-_SEEDS = re.compile(r"^seeds = .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +153,6 @@ def _case(
     return Case(index, name, labels, tuple(pairs), text, key_of(text))
 
 
-def plain(text: str) -> str:
-    """An expanded scenario without what changes no figure: title, description, number of seeds."""
-    head, table, rest = text.partition("\n[")
-    return _SEEDS.sub("seeds = 1", _WORDS.sub(r'\1 = ""', head)) + table + rest
-
-
-def key_of(text: str) -> str:
-    """The address of a scenario's runs: nothing else decides about their results but the seed."""
-    return hashlib.sha256(f"model {_core.MODEL_VERSION}\n{plain(text)}".encode()).hexdigest()[:32]
-
-
 def _blame(error: ScenarioError, overrides: list[Override], mistakes: Mistakes) -> None:
     """Mistakes in overrides stand in the study file; others are those of the scenario file."""
     for diagnostic in error.diagnostics:
@@ -209,4 +194,4 @@ def _usual_metrics(case: Case) -> tuple[Metric, ...]:
     return tuple(map(Metric.parse, names))
 
 
-__all__ = ["Case", "Plan", "StudyError", "key_of", "plan"]
+__all__ = ["Case", "Plan", "StudyError", "plan"]

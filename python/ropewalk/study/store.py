@@ -2,7 +2,7 @@
 
 The files of the directory are records: what one unit of work has computed. The first line of each says which
 replications it holds, each by the hash of its scenario and model version (the key) and by its seed. A file
-appears whole or not at all. Nothing in it is ever changed.
+appears whole or not at all, and is named after its content, so that a change is noticed when it is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ropewalk.disk import sweep, write_lasting
-from ropewalk.study.record import PART, SCENARIOS, TEXT, Damaged, header, unpack
+from ropewalk.study.record import PART, SCENARIOS, SUFFIX, TEXT, Damaged, header, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from ropewalk.study.record import Header, Record
 
-SUFFIX = ".runs"
-"""Another form of the files would need another one: those that end otherwise are passed over."""
 CLAIMS = "claims"
 CASE = "case"
 
@@ -48,11 +46,18 @@ class Stored:
     series: bool
 
 
+class ReadOnly(OSError):
+    """Something is to be computed, and the store takes nothing."""
+
+
 class Store:
     """A directory of finished replications. Several processes may use it at the same time.
 
+    One that is on a read-only file system, or belongs to another user, can be read; `claims` then says why
+    nothing can be computed.
+
     Raises:
-        OSError: it cannot be made or written to.
+        OSError: it cannot be made.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
@@ -64,15 +69,26 @@ class Store:
         self._index: dict[str, list[Stored]] = {}
         """Key to what there is of it."""
         self._claims: Claims | None = None
+        self._refusal = "opened for reading only"
         if not read_only:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._claims = Claims(self.path / CLAIMS)
+            try:
+                self._claims = Claims(self.path / CLAIMS)
+            except OSError as error:
+                if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+                    raise
+                self._refusal = error.strerror or str(error)
         self.refresh()
 
     @property
     def claims(self) -> Claims:
-        """Who is computing what."""
-        assert self._claims is not None, "opened for reading only"  # noqa: S101
+        """Which process is computing what.
+
+        Raises:
+            ReadOnly: the store cannot be written to.
+        """
+        if self._claims is None:
+            raise ReadOnly(f"{self.path}: {self._refusal}")
         return self._claims
 
     def close(self) -> None:
@@ -124,7 +140,7 @@ class Store:
         Returns:
             how many are kept, the first ones; and why not all are.
         """
-        return write_lasting((self.path / _name(record), record.content) for record in records)
+        return write_lasting((self.path / record.name, record.content) for record in records)
 
     def load(
         self,
@@ -194,7 +210,7 @@ class Store:
         self.refresh()
         for name in sorted(self._files):
             try:
-                unpack(self.path / name, ())
+                unpack(self.path / name)
             except FileNotFoundError:
                 continue
             except Damaged as error:
@@ -219,10 +235,6 @@ def _first_line(path: Path) -> Header:
     """Files do not change: each is looked at once."""
     with path.open("rb") as file:
         return header(file.readline(), path)
-
-
-def _name(record: Record) -> str:
-    return f"{hashlib.sha256(repr(record.pieces).encode()).hexdigest()[:24]}{SUFFIX}"
 
 
 def _chosen(table: pl.DataFrame, head: Header, uses: list[Use]) -> pl.DataFrame:
