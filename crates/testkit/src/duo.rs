@@ -1,6 +1,7 @@
 //! Two connections joined by wires with delay, rate and faults: the smallest world in which a transport lives.
 
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use engine::{EventQueue, Stream};
 use transport::mptcp::option::MptcpOption;
@@ -76,6 +77,8 @@ pub struct Duo {
     written: Bytes,
     /// Segments of the client as they left, as they arrived, and ACKs, if asked for.
     log: Option<String>,
+    /// A hash of the state of both ends after each event, if asked for.
+    states: Option<Vec<u64>>,
     /// Payload segments sent per wire by the client.
     pub data_segments: Vec<u64>,
     /// When the last byte was delivered.
@@ -111,6 +114,7 @@ impl Duo {
             page: total,
             written: Bytes::ZERO,
             log: None,
+            states: None,
             data_segments: vec![0; n],
             delivered_at: SimTime::ZERO,
             max_out_of_order: Bytes::ZERO,
@@ -186,6 +190,26 @@ impl Duo {
         self
     }
 
+    /// Keeps a hash of the whole state of both ends after each event.
+    #[must_use]
+    pub fn with_states(mut self) -> Self {
+        self.states = Some(Vec::new());
+        self
+    }
+
+    /// The hashes so far.
+    pub fn states(&self) -> &[u64] {
+        self.states.as_deref().unwrap_or_default()
+    }
+
+    fn note_state(&mut self) {
+        if let Some(states) = &mut self.states {
+            let mut hasher = DefaultHasher::new();
+            format!("{:?} {:?}", self.client, self.server).hash(&mut hasher);
+            states.push(hasher.finish());
+        }
+    }
+
     /// The trace so far.
     pub fn log(&self) -> &str {
         self.log.as_deref().unwrap_or_default()
@@ -239,6 +263,7 @@ impl Duo {
             let (now, event) = self.queue.pop().expect("an event was found");
             self.handle(now, event);
             self.settle();
+            self.note_state();
             self.check_windows();
         }
         self.delivered_all()

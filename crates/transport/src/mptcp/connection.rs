@@ -95,6 +95,11 @@ impl MptcpConnection {
         }
     }
 
+    /// Every segment takes the general way; for tests.
+    pub fn close_usual_way(&mut self) {
+        self.subflows.close_usual_way();
+    }
+
     /// Active open of the first subflow.
     pub fn open(&mut self) {
         self.subflows.activate(0).into_iter().for_each(Subflow::open);

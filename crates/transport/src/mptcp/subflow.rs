@@ -373,6 +373,11 @@ impl Subflow {
         self.endpoint.replace_sender(mss, congestion);
     }
 
+    /// Every segment takes the general way; for tests.
+    pub(super) fn close_usual_way(&mut self) {
+        self.endpoint.sender_mut().close_usual_way();
+    }
+
     /// New data.
     #[inline]
     pub(super) fn give(&mut self, data: Range<Dsn>) {

@@ -40,6 +40,10 @@ pub(super) struct Subflows {
     deadlines: Deadlines,
     /// Subflows that may have something to send of their own (handshake, repairs, acknowledgements).
     busy: SubflowSet,
+    /// Every segment takes the general way, see [`Sender::close_usual_way`].
+    ///
+    /// [`Sender::close_usual_way`]: crate::tcp::sender::Sender::close_usual_way
+    general: bool,
     /// Bytes out of order on all subflows; those of dead subflows are discarded.
     held: u64,
 }
@@ -68,6 +72,7 @@ impl Subflows {
             views: Views::new(needs),
             deadlines: Deadlines::default(),
             busy: SubflowSet::default(),
+            general: false,
             held: 0,
         }
     }
@@ -85,8 +90,17 @@ impl Subflows {
             self.list.push(None);
             self.views.push();
         }
+        if self.general {
+            endpoint.sender_mut().close_usual_way();
+        }
         self.list[i] = Some(Subflow::new(pair, endpoint, join));
         self.touch(i);
+    }
+
+    /// Every segment of every subflow takes the general way; for tests.
+    pub(super) fn close_usual_way(&mut self) {
+        self.general = true;
+        self.list.iter_mut().flatten().for_each(Subflow::close_usual_way);
     }
 
     /// Plain TCP: option space is free for SACK blocks.
@@ -100,6 +114,9 @@ impl Subflows {
         let congestion = new_congestion(&self.tcp, &self.new_congestion, mss);
         if let Some(first) = self.get_mut(0) {
             first.replace_sender(mss, congestion);
+        }
+        if self.general {
+            self.close_usual_way();
         }
     }
 

@@ -55,6 +55,11 @@ impl TcpConnection {
         }
     }
 
+    /// Every segment takes the general way; for tests.
+    pub fn close_usual_way(&mut self) {
+        self.endpoint.sender_mut().close_usual_way();
+    }
+
     /// Active open.
     pub fn open(&mut self) {
         self.endpoint.open();

@@ -72,6 +72,17 @@ impl Rack {
         }
     }
 
+    /// The same for data that was sent once and in order: `end` is where the newest segment ends, `sent_at` when it left.
+    #[inline]
+    pub fn on_clean_ack(&mut self, now: SimTime, (sent_at, end): (SimTime, Seq)) {
+        debug_assert!(self.forward_ack < end, "delivered in order, and yet below what was delivered");
+        self.forward_ack = end;
+        if (sent_at, end) > self.latest {
+            self.latest = (sent_at, end);
+            self.rtt = now.since(sent_at);
+        }
+    }
+
     fn advance(&mut self, now: SimTime, delivered: Delivered, min_rtt: Nanos) {
         let rtt = now.since(delivered.sent_at);
         // A short segment, such as a bare FIN, is a little faster than those that gave the minimum.
@@ -145,17 +156,7 @@ mod tests {
     use crate::seq::Dsn;
 
     fn sent(seq: u64, at: SimTime) -> Sent {
-        Sent {
-            seq: Seq(seq),
-            len: 1000,
-            fin: false,
-            dsn: Dsn(0),
-            sent_at: at,
-            sacked: false,
-            lost: false,
-            in_flight_again: false,
-            retransmitted: false,
-        }
+        Sent::new(Seq(seq), (1000, false), Dsn(0), at)
     }
 
     /// Test vector RACK-1: the window, the moment of loss, and the probe timeout.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Nanos, SimTime};
+use units::{Nanos, SimTime};
 
 use super::ranges::{Range, RangeSet};
 use crate::seq::{Dsn, Seq};
@@ -34,10 +34,35 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// A segment that leaves for the first time, with so many sequence numbers; `fin`: it is a FIN.
+    #[inline]
+    pub fn new(seq: Seq, (len, fin): (u32, bool), dsn: Dsn, now: SimTime) -> Self {
+        Self {
+            seq,
+            len,
+            fin,
+            dsn,
+            sent_at: now,
+            sacked: false,
+            lost: false,
+            in_flight_again: false,
+            retransmitted: false,
+        }
+    }
+
     /// Sequence number after it.
     #[inline]
     pub fn end(&self) -> Seq {
         Seq(self.seq.0 + u64::from(self.len))
+    }
+
+    /// What lies below `una` is taken away. Returns its length.
+    fn cut(&mut self, una: Seq) -> u64 {
+        let cut = una - self.seq;
+        self.seq = una;
+        self.len -= cut.0 as u32;
+        self.dsn += cut;
+        cut.0
     }
 
     fn range(&self) -> Range<Seq> {
@@ -92,6 +117,17 @@ impl Change {
     }
 }
 
+/// What an ACK has covered while nothing was lost, SACKed or retransmitted.
+#[derive(Clone, Copy, Debug)]
+pub struct CleanAck {
+    /// When the oldest segment left of those that are acknowledged as a whole.
+    pub oldest_sent_at: Option<SimTime>,
+    /// When the newest left.
+    pub newest_sent_at: SimTime,
+    /// Sequence number after it.
+    pub end: Seq,
+}
+
 /// Room for so many segments is kept while nothing is outstanding: thousands of connections may wait.
 const KEPT: usize = 32;
 
@@ -111,6 +147,8 @@ pub struct Scoreboard {
     lost_hint: Seq,
     /// No original below this waits for a judgement by `mark_late`.
     late_hint: Seq,
+    /// Everything at or above this was sent once.
+    repeated_until: Seq,
     /// Retransmissions in the order in which they were made; entries that no longer hold are passed over.
     again: VecDeque<(SimTime, Seq)>,
 }
@@ -178,12 +216,8 @@ impl Scoreboard {
             }
             if front.end() > una {
                 // A middlebox or a probe split the segment: the rest of it stays.
-                let cut = (una.0 - front.seq.0) as u32;
                 let mut head = *front;
-                head.len = cut;
-                front.seq = una;
-                front.len -= cut;
-                front.dsn += Bytes(u64::from(cut));
+                head.len = front.cut(una) as u32;
                 self.forget(&head, change);
                 break;
             }
@@ -198,12 +232,49 @@ impl Scoreboard {
         if self.in_flight_again == 0 && !self.again.is_empty() {
             self.again.clear();
         }
-        if self.segments.is_empty() && self.segments.capacity() > KEPT {
-            self.segments = VecDeque::new();
-        }
+        self.give_room_back();
         if clean {
             change.oldest_clean = oldest;
         }
+    }
+
+    #[inline]
+    fn give_room_back(&mut self) {
+        if self.segments.is_empty() && self.segments.capacity() > KEPT {
+            self.segments = VecDeque::new();
+        }
+    }
+
+    /// Everything outstanding was sent once, and nothing of it is SACKed or lost.
+    #[inline]
+    pub fn is_clean(&self) -> bool {
+        self.lost == 0
+            && self.in_flight_again == 0
+            && self.sacked.is_empty()
+            && self.again.is_empty()
+            && self.segments.front().is_none_or(|front| front.seq >= self.repeated_until)
+    }
+
+    /// As `ack`, of a clean scoreboard and new data.
+    #[inline]
+    pub fn ack_clean(&mut self, una: Seq) -> CleanAck {
+        debug_assert!(self.is_clean(), "not clean: {self:?}");
+        let mut acked = CleanAck { oldest_sent_at: None, newest_sent_at: SimTime::ZERO, end: una };
+        while let Some(front) = self.segments.front_mut() {
+            if front.seq >= una {
+                break;
+            }
+            acked.newest_sent_at = front.sent_at;
+            if front.end() > una {
+                self.outstanding -= front.cut(una);
+                break;
+            }
+            acked.oldest_sent_at = acked.oldest_sent_at.or(Some(front.sent_at));
+            self.outstanding -= u64::from(front.len);
+            self.segments.pop_front();
+        }
+        self.give_room_back();
+        acked
     }
 
     fn forget(&mut self, segment: &Sent, change: &mut Change) {
@@ -441,6 +512,7 @@ impl Scoreboard {
         }
         segment.retransmitted = true;
         segment.sent_at = now;
+        self.repeated_until = self.repeated_until.max(segment.end());
         self.again.push_back((now, seq));
     }
 
@@ -469,11 +541,14 @@ impl Scoreboard {
         assert_eq!(self.in_flight_again, sum(&|s| s.in_flight_again));
         assert_eq!(self.sacked.bytes(), sum(&|s| s.sacked));
         assert!(self.segments.iter().all(|s| !(s.sacked && (s.lost || s.in_flight_again))));
+        assert!(self.segments.iter().all(|s| !s.retransmitted || s.seq < self.repeated_until));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use units::Bytes;
+
     use super::*;
 
     const MSS: u64 = 1460;
@@ -481,17 +556,7 @@ mod tests {
     fn ten_segments() -> Scoreboard {
         let mut board = Scoreboard::default();
         for n in 0..10 {
-            board.push(Sent {
-                seq: Seq(1 + n * MSS),
-                len: MSS as u32,
-                fin: false,
-                dsn: Dsn(0),
-                sent_at: SimTime(n),
-                sacked: false,
-                lost: false,
-                in_flight_again: false,
-                retransmitted: false,
-            });
+            board.push(Sent::new(Seq(1 + n * MSS), (MSS as u32, false), Dsn(0), SimTime(n)));
         }
         board
     }

@@ -31,6 +31,23 @@ impl Sender {
         window_right: Seq,
         paths: Paths<'_>,
     ) -> bool {
+        if self.expects(segment) {
+            return self.on_usual_ack(now, segment, window_right, paths);
+        }
+        let advanced = self.on_any_ack(now, (segment, signal), window_right, paths);
+        self.look_for_usual_way();
+        advanced
+    }
+
+    #[inline(never)]
+    fn on_any_ack(
+        &mut self,
+        now: SimTime,
+        (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
+        window_right: Seq,
+        paths: Paths<'_>,
+    ) -> bool {
+        self.usual.leave();
         let ack = segment.ack;
         if ack > self.send.nxt() {
             return false;
@@ -248,11 +265,9 @@ impl Sender {
     /// An ACK may let a dummy out, and the controller may have ordered others.
     #[inline]
     fn clock_dummies(&mut self) {
-        let Some(queue) = self.dummies.as_deref_mut() else { return };
-        if let Some(order) = self.congestion.take_dummies() {
-            queue.order(order);
+        if let Some(queue) = self.congestion.dummies_mut() {
+            queue.on_ack();
         }
-        queue.on_ack();
     }
 
     /// What a loss, a mark or a timeout tells the congestion control.

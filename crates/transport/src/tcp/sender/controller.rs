@@ -8,6 +8,7 @@ use congestion::{
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::config::LossMeans;
+use crate::space::DummyQueue;
 
 /// A controller, its capabilities and its present answers.
 #[derive(Debug)]
@@ -22,8 +23,10 @@ pub(super) struct Controller {
     /// For the sibling paths, see `congestion::SharedState`.
     loss_interval: f64,
     measured_rate: f64,
-    /// Ordered, and not taken yet.
-    dummies: Option<Dummies>,
+    /// Dummies that it has ordered since the last ACK or transmission.
+    ordered: Option<Dummies>,
+    /// Those that are to leave; only for one that probes.
+    dummies: Option<Box<DummyQueue>>,
     /// Losses mean congestion: it is told of them.
     reacts_to_losses: bool,
 }
@@ -40,7 +43,8 @@ impl Controller {
             beyond_window: 0,
             loss_interval: 0.0,
             measured_rate: 0.0,
-            dummies: None,
+            ordered: None,
+            dummies: capabilities.probing.then(Box::default),
             reacts_to_losses: loss_means == LossMeans::Congestion,
         };
         controller.refresh();
@@ -122,7 +126,7 @@ impl Controller {
             (self.loss_interval, self.measured_rate) = (shared.loss_interval(), shared.measured_rate());
         }
         if probing && let Some(probing) = self.inner.probing() {
-            self.dummies = probing.take_dummies().or(self.dummies);
+            self.ordered = probing.take_dummies().or(self.ordered);
         }
     }
 
@@ -221,12 +225,40 @@ impl Controller {
         self.inner.overdraft().map_or(Nanos::ZERO, |overdraft| overdraft.rto_margin(timer))
     }
 
-    pub(super) fn take_dummies(&mut self) -> Option<Dummies> {
-        self.dummies.take()
+    /// The dummies that are to leave, with what was ordered since; `None` of a controller that does not probe.
+    #[inline]
+    pub(super) fn dummies_mut(&mut self) -> Option<&mut DummyQueue> {
+        let queue = self.dummies.as_deref_mut()?;
+        if let Some(order) = self.ordered.take() {
+            queue.order(order);
+        }
+        Some(queue)
     }
 
+    /// The dummies that are to leave, without orders that have not been taken up.
+    #[inline]
+    pub(super) fn dummies(&self) -> Option<&DummyQueue> {
+        self.dummies.as_deref()
+    }
+
+    /// Dummies whose time has come are due.
+    pub(super) fn release_dummies(&mut self, now: SimTime) {
+        if let Some(queue) = self.dummies.as_deref_mut() {
+            queue.release(now);
+        }
+    }
+
+    /// True if a dummy leaves now. `in_use`: there is data to send.
+    #[inline]
+    pub(super) fn take_dummy(&mut self, in_use: bool) -> bool {
+        self.dummies.as_deref_mut().is_some_and(|queue| queue.take(in_use))
+    }
+
+    /// A dummy is answered; an answer to one that was never sent has no meaning.
     pub(super) fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
-        debug_assert!(self.capabilities.probing, "only a prober has sent a dummy");
+        if self.dummies.is_none() {
+            return;
+        }
         self.tell(|c| {
             if let Some(probing) = c.probing() {
                 probing.on_dummy_answer(answer);

@@ -6,7 +6,7 @@ use units::{Nanos, SimTime};
 use super::super::rack::{Rack, RackInput, probe_timeout};
 use super::super::ranges::Range;
 use super::super::rtt::RttEstimator;
-use super::super::scoreboard::{Change, Scoreboard};
+use super::super::scoreboard::{Change, CleanAck, Scoreboard};
 use super::probe::{ProbeOutcome, TailProbe};
 use super::recovery::Phase;
 use crate::config::{RecoveryKind, Reliability, TcpConfig};
@@ -174,6 +174,21 @@ impl LossDetector {
             self.rack.on_dsack(ack.una, ack.nxt);
         }
         self.probe.on_ack(ack.ack, ack.duplicate, ack.advanced)
+    }
+
+    /// No duplicate ACK has arrived, and no tail-loss probe is due or awaits its answer.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.dupacks == 0 && self.limited_sent == 0 && !self.probe.is_due() && !self.probe.is_in_flight()
+    }
+
+    /// An ACK while nothing is lost, SACKed or retransmitted.
+    #[inline]
+    pub(super) fn on_clean_ack(&mut self, now: SimTime, acked: &CleanAck) {
+        debug_assert!(self.is_calm());
+        if self.kind == Detection::Rack {
+            self.rack.on_clean_ack(now, (acked.newest_sent_at, acked.end));
+        }
     }
 
     /// RACK marks what is late. Returns true if anything was marked. `repairing`: a loss episode is under way.

@@ -32,7 +32,7 @@ impl Sender {
     /// The next deadline, `NEVER` if none.
     pub fn next_deadline(&self) -> SimTime {
         let timers = self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline());
-        let dummy = self.dummies.as_deref().map_or(SimTime::NEVER, |queue| queue.deadline());
+        let dummy = self.congestion.dummies().map_or(SimTime::NEVER, |queue| queue.deadline());
         let poll = self.policy.as_deref().map_or(SimTime::NEVER, |policy| policy.deadline());
         timers.min(self.pacer.deadline()).min(dummy).min(poll)
     }
@@ -44,10 +44,18 @@ impl Sender {
 
     /// Acts on the deadlines that are due at `now`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
-        self.pacer.is_held(now);
-        if let Some(queue) = self.dummies.as_deref_mut() {
-            queue.release(now);
+        self.usual.leave();
+        let expired = self.expire(now, paths);
+        self.look_for_usual_way();
+        if expired != Expired::GaveUp {
+            self.check();
         }
+        expired
+    }
+
+    fn expire(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        self.pacer.is_held(now);
+        self.congestion.release_dummies(now);
         if let Some(rate) = &mut self.delivery_rate {
             rate.room_may_appear(now);
         }
@@ -84,7 +92,7 @@ impl Sender {
         }
     }
 
-    fn restart_retransmission_timer(&mut self, now: SimTime) {
+    pub(super) fn restart_retransmission_timer(&mut self, now: SimTime) {
         let timeout = self.timeout_after(self.timer.backoff());
         self.timer.restart(now, timeout);
     }
@@ -175,7 +183,7 @@ impl Sender {
     }
 
     #[inline]
-    fn plan_probe(&mut self, now: SimTime) {
+    pub(super) fn plan_probe(&mut self, now: SimTime) {
         let plan = ProbePlan {
             allowed: self.recovery.is_open() && self.timer.timeouts() == 0,
             mss: self.send.mss(),

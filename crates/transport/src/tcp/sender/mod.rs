@@ -19,6 +19,8 @@
 //! links arrives), `episode.rs` (a loss episode begins, goes on, ends), `expiry.rs` (a timer fires), `transmit.rs` (the
 //! next segment), `limit.rs` (why there is none), `rate.rs` (pacing rate), `stream.rs` (data is given and taken back).
 //!
+//! The usual ACK and the usual segment take a way of their own, `usual.rs`.
+//!
 //! It knows neither handshakes nor MPTCP. A subflow gives it chunks that carry data sequence numbers.
 
 mod ack;
@@ -39,6 +41,7 @@ mod sequence;
 mod state;
 mod stream;
 mod transmit;
+mod usual;
 mod window;
 
 use std::sync::Arc;
@@ -51,7 +54,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::config::{LossMeans, TcpConfig};
 use crate::seq::Seq;
-use crate::space::{DummyQueue, Policy};
+use crate::space::Policy;
 
 use activity::Activity;
 use controller::Controller;
@@ -61,6 +64,7 @@ use pacer::Pacer;
 use recovery::{Phase, Recovery};
 use retransmission::RetransmissionTimer;
 use sequence::SendSequence;
+use usual::UsualWay;
 use window::SendWindow;
 
 pub use activity::SenderStats;
@@ -83,10 +87,9 @@ pub struct Sender {
     marks: MarkResponse,
     pacer: Pacer,
     activity: Activity,
+    usual: UsualWay,
     /// Only for a controller that asks for samples.
     delivery_rate: Option<Box<DeliveryRate>>,
-    /// Only for a controller that sends dummies.
-    dummies: Option<Box<DummyQueue>>,
     /// Only where the peer reports what has arrived, instead of acknowledging as TCP does.
     policy: Option<Box<Policy>>,
 }
@@ -113,8 +116,8 @@ impl Sender {
             marks: MarkResponse::default(),
             pacer: Pacer::new(),
             activity: Activity::new(),
+            usual: UsualWay::new(&config, congestion.capabilities()),
             delivery_rate: congestion.capabilities().needs.rate_samples.then(Box::default),
-            dummies: congestion.capabilities().probing.then(Box::default),
             policy,
             congestion,
             config,
@@ -138,6 +141,12 @@ impl Sender {
         self.congestion.on_established(now, rtt);
         let una = self.send.una();
         self.window.offer(una, una + window);
+        self.look_for_usual_way();
+    }
+
+    /// Every segment takes the general way from now on, which changes nothing but the time that it takes: for tests.
+    pub fn close_usual_way(&mut self) {
+        self.usual = UsualWay::CLOSED;
     }
 
     /// The peer does not speak what the configuration asks for: goes on as `config` says, which is TCP. Before any
@@ -304,7 +313,7 @@ impl Sender {
 
     /// What the controller knows of the path, see [`CongestionControl::gauges`].
     pub fn congestion_gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(queue) = &self.dummies {
+        if let Some(queue) = self.congestion.dummies() {
             report("dummies_sent", queue.sent() as f64);
         }
         if self.congestion.capabilities().overdraft {
@@ -325,5 +334,6 @@ impl Sender {
             self.board.is_empty() || self.timer.is_running() || self.policy.is_some(),
             "data is outstanding and no timer runs"
         );
+        debug_assert!(!self.usual.is_open() || self.is_calm(), "the usual way is open during a repair");
     }
 }

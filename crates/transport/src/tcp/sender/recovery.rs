@@ -61,6 +61,12 @@ impl Recovery {
         self.phase == Phase::Open
     }
 
+    /// No loss episode, and no retransmission that is due.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.is_open() && !self.forced
+    }
+
     /// Window during fast recovery.
     #[inline]
     pub(super) fn window(&self) -> u64 {

@@ -36,7 +36,7 @@ impl Sender {
             || self.detector.probe().is_due()
             || self.send.owes_fin()
             || self.polls()
-            || self.dummies.is_some()
+            || self.congestion.dummies().is_some()
     }
 
     /// The policy may have something to send when no data waits.
@@ -46,7 +46,21 @@ impl Sender {
     }
 
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
+    #[inline]
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
+        if self.usual.is_open()
+            && let Some(found) = self.next_usual(now)
+        {
+            return found;
+        }
+        let found = self.next_of_any_kind(now);
+        self.look_for_usual_way();
+        found
+    }
+
+    #[inline(never)]
+    fn next_of_any_kind(&mut self, now: SimTime) -> Option<Transmission> {
+        self.usual.leave();
         if self.pacer.is_held(now) {
             let waits = self.send.unsent() > 0 || self.board.lost() > 0;
             return self.wait(if waits { Limit::Pacing } else { Limit::Application });
@@ -151,17 +165,7 @@ impl Sender {
 
     /// What leaves for the first time: `len` bytes, or a FIN.
     fn transmit(&mut self, now: SimTime, fresh: Fresh, len: u32, fin: bool) -> Transmission {
-        let sent = Sent {
-            seq: fresh.seq,
-            len: len + u32::from(fin),
-            fin,
-            dsn: fresh.dsn,
-            sent_at: now,
-            sacked: false,
-            lost: false,
-            in_flight_again: false,
-            retransmitted: false,
-        };
+        let sent = Sent::new(fresh.seq, (len + u32::from(fin), fin), fresh.dsn, now);
         if let Some(rate) = &mut self.delivery_rate {
             rate.on_send(now, sent.end(), Bytes(self.board.pipe()));
         }
@@ -175,7 +179,7 @@ impl Sender {
     }
 
     /// RFC 5681 section 4.1: after an idle time of one RTO the window starts anew.
-    fn restart_after_idle(&mut self, now: SimTime) {
+    pub(super) fn restart_after_idle(&mut self, now: SimTime) {
         if !self.board.is_empty() || !self.config.idle_restart {
             return;
         }
@@ -197,11 +201,8 @@ impl Sender {
     #[inline]
     fn after_transmission(&mut self, now: SimTime, len: u32) {
         self.hold_after(now, u64::from(len));
-        if let Some(queue) = self.dummies.as_deref_mut() {
-            if let Some(order) = self.congestion.take_dummies() {
-                queue.order(order);
-            }
-            let window = self.window.size(self.send.una());
+        let window = self.window.size(self.send.una());
+        if let Some(queue) = self.congestion.dummies_mut() {
             queue.data_sent(now, self.rtt.srtt(), window, Bytes(self.send.mss()));
         }
         self.check();
@@ -257,14 +258,12 @@ impl Sender {
     pub fn take_dummy(&mut self) -> bool {
         // What an MPTCP connection has to send is not all with the subflow.
         let in_use = self.send.unsent() > 0 || (self.send.is_mapped() && !self.send.is_closing());
-        self.dummies.as_deref_mut().is_some_and(|queue| queue.take(in_use))
+        self.congestion.take_dummy(in_use)
     }
 
-    /// The peer has answered a dummy; one that was never asked for has no meaning.
+    /// The peer has answered a dummy.
     pub fn on_dummy_answer(&mut self, now: SimTime) {
-        if self.dummies.is_some() {
-            let rwnd = self.window.size(self.send.una());
-            self.congestion.on_dummy_answer(&congestion::DummyAnswer { now, rwnd });
-        }
+        let rwnd = self.window.size(self.send.una());
+        self.congestion.on_dummy_answer(&congestion::DummyAnswer { now, rwnd });
     }
 }

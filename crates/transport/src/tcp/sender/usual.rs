@@ -1,0 +1,212 @@
+//! The usual way of a sender, on one page: an ACK of new data while nothing is lost, and the next full segment.
+//!
+//! Most ACKs and segments of a transfer are of this kind. What follows here has the effects that the general way has for
+//! them (`ack.rs`, `transmit.rs`), without asking what the answer is known to. Whatever is odd takes the general way, which
+//! finds out afterwards whether the usual one is open again. The test `tests/usual.rs` runs conversations with losses in
+//! both ways and compares the state of both ends after each event.
+
+use std::fmt;
+
+use congestion::{Ack, Capabilities, Paths};
+use units::{Bytes, Nanos, SimTime};
+
+use super::super::scoreboard::Sent;
+use super::Sender;
+use super::detector::Detection;
+use super::transmit::Transmission;
+use crate::config::{Reliability, TcpConfig};
+use crate::limit::Limit;
+use crate::seq::Seq;
+use crate::tcp::segment::TcpSegment;
+
+/// Whether the usual way is open. It does not show in the state of a sender, which is the same in both ways.
+#[derive(Clone, Copy)]
+pub(super) struct UsualWay {
+    /// Configuration and congestion control have nothing that it leaves out.
+    permitted: bool,
+    /// Nothing is being repaired, see [`Sender::is_calm`]. Remembered, so that a segment does not ask each part.
+    open: bool,
+}
+
+impl fmt::Debug for UsualWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UsualWay")
+    }
+}
+
+impl UsualWay {
+    /// Not open before the handshake. Left out are reports instead of acknowledgements, pacing, samples of the delivery rate,
+    /// dummies, acknowledgements by round trips, and controllers that own the window or overdraw it.
+    pub(super) fn new(config: &TcpConfig, capabilities: Capabilities) -> Self {
+        let Capabilities { needs, pacing, overdraft, probing, .. } = capabilities;
+        let left_out = needs.rate_samples || needs.whole_window || pacing || overdraft || probing;
+        let reports = config.reliability != Reliability::Acknowledged || config.ack.per_round_trip > 0;
+        Self { permitted: !left_out && !reports && !config.pacing, open: false }
+    }
+
+    /// Every segment takes the general way.
+    pub(super) const CLOSED: Self = Self { permitted: false, open: false };
+
+    #[inline]
+    pub(super) fn is_open(self) -> bool {
+        self.open
+    }
+
+    /// An event takes the general way.
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        self.open = false;
+    }
+}
+
+impl Sender {
+    /// After an event that took the general way: is the usual one open now?
+    #[inline]
+    pub(super) fn look_for_usual_way(&mut self) {
+        self.usual.open = self.usual.permitted && self.is_calm();
+    }
+
+    /// Nothing is lost, SACKed, retransmitted or probed, and no duplicate ACK has arrived.
+    pub(super) fn is_calm(&self) -> bool {
+        self.recovery.is_calm() && self.board.is_clean() && self.detector.is_calm() && !self.timer.is_outage()
+    }
+
+    /// The segment acknowledges new data, or nothing is outstanding; it reports neither holes nor marks.
+    #[inline]
+    pub(super) fn expects(&self, segment: &TcpSegment) -> bool {
+        let (una, nxt) = (self.send.una(), self.send.nxt());
+        let news = una < segment.ack && segment.ack <= nxt || una == segment.ack && una == nxt;
+        self.usual.is_open() && news && segment.sack.as_slice().is_empty() && !segment.flags.ece
+    }
+
+    /// Takes in a segment that `expects` is true for. Returns true if it acknowledged new bytes.
+    #[inline]
+    pub(super) fn on_usual_ack(
+        &mut self,
+        now: SimTime,
+        segment: &TcpSegment,
+        window_right: Seq,
+        paths: Paths<'_>,
+    ) -> bool {
+        let una = segment.ack;
+        let advanced = una > self.send.una();
+        self.marks.on_ack(false);
+        if advanced {
+            let flight_before = self.board.outstanding();
+            let acked = self.board.ack_clean(una);
+            self.send.acknowledge(una);
+            self.window.offer(una, window_right);
+            // RFC 7323: from the echoed timestamp, else from the oldest segment acknowledged.
+            let echoed = segment.timestamps.map(|t| t.echo).filter(|echo| !echo.is_never());
+            let sample = echoed.or(acked.oldest_sent_at).map(|sent_at| now.since(sent_at));
+            if let Some(sample) = sample {
+                self.rtt.sample(now, sample);
+            }
+            self.detector.on_clean_ack(now, &acked);
+            let ack = self.describe_usual(now, (flight_before, sample), window_right);
+            self.congestion.on_ack(&ack, paths);
+            self.detect_after_usual_ack(now, ack.delivered, paths);
+            self.restart_timers_after_usual_ack(now, sample.is_some());
+        } else {
+            self.window.offer(una, window_right);
+        }
+        self.check();
+        advanced
+    }
+
+    #[inline]
+    fn describe_usual(
+        &self,
+        now: SimTime,
+        (flight_before, sample): (u64, Option<Nanos>),
+        window_right: Seq,
+    ) -> Ack {
+        let flight = Bytes(self.board.outstanding());
+        let acked = Bytes(flight_before) - flight;
+        Ack {
+            now,
+            acked,
+            delivered: acked,
+            rtt: sample,
+            srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
+            flight_before: Bytes(flight_before),
+            flight,
+            pipe: flight,
+            lost: Bytes(self.board.ever_lost()),
+            rwnd: window_right.saturating_since(self.send.una()),
+            snd_una: self.send.una().0,
+            snd_nxt: self.send.nxt().0,
+            cwnd_limited: self.is_cwnd_limited(),
+            marked: false,
+            rate: None,
+        }
+    }
+
+    /// RACK looks for what was sent before the data that is acknowledged now; mostly there is nothing.
+    #[inline]
+    fn detect_after_usual_ack(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
+        if self.detector.kind() != Detection::Rack {
+            return;
+        }
+        self.detect_by_time(now, delivered, paths);
+        if self.board.lost() > 0 {
+            self.look_for_usual_way();
+        }
+    }
+
+    /// RFC 6298 rules 5.2 and 5.3, RFC 8985 section 7.2.
+    #[inline]
+    fn restart_timers_after_usual_ack(&mut self, now: SimTime, sampled: bool) {
+        if self.usual.is_open() && sampled {
+            self.timer.sampled();
+            self.timer.progressed();
+            if self.board.is_empty() {
+                self.timer.stop();
+                self.detector.all_acknowledged();
+            } else {
+                self.recovery.note_partial(false);
+                self.timer.restart(now, self.rtt.rto(0));
+                self.plan_probe(now);
+            }
+        } else {
+            self.restart_timers_after_ack(now, true, sampled);
+        }
+    }
+
+    /// The next segment while the usual way is open: a full one if the windows have room, none if nothing waits or the
+    /// congestion window is used up. `None`: the general way must find out.
+    #[inline]
+    pub(super) fn next_usual(&mut self, now: SimTime) -> Option<Option<Transmission>> {
+        let (len, full) = (self.send.next_len(), self.send.mss());
+        if len == 0 && !self.send.owes_fin() {
+            return Some(self.wait(Limit::Application));
+        }
+        if len != full || self.send.nxt() + Bytes(full) > self.right_edge() {
+            return None;
+        }
+        if self.board.outstanding() + full > self.congestion.cwnd() {
+            return Some(self.wait(Limit::CongestionWindow));
+        }
+        Some(Some(self.send_usual(now, full)))
+    }
+
+    #[inline]
+    fn send_usual(&mut self, now: SimTime, len: u64) -> Transmission {
+        self.restart_after_idle(now);
+        let fresh = self.send.advance(len);
+        let (len, seq, dsn) = (len as u32, fresh.seq, fresh.dsn);
+        self.board.push(Sent::new(seq, (len, false), dsn, now));
+        self.activity.sent(now, len, false);
+        self.recovery.sent(u64::from(len));
+        let flight = self.board.outstanding();
+        let limited = flight + self.send.mss() > self.congestion.cwnd();
+        self.activity.judge((self.send.una(), self.send.nxt()), flight, limited);
+        self.window.pause_persist();
+        if !self.timer.is_running() {
+            self.restart_retransmission_timer(now);
+        }
+        self.plan_probe(now);
+        self.check();
+        Transmission { seq, len, dsn, fin: false, retransmission: false }
+    }
+}
