@@ -27,6 +27,8 @@ pub(crate) fn final_record(
     let last = flow.last_end(duration);
     let known = flow.log.record.take().map(|record| *record);
     let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, topology));
+    debug_assert!(record.start <= record.end && record.end <= duration, "a flow lies within its run");
+    debug_assert!(!record.completed || flow.finished(), "completed before its application has finished");
     record.failure = failure(flow, hosts);
     // Messages may have arrived, and pages been given up, after the flow's interval.
     record.messages = std::mem::take(&mut flow.log.messages);

@@ -61,6 +61,8 @@ impl Sampler {
         if elapsed == Nanos::ZERO {
             return;
         }
+        debug_assert!(elapsed <= self.interval, "a sample was missed before {now}");
+        debug_assert_eq!(self.flows.len(), flows.all().len(), "each flow has its counters of before");
         self.last = now;
         let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / elapsed.as_secs_f64();
         let started = flows.all().iter().enumerate().filter(|(_, flow)| flow.timing().has_started());

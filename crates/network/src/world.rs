@@ -325,7 +325,7 @@ impl World {
         let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
         if let MptcpOption::JoinSyn { token, .. } = option {
             let socket = self.hosts.with_token(destination.node(), token)?;
-            self.hosts.learn_path(self.network.forwarding_mut(), addresses, socket, subflow);
+            self.hosts.learn_path((now, self.network.forwarding_mut()), addresses, socket, subflow);
             return Some(socket);
         }
         if subflow != PathId::FIRST {
@@ -337,7 +337,7 @@ impl World {
         let side = self.flows[flow as usize].opener().side().other();
         let owner = AppSocket { flow, connection, side };
         let label = self.flows[flow as usize].label(connection);
-        let socket = self.hosts.accept(self.network.forwarding_mut(), addresses, (owner, label));
+        let socket = self.hosts.accept((now, self.network.forwarding_mut()), addresses, (owner, label));
         let channel = self.flows[flow as usize].channel_mut(connection);
         channel.connect(side, socket);
         let machine = self.hosts.get_mut(socket).connection_mut()?;
@@ -479,7 +479,7 @@ impl World {
             }
             let known = match end.path_and_machine(subflow) {
                 None => {
-                    let addresses = hosts.open_path(network.forwarding_mut(), socket, subflow);
+                    let addresses = hosts.open_path((now, network.forwarding_mut()), socket, subflow);
                     if let Some((tracer, _)) = network.tap_and_draft() {
                         tracer.know(addresses, owner.flow(), owner.connection);
                     }

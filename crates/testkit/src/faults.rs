@@ -11,6 +11,21 @@ pub enum Way {
     Down,
 }
 
+impl Way {
+    /// The opposite.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
+    /// As an index into pairs by direction.
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// Something that goes wrong on a wire. Segments of one way of one wire are counted from 0.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
@@ -81,7 +96,7 @@ pub enum Fault {
     },
 }
 
-/// What becomes of one segment.
+/// The fate of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub copies: u32,

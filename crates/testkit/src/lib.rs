@@ -4,9 +4,14 @@
 mod duo;
 mod faults;
 pub mod golden;
+mod log;
 pub mod setups;
 mod talk;
+mod transfer;
+mod wires;
 
-pub use duo::{Act, Duo, Reading, Wire};
+pub use duo::{Act, Duo, Seen};
 pub use faults::{Fault, Way};
 pub use talk::Talk;
+pub use transfer::Reading;
+pub use wires::Wire;

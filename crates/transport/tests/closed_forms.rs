@@ -19,8 +19,8 @@ fn cf_1_slow_start() {
     let (client, server) = setups::tcp_pair(&config, "newreno");
     let mut duo = Duo::new(client, server, instant_wire(), Bytes(127_080));
     assert!(duo.run(SimTime::from_secs(60)));
-    assert_eq!(duo.delivered_at, SimTime::ZERO + RTT * 13 / 2);
-    assert_eq!(duo.data_segments, [88]);
+    assert_eq!(duo.seen.delivered_at, SimTime::ZERO + RTT * 13 / 2);
+    assert_eq!(duo.seen.data_segments, [88]);
 }
 
 /// Serialisation and propagation of one segment, to the nanosecond, after a handshake of one round trip.
@@ -34,7 +34,7 @@ fn one_segment() {
     let syn = rate.time_to_send(Bytes(40 + 4 + 4 + 4));
     // The third ACK rides on the data.
     let data = rate.time_to_send(Bytes(1500));
-    assert_eq!(duo.delivered_at, SimTime::ZERO + RTT * 3 / 2 + syn * 2 + data);
+    assert_eq!(duo.seen.delivered_at, SimTime::ZERO + RTT * 3 / 2 + syn * 2 + data);
 }
 
 /// Vector CF-2 (choice D-72): a page of 8 segments in rounds of 2, 4, 2 is acknowledged at 4 RTT, then 80 segments
@@ -49,12 +49,12 @@ fn cf_2_page_and_objects() {
     let page = Bytes(8 * 1460);
     let mut duo = Duo::new(client, server, wires, Bytes(88 * 1460)).with_page(page);
     duo.run(SimTime::ZERO + (rtt * 4).saturating_sub(Nanos(1)));
-    assert_eq!((duo.delivered_at, duo.server.delivered()), (SimTime::ZERO + rtt * 7 / 2, page));
+    assert_eq!((duo.seen.delivered_at, duo.server.delivered()), (SimTime::ZERO + rtt * 7 / 2, page));
     for (rounds, segments) in [(4, 18), (5, 38), (6, 78), (7, 88)] {
         duo.resume(SimTime::ZERO + rtt * rounds + rtt / 2);
         assert_eq!(duo.server.delivered(), Bytes(segments * 1460), "after {rounds} rounds");
     }
-    assert_eq!(duo.delivered_at, SimTime::ZERO + rtt * 15 / 2);
+    assert_eq!(duo.seen.delivered_at, SimTime::ZERO + rtt * 15 / 2);
     duo.resume(SimTime::ZERO + rtt * 8);
     assert_eq!((duo.client.acked(), rtt * 8), (Bytes(88 * 1460), Nanos::from_millis(4320)));
 }

@@ -82,7 +82,7 @@ proptest! {
                 setups::mptcp_pair(&setups::tcp(), &setups::mptcp(), "newreno", "redundant", wires.len() as u8);
             let mut duo = Duo::new(client, server, wires, Bytes(total));
             assert!(duo.run(SimTime::from_secs(600)));
-            duo.delivered_at
+            duo.seen.delivered_at
         };
         let both = finish(wires.clone());
         // The first path opens the connection whichever is best.

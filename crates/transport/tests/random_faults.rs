@@ -383,7 +383,7 @@ fn a_peer_without_mptcp_gets_plain_tcp() {
     assert!(duo.run(LONG));
     assert!(duo.client.fell_back() && duo.server.fell_back());
     assert!(duo.client.is_closed() && duo.server.is_closed());
-    assert_eq!(duo.data_segments[1], 0);
+    assert_eq!(duo.seen.data_segments[1], 0);
 }
 
 /// The receiver opens its window when a repetition fills a gap on the backup subflow: only there is the sender told,
@@ -450,5 +450,5 @@ fn a_long_handshake_does_not_stretch_the_timeout() {
         "{:?}",
         duo.server.gauges(0)
     );
-    assert!(duo.delivered_at < SimTime::from_secs(40), "{}", duo.delivered_at);
+    assert!(duo.seen.delivered_at < SimTime::from_secs(40), "{}", duo.seen.delivered_at);
 }

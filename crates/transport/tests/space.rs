@@ -40,10 +40,10 @@ fn run(duo: &mut Duo, from: u64, end: u64) {
 fn measure(mut duo: Duo) -> (f64, f64, u64) {
     duo.run(SimTime::from_secs(1));
     run(&mut duo, 1, 20);
-    let (delivered, back) = (duo.server.delivered(), duo.wire_bytes[1]);
+    let (delivered, back) = (duo.server.delivered(), duo.seen.wire_bytes[1]);
     run(&mut duo, 20, 80);
     let goodput = (duo.server.delivered() - delivered).as_f64() * 8.0 / 60.0;
-    (goodput, (duo.wire_bytes[1] - back) as f64 / 60.0, duo.client.stats(0).timeouts)
+    (goodput, (duo.seen.wire_bytes[1] - back) as f64 / 60.0, duo.client.stats(0).timeouts)
 }
 
 #[test]

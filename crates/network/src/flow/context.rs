@@ -60,7 +60,7 @@ impl FlowContext<'_> {
         let (owner, label) = (self.app_socket(number, side), self.flow.label(number));
         let places = (self.flow.opener().node(), server, port);
         let forwarding = self.network.forwarding_mut();
-        let (socket, addresses) = self.hosts.open(forwarding, connection, places, (owner, label));
+        let (socket, addresses) = self.hosts.open((self.now, forwarding), connection, places, (owner, label));
         if let Some((tracer, _)) = self.network.tap_and_draft() {
             tracer.know(addresses, self.index, number);
         }
@@ -88,7 +88,7 @@ impl Sockets for FlowContext<'_> {
         } else {
             // There is no handshake: the two ends have agreed on addresses and ports by other means.
             let owner = (self.app_socket(number, server), self.flow.label(number));
-            let other = self.hosts.accept(self.network.forwarding_mut(), addresses, owner);
+            let other = self.hosts.accept((self.now, self.network.forwarding_mut()), addresses, owner);
             let traffic = Traffic::Datagrams(Box::default());
             let mut channel = Channel::new(traffic, Limits::of_datagrams(start));
             channel.connect(client, socket);

@@ -7,7 +7,7 @@
 use engine::LazyTimer;
 use transport::packet::PathId;
 use transport::{AddressPair, Connection};
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::host::machine::Machine;
 use crate::host::socket::AppSocket;
@@ -50,14 +50,33 @@ pub(crate) struct HostConnection {
     opening: Opening,
     /// Identifies the connection in the hashes by which routers choose among equal paths.
     flow_label: u64,
+    /// When its host has noticed that it is closed.
+    closed: Option<SimTime>,
     /// By subflow index; `None` before the first packet of the subflow.
     paths: Vec<Option<Path>>,
 }
 
+/// TIME-WAIT: twice the maximum segment lifetime of RFC 9293 section 3.4.2. Until then a closed connection answers what
+/// still arrives for it.
+const TIME_WAIT: Nanos = Nanos::from_secs(240);
+
 impl HostConnection {
     /// Without paths.
     pub(crate) fn new(machine: Machine, owner: AppSocket, opening: Opening, flow_label: u64) -> Self {
-        Self { machine, timer: LazyTimer::default(), owner, opening, flow_label, paths: Vec::new() }
+        let timer = LazyTimer::default();
+        Self { machine, timer, owner, opening, flow_label, closed: None, paths: Vec::new() }
+    }
+
+    /// The connection has been closed or reset for so long that no packet can arrive for it. Counted from the first time
+    /// that its host asks.
+    pub(crate) fn is_over(&mut self, now: SimTime) -> bool {
+        let ended = |connection: &Connection| connection.is_closed() || connection.failure().is_some();
+        if !self.connection().is_some_and(ended) {
+            return false;
+        }
+        let closed = *self.closed.get_or_insert(now);
+        debug_assert!(closed <= now, "closed in the future");
+        now.since(closed) >= TIME_WAIT
     }
 
     /// The protocol machine.
@@ -120,6 +139,17 @@ impl HostConnection {
         Some((path, &mut self.machine))
     }
 
+    fn check(&self) {
+        debug_assert!(self.paths.len() <= 1 + usize::from(u8::MAX), "more paths than numbers of subflows");
+        let mut hosts = self.paths.iter().flatten().map(|path| path.route.header.source.node());
+        let host = hosts.next();
+        debug_assert!(hosts.all(|node| Some(node) == host), "all paths begin at the same host");
+        debug_assert!(
+            self.machine.connection().is_some() || self.paths.len() <= 1,
+            "a conversation in datagrams has one path"
+        );
+    }
+
     /// Indices of subflows with a path are below this.
     pub(crate) fn path_count(&self) -> usize {
         self.paths.len()
@@ -155,6 +185,7 @@ impl HostConnection {
         let wire = self.paths[index].map_or(Bytes::ZERO, |path| path.wire);
         let hash = flow_hash(self.flow_label, addresses, hashed_ports(self.opening, subflow));
         self.paths[index] = Some(Path { route: forwarding.route(addresses, hash), wire });
+        self.check();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Demultiplexing: from ports and the remote address of a packet to the connection and path that it belongs to.
 //!
-//! May: find and add entries. May not: look into connections. Nothing is removed: a closed connection still answers.
+//! May: find, add and remove entries. May not: look into connections; its host says which are over.
 
 use transport::packet::PathId;
 
@@ -53,10 +53,37 @@ impl Demux {
         (found.socket != NONE).then_some(found)
     }
 
+    /// The next entry makes the table grow. Its host may remove entries first.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        2 * (self.used + 1) > self.slots.len()
+    }
+
+    /// Removes the entries of connections that are over. The table shrinks to what is left.
+    #[cold]
+    pub(crate) fn remove(&mut self, mut is_over: impl FnMut(SocketId) -> bool) {
+        let left: Vec<Slot> = self
+            .slots
+            .iter()
+            .copied()
+            .filter(|slot| slot.found.socket != NONE && !is_over(slot.found.socket))
+            .collect();
+        if left.len() == self.used {
+            return;
+        }
+        let size = (2 * (left.len() + 1)).next_power_of_two();
+        (self.slots, self.used) = (vec![EMPTY; size], left.len());
+        for slot in left {
+            let position = self.position(slot.key);
+            self.slots[position] = slot;
+        }
+        self.check();
+    }
+
     /// Packets that reach `local` from `remote` belong to `found` from now on.
     pub(crate) fn insert(&mut self, local: Port, remote: SocketAddress, found: Match) {
         debug_assert_ne!(found.socket, NONE, "more sockets than numbers");
-        if 2 * (self.used + 1) > self.slots.len() {
+        if self.is_full() {
             self.grow();
         }
         let key = remote.with_port(local);
@@ -133,5 +160,12 @@ mod tests {
         let (local, remote) = key(3);
         demux.insert(local, remote, Match { socket: SocketId(9), path: PathId(1) });
         assert_eq!((demux.find(local, remote).map(|found| found.path), demux.len()), (Some(PathId(1)), 500));
+        demux.remove(|socket| socket.0 % 5 != 0);
+        for i in 0..500 {
+            let (local, remote) = key(i);
+            let left = i % 5 == 0;
+            assert_eq!(demux.find(local, remote).is_some(), left, "{i}");
+        }
+        assert_eq!((demux.len(), demux.slots.len()), (100, 256));
     }
 }

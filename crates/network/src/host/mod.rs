@@ -17,6 +17,8 @@ use transport::AddressPair;
 use transport::mptcp::keys::Token;
 use transport::packet::PathId;
 
+use units::SimTime;
+
 use crate::host::config::Listener;
 use crate::host::connection::{HostConnection, Opening};
 use crate::host::demux::{Demux, Match};
@@ -101,14 +103,14 @@ impl Hosts {
     /// `node` opens a connection to a port of `server`. Returns the addresses of its first subflow.
     pub(crate) fn open(
         &mut self,
-        forwarding: &mut Forwarding,
+        (now, forwarding): (SimTime, &mut Forwarding),
         machine: Machine,
         (node, server, port): (NodeId, NodeId, Port),
         (owner, flow_label): (AppSocket, u64),
     ) -> (SocketId, PacketAddresses) {
         let opening = Opening::Active { node, server, port };
         let socket = self.add(HostConnection::new(machine, owner, opening, flow_label));
-        let addresses = self.open_path(forwarding, socket, PathId::FIRST);
+        let addresses = self.open_path((now, forwarding), socket, PathId::FIRST);
         (socket, addresses)
     }
 
@@ -116,7 +118,7 @@ impl Hosts {
     #[cold]
     pub(crate) fn open_path(
         &mut self,
-        forwarding: &mut Forwarding,
+        (now, forwarding): (SimTime, &mut Forwarding),
         socket: SocketId,
         subflow: PathId,
     ) -> PacketAddresses {
@@ -124,6 +126,7 @@ impl Hosts {
         let (node, pair, server, port) =
             wanted.expect("the end that has accepted learns its paths from packets");
         let destination = SocketAddress::new(server, pair.remote, port);
+        self.make_room(now, node);
         let Host { ports, demux, .. } = &mut self.hosts[node];
         let own = ports.allocate(|port| demux.find(port, destination).is_some());
         let source = SocketAddress::new(node, pair.local, own);
@@ -140,7 +143,7 @@ impl Hosts {
     /// If it does not listen there.
     pub(crate) fn accept(
         &mut self,
-        forwarding: &mut Forwarding,
+        (now, forwarding): (SimTime, &mut Forwarding),
         packet: PacketAddresses,
         (owner, flow_label): (AppSocket, u64),
     ) -> SocketId {
@@ -159,21 +162,22 @@ impl Hosts {
         }
         let machine = listener.accept(seen_here(packet), key);
         self.add(HostConnection::new(machine, owner, Opening::Passive, flow_label));
-        self.learn_path(forwarding, packet, socket, PathId::FIRST);
+        self.learn_path((now, forwarding), packet, socket, PathId::FIRST);
         socket
     }
 
     /// Packets between these addresses belong to a subflow of a connection of this host.
     pub(crate) fn learn_path(
         &mut self,
-        forwarding: &mut Forwarding,
+        (now, forwarding): (SimTime, &mut Forwarding),
         packet: PacketAddresses,
         socket: SocketId,
         subflow: PathId,
     ) {
         let PacketAddresses { source, destination } = packet;
-        let host = &mut self.hosts[destination.node()];
-        host.demux.insert(destination.port(), source, Match { socket, path: subflow });
+        self.make_room(now, destination.node());
+        let demux = &mut self.hosts[destination.node()].demux;
+        demux.insert(destination.port(), source, Match { socket, path: subflow });
         self.get_mut(socket).set_path(forwarding, subflow, packet.reversed());
         self.check(destination.node());
     }
@@ -183,6 +187,24 @@ impl Hosts {
     /// RFC 8684 section 3.2: "Demultiplexing subflow SYNs MUST be done using the token"
     pub(crate) fn with_token(&self, node: NodeId, token: Token) -> Option<SocketId> {
         self.hosts[node].tokens.get(&token.0).copied()
+    }
+
+    /// Removes connections that are over from the tables of a host, when a table would have to grow.
+    #[inline]
+    fn make_room(&mut self, now: SimTime, node: NodeId) {
+        if self.hosts[node].demux.is_full() {
+            self.remove_over(now, node);
+        }
+    }
+
+    #[cold]
+    fn remove_over(&mut self, now: SimTime, node: NodeId) {
+        let Self { hosts, connections } = self;
+        let Host { demux, tokens, .. } = &mut hosts[node];
+        let mut is_over = |socket: SocketId| connections[socket.0 as usize].is_over(now);
+        demux.remove(&mut is_over);
+        tokens.retain(|_, socket| !is_over(*socket));
+        self.check(node);
     }
 
     fn add(&mut self, connection: HostConnection) -> SocketId {

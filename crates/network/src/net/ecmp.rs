@@ -19,13 +19,16 @@ pub enum Chooser {
 impl Chooser {
     /// An index below `choices` (not zero) for a packet with this flow hash.
     pub fn choose(&mut self, flow_hash: u64, choices: usize) -> usize {
-        match self {
+        debug_assert!(choices > 0, "no next hop to choose");
+        let choice = match self {
             Self::ByFlow { salt } => {
                 let mixed = mix(flow_hash ^ *salt);
                 ((u128::from(mixed) * choices as u128) >> 64) as usize
             }
             Self::ByPacket(stream) => stream.below(choices as u64) as usize,
-        }
+        };
+        debug_assert!(choice < choices, "next hop {choice} of {choices}");
+        choice
     }
 }
 

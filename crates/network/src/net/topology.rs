@@ -35,7 +35,21 @@ impl Topology {
             nodes[second].leaving.push(link + 1);
             heads.extend([second, first]);
         }
-        Self { nodes, heads }
+        let topology = Self { nodes, heads };
+        topology.check();
+        topology
+    }
+
+    fn check(&self) {
+        let leaving = self.nodes.iter().map(|node| node.leaving.len()).sum::<usize>();
+        debug_assert_eq!(leaving, self.heads.len(), "each link direction leaves one node");
+        debug_assert!(
+            self.nodes
+                .iter()
+                .enumerate()
+                .all(|(node, vertex)| { vertex.leaving.iter().all(|link| self.tail(*link) == node) }),
+            "a link leaves the node where it begins"
+        );
     }
 
     /// Number of nodes.

@@ -70,7 +70,7 @@ fn a_path_that_never_works_ends_the_flow_with_a_reason() {
 }
 
 #[derive(Clone, Debug)]
-enum Fault {
+enum LinkFault {
     Rate(u64),
     Delay(u64),
     Queue(u64),
@@ -78,28 +78,28 @@ enum Fault {
     Outage(u64),
 }
 
-fn fault() -> impl Strategy<Value = (u64, Fault)> {
+fn fault() -> impl Strategy<Value = (u64, LinkFault)> {
     let kind = prop_oneof![
-        (200u64..20_000).prop_map(Fault::Rate),
-        (1u64..400).prop_map(Fault::Delay),
-        (1u64..200).prop_map(Fault::Queue),
-        (0u64..20).prop_map(Fault::Loss),
-        (1u64..3000).prop_map(Fault::Outage),
+        (200u64..20_000).prop_map(LinkFault::Rate),
+        (1u64..400).prop_map(LinkFault::Delay),
+        (1u64..200).prop_map(LinkFault::Queue),
+        (0u64..20).prop_map(LinkFault::Loss),
+        (1u64..3000).prop_map(LinkFault::Outage),
     ];
     (1u64..10_000, kind)
 }
 
-fn text_of(at: u64, fault: &Fault) -> String {
+fn text_of(at: u64, fault: &LinkFault) -> String {
     let at_ms = |at: u64| format!("{at}ms");
     match fault {
-        Fault::Rate(kbit) => event(&at_ms(at), &format!("rate = \"{kbit}kbit/s\"")),
-        Fault::Delay(ms) => event(&at_ms(at), &format!("delay = \"{ms}ms\"")),
-        Fault::Queue(packets) => event(&at_ms(at), &format!("queue = \"{packets}p\"")),
-        Fault::Loss(percent) => event(
+        LinkFault::Rate(kbit) => event(&at_ms(at), &format!("rate = \"{kbit}kbit/s\"")),
+        LinkFault::Delay(ms) => event(&at_ms(at), &format!("delay = \"{ms}ms\"")),
+        LinkFault::Queue(packets) => event(&at_ms(at), &format!("queue = \"{packets}p\"")),
+        LinkFault::Loss(percent) => event(
             &at_ms(at),
             &format!("loss = {{ kind = \"packet\", probability = {} }}", *percent as f64 / 100.0),
         ),
-        Fault::Outage(ms) => event(&at_ms(at), "up = false") + &event(&at_ms(at + ms), "up = true"),
+        LinkFault::Outage(ms) => event(&at_ms(at), "up = false") + &event(&at_ms(at + ms), "up = true"),
     }
 }
 

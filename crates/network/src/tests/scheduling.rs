@@ -9,16 +9,16 @@ use super::*;
 const SEEDS: u64 = 5;
 
 /// A path: rate in Mbit/s, one-way delay in ms, queue, probability of loss.
-type Path = (u64, u64, &'static str, f64);
+type PathRow = (u64, u64, &'static str, f64);
 
 /// 20 Mbit/s with 600 ms of round trip and 5 Mbit/s with 60 ms, with short queues.
-const LONG_IS_WIDE: [Path; 2] = [(20, 300, "30p", 0.001), (5, 30, "30p", 0.001)];
+const LONG_IS_WIDE: [PathRow; 2] = [(20, 300, "30p", 0.001), (5, 30, "30p", 0.001)];
 /// 5 Mbit/s with 600 ms of round trip and 20 Mbit/s with 50 ms.
-const LONG_IS_NARROW: [Path; 2] = [(5, 300, "100p", 0.001), (20, 25, "100p", 0.001)];
+const LONG_IS_NARROW: [PathRow; 2] = [(5, 300, "100p", 0.001), (20, 25, "100p", 0.001)];
 
 /// 2 MB over these paths; `extra` are further keys of the transport.
-fn transfer(paths: &[Path], scheduler: &str, extra: &str) -> String {
-    let path = |(i, (rate, delay, queue, loss)): (usize, &Path)| {
+fn transfer(paths: &[PathRow], scheduler: &str, extra: &str) -> String {
+    let path = |(i, (rate, delay, queue, loss)): (usize, &PathRow)| {
         format!(
             "[[path]]\nname = \"p{i}\"\nboth = {{ rate = \"{rate}Mbit/s\", delay = \"{delay}ms\", \
              queue = \"{queue}\", loss = {{ kind = \"packet\", probability = {loss} }} }}\n"
@@ -86,7 +86,7 @@ fn penalisation_helps_where_the_receive_buffer_binds() {
 /// A second path that loses much costs nothing, and adds nothing either.
 #[test]
 fn redundant_is_as_good_as_the_best_path_alone() {
-    let clean: Path = (10, 20, "100p", 0.0);
+    let clean: PathRow = (10, 20, "100p", 0.0);
     let (alone, _) = means(&transfer(&[clean], "redundant", ""));
     for lossy in [(10, 20, "100p", 0.05), (10, 100, "100p", 0.03), (1, 300, "20p", 0.01)] {
         let (both, _) = means(&transfer(&[clean, lossy], "redundant", ""));
@@ -98,7 +98,7 @@ fn redundant_is_as_good_as_the_best_path_alone() {
 /// Two paths of which each loses much hide each other's losses.
 #[test]
 fn redundant_hides_losses() {
-    let lossy: Path = (10, 50, "100p", 0.03);
+    let lossy: PathRow = (10, 50, "100p", 0.03);
     let (alone, _) = means(&transfer(&[lossy], "redundant", ""));
     let (both, _) = means(&transfer(&[lossy; 2], "redundant", ""));
     assert!(both < 0.9 * alone, "{both} s, alone {alone} s");

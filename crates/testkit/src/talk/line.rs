@@ -8,7 +8,7 @@ use transport::tcp::ranges::Range;
 use transport::tcp::segment::{Flags, SackBlocks};
 use units::{Bytes, SimTime};
 
-/// What a line asks for.
+/// The request of a line.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
     /// `>`: the connection sends this.
@@ -45,7 +45,7 @@ pub(super) struct Mp {
     pub signal: Option<Signal>,
 }
 
-/// What a signal says.
+/// A signal that stands alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     Remove(u8),
@@ -67,7 +67,7 @@ fn reason(word: &str) -> ResetReason {
     all.into_iter().find(|r| r.code() == code).unwrap_or_else(|| panic!("{word:?} is no reason code"))
 }
 
-/// What a segment looks like; what is not said is not compared.
+/// The pattern of a segment; fields that the line does not name are not compared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pattern {
     pub subflow: u8,

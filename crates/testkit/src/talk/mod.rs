@@ -33,7 +33,7 @@ use units::{Bytes, SimTime};
 use line::{Line, Pattern};
 use options::Secrets;
 
-/// What the peer says on a subflow unless told otherwise.
+/// Numbers and window of the peer on a subflow, unless a line changes them.
 #[derive(Clone, Copy, Debug)]
 struct Habits {
     seq: Seq,

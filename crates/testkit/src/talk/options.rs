@@ -10,7 +10,7 @@ use transport::tcp::segment::TcpSegment;
 use super::line::{Mp, Pattern, Signal};
 use crate::setups::{CLIENT_KEY, SERVER_KEY};
 
-/// What the peer must remember to be believed.
+/// Keys and nonces, which the peer needs for valid MPTCP options.
 #[derive(Clone, Debug)]
 pub(super) struct Secrets {
     own: Key,
