@@ -30,6 +30,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> object:
     # Results bring polars with them, which a command such as `ropewalk show` does not need.
     if name == "Results":

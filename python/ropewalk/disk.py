@@ -24,9 +24,14 @@ _numbers = iter(range(1 << 62))
 def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
     """Writes a file and moves it into place; with `lasting` it has survived a crash of the machine on return.
 
+    A device or a pipe, such as `/dev/stdout`, is written to and stays what it is.
+
     Raises:
         OSError: it could not be written; nothing is left of it.
     """
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
     _write_partial(path, content, lasting=lasting).replace(path)
     if lasting:
         _make_lasting(path.parent)
@@ -70,8 +75,8 @@ def _write_partial(path: Path, content: bytes, *, lasting: bool) -> Path:
     except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink()
-        if isinstance(error, OSError) and error.filename is None:
-            # A full disk does not say which.
+        if isinstance(error, OSError):
+            # A full disk names no file, and the temporary name tells the user nothing.
             error.filename = str(path)
         raise
     return partial

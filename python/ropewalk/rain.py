@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ropewalk.disk import write_whole
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -197,7 +199,7 @@ def write(path: str | Path, at: Series, values: Series, comment: Sequence[str] =
     for time, text, *neighbours in zip(at, rounded, before, after, strict=True):
         if neighbours != [text, text]:
             lines.append(f"{time:.10g},{text}")
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_whole(Path(path), ("\n".join(lines) + "\n").encode(), lasting=False)
 
 
 def _rain(site: Site, percent: float, rain_rate: float | None) -> float:

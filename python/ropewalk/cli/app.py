@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,16 @@ from ropewalk.cli.options import as_json, directory, executor, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.cli.reproduce import reproduce
+from ropewalk.disk import write_whole
 from ropewalk.errors import ScenarioError
+from ropewalk.numbers import count
 from ropewalk.scenario import MAX_REPLICATIONS, Scenario, choose_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FILE = click.Path(path_type=Path)
+STDIN = Path("/dev/stdin")
 CATALOGUE = (
     "congestion",
     "schedulers",
@@ -57,11 +61,29 @@ def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def load(file: Path, overrides: Sequence[str]) -> Scenario:
-    """Reads a scenario; every mistake ends the command with exit code 2."""
+    """Reads a scenario, from stdin with `-`; every mistake ends the command with exit code 2."""
+    place = STDIN if str(file) == "-" else file
     try:
-        return Scenario.load(file, pairs_of(overrides))
+        return Scenario.load(place, pairs_of(overrides))
+    except ScenarioError:
+        refuse_other_kind(place, "scenario", "study")
+        raise
     except OSError as error:
         fail(describe(error), WRONG_INPUT)
+
+
+def refuse_other_kind(file: Path, found: str, command: str) -> None:
+    """Ends the command if a file that could not be read has the key which marks the other kind of file."""
+    try:
+        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys() if file.is_file() else set()
+    except (ValueError, OSError, RecursionError):
+        return
+    if found in keys:
+        kind = {"study": "study", "run": "scenario"}[command]
+        fail(
+            f"{file}: this is a {kind}: it has the key `{found}`\n  fix: ropewalk {command} {file}",
+            WRONG_INPUT,
+        )
 
 
 class InOrder(click.Group):
@@ -175,7 +197,7 @@ def study(
     from ropewalk.cli.study import StudyOrder, execute
     from ropewalk.cli.study import dry_run as say
     from ropewalk.executors import check_name
-    from ropewalk.study import Study
+    from ropewalk.study import Study, StudyError
 
     with reported():
         try:
@@ -184,6 +206,9 @@ def study(
             fail(f"--executor: {error}", WRONG_INPUT)
         try:
             loaded = Study.load(file, pairs_of(overrides), seeds)
+        except StudyError:
+            refuse_other_kind(file, "flow", "run")
+            raise
         except OSError as error:
             fail(describe(error), WRONG_INPUT)
         order = StudyOrder(jobs, executor, out or Path("results") / file.stem, store, as_json)
@@ -306,7 +331,8 @@ def opportunities(*, file: Path, link: str, seed: int, overrides: tuple[str, ...
         if out is None:
             sys.stdout.write(text)
         else:
-            out.write_text(text, encoding="utf-8")
+            write_whole(out, text.encode(), lasting=False)
+            sys.stdout.write(f"{count(text.count(chr(10)), 'time')} in {out}\n")
 
 
 app.add_command(rain)
@@ -320,15 +346,24 @@ def schema() -> None:
 
 
 @app.command(name="list")
-@click.argument("kind", metavar="KIND", type=click.Choice(CATALOGUE))
+@click.argument("kind", metavar="[KIND]", required=False, type=click.Choice(CATALOGUE))
 @as_json
-def list_(*, kind: str, as_json: bool) -> None:
+def list_(*, kind: str | None, as_json: bool) -> None:
     """List what a scenario can name, with options.
 
     KIND is one of congestion, schedulers, path-managers, rates, delays, queues, loss, apps, profiles.
+
+    Without KIND the kinds are listed.
     """
     with reported():
-        entries = json.loads(_core.catalogue())[kind]
+        catalogue = json.loads(_core.catalogue())
+        if kind is None:
+            text = (
+                json.dumps(CATALOGUE) if as_json else "\n".join(f"ropewalk list {one}" for one in CATALOGUE)
+            )
+            sys.stdout.write(f"{text}\n")
+            return
+        entries = catalogue[kind]
         if as_json:
             sys.stdout.write(json.dumps(entries, ensure_ascii=False) + "\n")
         else:

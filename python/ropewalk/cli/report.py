@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING
 
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
 from ropewalk.report.source import ReportError
+from ropewalk.store import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 FIGURES = "figures"
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Results that cannot be written where `--out` says, or where they go without it."""
+    try:
+        yield
+    except OSError as error:
+        fail(
+            f"--out {out}: cannot be written: {describe(error)}\n  fix: name another place with --out",
+            RUN_FAILED,
+        )
 
 
 @contextmanager
@@ -39,9 +52,12 @@ def write_report(directory: Path, out: Path | None, seed: int | None, case: str 
     """Writes the report and says where it is."""
     from ropewalk import report
 
+    target = directory / report.FILE if out is None else out
     with _judged(directory):
-        written = report.write(directory, out, run=seed, case=case)
-        sys.stdout.write(f"{written} ({written.stat().st_size / 1e6:.1f} MB)\n")
+        text = report.build(directory, run=seed, case=case)
+        with _writing(target):
+            report.save(text, target)
+    sys.stdout.write(f"{target} ({len(text.encode()) / 1e6:.1f} MB)\n")
 
 
 def write_figures(
@@ -69,7 +85,8 @@ def write_figures(
         for section in source.sections:
             # Cases have the same figures: each has a folder.
             place = target if section.case is None else target / folders[section.case]
-            count += len(plots.write(section.charts, place, wanted))
+            with _writing(target):
+                count += len(plots.write(section.charts, place, wanted))
         sys.stdout.write(f"{count} files in {target}/\n")
 
 
@@ -78,5 +95,7 @@ def write_export(directory: Path, form: str, out: Path | None) -> None:
     from ropewalk.export import export
 
     with _judged(directory):
+        with _writing(directory if out is None else out):
+            check_writable(directory if out is None else out)
         written = export(directory, form, out)
         sys.stdout.write(f"{len(written)} files in {written[0].parent}/\n")

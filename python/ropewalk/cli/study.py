@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.table import Table
-
+from ropewalk.cli.columns import Column
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
-from ropewalk.cli.tables import NONE, console, narrow
+from ropewalk.cli.tables import NONE, console, narrow, show_columns
 from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
@@ -24,7 +22,7 @@ from ropewalk.study.summary import reservations
 from ropewalk.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -70,11 +68,12 @@ def dry_run(study: Study, order: StudyOrder) -> None:
         )
         return
     out = console()
-    table = _table("Cases", ["case", *plan.factors, "runs", "stored"], left=1 + len(plan.factors))
     wanted = str(rule.minimum) if rule.metric is None else f"{rule.minimum} to {rule.maximum}"
-    for case, there in zip(plan.cases, have, strict=True):
-        table.add_row(case.name, *case.levels.values(), wanted, str(there))
-    out.print(table)
+    listed = [
+        [case.name, *case.levels.values(), wanted, str(there)]
+        for case, there in zip(plan.cases, have, strict=True)
+    ]
+    _show(out, "Cases", ["case", *plan.factors, "runs", "stored"], listed, names=1 + len(plan.factors))
     runs = f"{least}" if least == most else f"{least} to {most}"
     out.print(
         f"{count(len(plan.cases), 'case')}, {count(sum(have), 'run')} stored in {order.place}/, "
@@ -180,12 +179,12 @@ def _show_cases(results: StudyResults, out: Console) -> None:
     shown = m.cases[:MAX_CASES]
     title = "Cases" if len(shown) == len(m.cases) else f"Cases: the first {len(shown)} of {len(m.cases)}"
     names = results.factors or ["case"]
-    table = _table(title, [*names, "runs", *map(_header, m.metrics)], left=len(names))
+    rows = []
     for entry in shown:
         found = by_case.get(entry.case, {})
         cells = [_cell(metric, found.get(metric.text)) for metric in m.metrics]
-        table.add_row(*(list(entry.levels.values()) or [entry.case]), str(entry.replications), *cells)
-    out.print(table)
+        rows.append([*(list(entry.levels.values()) or [entry.case]), str(entry.replications), *cells])
+    _show(out, title, [*names, "runs", *map(_header, m.metrics)], rows, names=len(names))
 
 
 def _show_comparisons(results: StudyResults, out: Console) -> None:
@@ -205,15 +204,13 @@ def _show_comparisons(results: StudyResults, out: Console) -> None:
         rows.setdefault(row["case"], {})[row["metric"]] = text
     baseline = ", ".join((m.baseline or {}).values())
     headers = [f"{_header(metric).rpartition(chr(10))[0]}\n%" for metric in m.metrics]
-    table = _table(
-        f"Difference from {baseline}, paired by seed", [*results.factors, *headers], left=len(results.factors)
-    )
-    shown = [entry for entry in m.cases if entry.case in rows][:MAX_CASES]
-    for entry in shown:
-        table.add_row(
-            *entry.levels.values(), *(rows[entry.case].get(metric.text, NONE) for metric in m.metrics)
-        )
-    out.print(table)
+    shown = [
+        [*entry.levels.values(), *(rows[entry.case].get(metric.text, NONE) for metric in m.metrics)]
+        for entry in m.cases
+        if entry.case in rows
+    ][:MAX_CASES]
+    title = f"Difference from {baseline}, paired by seed"
+    _show(out, title, [*results.factors, *headers], shown, names=len(results.factors))
     correction = " after Holm's correction" if m.treatment.correction == "holm" else ""
     out.print(f"* differs: p < {m.treatment.alpha:g}{correction}\n")
 
@@ -232,10 +229,10 @@ def _show_pooled(results: StudyResults, out: Console) -> None:
         )
         rows.setdefault(tuple(row[factor] for factor in rest), {})[row["metric"]] = text
     over = ", ".join(m.treatment.pool)
-    table = _table(f"Pooled over {over}: mean (sd)", [*rest, *map(_header, m.metrics)], left=len(rest))
-    for levels, cells in rows.items():
-        table.add_row(*levels, *(cells.get(metric.text, NONE) for metric in m.metrics))
-    out.print(table)
+    listed = [
+        [*levels, *(cells.get(metric.text, NONE) for metric in m.metrics)] for levels, cells in rows.items()
+    ]
+    _show(out, f"Pooled over {over}: mean (sd)", [*rest, *map(_header, m.metrics)], listed, names=len(rest))
     if not results.pooled["poolable"].all():
         out.print(
             "! groups more than three pooled standard deviations apart: the mean of them means little\n"
@@ -254,10 +251,16 @@ def _cell(metric: Metric, row: dict[str, Any] | None) -> str:
     return narrow(row["mean"], row["ci95"], metric.unit[1])
 
 
-def _table(title: str, headers: list[str], left: int) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, header in enumerate(headers):
-        table.add_column(
-            header, justify="left" if index < left else "right", vertical="bottom", overflow="fold"
-        )
-    return table
+def _show(
+    out: Console, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], names: int
+) -> None:
+    """A table whose first `names` columns say what the rows are about."""
+    columns = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in headers]
+    show_columns(
+        out,
+        title,
+        [
+            Column(header, cells, right=index >= names, names=index < names)
+            for index, (header, cells) in enumerate(zip(headers, columns, strict=True))
+        ],
+    )

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ropewalk import numbers
+from ropewalk.cli.columns import Column, show_table
 from ropewalk.numbers import figure
 from ropewalk.visible import visible
 
@@ -36,8 +37,10 @@ MAX_ROWS = 30
 SHOWN_ROWS = 20
 """Longer tables than `MAX_ROWS` are cut to this: the files have all rows."""
 PIPE_WIDTH = 120
-ROOMY = 100
-"""Terminals narrower than this get the columns closer together."""
+TEXTS = {"flow", "message", "page", "path", "link"}
+"""Headers of columns of words."""
+NAMES = {*TEXTS, "connec-\ntion", "subflow"}
+"""Headers of columns that say what a row is about."""
 
 
 class _Console(Console):
@@ -48,7 +51,7 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """As wide as the terminal; where there is none, wide enough for all columns."""
+    """As wide as the terminal."""
     return _Console(
         width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False, emoji=False
     )
@@ -131,25 +134,20 @@ def _benefit(row: FlowSummary, which: Literal["vs_best", "vs_sum"]) -> str:
     return interval(benefit[which]) if benefit else NONE
 
 
-def _table(out: Console, title: str, columns: Columns[T], rows: Sequence[T]) -> Table:
+def show_columns(out: Console, title: str, columns: Sequence[Column]) -> None:
+    """A table as wide as the terminal; elsewhere as wide as it is."""
+    show_table(out, title, columns, out.width if sys.stdout.isatty() else None)
+
+
+def _show(out: Console, title: str, columns: Columns[T], rows: Sequence[T]) -> None:
     """A column in which nothing would stand is left out."""
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1) if out.width >= ROOMY else 0,
-        pad_edge=False,
+    filled = {header: [cell(row) for row in rows] for header, cell in columns.items()}
+    shown = {header: cells for header, cells in filled.items() if set(cells) != {NONE}}
+    show_columns(
+        out,
+        title,
+        [Column(header, cells, header not in TEXTS, header in NAMES) for header, cells in shown.items()],
     )
-    cells = {header: [cell(row) for row in rows] for header, cell in columns.items()}
-    cells = {header: column for header, column in cells.items() if set(column) != {NONE}}
-    for index, header in enumerate(cells):
-        table.add_column(
-            header, justify="left" if index == 0 else "right", vertical="bottom", overflow="fold"
-        )
-    for row in zip(*cells.values(), strict=True):
-        table.add_row(*row)
-    return table
 
 
 def _busiest(links: list[LinkSummary]) -> list[LinkSummary]:
@@ -180,18 +178,19 @@ def show_results(results: Results) -> None:
     _show_first(out, "Subflows", columns, summary["subflows"])
     links = summary["links"]
     busiest = _busiest(links)
-    out.print(_table(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest))
+    _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
     out.print(
         f"{summary['packet_hops']:,} packet hops, {summary['events']:,} events, "
-        f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
+        f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)",
+        soft_wrap=True,
     )
 
 
 def _show_first(out: Console, name: str, columns: Columns[T], rows: Sequence[T]) -> None:
     """All of a few rows, the first ones of many."""
     shown = rows if len(rows) <= MAX_ROWS else rows[:SHOWN_ROWS]
-    out.print(_table(out, _title(name, "first", len(shown), len(rows)), columns, shown))
+    _show(out, _title(name, "first", len(shown), len(rows)), columns, shown)
 
 
 def _title(name: str, which: str, shown: int, total: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, ScalarFormatter
 
+from ropewalk.disk import write_whole
 from ropewalk.plots.apart import apart
 from ropewalk.plots.model import INK, QUIET, Band, Boxes, Cells, Line, Points, Stack
 from ropewalk.plots.palette import STATES
@@ -87,7 +89,7 @@ def draw(chart: Chart) -> Figure:
 
 @styled
 def save(chart: Chart, directory: Path, formats: tuple[str, ...]) -> list[Path]:
-    """Draws the chart once and writes it in each of the formats.
+    """Draws the chart once and writes it in each of the formats; each file appears whole.
 
     Raises:
         OSError: a file cannot be written.
@@ -96,7 +98,9 @@ def save(chart: Chart, directory: Path, formats: tuple[str, ...]) -> list[Path]:
     files = [directory / f"{chart.key}.{suffix}" for suffix in formats]
     with laid_out(figure):
         for file, suffix in zip(files, formats, strict=True):
-            figure.savefig(file, metadata=DATED.get(suffix))
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix, metadata=DATED.get(suffix))
+            write_whole(file, content.getvalue(), lasting=False)
     return files
 
 

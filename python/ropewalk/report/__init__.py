@@ -11,7 +11,7 @@ from ropewalk.report.source import ReportError, open_source
 if TYPE_CHECKING:
     import os
 
-__all__ = ["FILE", "ReportError", "build", "write"]
+__all__ = ["FILE", "ReportError", "build", "save", "write"]
 
 FILE = "report.html"
 LARGEST = 8_000_000
@@ -62,10 +62,18 @@ def write(
     Raises:
         ReportError, OSError: see `build`, or it could not be written.
     """
+    target = Path(directory) / FILE if out is None else Path(out)
+    save(build(directory, run=run, case=case), target)
+    return target
+
+
+def save(text: str, target: Path) -> None:
+    """Writes a report; the file appears whole.
+
+    Raises:
+        OSError: it could not be written.
+    """
     from ropewalk.disk import write_whole
 
-    target = Path(directory) / FILE if out is None else Path(out)
-    text = build(directory, run=run, case=case)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, text.encode(), lasting=False)
-    return target

@@ -85,6 +85,10 @@ def find(name: str | os.PathLike[str]) -> Path:
     if (Path(name) / ABOUT).is_file():
         return Path(name)
     known = names()
+    if Path(name).is_dir() and str(name) not in known:
+        raise NotFound(
+            f"{name}: no {ABOUT} there\n  fix: name the directory of a reproduction, or {', '.join(known)}"
+        )
     if str(name) not in known:
         raise NotFound(f'there is no reproduction "{name}"\n  fix: {did_you_mean(str(name), known)}')
     return home() / str(name)

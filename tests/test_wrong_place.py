@@ -1,0 +1,89 @@
+"""Files of another kind, places that take nothing, devices: what commands say."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ropewalk as rw
+from conftest import COMMAND, SMALL, Ropewalk
+from ropewalk import plots
+from ropewalk.cli.app import CATALOGUE
+from ropewalk.disk import PARTIAL
+from ropewalk.plots import style
+from study_files import write_study
+
+
+def test_a_study_is_no_scenario(ropewalk: Ropewalk, tmp_path: Path, small: Path) -> None:
+    study = write_study(tmp_path)
+    for command in ("run", "show"):
+        told = ropewalk(command, study)
+        assert (told.returncode, told.stdout) == (2, "")
+        fix = f"  fix: ropewalk study {study}\n"
+        assert told.stderr == f"{study}: this is a study: it has the key `scenario`\n{fix}"
+    told = ropewalk("study", small)
+    assert told.returncode == 2
+    assert told.stderr == f"{small}: this is a scenario: it has the key `flow`\n  fix: ropewalk run {small}\n"
+
+
+def test_a_scenario_comes_from_a_pipe() -> None:
+    command = [str(COMMAND), "run", "-", "--json"]
+    done = subprocess.run(command, input=SMALL, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["scenario"] == "small"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["report", "--out", "/proc/x.html"], ["figures", "--out", "/proc/x"]]
+    + [["export", "--format", form, "--out", "/proc/x"] for form in ("csv", "flent")],
+)
+def test_a_place_that_takes_nothing_is_named_with_its_option(
+    ropewalk: Ropewalk, ran: Path, command: list[str]
+) -> None:
+    told = ropewalk(command[0], ran, *command[1:])
+    assert told.returncode == 1
+    out = command[-1]
+    assert told.stderr.startswith(f"--out {out}: cannot be written: {out}: No such file or directory\n")
+    assert told.stderr.endswith("\n  fix: name another place with --out\n")
+
+
+def test_a_device_stays_a_device(ropewalk: Ropewalk, ran: Path, small: Path, tmp_path: Path) -> None:
+    assert ropewalk("report", ran, "--out", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
+    shown = ropewalk("opportunities", small, "a.down", "--out", "/dev/stdout")
+    written = ropewalk("opportunities", small, "a.down", "--out", tmp_path / "a.mahi")
+    number = len((tmp_path / "a.mahi").read_text(encoding="utf-8").splitlines())
+    assert written.stdout == f"{number:,} times in {tmp_path / 'a.mahi'}\n"
+    assert len(shown.stdout.splitlines()) == number + 1
+
+
+def test_a_figure_appears_whole_or_not_at_all(
+    results: rw.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charts = plots.charts(results)
+    drawn = style.Figure.draw
+
+    def interrupted(figure: style.Figure, *arguments: object) -> None:
+        if list(tmp_path.iterdir()):
+            raise KeyboardInterrupt
+        drawn(figure, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(style.Figure, "draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        plots.write(charts, tmp_path, ("png",))
+    assert [path.name for path in tmp_path.iterdir()] == [f"{charts[0].key}.png"]
+    assert not list(tmp_path.glob(f"{PARTIAL}*"))
+
+
+def test_the_kinds_of_lists_are_listed(ropewalk: Ropewalk) -> None:
+    told = ropewalk("list")
+    assert (told.returncode, told.stdout.split()[2::3]) == (0, list(CATALOGUE))
+    assert json.loads(ropewalk("list", "--json").stdout) == list(CATALOGUE)
+
+
+def test_a_directory_without_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    told = ropewalk("reproduce", tmp_path)
+    assert told.returncode == 2
+    assert told.stderr.startswith(f"{tmp_path}: no reproduction.toml there\n  fix: name the directory")
