@@ -53,7 +53,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options| Box::new(Bulk::new(options)),
 };
 
-/// Somebody reads, and what is repeated is something and ends.
+/// Rejects a zero `read_rate`, and `repeat > 1` without a finite, non-zero `size`.
 fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("read_rate", BitsPerSecond(1), Options::rate, options)?;
     let repeat = options.integer("repeat");
@@ -115,9 +115,16 @@ impl Bulk {
     }
 
     fn transfer(&mut self, ctx: &mut dyn AppContext) {
+        debug_assert!(self.repeat > 0, "all transfers are done");
+        debug_assert_eq!(self.missing, 0, "the transfer before has not arrived");
+        debug_assert!(
+            self.size == Bytes::MAX
+                || (0..self.connections).map(|i| self.part(i)).sum::<Bytes>() == self.size,
+            "the parts of {} add up to something else",
+            self.size
+        );
         self.repeat -= 1;
         self.began = ctx.now();
-        self.missing = 0;
         for (i, &connection) in (0..).zip(&self.opened) {
             let size = self.part(i);
             if size > Bytes::ZERO {
@@ -147,6 +154,7 @@ impl App for Bulk {
             Event::Wake(OVER) => ctx.stop(),
             Event::Wake(_) => self.transfer(ctx),
             Event::Arrived { .. } => {
+                debug_assert!(self.missing > 0, "a part that was not sent has arrived");
                 self.missing -= 1;
                 if self.missing > 0 {
                     return;

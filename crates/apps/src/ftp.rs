@@ -69,6 +69,7 @@ impl Ftp {
     }
 
     fn ask(&mut self, ctx: &mut dyn AppContext) {
+        debug_assert!(!self.waiting, "a request before the file of the one before");
         self.left -= 1;
         self.asked = ctx.now();
         self.waiting = true;
@@ -91,6 +92,10 @@ impl App for Ftp {
                 ctx.send(connection, Side::Sender, Message { size: self.size, tag: FILE, log: None });
             }
             Event::Arrived { connection, .. } => {
+                debug_assert!(
+                    self.waiting && self.connection == Some(connection),
+                    "a file without a request"
+                );
                 self.waiting = false;
                 self.log(true, ctx);
                 if !self.persistent || self.left == 0 {

@@ -7,7 +7,8 @@ use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
 use crate::phases::{normal, open};
-use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
+use crate::timed::{Schedule, Timed};
+use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "game",
@@ -32,7 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
     check: registry::independent,
-    build: |options| Box::new(Game::new(options)),
+    build: |options| Box::new(Timed::new(Game::new(options))),
 };
 
 /// Mean gap in seconds and mean size in bytes of the three recordings.
@@ -50,8 +51,8 @@ pub(crate) struct Game {
     burst: Bytes,
     duration: Nanos,
     deadline: Nanos,
-    connection: ConnectionId,
-    end: SimTime,
+    /// The world is set up.
+    begun: bool,
 }
 
 impl Game {
@@ -67,19 +68,13 @@ impl Game {
             burst: options.size("burst"),
             duration: options.duration("duration"),
             deadline: options.duration("deadline"),
-            connection: 0,
-            end: SimTime::NEVER,
+            begun: false,
         }
     }
 
     fn size(&self, ctx: &mut dyn AppContext) -> Bytes {
         let size = libm::exp(self.mu + self.sigma * normal(ctx));
         Bytes(libm::round(size.clamp(LEAST, MOST)) as u64)
-    }
-
-    fn wait(&self, ctx: &mut dyn AppContext) {
-        let gap = Nanos::from_secs_f64(-self.gap * libm::log(open(ctx)));
-        ctx.wake(ctx.now() + gap, 0);
     }
 }
 
@@ -101,44 +96,38 @@ fn location(mean: f64, sigma: f64) -> f64 {
         let middle = 0.5 * (low + high);
         if clipped_mean(middle, sigma) < mean { low = middle } else { high = middle }
     }
+    debug_assert!(
+        (clipped_mean(low, sigma) / mean - 1.0).abs() < 1e-9,
+        "sizes have the mean {} and not {mean}",
+        clipped_mean(low, sigma)
+    );
     low
 }
 
-impl App for Game {
-    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
-        match event {
-            Event::Start => {
-                self.connection = ctx.open();
-                self.end = ctx.now() + self.duration;
-                if self.burst > Bytes::ZERO {
-                    let message = Message { size: self.burst, tag: 0, log: Some("set-up") };
-                    ctx.send(self.connection, Side::Sender, message);
-                }
-                self.wait(ctx);
+impl Schedule for Game {
+    fn send(
+        &mut self,
+        began: SimTime,
+        connection: ConnectionId,
+        ctx: &mut dyn AppContext,
+    ) -> Option<SimTime> {
+        if !self.begun {
+            self.begun = true;
+            if self.burst > Bytes::ZERO {
+                ctx.send(connection, Side::Sender, Message { size: self.burst, tag: 0, log: Some("set-up") });
             }
-            Event::Wake(_) if ctx.now() >= self.end => {
-                ctx.close(self.connection, Side::Sender);
-                ctx.finish();
-            }
-            Event::Wake(_) => {
-                let size = self.size(ctx);
-                ctx.send(self.connection, Side::Sender, Message { size, tag: 0, log: Some("message") });
-                self.wait(ctx);
-            }
-            Event::Arrived { .. } | Event::Accepted { .. } => {}
+        } else if ctx.now() >= began + self.duration {
+            return None;
+        } else {
+            let size = self.size(ctx);
+            ctx.send(connection, Side::Sender, Message { size, tag: 0, log: Some("message") });
         }
+        let gap = Nanos::from_secs_f64(-self.gap * libm::log(open(ctx)));
+        Some(ctx.now() + gap)
     }
 
-    fn takes_datagrams(&self) -> bool {
-        true
-    }
-
-    fn talks_both_ways(&self) -> bool {
-        false
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        Some(self.deadline)
+    fn deadline(&self) -> Nanos {
+        self.deadline
     }
 }
 
@@ -161,7 +150,7 @@ mod tests {
             let options = Options::defaults(ROW.options)
                 .with("session", OptionValue::Choice(session.into()))
                 .with("duration", duration);
-            let mut script = Script::new(Game::new(&options));
+            let mut script = Script::new(Timed::new(Game::new(&options)));
             script.start();
             assert!(
                 matches!(script.take()[1], Asked::Send(0, Side::Sender, burst) if burst.size == Bytes(200_000))
@@ -194,7 +183,7 @@ mod tests {
             assert!((mean - size).abs() < 4.5 * (variance / n).sqrt(), "session {session}: size {mean}");
             assert!((size * 8.0 / gap / rate - 1.0).abs() < 1e-4);
             // The median of a log-normal variable is exp(mu), which clipping does not move.
-            let median = libm::exp(script.app.mu);
+            let median = libm::exp(script.app.schedule().mu);
             let below = sizes.iter().filter(|size| **size < median).count() as f64 / n;
             // Sizes are whole bytes: some 0.5 % of them share the byte of the median.
             assert!((below - 0.5).abs() < 4.5 * 0.5 / n.sqrt() + 0.005, "session {session}: {below}");

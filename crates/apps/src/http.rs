@@ -8,13 +8,17 @@
 //!
 //! Deviation: no TLS, no name resolution, no processing time in client or server, no header bytes beside the request.
 
+mod page_load;
+
 use std::collections::VecDeque;
 
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
-use units::{Bytes, Nanos, SimTime};
+use units::{Bytes, Nanos};
 
 use crate::pages::{self, Description, Protocol};
-use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Page, Side};
+use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
+
+use page_load::PageLoad;
 
 const SIZES: OptionKind = OptionKind::Choice(&["equal", "log-normal"]);
 const FLAG: OptionKind = OptionKind::Flag;
@@ -144,13 +148,7 @@ pub(crate) struct Http {
     links: Vec<Link>,
     /// By domain: objects that no connection has taken.
     waiting: Vec<VecDeque<usize>>,
-    /// By object: when it was asked for.
-    asked: Vec<SimTime>,
-    began: SimTime,
-    arrived: u64,
-    bytes: Bytes,
-    opened: u64,
-    loading: bool,
+    load: PageLoad,
 }
 
 impl Http {
@@ -158,7 +156,7 @@ impl Http {
     pub fn new(options: &Options) -> Self {
         let page = pages::page(options);
         let one_each = page.protocol == Protocol::Http2;
-        // D-72: what was published of this page fits one connection with pipelining.
+        // Choice D-72: the published figures of this page fit one connection with pipelining.
         let (connections, pipelining) = match (options.integer("connections"), page.name) {
             (0, "omueti2007") => (1, true),
             (0, _) => (6, false),
@@ -175,12 +173,7 @@ impl Http {
             keep_alive: options.flag("keep_alive"),
             links: Vec::new(),
             waiting: vec![VecDeque::new(); page.domains as usize],
-            asked: vec![SimTime::ZERO; page.objects.len()],
-            began: SimTime::ZERO,
-            arrived: 0,
-            bytes: Bytes::ZERO,
-            opened: 0,
-            loading: false,
+            load: PageLoad::new(page.objects.len()),
             page,
         }
     }
@@ -190,11 +183,10 @@ impl Http {
             self.page.redraw(sigma, ctx);
         }
         self.left -= 1;
-        self.began = ctx.now();
-        (self.arrived, self.bytes, self.opened) = (0, Bytes::ZERO, 0);
-        self.loading = true;
+        self.load.begin(ctx.now());
         self.waiting[0].push_back(0);
         self.assign(0, ctx);
+        self.check();
     }
 
     /// Gives the waiting objects of a domain to connections.
@@ -210,7 +202,7 @@ impl Http {
                 _ => return,
             };
             self.waiting[domain].pop_front();
-            self.asked[object] = ctx.now();
+            self.load.ask(object, ctx.now());
             self.links[link].outstanding += 1;
             let message = Message { size: self.request, tag: object as u64, log: None };
             ctx.send(self.links[link].id, Side::Receiver, message);
@@ -218,7 +210,7 @@ impl Http {
     }
 
     fn open(&mut self, domain: usize, ctx: &mut dyn AppContext) -> usize {
-        self.opened += 1;
+        self.load.open();
         let (id, active) = (ctx.open(), VecDeque::new());
         self.links.push(Link { id, domain, outstanding: 0, active, busy: false });
         self.links.len() - 1
@@ -250,6 +242,7 @@ impl Http {
             return;
         }
         let Some((object, left)) = link.active.pop_front() else { return };
+        debug_assert!(left <= self.page.objects[object], "{left} of object {object} are left");
         let size = left.min(FRAME);
         let rest = left - size;
         if rest > Bytes::ZERO {
@@ -267,10 +260,9 @@ impl Http {
     /// All of an object has reached the browser.
     fn complete(&mut self, link: usize, object: usize, ctx: &mut dyn AppContext) {
         let size = self.page.objects[object];
-        let (start, domain) = (self.asked[object], self.links[link].domain);
+        let domain = self.links[link].domain;
         self.links[link].outstanding -= 1;
-        self.arrived += 1;
-        self.bytes += size;
+        let start = self.load.arrive(object, size);
         let delay = Some(ctx.now().since(start));
         ctx.log(Measurement { what: "object", size, start, ended: true, delay });
         if object == 0 {
@@ -283,14 +275,42 @@ impl Http {
         } else {
             self.assign(domain, ctx);
         }
-        if self.arrived == self.page.objects.len() as u64 {
+        self.check();
+        if self.load.is_complete() {
             self.end(ctx);
         }
     }
 
+    /// Every object of the page waits, is requested or has arrived.
+    fn check(&self) {
+        let waiting: usize = self.waiting.iter().map(VecDeque::len).sum();
+        let requested: u64 = self.links.iter().map(|link| link.outstanding).sum();
+        let known = if self.load.arrived() == 0 { 1 } else { self.page.objects.len() as u64 };
+        debug_assert_eq!(
+            waiting as u64 + requested + self.load.arrived(),
+            known,
+            "{waiting} objects wait, {requested} are requested, {} have arrived",
+            self.load.arrived()
+        );
+        debug_assert!(
+            (0..self.waiting.len())
+                .all(|domain| self.links.iter().filter(|l| l.domain == domain).count() <= self.connections),
+            "more than {} connections to a domain",
+            self.connections
+        );
+        debug_assert!(
+            self.pipelining || self.links.iter().all(|link| link.outstanding <= 1),
+            "a request does not wait for the answer before"
+        );
+        debug_assert!(
+            self.page.protocol == Protocol::Http2 || self.links.iter().all(|link| link.active.is_empty()),
+            "frames over HTTP/1.1"
+        );
+    }
+
     fn end(&mut self, ctx: &mut dyn AppContext) {
-        self.report(true, ctx);
-        self.loading = false;
+        ctx.page(self.load.row(&self.page));
+        self.load.end();
         if !self.keep_alive || self.left == 0 {
             for link in self.links.drain(..) {
                 ctx.close(link.id, Side::Receiver);
@@ -299,20 +319,8 @@ impl Http {
         if self.left == 0 {
             ctx.finish();
         } else {
-            ctx.wake(self.began + self.interval, 0);
+            ctx.wake(self.load.began() + self.interval, 0);
         }
-    }
-
-    fn report(&self, complete: bool, ctx: &mut dyn AppContext) {
-        ctx.page(Page {
-            name: self.page.name,
-            objects: self.page.objects.len() as u64,
-            arrived: self.arrived,
-            size: self.bytes,
-            connections: self.opened,
-            start: self.began,
-            complete,
-        });
     }
 }
 
@@ -343,8 +351,8 @@ impl App for Http {
     }
 
     fn on_end(&mut self, ctx: &mut dyn AppContext) {
-        if self.loading {
-            self.report(false, ctx);
+        if self.load.is_loading() {
+            ctx.page(self.load.row(&self.page));
         }
     }
 
@@ -356,6 +364,7 @@ impl App for Http {
 #[cfg(test)]
 mod tests {
     use registry::OptionValue;
+    use units::SimTime;
 
     use super::*;
     use crate::testing::{Asked, Script};

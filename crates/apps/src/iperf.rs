@@ -51,6 +51,7 @@ impl Iperf {
     }
 
     fn log(what: &'static str, (start, before): (SimTime, Bytes), ctx: &mut dyn AppContext) {
+        debug_assert!(ctx.delivered() >= before, "{} bytes had arrived before", before.0);
         let (size, delay) = (ctx.delivered() - before, ctx.now().since(start));
         if delay > Nanos::ZERO {
             ctx.log(Measurement { what, size, start, ended: true, delay: Some(delay) });
@@ -65,6 +66,10 @@ impl Iperf {
             Self::log("interval", self.present, ctx);
         }
         self.present = (ctx.now(), ctx.delivered());
+        debug_assert!(
+            self.present.0 >= self.total.0 && self.present.1 >= self.total.1,
+            "an interval begins within the time that counts"
+        );
         ctx.wake(ctx.now() + self.interval, REPORT);
     }
 

@@ -21,6 +21,7 @@ mod recording;
 mod replay;
 #[cfg(test)]
 mod testing;
+mod timed;
 mod video;
 
 use std::fmt;
@@ -152,7 +153,7 @@ pub trait Sockets {
     fn space(&self, connection: ConnectionId, from: Side) -> Bytes;
 }
 
-/// What an application may read and request while it handles an event: connections, time, random numbers, wake-ups,
+/// The view of an application while it handles an event, to read and to request: connections, time, random numbers, wake-ups,
 /// records. Requests take effect after it returns.
 pub trait AppContext: Sockets {
     /// The present time.

@@ -84,7 +84,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
 struct Source {
     connection: ConnectionId,
     on: bool,
-    /// Wishes of earlier phases are stale.
+    /// Number of the present phase: wake-ups of earlier ones are stale.
     phase: u64,
     /// Bits that were due when the last phase ended.
     residual: u64,
@@ -105,11 +105,15 @@ pub(crate) struct OnOff {
     sources: Vec<Source>,
 }
 
-/// What a wake-up is for; tags also hold the source and its phase.
+/// Kinds of wake-ups; their tags also hold the source and its phase.
 const PHASE: u64 = 0;
 const SEND: u64 = 1;
 
 fn tag(kind: u64, source: usize, phase: u64) -> u64 {
+    debug_assert!(
+        kind <= SEND && source < 1 << 15 && phase < 1 << 48,
+        "no room for {source} {phase} in a tag"
+    );
     kind | (source as u64) << 1 | phase << 16
 }
 
@@ -156,6 +160,7 @@ impl OnOff {
             }
             return;
         }
+        debug_assert!(source.on && !source.over, "a packet outside an ON phase: {source:?}");
         let bits = (8 * self.packet.0).saturating_sub(source.residual);
         let after = u128::from(bits) * 1_000_000_000 / u128::from(self.rate.0);
         ctx.wake(ctx.now() + Nanos(after as u64), tag(SEND, i, source.phase));
@@ -166,6 +171,7 @@ impl OnOff {
         let source = &mut self.sources[i];
         source.phase += 1;
         if source.on {
+            debug_assert!(now >= source.last_start, "the phase ends before it began");
             let elapsed = u128::from(now.since(source.last_start).0);
             source.residual += (elapsed * u128::from(self.rate.0) / 1_000_000_000) as u64;
             source.on = false;
@@ -181,6 +187,7 @@ impl OnOff {
 
     fn send(&mut self, i: usize, ctx: &mut dyn AppContext) {
         let source = &mut self.sources[i];
+        debug_assert!(source.on, "source {i} sends in an OFF phase");
         let fits = !self.drops || ctx.space(source.connection, Side::Sender) >= self.packet;
         if fits {
             let message = Message { size: self.packet, tag: 0, log: self.log };

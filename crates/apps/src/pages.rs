@@ -13,7 +13,7 @@ pub(crate) enum Protocol {
     Http2,
 }
 
-/// What a page is made of.
+/// Composition of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
@@ -93,6 +93,7 @@ fn parse(name: &'static str, text: &str) -> Description {
         (_, _, total) => (split(total.unwrap_or(0), &vec![1.0; count]), true),
     };
     let protocol = if value("protocol") == Some("\"http/2\"") { Protocol::Http2 } else { Protocol::Http1 };
+    debug_assert_eq!(objects.len(), count, "the page {name} has a main object and those embedded in it");
     Description { name, protocol, domains: number("domains").unwrap_or(1), objects, only_total }
 }
 
@@ -118,7 +119,13 @@ fn split(total: u64, weights: &[f64]) -> Vec<Bytes> {
         given = until;
         size
     };
-    weights.iter().map(part).collect()
+    let parts: Vec<Bytes> = weights.iter().map(part).collect();
+    debug_assert_eq!(
+        parts.iter().copied().sum::<Bytes>(),
+        Bytes(total.max(weights.len() as u64)),
+        "the parts add up to the whole"
+    );
+    parts
 }
 
 #[cfg(test)]

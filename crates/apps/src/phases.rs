@@ -12,7 +12,7 @@ pub(crate) enum Shape {
     Constant,
     /// Exponential.
     Exponential,
-    /// Normal with this standard deviation in seconds; what is not positive is drawn again (D-61).
+    /// Normal with this standard deviation in seconds, drawn again until positive (choice D-61).
     Normal(f64),
     /// Normal with this standard deviation in seconds; the sign is dropped.
     FoldedNormal(f64),
@@ -70,7 +70,10 @@ impl Shape {
 
 /// Inverse of the Pareto distribution function: `u` in (0, 1], `scale` the smallest value.
 pub(crate) fn pareto(scale: f64, shape: f64, u: f64) -> f64 {
-    scale * libm::pow(u, -1.0 / shape)
+    debug_assert!(u > 0.0 && u <= 1.0 && shape > 0.0, "u {u}, shape {shape}");
+    let value = scale * libm::pow(u, -1.0 / shape);
+    debug_assert!(value >= scale, "{value} is below the smallest value {scale}");
+    value
 }
 
 /// Uniform in (0, 1].

@@ -6,12 +6,16 @@
 //! a stall goes on, when `start_buffer` is filled; no segment is asked for while the buffer holds more than `buffer`.
 //! A request waits until the segment before it is complete.
 
-use std::collections::VecDeque;
+mod ladder;
+mod play_buffer;
 
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, in_order};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
+
+use ladder::Ladder;
+use play_buffer::PlayBuffer;
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "player",
@@ -62,144 +66,95 @@ const SEGMENT: u64 = 1;
 const ASK: u64 = 0;
 const DRY: u64 = 1;
 
-/// Segments whose throughput is remembered.
-const MEMORY: usize = 3;
+/// A segment that is being fetched, or the last one.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    asked: SimTime,
+    size: Bytes,
+    /// Film in it.
+    length: Nanos,
+}
 
 /// Client and server.
 #[derive(Clone, Debug)]
 pub(crate) struct Player {
-    rates: Vec<BitsPerSecond>,
-    segment: Nanos,
+    ladder: Ladder,
+    buffer: PlayBuffer,
+    /// Length of all segments but the last.
+    length: Nanos,
     /// Of the film, not asked for.
     left: Nanos,
-    start_buffer: Nanos,
-    buffer: Nanos,
-    safety: f64,
     request: Bytes,
     connection: ConnectionId,
-    /// Of the segment that is being fetched.
-    asked: SimTime,
-    size: Bytes,
-    length: Nanos,
-    /// Throughput of the last segments in bit/s.
-    measured: VecDeque<f64>,
-    /// Film in the buffer at `since`, and whether it is being played.
-    held: Nanos,
-    since: SimTime,
-    playing: bool,
-    /// When the present wait (for the start, or a stall) began.
-    waiting_since: SimTime,
-    begun: bool,
+    segment: Segment,
     /// The last segment has arrived.
     complete: bool,
-    dry_wishes: u64,
+    /// Wake-ups for a dry buffer that were requested; only the last one counts.
+    dry_wakes: u64,
 }
 
 impl Player {
     /// As the options of its row say.
     pub fn new(options: &Options) -> Self {
-        let (low, high) = (options.rate("low").0 as f64, options.rate("high").0 as f64);
-        let steps = options.integer("steps");
-        let factor = if steps > 1 { libm::pow(high / low, 1.0 / (steps - 1) as f64) } else { 1.0 };
-        let rate = |i| BitsPerSecond(libm::round(low * libm::pow(factor, i as f64)) as u64);
+        let rates = [options.rate("low"), options.rate("high")];
         Self {
-            rates: (0..steps).map(rate).collect(),
-            segment: options.duration("segment"),
+            ladder: Ladder::new(rates, options.integer("steps"), options.number("safety")),
+            buffer: PlayBuffer::new(options.duration("start_buffer"), options.duration("buffer")),
+            length: options.duration("segment"),
             left: options.duration("duration"),
-            start_buffer: options.duration("start_buffer"),
-            buffer: options.duration("buffer"),
-            safety: options.number("safety"),
             request: options.size("request"),
             connection: 0,
-            asked: SimTime::ZERO,
-            size: Bytes::ZERO,
-            length: Nanos::ZERO,
-            measured: VecDeque::new(),
-            held: Nanos::ZERO,
-            since: SimTime::ZERO,
-            playing: false,
-            waiting_since: SimTime::ZERO,
-            begun: false,
+            segment: Segment { asked: SimTime::ZERO, size: Bytes::ZERO, length: Nanos::ZERO },
             complete: false,
-            dry_wishes: 0,
+            dry_wakes: 0,
         }
-    }
-
-    fn rate(&self) -> BitsPerSecond {
-        if self.measured.is_empty() {
-            return self.rates[0];
-        }
-        let slowness: f64 = self.measured.iter().map(|rate| 1.0 / rate).sum();
-        let allowed = self.safety * self.measured.len() as f64 / slowness;
-        let fits = self.rates.iter().rev().find(|rate| rate.0 as f64 <= allowed);
-        fits.copied().unwrap_or(self.rates[0])
     }
 
     fn ask(&mut self, ctx: &mut dyn AppContext) {
-        // The last one is what is left.
-        self.length = self.segment.min(self.left);
-        self.left = self.left.saturating_sub(self.length);
-        self.size = self.rate().bytes_in(self.length).max(Bytes(1));
-        self.asked = ctx.now();
+        debug_assert!(self.left > Nanos::ZERO || !self.complete, "the film is over");
+        // The last one is shorter.
+        let length = self.length.min(self.left);
+        self.left = self.left.saturating_sub(length);
+        let size = self.ladder.rate().bytes_in(length).max(Bytes(1));
+        self.segment = Segment { asked: ctx.now(), size, length };
         ctx.send(self.connection, Side::Receiver, Message { size: self.request, tag: REQUEST, log: None });
-    }
-
-    /// Takes what was played since the last look out of the buffer.
-    fn play(&mut self, now: SimTime) {
-        if self.playing {
-            self.held = self.held.saturating_sub(now.since(self.since));
-        }
-        self.since = now;
     }
 
     fn arrived(&mut self, ctx: &mut dyn AppContext) {
         let now = ctx.now();
-        self.play(now);
-        let delay = now.since(self.asked);
-        let row = Measurement {
-            what: "segment",
-            size: self.size,
-            start: self.asked,
-            ended: true,
-            delay: Some(delay),
-        };
-        ctx.log(row);
-        if self.measured.len() == MEMORY {
-            self.measured.pop_front();
-        }
-        self.measured.push_back(self.size.as_f64() * 8.0 / delay.as_secs_f64().max(1e-9));
-        self.held = self.held + self.length;
+        self.buffer.play(now);
+        let Segment { asked, size, length } = self.segment;
+        let delay = now.since(asked);
+        ctx.log(Measurement { what: "segment", size, start: asked, ended: true, delay: Some(delay) });
+        self.ladder.measure(size, delay);
+        self.buffer.add(length);
         self.complete = self.left == Nanos::ZERO;
-        if !self.playing && (self.held >= self.start_buffer || self.complete) {
-            self.waited(true, ctx);
-            self.playing = true;
-            self.begun = true;
+        if self.buffer.is_ready(self.complete) {
+            self.log_wait(true, ctx);
+            self.buffer.start();
         }
-        if self.playing {
-            self.dry_wishes += 1;
-            ctx.wake(now + self.held, DRY + self.dry_wishes);
+        if self.buffer.is_playing() {
+            self.dry_wakes += 1;
+            ctx.wake(now + self.buffer.held(), DRY + self.dry_wakes);
         }
         if self.complete {
             ctx.close(self.connection, Side::Receiver);
-        } else if self.playing && self.held > self.buffer {
-            ctx.wake(now + self.held.saturating_sub(self.buffer), ASK);
+        } else if let Some(excess) = self.buffer.excess() {
+            ctx.wake(now + excess, ASK);
         } else {
             self.ask(ctx);
         }
     }
 
     /// A wait for the start, or a stall, is over or goes on to the end.
-    fn waited(&self, ended: bool, ctx: &mut dyn AppContext) {
-        let what = if self.begun { "stall" } else { "startup" };
-        let start = self.waiting_since;
+    fn log_wait(&self, ended: bool, ctx: &mut dyn AppContext) {
+        let (what, start) = self.buffer.present_wait();
         let delay = Some(ctx.now().since(start));
         ctx.log(Measurement { what, size: Bytes::ZERO, start, ended, delay });
     }
 
     fn dry(&mut self, ctx: &mut dyn AppContext) {
-        self.play(ctx.now());
-        self.playing = false;
-        self.waiting_since = ctx.now();
+        self.buffer.run_dry(ctx.now());
         if self.complete {
             ctx.finish();
         }
@@ -211,26 +166,26 @@ impl App for Player {
         match event {
             Event::Start => {
                 self.connection = ctx.open();
-                self.waiting_since = ctx.now();
+                self.buffer.wait(ctx.now());
                 self.ask(ctx);
             }
             Event::Arrived { at: Side::Sender, .. } => {
-                let message = Message { size: self.size, tag: SEGMENT, log: None };
+                let message = Message { size: self.segment.size, tag: SEGMENT, log: None };
                 ctx.send(self.connection, Side::Sender, message);
             }
             Event::Arrived { .. } => self.arrived(ctx),
             Event::Wake(ASK) => {
-                self.play(ctx.now());
+                self.buffer.play(ctx.now());
                 self.ask(ctx);
             }
-            Event::Wake(tag) if tag == DRY + self.dry_wishes => self.dry(ctx),
+            Event::Wake(tag) if tag == DRY + self.dry_wakes => self.dry(ctx),
             Event::Wake(_) | Event::Accepted { .. } => {}
         }
     }
 
     fn on_end(&mut self, ctx: &mut dyn AppContext) {
-        if !self.playing && !self.complete {
-            self.waited(false, ctx);
+        if !self.buffer.is_playing() && !self.complete {
+            self.log_wait(false, ctx);
         }
     }
 
@@ -266,21 +221,6 @@ mod tests {
             _ => None,
         });
         logged.collect()
-    }
-
-    #[test]
-    fn rates_are_spread_by_a_constant_factor_and_chosen_by_throughput() {
-        let player = Player::new(&Options::defaults(ROW.options));
-        let rates: Vec<_> = player.rates.iter().map(|rate| rate.0 / 1000).collect();
-        assert_eq!(rates, [500, 1000, 2000, 4000, 8000]);
-        let with = |measured: &[f64]| {
-            Player { measured: measured.iter().copied().collect(), ..player.clone() }.rate().0
-        };
-        assert_eq!(with(&[]), 500_000);
-        assert_eq!(with(&[2.6e6]), 2_000_000);
-        assert_eq!(with(&[2.4e6]), 1_000_000);
-        assert_eq!(with(&[1e5]), 500_000, "never below the lowest");
-        assert_eq!(with(&[1e6, 4e6]), 1_000_000, "harmonic mean 1.6 Mbit/s");
     }
 
     #[test]

@@ -163,6 +163,7 @@ impl Probe {
         if self.is_over(ctx) {
             return;
         }
+        debug_assert!(self.pace != Pace::PingPong || self.open.is_empty(), "the answer before has not come");
         self.left -= 1;
         let tag = self.made;
         self.made += 1;
@@ -170,6 +171,7 @@ impl Probe {
             self.open.insert(tag, ctx.now());
         }
         ctx.send(self.connection, Side::Sender, Message { size: self.size, tag, log: None });
+        self.check();
         if let Pace::Every(gap) = self.pace {
             self.next += gap;
             if self.blocks {
@@ -178,6 +180,20 @@ impl Probe {
                 ctx.wake(self.next, 0);
             }
         }
+    }
+
+    fn check(&self) {
+        debug_assert!(
+            self.open.len() as u64 <= self.made.div_ceil(self.reply_every),
+            "more questions than made"
+        );
+        debug_assert!(
+            self.open
+                .last_key_value()
+                .is_none_or(|(tag, _)| *tag < self.made && tag.is_multiple_of(self.reply_every)),
+            "a request that asks for no answer is open: {:?}",
+            self.open.last_key_value()
+        );
     }
 
     fn log(&self, start: SimTime, ended: bool, ctx: &mut dyn AppContext) {
@@ -222,7 +238,7 @@ impl App for Probe {
     }
 
     fn takes_datagrams(&self) -> bool {
-        // After a loss nobody would ask again.
+        // After a loss the next request would never be made.
         self.pace != Pace::PingPong
     }
 }

@@ -36,6 +36,10 @@ fn message(columns: &[&str], last: Option<&Recorded>) -> Result<Recorded, String
         "down" => false,
         other => return Err(format!("found \"{other}\"; allowed: up, down")),
     };
+    debug_assert!(
+        size > Bytes::ZERO && last.is_none_or(|last| last.at <= at),
+        "{size} at {at} after {last:?}"
+    );
     Ok(Recorded { at, size, up })
 }
 

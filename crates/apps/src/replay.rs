@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use registry::{OptionKind, OptionSpec, Options};
-use units::{Nanos, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::recording::{MESSAGES, Recorded};
-use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
+use crate::timed::{Schedule, Timed};
+use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "replay",
@@ -18,7 +19,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
     check: registry::independent,
-    build: |options| Box::new(Replay::new(options)),
+    build: |options| Box::new(Timed::new(Replay::new(options))),
 };
 
 /// Both ends.
@@ -26,8 +27,6 @@ pub(crate) const ROW: Algorithm = Algorithm {
 pub(crate) struct Replay {
     messages: Arc<Vec<Recorded>>,
     deadline: Nanos,
-    connection: ConnectionId,
-    began: SimTime,
     next: usize,
 }
 
@@ -35,44 +34,35 @@ impl Replay {
     /// As the options of its row say.
     pub fn new(options: &Options) -> Self {
         let (messages, deadline) = (options.file("file").content(), options.duration("deadline"));
-        Self { messages, deadline, connection: 0, began: SimTime::ZERO, next: 0 }
-    }
-
-    /// Sends what is due and asks to be woken for the next message.
-    fn send(&mut self, ctx: &mut dyn AppContext) {
-        while let Some(&Recorded { at, size, up }) = self.messages.get(self.next) {
-            if self.began + at > ctx.now() {
-                return ctx.wake(self.began + at, 0);
-            }
-            let (from, what) = if up { (Side::Receiver, "up") } else { (Side::Sender, "down") };
-            ctx.send(self.connection, from, Message { size, tag: 0, log: Some(what) });
-            self.next += 1;
-        }
-        ctx.close(self.connection, Side::Sender);
-        ctx.close(self.connection, Side::Receiver);
-        ctx.finish();
+        Self { messages, deadline, next: 0 }
     }
 }
 
-impl App for Replay {
-    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
-        match event {
-            Event::Start => {
-                self.began = ctx.now();
-                self.connection = ctx.open();
-                self.send(ctx);
+impl Schedule for Replay {
+    fn send(
+        &mut self,
+        began: SimTime,
+        connection: ConnectionId,
+        ctx: &mut dyn AppContext,
+    ) -> Option<SimTime> {
+        while let Some(&Recorded { at, size, up }) = self.messages.get(self.next) {
+            if began + at > ctx.now() {
+                return Some(began + at);
             }
-            Event::Wake(_) => self.send(ctx),
-            Event::Arrived { .. } | Event::Accepted { .. } => {}
+            debug_assert!(size > Bytes::ZERO, "message {} of the recording is empty", self.next);
+            let (from, what) = if up { (Side::Receiver, "up") } else { (Side::Sender, "down") };
+            ctx.send(connection, from, Message { size, tag: 0, log: Some(what) });
+            self.next += 1;
         }
+        None
     }
 
-    fn takes_datagrams(&self) -> bool {
+    fn deadline(&self) -> Nanos {
+        self.deadline
+    }
+
+    fn goes_both_ways(&self) -> bool {
         true
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        Some(self.deadline)
     }
 }
 
@@ -90,7 +80,7 @@ mod tests {
             NamedFile::read("game.txt", "0 200 down\n0 50 up\n1.5 40 up\n", MESSAGES).expect("a good file");
         let deadline = OptionValue::Duration(Nanos::from_millis(60));
         let options = Options::new(vec![("file", OptionValue::File(file)), ("deadline", deadline)]);
-        let mut script = Script::new(Replay::new(&options));
+        let mut script = Script::new(Timed::new(Replay::new(&options)));
         script.start();
         let send =
             |from, size, what| Asked::Send(0, from, Message { size: Bytes(size), tag: 0, log: Some(what) });

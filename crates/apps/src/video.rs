@@ -3,7 +3,8 @@
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
+use crate::timed::{Schedule, Timed};
+use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "video",
@@ -23,7 +24,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("deadline", OptionKind::Duration, "150ms", "what takes longer is late"),
     ],
     check,
-    build: |options| Box::new(Video::new(options)),
+    build: |options| Box::new(Timed::new(Video::new(options))),
 };
 
 fn check(options: &Options) -> Result<(), OptionFault> {
@@ -39,8 +40,6 @@ pub(crate) struct Video {
     message: Bytes,
     duration: Nanos,
     deadline: Nanos,
-    connection: ConnectionId,
-    began: SimTime,
     frame: u64,
 }
 
@@ -53,8 +52,6 @@ impl Video {
             message: options.size("message"),
             duration: options.duration("duration"),
             deadline: options.duration("deadline"),
-            connection: 0,
-            began: SimTime::ZERO,
             frame: 0,
         }
     }
@@ -67,47 +64,32 @@ impl Video {
     fn time_of(&self, frame: u64) -> Nanos {
         Nanos((u128::from(frame) * 1_000_000_000 / u128::from(self.per_second)) as u64)
     }
+}
 
-    fn send(&mut self, ctx: &mut dyn AppContext) {
+impl Schedule for Video {
+    fn send(
+        &mut self,
+        began: SimTime,
+        connection: ConnectionId,
+        ctx: &mut dyn AppContext,
+    ) -> Option<SimTime> {
         if self.time_of(self.frame) >= self.duration {
-            ctx.close(self.connection, Side::Sender);
-            return ctx.finish();
+            return None;
         }
         let mut left = Bytes(self.until(self.frame + 1) - self.until(self.frame));
         let log = Some(if self.message == Bytes::MAX { "frame" } else { "message" });
         while left > Bytes::ZERO {
             let size = left.min(self.message);
-            ctx.send(self.connection, Side::Sender, Message { size, tag: self.frame, log });
+            ctx.send(connection, Side::Sender, Message { size, tag: self.frame, log });
             left -= size;
         }
         self.frame += 1;
-        ctx.wake(self.began + self.time_of(self.frame), 0);
-    }
-}
-
-impl App for Video {
-    fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
-        match event {
-            Event::Start => {
-                self.began = ctx.now();
-                self.connection = ctx.open();
-                self.send(ctx);
-            }
-            Event::Wake(_) => self.send(ctx),
-            Event::Arrived { .. } | Event::Accepted { .. } => {}
-        }
+        debug_assert!(self.time_of(self.frame) > self.time_of(self.frame - 1), "frames take time");
+        Some(began + self.time_of(self.frame))
     }
 
-    fn takes_datagrams(&self) -> bool {
-        true
-    }
-
-    fn talks_both_ways(&self) -> bool {
-        false
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        Some(self.deadline)
+    fn deadline(&self) -> Nanos {
+        self.deadline
     }
 }
 
@@ -121,7 +103,7 @@ mod tests {
     fn sizes(set: &[(&str, OptionValue)], frames: usize) -> Vec<u64> {
         let options = Options::defaults(ROW.options);
         let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
-        let mut script = Script::new(Video::new(&options));
+        let mut script = Script::new(Timed::new(Video::new(&options)));
         script.start();
         (1..frames).for_each(|_| script.wake());
         let sent = script.take().into_iter().filter_map(|asked| match asked {
@@ -148,7 +130,7 @@ mod tests {
     fn it_lasts_as_long_as_it_should() {
         let duration = OptionValue::Duration(Nanos::from_millis(100));
         let options = Options::defaults(ROW.options).with("duration", duration);
-        let mut script = Script::new(Video::new(&options));
+        let mut script = Script::new(Timed::new(Video::new(&options)));
         script.start();
         (0..3).for_each(|_| script.wake());
         let asked = script.take();

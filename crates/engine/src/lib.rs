@@ -1,6 +1,6 @@
 //! The engine of the simulation: an event queue with its virtual clock, lazy timers, named random streams.
 //!
-//! May: order events, draw random numbers. May not: know what the events mean; it has never heard of a network.
+//! May: order events, draw random numbers. May not: know what the events mean; it knows nothing about networks.
 
 mod queue;
 mod random;

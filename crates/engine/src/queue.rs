@@ -21,7 +21,7 @@ impl<E> Entry<E> {
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: Vec<Entry<E>>,
-    /// The root was taken out. What happens next most often schedules another event, which takes its place.
+    /// The root was taken out. Most events schedule another one, which takes its place.
     hole: bool,
     now: SimTime,
     inserted: u64,
@@ -30,6 +30,9 @@ pub struct EventQueue<E> {
 
 /// Children per node: half the levels of a binary heap, and siblings share cache lines.
 const ARITY: usize = 4;
+
+/// Entries that debug builds look at after each operation: two levels of the heap.
+const CHECKED: usize = ARITY + ARITY * ARITY;
 
 impl<E: Copy> EventQueue<E> {
     /// Empty, at time zero.
@@ -58,6 +61,7 @@ impl<E: Copy> EventQueue<E> {
             self.heap.push(entry);
             self.sift_up(self.heap.len() - 1);
         }
+        self.check();
     }
 
     /// When the next event happens.
@@ -70,10 +74,34 @@ impl<E: Copy> EventQueue<E> {
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
         self.fill();
         let first = self.heap.first()?;
+        debug_assert!(first.at >= self.now, "the clock goes back from {} to {}", self.now, first.at);
+        debug_assert!(
+            self.heap.iter().skip(1).take(CHECKED).all(|other| other.key() > first.key()),
+            "an event at {} is not the first",
+            first.at
+        );
         self.hole = true;
         self.now = first.at;
         self.taken += 1;
+        self.check();
         Some((first.at, first.event))
+    }
+
+    /// No event is lost or held twice, and no parent comes after its children.
+    fn check(&self) {
+        debug_assert_eq!(
+            self.inserted,
+            self.taken + self.heap.len() as u64 - u64::from(self.hole),
+            "every event is in the queue until it is taken out"
+        );
+        debug_assert!(!self.hole || !self.heap.is_empty(), "the root was taken out of an empty heap");
+        debug_assert!(
+            self.heap.iter().enumerate().skip(1).take(CHECKED).all(|(i, entry)| {
+                let parent = &self.heap[(i - 1) / ARITY];
+                parent.key() < entry.key() || self.hole && i <= ARITY
+            }),
+            "a parent in the heap comes after its child"
+        );
     }
 
     /// Nothing has taken the place of the root: the last entry does.
@@ -125,7 +153,7 @@ impl<E: Copy> EventQueue<E> {
     }
 }
 
-/// Whichever has the smaller key. Nobody can predict which, so it is not a branch.
+/// The pair with the smaller key. Which one it is cannot be predicted, so it is not a branch.
 fn earlier(a: (usize, u128), b: (usize, u128)) -> (usize, u128) {
     std::hint::select_unpredictable(b.1 < a.1, b, a)
 }

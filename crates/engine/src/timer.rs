@@ -22,6 +22,7 @@ impl LazyTimer {
         if deadline >= self.armed {
             return None;
         }
+        debug_assert!(!deadline.is_never(), "an entry at the end of time never comes out");
         self.armed = deadline;
         Some(deadline)
     }
@@ -30,6 +31,7 @@ impl LazyTimer {
     /// timer is then disarmed, and the owner acts on what is due and calls `set` again.
     #[must_use]
     pub fn fires(&mut self, now: SimTime) -> bool {
+        debug_assert!(now <= self.armed, "the entry at {} has not come out by {now}", self.armed);
         if now != self.armed {
             return false;
         }

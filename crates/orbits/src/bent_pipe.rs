@@ -18,7 +18,7 @@ const KNOTS: Nanos = Nanos::from_millis(100);
 /// How many slots a search for the next change goes ahead.
 const LOOK_AHEAD: u64 = 1000;
 
-/// What a pair of stations has at an instant.
+/// Service of a pair of stations at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// A satellite that carries.
@@ -48,7 +48,7 @@ pub struct BentPipe {
     sky: Arc<Constellation>,
     stations: [GroundStation; 2],
     service: Service,
-    /// Who serves each slot from the first on, as far as it has been asked for.
+    /// The satellite of each slot from the first on, as far as it has been asked for.
     serving: Vec<Option<usize>>,
     knot: Knot,
 }
@@ -72,7 +72,7 @@ impl BentPipe {
         Self { sky, stations, service, serving: Vec::new(), knot }
     }
 
-    /// What there is at `t`. Cheap within 100 ms of the last question; any order of times gives the same answers.
+    /// The service at `t`. Cheap within 100 ms of the last question; any order of times gives the same answers.
     pub fn at(&mut self, t: SimTime) -> Sight {
         if t >= self.knot.from && t < self.knot.until {
             return self.on_knot(t);
@@ -98,7 +98,10 @@ impl BentPipe {
         loop {
             match self.at(at) {
                 Sight::Up { .. } => return at,
-                Sight::HandOver { until, .. } | Sight::Gap { until } => at = until,
+                Sight::HandOver { until, .. } | Sight::Gap { until } => {
+                    debug_assert!(until > at || until.is_never(), "a gap at {at} ends at {until}");
+                    at = until;
+                }
             }
             if at.is_never() || self.service.slot_of(at) > last {
                 return SimTime::NEVER;
@@ -106,7 +109,7 @@ impl BentPipe {
         }
     }
 
-    /// End of the slot that holds `t`; whoever serves at `t` serves until then.
+    /// End of the slot that holds `t`; the satellite that serves at `t` serves until then.
     pub fn slot_end(&self, t: SimTime) -> SimTime {
         self.service.begin(self.service.slot_of(t) + 1)
     }
@@ -118,7 +121,14 @@ impl BentPipe {
 
     fn on_knot(&self, t: SimTime) -> Sight {
         let knot = &self.knot;
+        debug_assert!(
+            (knot.from..knot.until).contains(&t),
+            "{t} is not between {} and {}",
+            knot.from,
+            knot.until
+        );
         let nanos = knot.start + knot.slope * t.since(knot.from).0 as f64;
+        debug_assert!(nanos > 0.0, "a signal arrives before it leaves: {knot:?}");
         Sight::Up { satellite: knot.satellite, delay: Nanos((nanos + 0.5) as u64) }
     }
 
@@ -133,6 +143,10 @@ impl BentPipe {
         // An outage at the beginning of the slot is not part of any stretch.
         let open = if self.takes(slot) { begin + self.service.outage } else { begin };
         let shift = open.since(from).0;
+        debug_assert!(
+            from <= t && t < from + KNOTS && shift < KNOTS.0,
+            "knots from {from} on do not hold {t}"
+        );
         let start = start + slope * shift as f64;
         Knot { from: from + Nanos(shift), until: end.min(from + KNOTS), satellite, start, slope }
     }
@@ -152,6 +166,11 @@ impl BentPipe {
             let chosen = self.service.choose(&self.sky, &self.stations, next, previous);
             self.serving.push(chosen);
         }
+        debug_assert!(
+            self.serving[slot as usize].is_none_or(|satellite| satellite < self.sky.len()),
+            "no such satellite: {:?}",
+            self.serving[slot as usize]
+        );
         self.serving[slot as usize]
     }
 

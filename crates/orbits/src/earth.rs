@@ -54,13 +54,16 @@ impl GroundStation {
     pub(crate) fn look(&self, satellite: Vector) -> (f64, f64) {
         let line = satellite - self.at;
         let distance = line.length();
+        debug_assert!(distance > 0.0, "the satellite stands on the station");
         (line.dot(self.up) / distance, distance)
     }
 }
 
 fn vertical(place: Place) -> Vector {
     let (lat, lon) = (place.latitude, place.longitude);
-    Vector([lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()])
+    let up = Vector([lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()]);
+    debug_assert!((up.length() - 1.0).abs() < 1e-12, "a vertical of length {}", up.length());
+    up
 }
 
 /// Radians per second of a circular orbit.

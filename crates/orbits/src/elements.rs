@@ -19,12 +19,12 @@ use crate::quantities::Vector;
 const MAX_AGE_DAYS: f64 = 30.0;
 const LINE: usize = 69;
 
-/// What is wrong with a file of element sets, and where.
+/// A mistake in a file of element sets, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// Line, from 1.
     pub line: usize,
-    /// What was found.
+    /// The text found.
     pub message: String,
     /// The cure.
     pub help: String,
@@ -89,6 +89,7 @@ fn read(text: &str) -> Result<Vec<ElementSet>, Mistake> {
         let help = "give a file of TLE, or of OMM in JSON or as lines KEYWORD = value";
         return Err(Mistake::new(1, "there is no element set", help));
     }
+    debug_assert!(sets.iter().all(|set| set.line > 0), "lines count from 1");
     Ok(sets)
 }
 
@@ -108,6 +109,7 @@ fn read_json(text: &str) -> Result<Vec<ElementSet>, Mistake> {
     })?;
     // Each object has this key once: its place stands for that of the object.
     let lines = text.match_indices("\"EPOCH\"").map(|(at, _)| text[..at].matches('\n').count() + 1);
+    debug_assert!(lines.clone().count() >= all.len(), "an object without its epoch");
     Ok(all.into_iter().zip(lines).map(|(elements, line)| ElementSet { elements, line }).collect())
 }
 
@@ -235,6 +237,7 @@ impl ElementSets {
     /// Where a satellite is, `seconds` after the start, as seen from the turning Earth; `None` if it has decayed.
     pub(crate) fn position(&self, satellite: usize, seconds: f64) -> Option<Vector> {
         let at = self.satellites[satellite].at(seconds)?;
+        debug_assert!(at.length().is_finite(), "satellite {satellite} is nowhere after {seconds} s");
         Some(at.turned(-(self.sidereal + ROTATION * seconds)))
     }
 }

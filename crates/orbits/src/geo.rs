@@ -32,7 +32,9 @@ fn geo_elevation(place: Place, satellite: Degrees) -> Degrees {
 /// Distance to it.
 fn geo_range(place: Place, satellite: Degrees) -> Kilometres {
     let (near, far) = (RADIUS + place.altitude.0, RADIUS + ALTITUDE);
-    Kilometres((near * near + far * far - 2.0 * near * far * central(place, satellite)).sqrt())
+    let range = (near * near + far * far - 2.0 * near * far * central(place, satellite)).sqrt();
+    debug_assert!(range >= far - near - 1e-6 && range <= far + near, "{range} km to a satellite at {far} km");
+    Kilometres(range)
 }
 
 /// One way from a station by way of the satellite to another station.

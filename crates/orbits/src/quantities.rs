@@ -71,7 +71,12 @@ impl Vector {
     /// Turned about the z axis: a point at longitude 0 comes to longitude `angle` (radians).
     pub fn turned(self, angle: f64) -> Self {
         let ([x, y, z], (sin, cos)) = (self.0, libm::sincos(angle));
-        Self([x * cos - y * sin, x * sin + y * cos, z])
+        let turned = Self([x * cos - y * sin, x * sin + y * cos, z]);
+        debug_assert!(
+            (turned.length() - self.length()).abs() <= 1e-9 * self.length(),
+            "a turn changes the length of {self:?}"
+        );
+        turned
     }
 }
 

@@ -45,6 +45,7 @@ pub struct Service {
 impl Service {
     /// Number of the slot that holds `t`. The slot of the start is 0 or 1.
     pub(crate) fn slot_of(&self, t: SimTime) -> u64 {
+        debug_assert!(self.phase < self.slot, "a phase of {} in slots of {}", self.phase, self.slot);
         (t.0.saturating_add(self.slot.0 - self.phase.0)) / self.slot.0
     }
 
@@ -62,6 +63,7 @@ impl Service {
         previous: Option<usize>,
     ) -> Option<usize> {
         let [begin, end] = [slot, slot + 1].map(|slot| self.begin(slot).as_secs_f64());
+        debug_assert!(begin <= end, "slot {slot} from {begin} s to {end} s");
         let sin = self.min_elevation.sin();
         let serves = |satellite: usize| {
             let lowest = elevation(sky, stations, satellite, begin)?;
@@ -80,6 +82,7 @@ impl Service {
         }
         // Ties go to the lower number: the sort is stable.
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        debug_assert!(all.is_sorted_by(|a, b| a.0 >= b.0), "the best satellite is not the first: {all:?}");
         let rank = self.rank.min(all.len()).checked_sub(1)?;
         Some(all[rank].1)
     }

@@ -19,7 +19,7 @@ pub enum Pattern {
     Star,
 }
 
-/// What describes a shell.
+/// Parameters of a shell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shell {
     /// How the planes are spread.
@@ -70,6 +70,7 @@ impl Walker {
 
     /// Where a satellite is, `seconds` after the start, as seen from the turning Earth.
     pub(crate) fn position(&self, satellite: usize, seconds: f64) -> Vector {
+        debug_assert!(satellite < self.len(), "satellite {satellite} of {}", self.len());
         let shell = &self.shell;
         let per_plane = shell.per_plane as usize;
         let (plane, slot) = ((satellite / per_plane) as f64, (satellite % per_plane) as f64);

@@ -19,7 +19,7 @@
 //! ```
 //! lambda starts at 1.2 and, at most every min_S, rises by 0.04 if the oldest segment was resent on a faster subflow
 //! since, because the window was full (`head.rs`), and falls by 0.01 otherwise, within 1.0 and 1.3.
-//! Deviation: nobody is penalised for a full window; the kernel's copy of the mechanism does that too. Without
+//! Deviation: no subflow is penalised for a full window; the kernel's copy of the mechanism does that too. Without
 //! round-trip samples, or with nothing in flight on F, S is used.
 
 use registry::{OptionKind, OptionSpec, Options};
@@ -117,6 +117,7 @@ impl Blest {
                 (needed, slow.1.mss + slow.1.inflight + slow.1.unsent)
             }
         };
+        debug_assert!(needed >= 0.0, "F needs {needed} bytes");
         needed * self.lambda.value() > window - taken.as_f64()
     }
 }
@@ -138,6 +139,7 @@ impl Extremes {
     fn take_in(&mut self, srtt: Nanos) {
         self.min = self.min.min(srtt);
         self.max = self.max.max(srtt);
+        debug_assert!(self.min <= srtt && srtt <= self.max, "{srtt} outside {self:?}");
     }
 }
 
@@ -202,6 +204,7 @@ impl Lambda {
             return;
         }
         let thousandths = if self.repeated { self.thousandths + 40 } else { self.thousandths - 10 };
+        debug_assert!((1000..=1300).contains(&self.thousandths), "lambda {} / 1000", self.thousandths);
         *self = Self { thousandths: thousandths.clamp(1000, 1300), changed: Some(now), repeated: false };
     }
 }

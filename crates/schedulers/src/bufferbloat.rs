@@ -52,7 +52,9 @@ impl MinRttBm {
         // Times of zero would make it not a number.
         let [min, srtt] = [min, srtt].map(|time| time.max(Nanos(1)).as_secs_f64());
         let least = 2.0 * subflow.mss.as_f64();
-        (self.lambda * (min / srtt) * subflow.cwnd.as_f64().max(1.0)).max(least)
+        let limit = (self.lambda * (min / srtt) * subflow.cwnd.as_f64().max(1.0)).max(least);
+        debug_assert!(limit >= least, "a limit of {limit} bytes leaves no room for two segments");
+        limit
     }
 
     fn has_room(self, subflow: &SubflowView) -> bool {

@@ -89,6 +89,7 @@ impl Daps {
         let blocks: Vec<_> =
             paths.iter().map(|&path| (path.0, multiple(path.1), self.window(path))).collect();
         let mut queued: Vec<_> = paths.iter().map(|(_, s)| s.segments(s.unsent)).collect();
+        debug_assert!((1..=LONGEST).contains(&end), "a plan of {end} smallest delays");
         for t in 1..=end {
             for (&(index, every, window), queued) in blocks.iter().zip(&mut queued) {
                 if t % every == 0 {
@@ -114,6 +115,8 @@ impl Daps {
         }
         let Some((index, left)) = self.plan.front_mut() else { return MinRtt.pick(connection) };
         let index = *index;
+        debug_assert!(*left > 0, "an empty block in the plan");
+        debug_assert!(self.members.contains(index), "subflow {index} is in the plan but not usable");
         *left -= 1;
         if *left == 0 {
             self.plan.pop_front();

@@ -102,6 +102,7 @@ impl Scheduler for Ecf {
         if !estimate.fast_completes_first(self.waiting.is_some()) {
             self.waiting = None;
         } else if estimate.slow_is_late {
+            debug_assert!(subflows[fast.0].usable, "waits for a subflow that is gone");
             self.waiting = Some(fast.0);
             return Decision::Wait;
         }

@@ -22,13 +22,15 @@ pub(crate) fn best<'a>(
     score: impl Fn(&SubflowView) -> f64,
 ) -> Option<Indexed<'a>> {
     let scored = subflows.map(|candidate| (score(candidate.1), candidate));
-    scored.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, candidate)| candidate)
+    let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    debug_assert!(best.is_none_or(|(score, _)| !score.is_nan()), "a score is no number");
+    best.map(|(_, candidate)| candidate)
 }
 
 /// The question of a scheduler that may hold back.
 #[derive(Clone, Copy)]
 pub(crate) enum Contest<'a> {
-    /// Nobody has room.
+    /// No subflow has room.
     Full,
     /// The fastest has room, or there is nothing to wait for: this one it is.
     Settled(usize),
@@ -51,7 +53,13 @@ impl<'a> Eligible<'a> {
     pub fn new(subflows: &'a [SubflowView]) -> Self {
         let backups = !subflows.iter().any(|s| s.usable && !s.backup);
         let fresh = subflows.iter().any(|s| s.usable && (backups || !s.backup) && !s.carried);
-        Self { subflows, backups, fresh }
+        let eligible = Self { subflows, backups, fresh };
+        debug_assert_eq!(
+            eligible.usable().next().is_some(),
+            subflows.iter().any(|s| s.usable),
+            "backups and subflows that have carried the data serve where no other does"
+        );
+        eligible
     }
 
     /// Those that may take it now or as soon as their window opens, by index.

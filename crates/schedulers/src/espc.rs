@@ -35,7 +35,7 @@ const LEAST: f64 = 2.0;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Espc {
     /// By subflow index.
-    paths: Vec<Path>,
+    paths: Vec<Memory>,
 }
 
 /// The bisection, in segments.
@@ -60,17 +60,24 @@ impl Bounds {
     /// The cap was carried for a round trip.
     fn sustained(&mut self) {
         self.lo = self.cap();
+        self.check();
+    }
+
+    fn check(&self) {
+        debug_assert!(LEAST <= self.lo && self.lo <= self.hi, "{self:?}");
+        debug_assert!(self.cap() >= self.lo && self.cap() <= self.hi, "a cap outside its bounds: {self:?}");
     }
 
     fn lost(&mut self, flight: f64) {
         self.hi = flight.max(LEAST);
         self.lo = (self.hi / 2.0).max(LEAST);
+        self.check();
     }
 }
 
-/// What is remembered of a subflow.
+/// Memory of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
-struct Path {
+struct Memory {
     bounds: Bounds,
     /// When the flight first reached the present cap.
     reached: Option<SimTime>,
@@ -84,7 +91,7 @@ fn flight(subflow: &SubflowView) -> f64 {
     subflow.inflight.as_f64() / subflow.mss.as_f64().max(1.0)
 }
 
-impl Path {
+impl Memory {
     fn observe(&mut self, now: SimTime, subflow: &SubflowView, srtt: Nanos) {
         if subflow.ssthresh != self.ssthresh && subflow.ssthresh < self.cwnd {
             self.bounds.lost(self.flight);
@@ -107,12 +114,12 @@ impl Espc {
     fn observe(&mut self, connection: &ConnectionView<'_>) {
         let subflows = connection.subflows;
         if self.paths.len() < subflows.len() {
-            self.paths.resize(subflows.len(), Path::default());
+            self.paths.resize(subflows.len(), Memory::default());
         }
         for (path, subflow) in self.paths.iter_mut().zip(subflows) {
             match subflow.srtt {
                 Some(srtt) => path.observe(connection.now, subflow, srtt),
-                None => *path = Path::default(),
+                None => *path = Memory::default(),
             }
         }
     }

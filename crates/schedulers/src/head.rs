@@ -49,6 +49,7 @@ impl Opportunistic {
         let carriers = || connection.head.iter().filter_map(|o| subflows.get(o));
         let fresh = !connection.head.is_empty() && !connection.head.contains(index);
         if fresh && carriers().all(|o| worth_it(o, srtt)) {
+            debug_assert!(fast.available, "a subflow without room repeats the oldest segment");
             return Decision::ResendHead(index);
         }
         Decision::Wait
@@ -60,6 +61,7 @@ impl Opportunistic {
             self.penalised.resize(index + 1, None);
         }
         let due = self.penalised[index].is_none_or(|at| now > at && now.since(at) >= srtt);
+        debug_assert!(self.penalised[index].is_none_or(|at| at <= now), "a penalty in the future");
         if due {
             self.penalised[index] = Some(now);
         }

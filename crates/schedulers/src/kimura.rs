@@ -72,7 +72,10 @@ fn per_srtt(amount: f64, subflow: &SubflowView) -> f64 {
 fn pick_by(connection: &ConnectionView<'_>, score: impl Fn(&SubflowView) -> f64) -> Decision {
     let with_space = Eligible::new(connection.subflows).available().filter(|(_, s)| space(s) > 0.0);
     match best(with_space, score) {
-        Some((index, _)) => Decision::Send(index),
+        Some((index, subflow)) => {
+            debug_assert!(space(subflow) > 0.0, "subflow {index} has no free window");
+            Decision::Send(index)
+        }
         None => MinRtt.pick(connection),
     }
 }

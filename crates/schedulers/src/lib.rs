@@ -35,7 +35,7 @@ pub use builtin::{Algorithm, Registry, Schedulers};
 pub use eligible::Eligible;
 pub use set::SubflowSet;
 
-/// What a scheduler may know of one subflow. The default is a subflow that does not exist.
+/// State of one subflow, for schedulers. The default is a subflow that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubflowView {
     /// Smoothed round-trip time; `None` before the first sample.
@@ -92,7 +92,7 @@ impl SubflowView {
     }
 }
 
-/// What is to be decided.
+/// The question that a scheduler answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Question {
     /// The next new segment is to be placed.
@@ -109,12 +109,12 @@ pub enum Question {
     NothingNew,
 }
 
-/// What a scheduler may know of the connection.
+/// State of the connection, for schedulers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionView<'a> {
     /// When the question is asked.
     pub now: SimTime,
-    /// What is to be decided.
+    /// The question.
     pub question: Question,
     /// By subflow index; ties go to the lowest (choice D-30).
     pub subflows: &'a [SubflowView],
@@ -193,13 +193,13 @@ pub enum Queueing {
     /// Nothing.
     #[default]
     Never,
-    /// What the subflow's send buffer takes (choice D-32).
+    /// As much as the subflow's send buffer takes (choice D-32).
     SendBuffer,
-    /// Anything: what is queued is a plan.
+    /// Without limit: queued segments are a plan.
     Unlimited,
 }
 
-/// What a scheduler asks of the connection beyond what costs nothing.
+/// Requirements of a scheduler on the connection; those that cost nothing are not listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// May it give new data to a usable subflow whose congestion window is full?
@@ -240,7 +240,7 @@ pub trait Scheduler: fmt::Debug + Send {
     /// Where the next segment goes.
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision;
 
-    /// What it looks at; the same for its whole life.
+    /// Its requirements; the same for its whole life.
     fn needs(&self) -> Needs {
         Needs::default()
     }

@@ -48,7 +48,7 @@ pub(crate) struct MinRatio {
     instantaneous: bool,
     /// Averaged pacing rates by subflow index, in whole bytes per second; 0: not used yet.
     averages: Vec<u64>,
-    /// Whom the burst goes to, and what is left of it.
+    /// The subflow of the burst, and the rest of it in bytes.
     last: usize,
     burst: u64,
 }
@@ -112,6 +112,7 @@ impl MinRatio {
             };
             self.start_burst(connection, chosen);
         }
+        debug_assert!(self.burst <= BURST, "a burst of {} bytes", self.burst);
         self.burst = self.burst.saturating_sub(connection.len.0);
         Decision::Send(self.last)
     }
@@ -125,7 +126,12 @@ fn pacing(subflow: &SubflowView) -> Option<u64> {
 /// In integers, as the kernel does.
 fn averaged(average: u64, wmem: u64, rate: u64, burst: u64) -> u64 {
     let [average, wmem, rate, burst] = [average, wmem, rate, burst].map(u128::from);
-    u64::try_from((average * wmem + rate * burst) / (burst + wmem)).unwrap_or(u64::MAX)
+    let mean = (average * wmem + rate * burst) / (burst + wmem);
+    debug_assert!(
+        (average.min(rate)..=average.max(rate)).contains(&mean),
+        "the average {mean} is not between {average} and {rate}"
+    );
+    u64::try_from(mean).unwrap_or(u64::MAX)
 }
 
 impl Scheduler for MinRatio {

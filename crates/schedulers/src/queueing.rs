@@ -1,4 +1,4 @@
-//! What the schedulers that queue behind a full window have in common.
+//! The part that schedulers share which queue segments behind a full window.
 
 use units::Nanos;
 
@@ -34,7 +34,7 @@ pub(crate) fn place<'a>(
     }
     match choose(Eligible::new(connection.subflows)) {
         Some((index, subflow)) if subflow.available || subflow.has_queue_room() => Decision::Send(index),
-        // What fills the buffer will be acknowledged, and then it is asked again.
+        // Data in the full buffer will be acknowledged, and then the scheduler is asked again.
         _ => Decision::Wait,
     }
 }

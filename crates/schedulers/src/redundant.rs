@@ -45,6 +45,8 @@ impl Scheduler for Redundant {
         let following = candidates().skip_while(|&(index, _)| index < first).take_while(|(_, s)| s.lag.0 > 0);
         let set: SubflowSet =
             following.map(|(index, _)| index).inspect(|index| self.next = index + 1).collect();
+        debug_assert!(set.contains(first), "the subflow whose turn it is gets nothing: {set:?}");
+        debug_assert!(self.next > first, "the round stands still at {first}");
         Decision::Copy(set)
     }
 

@@ -1,7 +1,7 @@
 //! Round robin: the subflows take turns, `num_segments` each.
 //!
-//! Source: the "roundrobin" scheduler of the out-of-tree MPTCP of Linux (v0.9x). Units: segments. Who has used up
-//! its quota sits out until the round is over; among the others the lowest index is next. With `cwnd_limited` a
+//! Source: the "roundrobin" scheduler of the out-of-tree MPTCP of Linux (v0.9x). Units: segments. A subflow that has
+//! used up its quota sits out until the round is over; among the others the lowest index is next. With `cwnd_limited` a
 //! subflow without room is skipped and the round ends when every available subflow has used its quota; without it
 //! the round waits for the subflow, and shares are equal.
 
@@ -75,20 +75,23 @@ pub(crate) struct Round {
     used: Vec<u64>,
 }
 
-/// What a round says.
+/// Answer of a round.
 pub(crate) enum Turn {
-    /// Send, or wait for who is next.
+    /// Send, or wait for the next subflow.
     Of(Decision),
     /// All have used their quota.
     Over,
 }
 
 impl Turn {
-    /// In a fresh round nobody has used anything: it is never over while someone is eligible.
+    /// In a fresh round no quota is used: it is never over while a subflow is eligible.
     pub fn decision(self) -> Decision {
         match self {
             Self::Of(decision) => decision,
-            Self::Over => Decision::Wait,
+            Self::Over => {
+                debug_assert!(false, "a fresh round is over");
+                Decision::Wait
+            }
         }
     }
 }
@@ -101,7 +104,7 @@ impl Round {
         }
     }
 
-    /// Whose turn it is, counted as used if it can send.
+    /// The next subflow; its turn counts as used if it can send.
     pub fn next(&mut self, eligible: Eligible<'_>, skip_full: bool, quota: impl Fn(usize) -> u64) -> Turn {
         if eligible.available().next().is_none() {
             return Turn::Of(Decision::Wait);
@@ -110,6 +113,10 @@ impl Round {
         match candidates.into_iter().find(|&(index, _)| self.used[index] < quota(index)) {
             Some((index, subflow)) if subflow.available => {
                 self.used[index] += 1;
+                debug_assert!(
+                    self.used[index] <= quota(index),
+                    "subflow {index} has sent more than its quota"
+                );
                 Turn::Of(Decision::Send(index))
             }
             Some(_) => Turn::Of(Decision::Wait),
@@ -117,7 +124,7 @@ impl Round {
         }
     }
 
-    /// A new round: nobody has used anything.
+    /// A new round: no quota is used.
     pub fn restart(&mut self) {
         self.used.fill(0);
     }

@@ -28,6 +28,7 @@ impl SubflowSet {
     /// Is the subflow in it?
     #[inline]
     pub fn contains(self, index: usize) -> bool {
+        debug_assert!(index < Self::CAPACITY, "subflow {index} does not fit into a set");
         self.0 & (1 << index) != 0
     }
 
@@ -52,6 +53,7 @@ impl SubflowSet {
     /// Adds or removes a subflow.
     #[inline]
     pub fn set(&mut self, index: usize, member: bool) {
+        debug_assert!(index < Self::CAPACITY, "subflow {index} does not fit into a set");
         self.0 = self.0 & !(1 << index) | u64::from(member) << index;
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Sttf {
     first: Vec<Option<Nanos>>,
 }
 
-/// What the estimate is made of, in segments.
+/// Terms of the estimate, in segments.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     rtt: Nanos,
@@ -81,6 +81,7 @@ impl Path {
             rounds += 1;
             window = self.next(window);
         }
+        debug_assert!((1..=MAX_ROUNDS).contains(&rounds), "{rounds} rounds");
         2 * rounds + 1
     }
 
@@ -113,6 +114,10 @@ impl Sttf {
         for (first, subflow) in self.first.iter_mut().zip(subflows) {
             *first = subflow.latest_rtt.map(|rtt| first.unwrap_or(rtt));
         }
+        debug_assert!(
+            self.first.len() >= subflows.len(),
+            "a subflow without a place for its round-trip time"
+        );
     }
 
     /// The first round-trip times of all are within 10 % of each other.
@@ -155,6 +160,11 @@ impl Scheduler for Sttf {
                 split[best] += 1;
             }
         }
+        debug_assert!(
+            paths.is_empty()
+                || split.iter().sum::<u64>() == paths.iter().map(|(_, unsent)| unsent).sum::<u64>(),
+            "{split:?} is not all that is queued"
+        );
         paths.iter().zip(&split).any(|(&(_, actual), &ideal)| actual.abs_diff(ideal) > 1)
     }
 }

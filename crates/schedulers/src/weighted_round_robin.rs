@@ -84,8 +84,17 @@ impl WeightedRoundRobin {
         let weights = || eligible.usable().filter_map(|(index, s)| Some((index, weight(fixed, index, s)?)));
         let least = weights().map(|(_, weight)| weight).fold(f64::INFINITY, f64::min);
         for (index, weight) in weights() {
+            debug_assert!(
+                weight > 0.0 && weight >= least,
+                "weight {weight} of subflow {index}, least {least}"
+            );
             self.quotas[index] = libm::round(weight / least).max(1.0) as u64;
         }
+        debug_assert!(
+            self.quotas.iter().all(|quota| *quota > 0),
+            "a subflow never has a turn: {:?}",
+            self.quotas
+        );
     }
 
     fn next(&mut self, eligible: Eligible<'_>) -> Turn {

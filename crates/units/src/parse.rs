@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Why a text is not a quantity: what was found and what is allowed.
+/// Reason why a text is not a quantity: the text found and the form allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// What is wrong, ready to be shown after the offending key.
+    /// The mistake, ready to be shown after the offending key.
     pub message: String,
 }
 
@@ -77,13 +77,17 @@ fn scaled(number: &str, scale: u64) -> Result<u64, &'static str> {
     value.checked_add(part).and_then(|value| u64::try_from(value).ok()).ok_or(TOO_LARGE)
 }
 
-/// What the digits behind the point are worth; `None` if that is no whole number.
+/// Value of the digits behind the point; `None` if that is no whole number.
 fn part(digits: &str, scale: u64) -> Option<u128> {
     if digits.is_empty() {
         return Some(0);
     }
     let tenths = digits.parse::<u128>().ok()?.checked_mul(u128::from(scale))?;
     let denominator = 10_u128.checked_pow(digits.len() as u32)?;
+    debug_assert!(
+        tenths < denominator.saturating_mul(u128::from(scale)),
+        "a fraction of a unit is less than one"
+    );
     tenths.is_multiple_of(denominator).then_some(tenths / denominator)
 }
 

@@ -24,7 +24,11 @@ impl BitsPerSecond {
         debug_assert!(self.0 > 0, "a link without a rate never sends");
         // u64 is enough for packets (below 2.3 GB) and several times cheaper than u128.
         match size.0.checked_mul(BIT_NANOS_PER_BYTE) {
-            Some(bit_nanos) => Nanos(bit_nanos.div_ceil(self.0)),
+            Some(bit_nanos) => {
+                let time = bit_nanos.div_ceil(self.0);
+                debug_assert!(size.0 == 0 || time > 0, "{size} in no time");
+                Nanos(time)
+            }
             None => {
                 let bit_nanos = u128::from(size.0) * u128::from(BIT_NANOS_PER_BYTE);
                 Nanos(u64::try_from(bit_nanos.div_ceil(u128::from(self.0))).unwrap_or(u64::MAX))

@@ -54,6 +54,7 @@ impl AddAssign for Bytes {
 impl Sub for Bytes {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
+        debug_assert!(self >= other, "a negative size: {} B less {} B", self.0, other.0);
         Self(self.0 - other.0)
     }
 }

@@ -116,6 +116,7 @@ impl Add for Nanos {
 impl Sub for Nanos {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
+        debug_assert!(self >= other, "a negative duration: {} ns less {} ns", self.0, other.0);
         Self(self.0 - other.0)
     }
 }
