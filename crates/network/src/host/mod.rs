@@ -189,7 +189,8 @@ impl Hosts {
         self.hosts[node].tokens.get(&token.0).copied()
     }
 
-    /// Removes connections that are over from the tables of a host, when a table would have to grow.
+    /// Removes connections that are over from the tables of a host, when a table would have to grow. The caller checks
+    /// the host when its own entry is in: an accepted connection has a token before it has a path.
     #[inline]
     fn make_room(&mut self, now: SimTime, node: NodeId) {
         if self.hosts[node].demux.is_full() {
@@ -204,7 +205,6 @@ impl Hosts {
         let mut is_over = |socket: SocketId| connections[socket.0 as usize].is_over(now);
         demux.remove(&mut is_over);
         tokens.retain(|_, socket| !is_over(*socket));
-        self.check(node);
     }
 
     fn add(&mut self, connection: HostConnection) -> SocketId {
