@@ -42,7 +42,7 @@ impl Backend for Little {
         let refused = |part, key| Unsupported { part, key, allowed: "none".into(), help: "remove it".into() };
         let mut found = Vec::new();
         for (flow, described) in scenario.flows.iter().enumerate() {
-            if described.transport.tcp.timestamps {
+            if described.transport.tcp.options.timestamps {
                 found.push(refused(Part::Flow(flow), "transport.timestamps"));
             }
         }

@@ -1,4 +1,4 @@
-//! What a run is asked to observe, and the lines that the readable trace gets from the ends of connections.
+//! Which observations a run makes, and the lines that the readable trace gets from the ends of connections.
 //!
 //! May: read gauges. May not: change anything; a run is the same with and without a trace.
 

@@ -7,8 +7,9 @@ use congestion::Growth;
 use links::loss::Losses;
 use links::{Faults, Shaper};
 use transport::config::{
-    AckConfig, EndpointFlags, MptcpConfig, RecoveryKind, Reliability, RtoConfig, RtoRule, SendBuffer,
-    TcpConfig, UdpConfig,
+    AckConfig, BufferConfig, EndpointFlags, MptcpConfig, OptionConfig, RecoveryConfig, RecoveryKind,
+    Reliability, RtoConfig, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig,
+    UdpConfig, WindowConfig,
 };
 use units::{BitsPerSecond, Nanos};
 
@@ -313,45 +314,74 @@ fn strip(keys: &Table) -> Option<Strip> {
 }
 
 fn tcp(keys: &Table) -> Option<TcpConfig> {
-    Some(fields!(keys => TcpConfig {
-        mss, header, overhead,
-        initial_window, initial_ssthresh,
+    Some(TcpConfig {
+        segment: fields!(keys => SegmentConfig {
+        mss,
+        header,
+        overhead,
+        }),
+        window: fields!(keys => WindowConfig {
+        initial_window,
+        initial_ssthresh,
         growth: fields!(keys => Growth { slow_start_limit, byte_counting }),
+        idle_restart,
+        flight_limit,
+        }),
+        timers: fields!(keys => TimerConfig {
         rto: RtoConfig {
-            initial: keys.read("rto_initial")?,
-            min: keys.read("rto_min")?,
-            max: keys.read("rto_max")?,
-            granularity: keys.read("rto_granularity")?,
-            floor: keys.read("rto_floor")?,
-            estimator: keys.read("rto_estimator").unwrap_or(RtoRule::Rfc),
-        },
-        syn_retries, retries,
+                    initial: keys.read("rto_initial")?,
+                    min: keys.read("rto_min")?,
+                    max: keys.read("rto_max")?,
+                    granularity: keys.read("rto_granularity")?,
+                    floor: keys.read("rto_floor")?,
+                    estimator: keys.read("rto_estimator").unwrap_or(RtoRule::Rfc),
+                },
+        syn_retries,
+        retries,
+        }),
         ack: AckConfig {
             every: keys.read("ack_every")?,
             delay: keys.read("ack_delay")?,
             quick: keys.read("quick_acks")?,
             per_round_trip: keys.read("acks_per_rtt")?,
         },
-        sack, timestamps, ecn,
-        recovery: match keys.text("recovery")? {
-            // Also what an SCPS-TP end falls back to.
-            "newreno" | "snack" | "stp" => RecoveryKind::NewReno,
-            "sack" => RecoveryKind::Sack,
-            "rack" => RecoveryKind::Rack,
-            _ => return None,
-        },
+        options: fields!(keys => OptionConfig {
+        sack,
+        ecn,
+        timestamps,
+        window_scaling,
+        }),
+        recovery: fields!(keys => RecoveryConfig {
         reliability: match keys.text("recovery")? {
-            "snack" => Reliability::Snack { peer_capable: keys.read("scps_peer")? },
-            "stp" => Reliability::Poll,
-            _ => Reliability::Acknowledged,
-        },
-        pacing, loss_means, prr, dupthresh, limited_transmit, nagle, idle_restart, flight_limit, window_scaling,
-        receive_buffer, receive_buffer_max,
+                    "snack" => Reliability::Snack { peer_capable: keys.read("scps_peer")? },
+                    "stp" => Reliability::Poll,
+                    _ => Reliability::Acknowledged,
+                },
+        kind: match keys.text("recovery")? {
+                    // Also what an SCPS-TP end falls back to.
+                    "newreno" | "snack" | "stp" => RecoveryKind::NewReno,
+                    "sack" => RecoveryKind::Sack,
+                    "rack" => RecoveryKind::Rack,
+                    _ => return None,
+                },
+        prr,
+        dupthresh,
+        limited_transmit,
+        loss_means,
+        }),
+        sending: fields!(keys => SendingConfig {
+        nagle,
+        pacing,
+        }),
+        buffers: fields!(keys => BufferConfig {
+        receive_buffer,
+        receive_buffer_max,
         send_buffer: match keys.text("send_buffer")? {
-            AUTO => SendBuffer::Auto { max: keys.read("send_buffer_max")? },
-            EXPAND => SendBuffer::Expand { max: keys.read("send_buffer_max")? },
-            _ => SendBuffer::Fixed(keys.read("send_buffer")?),
-        },
+                    AUTO => SendBuffer::Auto { max: keys.read("send_buffer_max")? },
+                    EXPAND => SendBuffer::Expand { max: keys.read("send_buffer_max")? },
+                    _ => SendBuffer::Fixed(keys.read("send_buffer")?),
+                },
         unsent_limit,
-    }))
+        }),
+    })
 }

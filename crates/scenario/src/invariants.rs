@@ -89,12 +89,18 @@ fn check_transport(name: &str, transport: &Transport) {
     let tcp = &transport.tcp;
     debug_assert_eq!(transport.udp.is_none(), transport.congestion.is_some(), "{name}: TCP has a controller");
     debug_assert!(transport.udp.is_none() || transport.mptcp.is_none(), "{name}: multipath datagrams");
-    debug_assert!(tcp.mss.0 > 0, "{name}: segments without payload");
-    debug_assert!(tcp.rto.min <= tcp.rto.max, "{name}: bounds of the timeout are exchanged");
-    debug_assert!(tcp.rto.initial <= tcp.rto.max, "{name}: the first timeout is above the bound");
-    debug_assert!(tcp.receive_buffer <= tcp.receive_buffer_max, "{name}: the receive buffer shrinks");
+    debug_assert!(tcp.segment.mss.0 > 0, "{name}: segments without payload");
+    debug_assert!(tcp.timers.rto.min <= tcp.timers.rto.max, "{name}: bounds of the timeout are exchanged");
+    debug_assert!(
+        tcp.timers.rto.initial <= tcp.timers.rto.max,
+        "{name}: the first timeout is above the bound"
+    );
+    debug_assert!(
+        tcp.buffers.receive_buffer <= tcp.buffers.receive_buffer_max,
+        "{name}: the receive buffer shrinks"
+    );
     debug_assert!(tcp.ack.every > 0, "{name}: an acknowledgement for no segment");
-    debug_assert!(tcp.dupthresh > 0, "{name}: a loss without a duplicate acknowledgement");
+    debug_assert!(tcp.recovery.dupthresh > 0, "{name}: a loss without a duplicate acknowledgement");
 }
 
 fn unique<'n>(names: impl Iterator<Item = &'n String>) -> bool {

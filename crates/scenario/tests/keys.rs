@@ -255,7 +255,7 @@ fn sack_is_turned_off_with_what_needs_it() {
     let sets = ["sack=false", "prr=false", "recovery=newreno"].map(|set| set.split_once('=').unwrap());
     let sets: Vec<(String, &str)> = sets.map(|(k, v)| (format!("flow.upload.transport.{k}"), v)).to_vec();
     let sets: Vec<(&str, &str)> = sets.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-    assert!(!good(BASE, &sets).scenario.flows[0].transport.tcp.sack);
+    assert!(!good(BASE, &sets).scenario.flows[0].transport.tcp.options.sack);
 }
 
 #[test]
@@ -319,13 +319,16 @@ fn recoveries_for_space_links_reach_the_model() {
     };
     let of = |sets: &[(&str, &str)]| good(BASE, sets).scenario.flows[0].transport.tcp.clone();
     let snack = of(&transport("snack"));
-    assert_eq!((snack.reliability, snack.sack), (Reliability::Snack { peer_capable: true }, false));
+    assert_eq!(
+        (snack.recovery.reliability, snack.options.sack),
+        (Reliability::Snack { peer_capable: true }, false)
+    );
     let mut deaf = transport("snack");
     deaf.push(("flow.upload.transport.scps_peer", "false"));
-    assert_eq!(of(&deaf).reliability, Reliability::Snack { peer_capable: false });
+    assert_eq!(of(&deaf).recovery.reliability, Reliability::Snack { peer_capable: false });
     let stp = of(&transport("stp"));
     assert_eq!(
-        (stp.reliability, stp.sack, stp.prr, stp.timestamps),
+        (stp.recovery.reliability, stp.options.sack, stp.recovery.prr, stp.options.timestamps),
         (Reliability::Poll, false, false, false)
     );
 }

@@ -102,7 +102,7 @@ fn a_fixed_buffer_stays_fixed() {
         let mut all = vec![("flow.upload.transport.profile", profile)];
         all.extend(sets);
         let tcp = good(BASE, &all).scenario.flows[0].transport.tcp.clone();
-        (tcp.receive_buffer.0, tcp.receive_buffer_max.0)
+        (tcp.buffers.receive_buffer.0, tcp.buffers.receive_buffer_max.0)
     };
     let small = [("flow.upload.transport.receive_buffer", "64KiB")];
     assert_eq!(size("ns3", &small), (65_536, 65_536));

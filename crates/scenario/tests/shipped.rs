@@ -45,7 +45,7 @@ fn two_geo_beams_is_m_def() {
     let mptcp = flow.transport.mptcp.as_ref().map(|m| (m.scheduler.name(), &m.config.path_manager));
     assert_eq!(mptcp, Some(("minrtt", &PathManager::PerPath { subflows: 1 })));
     assert_eq!(
-        (flow.transport.congestion.as_ref().unwrap().name(), flow.transport.tcp.mss),
+        (flow.transport.congestion.as_ref().unwrap().name(), flow.transport.tcp.segment.mss),
         ("cubic", Bytes(1448))
     );
 }

@@ -53,7 +53,7 @@ pub struct Duo {
     pub client: Connection,
     /// Accepts and receives.
     pub server: Connection,
-    /// What has been counted.
+    /// Counters of this run.
     pub seen: Seen,
     wires: Wires,
     /// At which end what happens.

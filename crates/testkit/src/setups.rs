@@ -25,14 +25,19 @@ pub fn tcp() -> TcpConfig {
 pub fn stp() -> TcpConfig {
     let growth = congestion::Growth { slow_start_limit: u32::MAX, byte_counting: true };
     let (reliability, recovery) = (Reliability::Poll, RecoveryKind::NewReno);
-    TcpConfig { reliability, recovery, sack: false, growth, ..tcp() }
+    tcp().with(|c| {
+        c.recovery.reliability = reliability;
+        c.recovery.kind = recovery;
+        c.options.sack = false;
+        c.window.growth = growth;
+    })
 }
 
 /// SCPS-TP: two acknowledgements per round trip, losses are the links'.
 pub fn scps() -> TcpConfig {
-    let mut config = TcpConfig { reliability: Reliability::Snack { peer_capable: true }, ..stp() };
+    let mut config = stp().with(|c| c.recovery.reliability = Reliability::Snack { peer_capable: true });
     config.ack.per_round_trip = 2;
-    config.loss_means = LossMeans::Corruption;
+    config.recovery.loss_means = LossMeans::Corruption;
     config
 }
 
@@ -120,7 +125,7 @@ pub fn mptcp_pair(
 
 /// A client over plain TCP for a scripted peer.
 pub fn talk(config: &TcpConfig, control: &str) -> Talk {
-    Talk::new(tcp_pair(config, control).0, config.mss.0)
+    Talk::new(tcp_pair(config, control).0, config.segment.mss.0)
 }
 
 /// The same with the handshake done: the SYN leaves at 0 and is answered at `rtt_ms`.

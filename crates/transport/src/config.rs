@@ -4,57 +4,106 @@ use congestion::Growth;
 use units::{Bytes, Nanos};
 
 /// One end of a TCP connection, or of each subflow of an MPTCP connection.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpConfig {
+    /// Sizes of segments and packets.
+    pub segment: SegmentConfig,
+    /// Congestion window and what else bounds the bytes in flight.
+    pub window: WindowConfig,
+    /// Retransmission timer, and after how many timeouts an end gives up.
+    pub timers: TimerConfig,
+    /// Acknowledgement policy of the receiver.
+    pub ack: AckConfig,
+    /// Options that both ends must offer.
+    pub options: OptionConfig,
+    /// How losses are detected and repaired.
+    pub recovery: RecoveryConfig,
+    /// When a segment leaves that the windows permit.
+    pub sending: SendingConfig,
+    /// Send and receive buffers.
+    pub buffers: BufferConfig,
+}
+
+/// Sizes of segments and packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentConfig {
     /// Payload bytes of a full segment, options not included.
     pub mss: Bytes,
     /// IP and TCP header bytes without options, counted in the packet size.
     pub header: Bytes,
     /// Further bytes per packet on the wire (tunnel, link framing).
     pub overhead: Bytes,
+}
+
+/// Congestion window and what else bounds the bytes in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowConfig {
     /// Initial window, in MSS.
     pub initial_window: u32,
     /// Initial slow-start threshold; `Bytes::MAX`: unlimited.
     pub initial_ssthresh: Bytes,
     /// How the Reno rules count acknowledgements.
     pub growth: Growth,
+    /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// Sequence space that may be outstanding whatever the windows are, on each subflow; `Bytes::MAX`: no limit.
+    pub flight_limit: Bytes,
+}
+
+/// Retransmission timer, and after how many timeouts an end gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerConfig {
     /// Retransmission timer.
     pub rto: RtoConfig,
     /// SYN retransmissions before the connection attempt is given up.
     pub syn_retries: u32,
     /// Consecutive timeouts of one segment before the connection or subflow is given up.
     pub retries: u32,
-    /// Acknowledgement policy of the receiver.
-    pub ack: AckConfig,
+}
+
+/// Options that both ends must offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionConfig {
     /// Selective acknowledgements.
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168), if the other end agrees.
     pub ecn: bool,
     /// Timestamps option: 12 bytes in every segment, a round-trip sample from every ACK.
     pub timestamps: bool,
+    /// Window scale option; without it no more than 65,535 bytes are advertised.
+    pub window_scaling: bool,
+}
+
+/// How losses are detected and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveryConfig {
     /// How the sender learns what has arrived.
     pub reliability: Reliability,
     /// How losses are detected and repaired where the peer acknowledges as TCP does; not used otherwise, but an SCPS-TP
     /// end falls back to it.
-    pub recovery: RecoveryKind,
+    pub kind: RecoveryKind,
     /// Proportional Rate Reduction (RFC 6937) instead of an immediate cut; needs SACK.
     pub prr: bool,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
-    /// Segments are spaced as Linux would space them, if the congestion control has no rate of its own.
-    pub pacing: bool,
-    /// What a loss tells the sender.
-    pub loss_means: LossMeans,
     /// Limited Transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// How the sender takes a loss.
+    pub loss_means: LossMeans,
+}
+
+/// When a segment leaves that the windows permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendingConfig {
     /// Nagle's algorithm; with MPTCP for the stream of the connection: a subflow sends each mapping at once.
     pub nagle: bool,
-    /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
-    pub idle_restart: bool,
-    /// Sequence space that may be outstanding whatever the windows are, on each subflow; `Bytes::MAX`: no limit.
-    pub flight_limit: Bytes,
-    /// Window scale option; without it no more than 65,535 bytes are advertised.
-    pub window_scaling: bool,
+    /// Segments are spaced as Linux would space them, if the congestion control has no rate of its own.
+    pub pacing: bool,
+}
+
+/// Send and receive buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferConfig {
     /// Receive buffer at the start.
     pub receive_buffer: Bytes,
     /// Autotuning may grow the receive buffer to this; equal to `receive_buffer`: fixed.
@@ -66,9 +115,16 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
+    /// The same with some settings changed.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// An end that is asked for SCPS-TP has it.
     pub(crate) fn speaks_scps(&self) -> bool {
-        self.reliability == Reliability::Snack { peer_capable: true }
+        self.recovery.reliability == Reliability::Snack { peer_capable: true }
     }
 }
 
@@ -94,7 +150,7 @@ pub struct RtoConfig {
     pub max: Nanos,
     /// Clock granularity G.
     pub granularity: Nanos,
-    /// What `min` bounds.
+    /// Which part `min` bounds.
     pub floor: RtoFloor,
     /// Where the timeout comes from.
     pub estimator: RtoRule,
@@ -110,7 +166,7 @@ pub enum RtoRule {
     Ns3,
 }
 
-/// What the minimum RTO bounds.
+/// Which part of the timer the minimum RTO bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoFloor {
     /// The whole timer (RFC 6298).
@@ -157,7 +213,7 @@ pub enum RecoveryKind {
     Rack,
 }
 
-/// What a loss tells the sender.
+/// How the sender takes a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossMeans {
     /// The network is full: the controller hears of it.
@@ -183,7 +239,7 @@ pub enum SendBuffer {
     },
 }
 
-/// What MPTCP adds.
+/// Settings of MPTCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MptcpConfig {
     /// Which subflows are opened.
@@ -248,11 +304,11 @@ pub struct InKernel {
 pub struct AddressEndpoint {
     /// Interface of this end.
     pub address: u8,
-    /// What it is for.
+    /// Its uses.
     pub flags: EndpointFlags,
 }
 
-/// What an endpoint is for.
+/// Uses of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointFlags {
     /// Client: a subflow from it to the peer's initial address.
@@ -301,16 +357,33 @@ pub enum Reassembly {
     Joint,
 }
 
-impl Default for TcpConfig {
-    /// SACK-based recovery, an ACK per segment, buffers that do not bind. Scenarios fill every field from a profile.
+// The defaults suit tests: SACK-based recovery, an ACK per segment, buffers that do not bind. Scenarios fill every field
+// from a profile.
+
+impl Default for SegmentConfig {
+    /// Ethernet over IPv4, without options.
+    fn default() -> Self {
+        Self { mss: Bytes(1460), header: Bytes(40), overhead: Bytes(0) }
+    }
+}
+
+impl Default for WindowConfig {
+    /// Ten segments, and no limits.
     fn default() -> Self {
         Self {
-            mss: Bytes(1460),
-            header: Bytes(40),
-            overhead: Bytes(0),
             initial_window: 10,
             initial_ssthresh: Bytes::MAX,
             growth: Growth { slow_start_limit: 1, byte_counting: true },
+            idle_restart: true,
+            flight_limit: Bytes::MAX,
+        }
+    }
+}
+
+impl Default for TimerConfig {
+    /// RFC 6298, but at least 200 ms and at most a minute.
+    fn default() -> Self {
+        Self {
             rto: RtoConfig {
                 initial: Nanos::from_secs(1),
                 min: Nanos::from_millis(200),
@@ -321,21 +394,49 @@ impl Default for TcpConfig {
             },
             syn_retries: 6,
             retries: 15,
-            ack: AckConfig { every: 1, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 },
-            sack: true,
-            timestamps: false,
-            ecn: false,
+        }
+    }
+}
+
+impl Default for AckConfig {
+    /// An ACK per segment.
+    fn default() -> Self {
+        Self { every: 1, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 }
+    }
+}
+
+impl Default for OptionConfig {
+    /// SACK and window scaling.
+    fn default() -> Self {
+        Self { sack: true, ecn: false, timestamps: false, window_scaling: true }
+    }
+}
+
+impl Default for RecoveryConfig {
+    /// SACK-based, with Limited Transmit.
+    fn default() -> Self {
+        Self {
             reliability: Reliability::Acknowledged,
-            recovery: RecoveryKind::Sack,
+            kind: RecoveryKind::Sack,
             prr: false,
             dupthresh: 3,
-            pacing: false,
-            loss_means: LossMeans::Congestion,
             limited_transmit: true,
-            nagle: false,
-            idle_restart: true,
-            flight_limit: Bytes::MAX,
-            window_scaling: true,
+            loss_means: LossMeans::Congestion,
+        }
+    }
+}
+
+impl Default for SendingConfig {
+    /// At once.
+    fn default() -> Self {
+        Self { nagle: false, pacing: false }
+    }
+}
+
+impl Default for BufferConfig {
+    /// They do not bind.
+    fn default() -> Self {
+        Self {
             receive_buffer: Bytes(100_000_000),
             receive_buffer_max: Bytes(100_000_000),
             send_buffer: SendBuffer::Fixed(Bytes(100_000_000)),

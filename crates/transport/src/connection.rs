@@ -243,7 +243,7 @@ impl Connection {
         }
     }
 
-    /// What keeps the connection from sending (more), after `poll_transmit` has found nothing; `None`: the limits of its
+    /// The limit that keeps the connection from sending (more), after `poll_transmit` has found nothing; `None`: the limits of its
     /// subflows apply. `more`: the application has more to write than the send buffer accepts.
     #[inline]
     pub fn limit(&self, more: bool) -> Option<Limit> {
@@ -287,7 +287,7 @@ impl Connection {
         self.endpoint(subflow).map(|(endpoint, _)| SubflowGauges::of(endpoint))
     }
 
-    /// What the congestion control of a subflow knows of its path: names that carry their unit, and values.
+    /// Estimates of the congestion control of a subflow: names that carry their unit, and values.
     pub fn congestion_gauges(&self, subflow: usize, report: &mut dyn FnMut(&'static str, f64)) {
         let Some((endpoint, _)) = self.endpoint(subflow) else { return };
         match &self.0 {

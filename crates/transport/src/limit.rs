@@ -1,4 +1,4 @@
-//! What keeps a sender from transmitting at an instant, as an answer beside "there is no segment now".
+//! The limit that keeps a sender from transmitting at an instant, as an answer beside "there is no segment now".
 //!
 //! Exactly one limit holds at any instant, so the times spent in each of them sum to the lifetime of a flow. The
 //! definitions are those of `tcp_info` in Linux (`tcp_chrono_start` in net/ipv4/tcp_output.c) where it has them:

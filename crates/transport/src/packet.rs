@@ -209,7 +209,7 @@ impl Packet {
         self.body.is_syn()
     }
 
-    /// What a transport over space links says.
+    /// The signal of a transport over space links.
     #[inline]
     pub fn signal(&self) -> Option<&SpaceSignal> {
         match &self.body {

@@ -37,7 +37,7 @@ impl Position for u64 {
     }
 }
 
-/// What all positions have: order, distance, and moving ahead.
+/// Order, distance and advance, which all positions have.
 macro_rules! position {
     ($name:ident, $what:literal) => {
         impl $name {

@@ -1,4 +1,4 @@
-//! What a connection is made of.
+//! The parts that a connection is made from.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::role::Role;
 /// Makes the congestion control of one path.
 pub type NewCongestion = Arc<dyn Fn(&congestion::Setup) -> Box<dyn CongestionControl> + Send + Sync>;
 
-/// What a connection is made of.
+/// The parts that a connection is made from.
 pub struct Setup {
     /// TCP parameters, of each subflow too.
     pub tcp: Arc<TcpConfig>,
@@ -55,9 +55,9 @@ pub(crate) fn new_congestion(
 ) -> Box<dyn CongestionControl> {
     make(&congestion::Setup {
         mss,
-        initial_window: mss * u64::from(tcp.initial_window),
-        initial_ssthresh: tcp.initial_ssthresh,
-        growth: tcp.growth,
+        initial_window: mss * u64::from(tcp.window.initial_window),
+        initial_ssthresh: tcp.window.initial_ssthresh,
+        growth: tcp.window.growth,
     })
 }
 

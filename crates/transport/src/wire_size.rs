@@ -99,7 +99,7 @@ fn wire_size(
     }
     debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
     let dummy = if let Some(SpaceSignal::Dummy { len }) = signal { *len } else { 0 };
-    tcp.header + tcp.overhead + Bytes(options + u64::from(segment.len) + u64::from(dummy))
+    tcp.segment.header + tcp.segment.overhead + Bytes(options + u64::from(segment.len) + u64::from(dummy))
 }
 
 /// Bytes of what a transport over space links says, padded. `blocks` are those of a STAT or USTAT.
@@ -122,14 +122,14 @@ fn signal_size(signal: &SpaceSignal, blocks: u64) -> u64 {
 
 /// MSS 4, window scale 3, SACK-permitted 2 (shares the padding of the timestamps where there are any).
 fn syn_options(tcp: &TcpConfig) -> u64 {
-    let sack = if tcp.sack && !tcp.timestamps { 4 } else { 0 };
-    4 + if tcp.window_scaling { 4 } else { 0 } + sack
+    let sack = if tcp.options.sack && !tcp.options.timestamps { 4 } else { 0 };
+    4 + if tcp.options.window_scaling { 4 } else { 0 } + sack
 }
 
 /// SACK blocks that fit into `[segments with data, pure ACKs]` (choice D-40).
 pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize; 2] {
     let with = |dss: u64| {
-        let used = dss + if tcp.timestamps { TIMESTAMPS } else { 0 };
+        let used = dss + if tcp.options.timestamps { TIMESTAMPS } else { 0 };
         let free = OPTION_SPACE.saturating_sub(used + SACK_HEAD) / SACK_BLOCK;
         free.min(4) as usize
     };
@@ -151,13 +151,13 @@ mod tests {
     /// Test vector of choice D-40: which SACK blocks fit where.
     #[test]
     fn sack_blocks_in_the_option_space() {
-        let mut tcp = TcpConfig { timestamps: true, ..TcpConfig::default() };
+        let mut tcp = TcpConfig::default().with(|c| c.options.timestamps = true);
         assert_eq!(sack_room(&tcp, None), [3, 3]);
         let mut mptcp = MptcpConfig { wide_sequence: true, ..MptcpConfig::default() };
         assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (28, [0, 1]));
         mptcp.wide_sequence = false;
         assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (20, [0, 2]));
-        tcp.timestamps = false;
+        tcp.options.timestamps = false;
         assert_eq!(sack_room(&tcp, None), [4, 4]);
     }
 }

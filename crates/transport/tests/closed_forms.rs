@@ -15,7 +15,7 @@ fn instant_wire() -> Vec<Wire> {
 #[test]
 fn cf_1_slow_start() {
     let mut config = setups::tcp();
-    config.initial_window = 2;
+    config.window.initial_window = 2;
     let (client, server) = setups::tcp_pair(&config, "newreno");
     let mut duo = Duo::new(client, server, instant_wire(), Bytes(127_080));
     assert!(duo.run(SimTime::from_secs(60)));
@@ -42,7 +42,7 @@ fn one_segment() {
 #[test]
 fn cf_2_page_and_objects() {
     let mut config = setups::tcp();
-    config.initial_window = 2;
+    config.window.initial_window = 2;
     let rtt = Nanos::from_millis(540);
     let (client, server) = setups::tcp_pair(&config, "newreno");
     let wires = vec![Wire { delay: rtt / 2, rate: None }];
@@ -63,8 +63,8 @@ fn cf_2_page_and_objects() {
 #[test]
 fn one_window_per_round_trip() {
     let mut config = setups::tcp();
-    config.mss = Bytes(1285);
-    config.window_scaling = false;
+    config.segment.mss = Bytes(1285);
+    config.options.window_scaling = false;
     let (client, server) = setups::tcp_pair(&config, "cubic");
     let mut duo = Duo::new(client, server, instant_wire(), Bytes(100_000_000));
     duo.run(SimTime::from_secs(20));
@@ -93,7 +93,11 @@ fn goodput(config: &TcpConfig, control: &str, rtt: Nanos, ppm: u32, seeds: u64, 
 }
 
 fn lossy(recovery: RecoveryKind) -> TcpConfig {
-    TcpConfig { mss: Bytes(1448), recovery, sack: recovery != RecoveryKind::NewReno, ..setups::tcp() }
+    setups::tcp().with(|c| {
+        c.segment.mss = Bytes(1448);
+        c.recovery.kind = recovery;
+        c.options.sack = recovery != RecoveryKind::NewReno;
+    })
 }
 
 /// Square-root law, bit/s: MSS / RTT * sqrt(1.5 / p).

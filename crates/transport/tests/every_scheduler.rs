@@ -46,8 +46,8 @@ proptest! {
         slowly: bool,
     ) {
         let mut config = setups::tcp();
-        (config.receive_buffer, config.receive_buffer_max) = (Bytes(receive), Bytes(receive));
-        config.send_buffer = send.map_or(SendBuffer::Auto { max: Bytes(4 << 20) }, |n| SendBuffer::Fixed(Bytes(n)));
+        (config.buffers.receive_buffer, config.buffers.receive_buffer_max) = (Bytes(receive), Bytes(receive));
+        config.buffers.send_buffer = send.map_or(SendBuffer::Auto { max: Bytes(4 << 20) }, |n| SendBuffer::Fixed(Bytes(n)));
         let (client, server) =
             setups::mptcp_pair(&config, &setups::mptcp(), "newreno", row.name, wires.len() as u8);
         let reading =

@@ -10,7 +10,12 @@ fn wire() -> Wire {
 }
 
 fn config(recovery: RecoveryKind, prr: bool) -> TcpConfig {
-    TcpConfig { recovery, prr, sack: recovery != RecoveryKind::NewReno, initial_window: 8, ..setups::tcp() }
+    setups::tcp().with(|c| {
+        c.recovery.kind = recovery;
+        c.recovery.prr = prr;
+        c.options.sack = recovery != RecoveryKind::NewReno;
+        c.window.initial_window = 8;
+    })
 }
 
 fn drop(n: u64) -> Fault {
@@ -40,7 +45,7 @@ fn sack() {
 /// One loss in a larger window: what leaves is spread over the round trip of recovery, about one segment for two.
 #[test]
 fn sack_prr() {
-    let config = TcpConfig { initial_window: 14, ..config(RecoveryKind::Sack, true) };
+    let config = config(RecoveryKind::Sack, true).with(|c| c.window.initial_window = 14);
     episode("sack-prr.txt", &config, 28, vec![drop(3)]);
 }
 
@@ -60,7 +65,7 @@ fn timeout() {
 /// Subflow 0 is cut for good when it has data in flight; its timeout gives the data to subflow 1.
 #[test]
 fn mptcp_reinjection() {
-    let tcp = TcpConfig { initial_window: 4, ..config(RecoveryKind::Sack, false) };
+    let tcp = config(RecoveryKind::Sack, false).with(|c| c.window.initial_window = 4);
     let (client, server) = setups::mptcp_pair(&tcp, &setups::mptcp(), "newreno", "minrtt", 2);
     let cut = Fault::Cut { wire: 0, from: SimTime::from_millis(214), until: SimTime::NEVER };
     let slow = Wire { delay: Nanos::from_millis(80), ..wire() };

@@ -75,13 +75,12 @@ fn windows(log: &str, payload: u64) -> String {
 fn config() -> TcpConfig {
     let buffer = Bytes(50_000);
     let tcp = setups::tcp();
-    TcpConfig {
-        mss: Bytes(1000),
-        initial_window: 4,
-        receive_buffer: buffer,
-        receive_buffer_max: buffer,
-        ..tcp
-    }
+    tcp.with(|c| {
+        c.segment.mss = Bytes(1000);
+        c.window.initial_window = 4;
+        c.buffers.receive_buffer = buffer;
+        c.buffers.receive_buffer_max = buffer;
+    })
 }
 
 /// Those that look at their sibling subflows.
@@ -138,7 +137,11 @@ fn scheduling() {
     let payload = setups::SUBFLOW_MSS;
     let buffer = Bytes(30 * payload);
     let tcp = setups::tcp();
-    let tcp = TcpConfig { initial_window: 4, receive_buffer: buffer, receive_buffer_max: buffer, ..tcp };
+    let tcp = tcp.with(|c| {
+        c.window.initial_window = 4;
+        c.buffers.receive_buffer = buffer;
+        c.buffers.receive_buffer_max = buffer;
+    });
     for row in schedulers::Registry::builtin().iter() {
         let (client, server) = setups::mptcp_pair(&tcp, &setups::mptcp(), "newreno", row.name, 2);
         let faults = [(0, 24), (0, 25), (1, 24), (1, 25)];

@@ -41,27 +41,27 @@ prop_compose! {
         (corruption, per_round_trip) in (any::<bool>(), 0u32..4),
     ) -> TcpConfig {
         let mut config = setups::tcp();
-        config.recovery = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
-        config.sack = sack || kind > 0;
-        config.prr = prr && kind > 0;
-        config.timestamps = timestamps;
-        config.limited_transmit = limited_transmit;
-        config.nagle = nagle;
-        config.idle_restart = idle_restart;
+        config.recovery.kind = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
+        config.options.sack = sack || kind > 0;
+        config.recovery.prr = prr && kind > 0;
+        config.options.timestamps = timestamps;
+        config.recovery.limited_transmit = limited_transmit;
+        config.sending.nagle = nagle;
+        config.window.idle_restart = idle_restart;
         config.ack.every = ack_every;
         config.ack.quick = quick;
         config.ack.per_round_trip = per_round_trip;
-        config.loss_means = if corruption { LossMeans::Corruption } else { LossMeans::Congestion };
-        config.receive_buffer = Bytes(buffer);
-        config.receive_buffer_max = Bytes(buffer);
-        config.window_scaling = scaling;
-        config.dupthresh = dupthresh;
-        config.rto.floor = if variance { RtoFloor::Variance } else { RtoFloor::Total };
-        config.initial_window = initial_window;
+        config.recovery.loss_means = if corruption { LossMeans::Corruption } else { LossMeans::Congestion };
+        config.buffers.receive_buffer = Bytes(buffer);
+        config.buffers.receive_buffer_max = Bytes(buffer);
+        config.options.window_scaling = scaling;
+        config.recovery.dupthresh = dupthresh;
+        config.timers.rto.floor = if variance { RtoFloor::Variance } else { RtoFloor::Total };
+        config.window.initial_window = initial_window;
         // Nobody gives up: the faults end, so must the transfer.
-        config.retries = 60;
-        config.syn_retries = 60;
-        config.rto.max = Nanos::from_secs(8);
+        config.timers.retries = 60;
+        config.timers.syn_retries = 60;
+        config.timers.rto.max = Nanos::from_secs(8);
         config
     }
 }
@@ -132,7 +132,11 @@ fn suited(config: TcpConfig, control: &str) -> TcpConfig {
         return config;
     }
     let buffer = Bytes(128 << 10);
-    TcpConfig { window_scaling: false, receive_buffer: buffer, receive_buffer_max: buffer, ..config }
+    config.with(|c| {
+        c.options.window_scaling = false;
+        c.buffers.receive_buffer = buffer;
+        c.buffers.receive_buffer_max = buffer;
+    })
 }
 
 proptest! {
@@ -153,13 +157,13 @@ proptest! {
         total in 1u64..150_000,
         (download, seed) in any::<(bool, u64)>(),
     ) {
-        let timestamps = config.timestamps && reliability != Reliability::Poll;
+        let timestamps = config.options.timestamps && reliability != Reliability::Poll;
         let recovery = RecoveryKind::NewReno;
-        let config = TcpConfig { reliability, recovery, sack: false, prr: false, timestamps, ..config };
+        let config = config.with(|c| { c.recovery.reliability = reliability; c.recovery.kind = recovery; c.options.sack = false; c.recovery.prr = false; c.options.timestamps = timestamps; });
         let config = suited(config, control);
         let (client, server) = setups::tcp_pair(&config, control);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
-        delivers(duo, download, config.mss.0, total)?;
+        delivers(duo, download, config.segment.mss.0, total)?;
     }
 
     #[test]
@@ -175,7 +179,7 @@ proptest! {
         let config = suited(config, control);
         let (client, server) = setups::tcp_pair(&config, control);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
-        delivers(duo, download, config.mss.0, total)?;
+        delivers(duo, download, config.segment.mss.0, total)?;
     }
 }
 
@@ -224,7 +228,7 @@ proptest! {
         mptcp.checksum = checksum;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
-        delivers(duo, download, config.mss.0 - 28, total)?;
+        delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
     /// Up to 30 % loss both ways on every path for the whole transfer, up to eight subflows, tiny windows.
@@ -251,7 +255,7 @@ proptest! {
         let noise = |(wire, per_mille)| Fault::Noise { wire, per_mille };
         let faults = noises.into_iter().enumerate().map(noise).collect();
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
-        delivers(duo, download, config.mss.0 - 28, total)?;
+        delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
     /// After the first exchange any proper subset of the paths may die for ever.
@@ -269,8 +273,8 @@ proptest! {
         seed: u64,
     ) {
         let mut config = setups::tcp();
-        config.recovery = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
-        config.sack = kind > 0;
+        config.recovery.kind = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
+        config.options.sack = kind > 0;
         let mut mptcp = setups::mptcp();
         (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         mptcp.path_manager = manager;
@@ -327,7 +331,7 @@ proptest! {
         (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_acts(acts);
-        delivers(duo, download, config.mss.0 - 28, total)?;
+        delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
     /// A middlebox on the only path, from any segment on, in either direction or both: plain TCP goes on.
@@ -352,7 +356,7 @@ proptest! {
         }
         let (client, server) = setups::mptcp_pair(&config, &mptcp, "newreno", "minrtt", 1);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(all, seed);
-        delivers(duo, download, config.mss.0 - 28, total)?;
+        delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
     /// A middlebox on a path that is not the first one: its subflow is reset, the others go on.
@@ -369,7 +373,7 @@ proptest! {
         all.push(Fault::Strip { wire: 1, way: if up { Way::Up } else { Way::Down }, from, syn });
         let (client, server) = setups::mptcp_pair(&config, &setups::mptcp(), "lia", "minrtt", 3);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(all, seed);
-        delivers(duo, download, config.mss.0 - 28, total)?;
+        delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 }
 
@@ -391,25 +395,25 @@ fn a_peer_without_mptcp_gets_plain_tcp() {
 #[test]
 fn the_subflow_that_the_scheduler_waits_for_is_asked_for_its_window() {
     let mut config = setups::tcp();
-    config.recovery = RecoveryKind::NewReno;
-    config.sack = true;
-    config.prr = false;
-    config.timestamps = false;
-    config.limited_transmit = false;
-    config.nagle = false;
-    config.idle_restart = false;
-    config.window_scaling = false;
+    config.recovery.kind = RecoveryKind::NewReno;
+    config.options.sack = true;
+    config.recovery.prr = false;
+    config.options.timestamps = false;
+    config.recovery.limited_transmit = false;
+    config.sending.nagle = false;
+    config.window.idle_restart = false;
+    config.options.window_scaling = false;
     config.ack.every = 1;
     config.ack.quick = 0;
     config.ack.per_round_trip = 1;
-    config.dupthresh = 2;
-    config.initial_window = 9;
-    config.rto.floor = RtoFloor::Variance;
-    config.rto.max = Nanos::from_secs(8);
-    config.retries = 60;
-    config.syn_retries = 60;
-    config.receive_buffer = Bytes(2_866);
-    config.receive_buffer_max = Bytes(2_866);
+    config.recovery.dupthresh = 2;
+    config.window.initial_window = 9;
+    config.timers.rto.floor = RtoFloor::Variance;
+    config.timers.rto.max = Nanos::from_secs(8);
+    config.timers.retries = 60;
+    config.timers.syn_retries = 60;
+    config.buffers.receive_buffer = Bytes(2_866);
+    config.buffers.receive_buffer_max = Bytes(2_866);
     let mut mptcp = setups::mptcp();
     mptcp.path_manager = kernel(2);
     mptcp.reinjection = Reinjection::Timeout;
@@ -433,12 +437,16 @@ fn the_subflow_that_the_scheduler_waits_for_is_asked_for_its_window() {
 /// SYN/ACK echoed the first one.
 #[test]
 fn a_long_handshake_does_not_stretch_the_timeout() {
-    let mut config = TcpConfig { timestamps: true, sack: false, prr: false, ..setups::tcp() };
-    config.recovery = RecoveryKind::NewReno;
-    config.reliability = Reliability::Snack { peer_capable: true };
+    let mut config = setups::tcp().with(|c| {
+        c.options.timestamps = true;
+        c.options.sack = false;
+        c.recovery.prr = false;
+    });
+    config.recovery.kind = RecoveryKind::NewReno;
+    config.recovery.reliability = Reliability::Snack { peer_capable: true };
     config.ack.per_round_trip = 1;
-    (config.receive_buffer, config.receive_buffer_max) = (Bytes(5841), Bytes(5841));
-    (config.retries, config.syn_retries, config.rto.max) = (60, 60, Nanos::from_secs(8));
+    (config.buffers.receive_buffer, config.buffers.receive_buffer_max) = (Bytes(5841), Bytes(5841));
+    (config.timers.retries, config.timers.syn_retries, config.timers.rto.max) = (60, 60, Nanos::from_secs(8));
     let cut = Fault::Cut { wire: 0, from: SimTime::from_millis(57), until: SimTime::from_secs(20) };
     let faults = vec![cut, Fault::Drop { wire: 0, way: Way::Down, n: 20 }];
     let wire = Wire { delay: Nanos::from_millis(56), rate: Some(units::BitsPerSecond(1_000_000)) };

@@ -7,7 +7,10 @@ use transport::config::{AckConfig, RecoveryKind, TcpConfig};
 use units::{Bytes, Nanos};
 
 fn newreno() -> TcpConfig {
-    TcpConfig { recovery: RecoveryKind::NewReno, sack: false, ..setups::tcp() }
+    setups::tcp().with(|c| {
+        c.recovery.kind = RecoveryKind::NewReno;
+        c.options.sack = false;
+    })
 }
 
 /// Both with the same rules of RFC 5681: without SACK and with it.
@@ -22,8 +25,8 @@ fn established(config: &TcpConfig) -> Talk {
 /// A receiver that delays acknowledgements by 200 ms, every second segment at once.
 fn delaying() -> Talk {
     let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
-    let config = TcpConfig { ack, ..setups::tcp() };
-    let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, config.mss.0);
+    let config = setups::tcp().with(|c| c.ack = ack);
+    let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, config.segment.mss.0);
     talk.play("0 < S 0..1\n0 > S. 0..1 ack 1\n100 < . ack 1");
     talk
 }
@@ -33,7 +36,7 @@ fn delaying() -> Talk {
 #[test]
 fn the_smaller_window_limits() {
     let offer = |window: u64| {
-        let mut talk = setups::talk(&TcpConfig { initial_window: 4, ..newreno() }, "newreno");
+        let mut talk = setups::talk(&newreno().with(|c| c.window.initial_window = 4), "newreno");
         talk.play(&format!("0 open\n0 > S 0..1\n100 < S. 0..1 ack 1 win {window}\n100 > . ack 1"));
         talk
     };
@@ -47,7 +50,10 @@ fn the_smaller_window_limits() {
 #[test]
 fn slow_start_and_then_congestion_avoidance() {
     for config in both() {
-        let config = TcpConfig { initial_window: 2, initial_ssthresh: Bytes(5840), ..config };
+        let config = config.with(|c| {
+            c.window.initial_window = 2;
+            c.window.initial_ssthresh = Bytes(5840);
+        });
         established(&config).play(
             "100 write s30
              100 > . s0..s2
@@ -75,7 +81,7 @@ fn slow_start_and_then_congestion_avoidance() {
 /// window."
 #[test]
 fn the_handshake_opens_no_window() {
-    let config = TcpConfig { initial_window: 3, ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.window.initial_window = 3);
     established(&config).play("100 = cwnd 4380");
     Talk::new(setups::tcp_pair(&config, "newreno").1, 1460)
         .play("0 < S 0..1\n0 > S. 0..1 ack 1\n100 < . ack 1\n100 = cwnd 4380");
@@ -109,8 +115,11 @@ fn one_segment_after_a_lost_syn() {
 fn one_segment_per_round_trip() {
     // Equation 3 comes to a little less than a segment per round trip, counting bytes to one exactly.
     for (byte_counting, after) in [(true, "7300"), (false, "7184")] {
-        let mut config = TcpConfig { initial_window: 4, initial_ssthresh: Bytes(5840), ..newreno() };
-        config.growth.byte_counting = byte_counting;
+        let mut config = newreno().with(|c| {
+            c.window.initial_window = 4;
+            c.window.initial_ssthresh = Bytes(5840);
+        });
+        config.window.growth.byte_counting = byte_counting;
         established(&config).play(&format!(
             "100 write s4
              100 > . s0..s4
@@ -208,7 +217,7 @@ fn a_duplicate_without_news_sends_nothing() {
 /// to ssthresh (the value set in step 2)."
 #[test]
 fn fast_retransmit_and_fast_recovery() {
-    let config = TcpConfig { limited_transmit: false, ..newreno() };
+    let config = newreno().with(|c| c.recovery.limited_transmit = false);
     established(&config).play(
         "100 write s30
          100 > . s0..s10
@@ -282,7 +291,7 @@ fn one_acknowledgement_per_segment() {
 /// be set to no more than ssthresh and congestion avoidance MUST be used to further increase cwnd."
 #[test]
 fn advanced_recovery_sends_half_as_much() {
-    let config = TcpConfig { limited_transmit: false, ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.recovery.limited_transmit = false);
     established(&config).play(
         "100 write s40
          100 > . s0..s10
@@ -316,7 +325,10 @@ fn advanced_recovery_sends_half_as_much() {
 /// The case is loss in two successive windows of data.
 #[test]
 fn losses_in_two_windows_count_twice() {
-    let config = TcpConfig { limited_transmit: false, initial_window: 16, ..setups::tcp() };
+    let config = setups::tcp().with(|c| {
+        c.recovery.limited_transmit = false;
+        c.window.initial_window = 16;
+    });
     established(&config).play(
         "100 write s40
          100 > . s0..s16

@@ -16,12 +16,12 @@ const RFC: RtoConfig = RtoConfig {
 };
 
 fn rfc() -> TcpConfig {
-    TcpConfig { rto: RFC, ..setups::tcp() }
+    setups::tcp().with(|c| c.timers.rto = RFC)
 }
 
 /// Without the lower bound of one second, which hides the formulas at short round trips.
 fn unbounded() -> TcpConfig {
-    TcpConfig { rto: RtoConfig { min: Nanos::ZERO, ..RFC }, ..setups::tcp() }
+    setups::tcp().with(|c| c.timers.rto = RtoConfig { min: Nanos::ZERO, ..RFC })
 }
 
 /// The handshake takes 400 ms.
@@ -127,7 +127,7 @@ fn no_retransmission_within_a_timeout() {
 #[test]
 fn each_expiry_doubles_the_timeout() {
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
-        established(&TcpConfig { recovery, ..rfc() }).play(
+        established(&rfc().with(|c| c.recovery.kind = recovery)).play(
             "  400 write s1
                400 > . s0..s1
                400 = rto 1200

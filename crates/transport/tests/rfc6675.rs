@@ -3,7 +3,7 @@
 //! list of requirements. Segments are 1460 bytes, the round trip takes 100 ms, ten segments are outstanding.
 
 use testkit::{Talk, setups};
-use transport::config::{SendBuffer, TcpConfig};
+use transport::config::SendBuffer;
 use units::Bytes;
 
 fn established() -> Talk {
@@ -14,7 +14,7 @@ fn established() -> Talk {
 /// cumulatively acknowledged [RFC2018]."
 #[test]
 fn reported_data_stays_in_the_buffer() {
-    let config = TcpConfig { send_buffer: SendBuffer::Fixed(Bytes(14_600)), ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.buffers.send_buffer = SendBuffer::Fixed(Bytes(14_600)));
     setups::established(&config, "newreno", 100).play(
         "100 write s10
          100 > . s0..s10

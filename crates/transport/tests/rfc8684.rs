@@ -3,7 +3,7 @@
 //! Subflow 0 has a round-trip time of 100 ms, subflow 1 of 40 ms; a full segment carries 1432 bytes.
 
 use testkit::{Talk, setups};
-use transport::config::{MptcpConfig, PathManager, TcpConfig};
+use transport::config::{MptcpConfig, PathManager};
 use units::Bytes;
 
 /// A client of two paths.
@@ -265,7 +265,10 @@ fn subflows_close_after_the_data_fin() {
 /// window)."
 #[test]
 fn the_right_edge_of_the_connection_stays() {
-    let tcp = TcpConfig { receive_buffer: Bytes(14_320), receive_buffer_max: Bytes(14_320), ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| {
+        c.buffers.receive_buffer = Bytes(14_320);
+        c.buffers.receive_buffer_max = Bytes(14_320);
+    });
     setups::mptcp_server(&tcp, &setups::mptcp(), 2).play(ACCEPTED).play(LET_IN).play(
         "200 < . s0..s3 ack 1 dack 1 dsn 1
          200 > . ack s3 dack s3 win 10024

@@ -7,8 +7,8 @@ use transport::config::{RecoveryKind, TcpConfig};
 use units::Nanos;
 
 fn rack() -> TcpConfig {
-    let mut config = TcpConfig { recovery: RecoveryKind::Rack, ..setups::tcp() };
-    config.rto.min = Nanos::from_secs(1);
+    let mut config = setups::tcp().with(|c| c.recovery.kind = RecoveryKind::Rack);
+    config.timers.rto.min = Nanos::from_secs(1);
     config
 }
 

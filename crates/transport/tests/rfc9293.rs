@@ -19,8 +19,11 @@ fn offered(window: u64) -> Talk {
 
 /// A server with a receive buffer of three segments.
 fn accepted(config: TcpConfig) -> Talk {
-    let config = TcpConfig { receive_buffer: Bytes(4380), receive_buffer_max: Bytes(4380), ..config };
-    let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, config.mss.0);
+    let config = config.with(|c| {
+        c.buffers.receive_buffer = Bytes(4380);
+        c.buffers.receive_buffer_max = Bytes(4380);
+    });
+    let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, config.segment.mss.0);
     talk.play("0 < S 0..1\n0 > S. 0..1 ack 1\n100 < . ack 1");
     talk
 }
@@ -42,10 +45,10 @@ fn the_application_learns_how_it_ended() {
 #[test]
 fn nagle_can_be_turned_off() {
     let script = "100 write 100\n100 > . 1..101\n110 write 100";
-    established(&TcpConfig { nagle: true, ..setups::tcp() })
+    established(&setups::tcp().with(|c| c.sending.nagle = true))
         .play(script)
         .play("200 < . ack 101\n200 > . 101..201");
-    established(&TcpConfig { nagle: false, ..setups::tcp() }).play(script).play("110 > . 101..201");
+    established(&setups::tcp().with(|c| c.sending.nagle = false)).play(script).play("110 > . 101..201");
 }
 
 /// RFC 9293 section 3.8.1: "The RTO MUST be computed according to the algorithm in [10], including Karn's algorithm for
@@ -67,7 +70,10 @@ fn the_timeout_follows_rfc_6298() {
 /// avoidance, and exponential backoff of RTO to avoid creating congestion collapse conditions."
 #[test]
 fn the_basic_congestion_control() {
-    let config = TcpConfig { initial_window: 4, initial_ssthresh: Bytes(7300), ..setups::tcp() };
+    let config = setups::tcp().with(|c| {
+        c.window.initial_window = 4;
+        c.window.initial_ssthresh = Bytes(7300);
+    });
     established(&config).play(
         "100 write s4
          100 > . s0..s4
@@ -94,14 +100,14 @@ fn the_basic_congestion_control() {
 /// R2 is `retries`, a count of retransmissions.
 #[test]
 fn a_connection_ends_after_r2_retransmissions() {
-    established(&TcpConfig { retries: 1, ..setups::tcp() }).play(
+    established(&setups::tcp().with(|c| c.timers.retries = 1)).play(
         "100 write s1
          100 > . s0..s1
          400 > . s0..s1 again
          1000 > R.
          1000 = failure too many timeouts",
     );
-    established(&TcpConfig { retries: 3, ..setups::tcp() }).play(
+    established(&setups::tcp().with(|c| c.timers.retries = 3)).play(
         "100 write s1
          100 > . s0..s1
          400 > . s0..s1 again
@@ -116,7 +122,7 @@ fn a_connection_ends_after_r2_retransmissions() {
 /// retransmissions, including notification of the application layer."
 #[test]
 fn an_attempt_ends_after_the_retransmissions_of_the_syn() {
-    setups::talk(&TcpConfig { syn_retries: 2, ..setups::tcp() }, "newreno").play(
+    setups::talk(&setups::tcp().with(|c| c.timers.syn_retries = 2), "newreno").play(
         "   0 open
             0 > S 0..1
          1000 > S 0..1 again
@@ -162,8 +168,8 @@ fn a_closed_window_is_probed() {
 #[test]
 fn a_closed_window_that_answers_keeps_the_connection_open() {
     let mut config = setups::tcp();
-    config.retries = 2;
-    config.rto.max = Nanos::from_secs(60);
+    config.timers.retries = 2;
+    config.timers.rto.max = Nanos::from_secs(60);
     let mut talk = setups::talk(&config, "newreno");
     talk.play(
         "0 open\n0 > S 0..1\n100 < S. 0..1 ack 1 win 1460\n100 > . ack 1
@@ -214,7 +220,7 @@ fn a_receiver_opens_its_window_in_worthwhile_steps() {
 #[test]
 fn a_delayed_acknowledgement_leaves_in_time() {
     let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
-    accepted(TcpConfig { ack, ..setups::tcp() }).play("200 < . s0..s1\n400 > . ack s1");
+    accepted(setups::tcp().with(|c| c.ack = ack)).play("200 < . s0..s1\n400 > . ack s1");
 }
 
 /// RFC 9293 section 3.4: "A TCP receiver MUST process the RST and URG fields of all incoming segments, even when the

@@ -14,7 +14,7 @@ fn mbit(rate: f64) -> BitsPerSecond {
 }
 
 fn paced(config: TcpConfig) -> TcpConfig {
-    TcpConfig { pacing: true, ..config }
+    config.with(|c| c.sending.pacing = true)
 }
 
 /// SCPS-TP, STP and TCP with SACK.

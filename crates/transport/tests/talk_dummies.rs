@@ -1,19 +1,18 @@
 //! Conversations about the dummy segments of TCP-Peach.
 
 use testkit::{Duo, Talk, Wire, setups};
-use transport::config::TcpConfig;
 use units::{Bytes, Nanos, SimTime};
 
 /// A client whose peer offers `window` segments, after a handshake of 600 ms.
 fn client(window: u64) -> Talk {
     let mut talk = setups::talk(&setups::tcp(), "peach");
-    let window = window * setups::tcp().mss.0;
+    let window = window * setups::tcp().segment.mss.0;
     talk.play(&format!("0 open\n0 > S 0..1\n600 < S. 0..1 ack 1 win {window}\n600 > . ack 1 bare"));
     talk
 }
 
 fn server() -> Talk {
-    Talk::new(setups::tcp_pair(&setups::tcp(), "peach").1, setups::tcp().mss.0)
+    Talk::new(setups::tcp_pair(&setups::tcp(), "peach").1, setups::tcp().segment.mss.0)
 }
 
 /// Vector TP-1, Sudden Start: 63 dummies 9.375 ms apart behind the first segment, then each answer adds a segment.
@@ -125,7 +124,7 @@ fn a_receiver_answers_each_dummy() {
 /// Dummies of a peer are no duplicate ACKs for what this end sends.
 #[test]
 fn dummies_are_no_duplicates() {
-    let config = TcpConfig { sack: false, ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.options.sack = false);
     setups::established(&config, "newreno", 100).play(
         "100 write s3
          100 > . s0..s3
@@ -144,7 +143,10 @@ fn dummies_are_no_duplicates() {
 #[test]
 fn subflows_start_suddenly() {
     let buffer = Bytes(200_000);
-    let config = TcpConfig { receive_buffer: buffer, receive_buffer_max: buffer, ..setups::tcp() };
+    let config = setups::tcp().with(|c| {
+        c.buffers.receive_buffer = buffer;
+        c.buffers.receive_buffer_max = buffer;
+    });
     let (client, server) = setups::mptcp_pair(&config, &setups::mptcp(), "peach", "roundrobin", 2);
     let wire = Wire { delay: Nanos::from_millis(100), rate: None };
     let mut duo = Duo::new(client, server, vec![wire, wire], Bytes(10_000_000));

@@ -4,7 +4,7 @@ use testkit::{Talk, setups};
 use transport::config::TcpConfig;
 
 fn ecn(wanted: bool) -> TcpConfig {
-    TcpConfig { ecn: wanted, ..setups::tcp() }
+    setups::tcp().with(|c| c.options.ecn = wanted)
 }
 
 fn client(config: &TcpConfig) -> Talk {
@@ -12,7 +12,7 @@ fn client(config: &TcpConfig) -> Talk {
 }
 
 fn server(config: &TcpConfig) -> Talk {
-    Talk::new(setups::tcp_pair(config, "newreno").1, config.mss.0)
+    Talk::new(setups::tcp_pair(config, "newreno").1, config.segment.mss.0)
 }
 
 /// Section 6.1.1: a SYN with ECE and CWR asks, a SYN/ACK with ECE agrees; without both nothing may be marked.

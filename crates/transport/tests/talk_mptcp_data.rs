@@ -70,7 +70,7 @@ fn data_stays_until_its_data_ack() {
 /// Nagle's algorithm for the stream of the connection: what is outstanding on any subflow holds small segments back.
 #[test]
 fn nagle_holds_small_segments_of_the_stream() {
-    let config = TcpConfig { nagle: true, ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.sending.nagle = true);
     client_with(&config, &setups::mptcp(), WIDE).play(&joined(WIDE)).play(
         "300  write 100
          300  > [1] . 1..101 dsn s1
@@ -110,7 +110,10 @@ fn a_slow_subflow_blocks_at_the_connection_window() {
 #[test]
 fn the_receiver_advertises_one_window() {
     use units::Bytes;
-    let tcp = TcpConfig { receive_buffer: Bytes(14_320), receive_buffer_max: Bytes(14_320), ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| {
+        c.buffers.receive_buffer = Bytes(14_320);
+        c.buffers.receive_buffer_max = Bytes(14_320);
+    });
     server_with(&tcp, &setups::mptcp()).play(
         "200  < [1] . s0..s2 ack 1 dack 1 dsn s1
          200  > [1] . ack s2 dack 1 win 14320
@@ -286,7 +289,7 @@ fn rj_1_on_the_same_path() {
 /// Data that was reinjected and then arrives on its own subflow is not sent again.
 #[test]
 fn a_data_ack_empties_the_reinjection_queue() {
-    let tcp = TcpConfig { initial_window: 2, ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| c.window.initial_window = 2);
     client_with(&tcp, &setups::mptcp(), WIDE)
         .play("200 write s2\n200 > . s1..s3 dsn s1")
         .play(&joined(WIDE))
@@ -323,7 +326,7 @@ fn reinjection_only_at_death() {
 /// Too many timeouts are a death as well, and the peer gets a RST.
 #[test]
 fn a_subflow_gives_up_and_the_connection_goes_on() {
-    let tcp = TcpConfig { retries: 1, ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| c.timers.retries = 1);
     let mptcp = MptcpConfig { reinjection: Reinjection::Death, ..setups::mptcp() };
     client_with(&tcp, &mptcp, WIDE).play("200 write s2\n200 > . s1..s3 dsn s1").play(&joined(WIDE)).play(
         "450  > . s1..s2 again dsn s1
@@ -408,7 +411,7 @@ fn the_server_finishes_after_the_last_byte() {
 /// D-40: one SACK block beside timestamps and a 64-bit Data ACK, two beside a 32-bit one, none on data.
 #[test]
 fn sack_blocks_compete_for_option_space() {
-    let tcp = TcpConfig { timestamps: true, ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| c.options.timestamps = true);
     for (wide_sequence, blocks, size) in [(true, "s4..s5", 76), (false, "s4..s5 s2..s3", 80)] {
         let mptcp = MptcpConfig { wide_sequence, ..setups::mptcp() };
         setups::mptcp_server(&tcp, &mptcp, 1).play(&format!(
@@ -454,7 +457,10 @@ fn limited_transmit_on_a_subflow() {
     use transport::config::RecoveryKind;
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
         let sack = recovery != RecoveryKind::NewReno;
-        let tcp = TcpConfig { recovery, sack, ..setups::tcp() };
+        let tcp = setups::tcp().with(|c| {
+            c.recovery.kind = recovery;
+            c.options.sack = sack;
+        });
         let blocks = |n| if sack { format!("sack s2..s{n}") } else { String::new() };
         let script = format!(
             "200  write s14
@@ -511,7 +517,10 @@ fn a_stale_subflow_gets_nothing_until_it_is_heard_of() {
     let run = |reinjection, until| {
         let mptcp = MptcpConfig { reinjection, ..setups::mptcp() };
         let buffer = Bytes(200_000);
-        let config = TcpConfig { receive_buffer: buffer, receive_buffer_max: buffer, ..setups::tcp() };
+        let config = setups::tcp().with(|c| {
+            c.buffers.receive_buffer = buffer;
+            c.buffers.receive_buffer_max = buffer;
+        });
         let (client, server) = setups::mptcp_pair(&config, &mptcp, "newreno", "roundrobin", 2);
         let faults = vec![Fault::Cut { wire: 1, from: cut, until: back }];
         let mut duo =

@@ -2,7 +2,7 @@
 //! Keys are those of test vector KEY-1; a full segment carries 1432 bytes beside its DSS.
 
 use testkit::{Talk, setups};
-use transport::config::{MptcpConfig, PathManager, TcpConfig};
+use transport::config::{MptcpConfig, PathManager};
 
 fn mptcp() -> MptcpConfig {
     setups::mptcp()
@@ -166,7 +166,7 @@ fn a_syn_without_join_gets_a_plain_answer() {
 
 #[test]
 fn a_lost_join_syn_is_repeated_and_given_up() {
-    let tcp = TcpConfig { syn_retries: 2, ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| c.timers.syn_retries = 2);
     setups::mptcp_client(&tcp, &mptcp(), 2).play(OPENED).play(
         " 200  > [1] S 0..1 join
          1200  > [1] S 0..1 again join
@@ -194,7 +194,7 @@ fn a_lost_fourth_ack_repeats_the_third() {
 /// Nobody answers the third ACK: the subflow is given up like a SYN.
 #[test]
 fn a_third_ack_that_nobody_answers_is_given_up() {
-    let tcp = TcpConfig { syn_retries: 2, ..setups::tcp() };
+    let tcp = setups::tcp().with(|c| c.timers.syn_retries = 2);
     setups::mptcp_client(&tcp, &mptcp(), 2).play(OPENED).play(
         " 200  > [1] S 0..1 join
           240  < [1] S. 0..1 ack 1 join

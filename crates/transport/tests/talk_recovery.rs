@@ -6,11 +6,14 @@ use transport::config::{RecoveryKind, RtoFloor, TcpConfig};
 use units::Nanos;
 
 fn newreno() -> TcpConfig {
-    TcpConfig { recovery: RecoveryKind::NewReno, sack: false, ..setups::tcp() }
+    setups::tcp().with(|c| {
+        c.recovery.kind = RecoveryKind::NewReno;
+        c.options.sack = false;
+    })
 }
 
 fn rack() -> TcpConfig {
-    TcpConfig { recovery: RecoveryKind::Rack, ..setups::tcp() }
+    setups::tcp().with(|c| c.recovery.kind = RecoveryKind::Rack)
 }
 
 fn established(config: &TcpConfig) -> Talk {
@@ -56,7 +59,7 @@ fn nr_1() {
 /// Limited Transmit off: nothing leaves before the third duplicate, and the flight is the same.
 #[test]
 fn without_limited_transmit_two_duplicates_send_nothing() {
-    let config = TcpConfig { limited_transmit: false, ..newreno() };
+    let config = newreno().with(|c| c.recovery.limited_transmit = false);
     established(&config).play(
         "100  write s12
          100  > . s0..s10
@@ -72,7 +75,7 @@ fn without_limited_transmit_two_duplicates_send_nothing() {
 #[test]
 fn limited_transmit_sends_one_segment_per_duplicate_with_sack_too() {
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
-        let config = TcpConfig { recovery, ..setups::tcp() };
+        let config = setups::tcp().with(|c| c.recovery.kind = recovery);
         established(&config).play(
             "100  write s14
              100  > . s0..s10
@@ -148,7 +151,7 @@ fn no_fast_retransmit_for_data_before_a_timeout() {
 
 #[test]
 fn another_duplicate_threshold() {
-    let config = TcpConfig { dupthresh: 5, ..newreno() };
+    let config = newreno().with(|c| c.recovery.dupthresh = 5);
     established(&config).play(
         "100  write s20
          100  > . s0..s10
@@ -166,7 +169,7 @@ fn another_duplicate_threshold() {
          # as many segments have left as there were duplicates
          204  = recoveries 1 ssthresh 7300 cwnd 14600",
     );
-    let config = TcpConfig { dupthresh: 2, ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.recovery.dupthresh = 2);
     established(&config).play(
         "100  write s10
          100  > . s0..s10
@@ -299,7 +302,11 @@ fn a_timeout_in_recovery_reduces_once() {
 /// Test vector PRR-1 with ssthresh 5: after the retransmission every second ACK sends, and so down to ssthresh.
 #[test]
 fn prr_1_through_a_connection() {
-    let config = TcpConfig { prr: true, limited_transmit: false, initial_window: 20, ..setups::tcp() };
+    let config = setups::tcp().with(|c| {
+        c.recovery.prr = true;
+        c.recovery.limited_transmit = false;
+        c.window.initial_window = 20;
+    });
     established(&config).play(
         "100  write s40
          100  > . s0..s20
@@ -330,7 +337,7 @@ fn prr_1_through_a_connection() {
 /// RFC 6937: RecoverFS counts everything outstanding, Limited Transmit included; ssthresh does not.
 #[test]
 fn prr_counts_limited_transmit_in_recover_fs() {
-    let config = TcpConfig { prr: true, ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.recovery.prr = true);
     established(&config).play(
         "100  write s40
          100  > . s0..s10
@@ -474,9 +481,9 @@ fn a_probe_turns_a_tail_loss_into_fast_recovery() {
 /// RFC 8985 section 7.2: the probe is never later than the timeout would be, and goes in its place.
 #[test]
 fn a_probe_is_not_later_than_the_timeout() {
-    let mut config = TcpConfig { recovery: RecoveryKind::Rack, ..setups::tcp() };
-    config.rto.floor = RtoFloor::Variance;
-    config.rto.min = Nanos::from_millis(200);
+    let mut config = setups::tcp().with(|c| c.recovery.kind = RecoveryKind::Rack);
+    config.timers.rto.floor = RtoFloor::Variance;
+    config.timers.rto.min = Nanos::from_millis(200);
     let mut talk = setups::established(&config, "newreno", 500);
     let mut now = 500;
     for n in 0..20 {

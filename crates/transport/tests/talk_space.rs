@@ -8,11 +8,17 @@ use units::{BitsPerSecond, Bytes};
 const MSS: Bytes = Bytes(1000);
 
 fn scps() -> TcpConfig {
-    TcpConfig { mss: MSS, initial_window: 20, ..setups::scps() }
+    setups::scps().with(|c| {
+        c.segment.mss = MSS;
+        c.window.initial_window = 20;
+    })
 }
 
 fn stp() -> TcpConfig {
-    TcpConfig { mss: MSS, initial_window: 20, ..setups::stp() }
+    setups::stp().with(|c| {
+        c.segment.mss = MSS;
+        c.window.initial_window = 20;
+    })
 }
 
 fn client(config: &TcpConfig) -> Talk {
@@ -31,7 +37,7 @@ fn scps_client(config: &TcpConfig) -> Talk {
 }
 
 fn server(config: &TcpConfig) -> Talk {
-    Talk::new(setups::tcp_pair(config, "newreno").1, config.mss.0)
+    Talk::new(setups::tcp_pair(config, "newreno").1, config.segment.mss.0)
 }
 
 /// The receiver of a handshake that takes 600 ms.
@@ -107,7 +113,7 @@ fn a_hole_is_named_again_after_a_round_trip_and_a_quarter() {
 /// Losses that mean congestion halve the window once, and what was named still goes out at once.
 #[test]
 fn a_loss_may_mean_congestion() {
-    let config = TcpConfig { loss_means: LossMeans::Congestion, ..scps() };
+    let config = scps().with(|c| c.recovery.loss_means = LossMeans::Congestion);
     scps_client(&config).play(
         "600  write s20
          600  > . s0..s20
@@ -138,7 +144,7 @@ fn a_peer_without_scps_gets_plain_tcp() {
          1202 = ssthresh 5000 cwnd 8000 state recovery
          1800 < . ack s10",
     );
-    let incapable = TcpConfig { reliability: Reliability::Snack { peer_capable: false }, ..scps() };
+    let incapable = scps().with(|c| c.recovery.reliability = Reliability::Snack { peer_capable: false });
     let mut talk = server(&incapable);
     talk.play(
         "0    < S 0..1 scps
@@ -219,7 +225,7 @@ fn st_1() {
 
 /// A client that sends frames of 1540 bytes at 2.048 Mbit/s, established at 600 ms.
 fn fixed_rate(burst: u64) -> Talk {
-    let config = TcpConfig { mss: Bytes(1500), ..setups::tcp() };
+    let config = setups::tcp().with(|c| c.segment.mss = Bytes(1500));
     let control = setups::fixed_rate(BitsPerSecond(2_048_000), Bytes(burst));
     let mut talk = Talk::new(setups::tcp_pair_with(&config, &control).0, 1500);
     talk.play(

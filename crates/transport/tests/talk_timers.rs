@@ -16,11 +16,11 @@ const RFC: RtoConfig = RtoConfig {
 };
 
 fn rfc() -> TcpConfig {
-    TcpConfig { rto: RFC, ..setups::tcp() }
+    setups::tcp().with(|c| c.timers.rto = RFC)
 }
 
 fn server(config: &TcpConfig) -> Talk {
-    Talk::new(setups::tcp_pair(config, "newreno").1, config.mss.0)
+    Talk::new(setups::tcp_pair(config, "newreno").1, config.segment.mss.0)
 }
 
 /// A server that has received the handshake by 100 ms; what follows comes from the client.
@@ -33,7 +33,7 @@ fn accepted(config: &TcpConfig) -> Talk {
 /// Rules 2.1, 5.5: 1 s, doubled; then the attempt is given up.
 #[test]
 fn a_syn_is_repeated_with_back_off_and_given_up() {
-    setups::talk(&TcpConfig { syn_retries: 3, ..rfc() }, "newreno").play(
+    setups::talk(&rfc().with(|c| c.timers.syn_retries = 3), "newreno").play(
         "    0  open
              0  > S 0..1
           1000  > S 0..1 again
@@ -47,7 +47,7 @@ fn a_syn_is_repeated_with_back_off_and_given_up() {
 
 #[test]
 fn a_syn_ack_is_repeated_with_back_off_and_given_up() {
-    server(&TcpConfig { syn_retries: 2, ..rfc() }).play(
+    server(&rfc().with(|c| c.timers.syn_retries = 2)).play(
         "   0  < S 0..1
             0  > S. 0..1 ack 1
          1000  > S. 0..1 ack 1 again
@@ -59,7 +59,7 @@ fn a_syn_ack_is_repeated_with_back_off_and_given_up() {
 #[test]
 fn the_initial_timeout_is_configured() {
     let rto = RtoConfig { initial: Nanos::from_secs(3), max: Nanos::from_secs(10), ..RFC };
-    setups::talk(&TcpConfig { rto, ..setups::tcp() }, "newreno").play(
+    setups::talk(&setups::tcp().with(|c| c.timers.rto = rto), "newreno").play(
         "    0  open
              0  > S 0..1
           3000  > S 0..1 again
@@ -176,7 +176,7 @@ fn the_back_off_stays_until_a_sample() {
 /// With timestamps a retransmission gives a sample, of the transmission that is acknowledged.
 #[test]
 fn timestamps_tell_retransmissions_apart() {
-    setups::talk(&TcpConfig { timestamps: true, ..rfc() }, "newreno").play(
+    setups::talk(&rfc().with(|c| c.options.timestamps = true), "newreno").play(
         "   0  open
             0  > S 0..1 ts 0/-
           100  < S. 0..1 ack 1 ts 50/0
@@ -199,7 +199,10 @@ fn timestamps_tell_retransmissions_apart() {
 /// and what was not sent again is not.
 #[test]
 fn a_needless_timeout_is_undone() {
-    let config = TcpConfig { timestamps: true, sack: true, ..rfc() };
+    let config = rfc().with(|c| {
+        c.options.timestamps = true;
+        c.options.sack = true;
+    });
     let play = |controller, after: &str| {
         let talk = format!(
             "   0  open
@@ -223,7 +226,14 @@ fn a_needless_timeout_is_undone() {
 /// A retransmission that was needed: its timestamp is echoed.
 #[test]
 fn a_timeout_that_was_needed_is_not_undone() {
-    setups::talk(&TcpConfig { timestamps: true, sack: true, ..rfc() }, "star").play(
+    setups::talk(
+        &rfc().with(|c| {
+            c.options.timestamps = true;
+            c.options.sack = true;
+        }),
+        "star",
+    )
+    .play(
         "   0  open
             0  > S 0..1 ts 0/-
           100  < S. 0..1 ack 1 ts 50/0
@@ -255,7 +265,7 @@ fn the_timer_restarts_with_progress_and_stops_when_all_is_acknowledged() {
 
 #[test]
 fn too_many_timeouts_end_the_connection() {
-    setups::established(&TcpConfig { retries: 2, ..rfc() }, "newreno", 100).play(
+    setups::established(&rfc().with(|c| c.timers.retries = 2), "newreno", 100).play(
         " 100  write s2
           100  > . s0..s2
          1100  > . s0..s1 again
@@ -269,7 +279,7 @@ fn too_many_timeouts_end_the_connection() {
 /// Progress between timeouts: they are not consecutive.
 #[test]
 fn retries_count_without_progress() {
-    setups::established(&TcpConfig { retries: 2, ..rfc() }, "newreno", 100).play(
+    setups::established(&rfc().with(|c| c.timers.retries = 2), "newreno", 100).play(
         " 100  write s2
           100  > . s0..s2
          1100  > . s0..s1 again
@@ -326,10 +336,7 @@ fn the_receiver_closes_after_the_last_byte_is_read() {
 }
 
 fn acks(every: u32, delay_ms: u64, quick: u32) -> TcpConfig {
-    TcpConfig {
-        ack: AckConfig { every, delay: Nanos::from_millis(delay_ms), quick, per_round_trip: 0 },
-        ..rfc()
-    }
+    rfc().with(|c| c.ack = AckConfig { every, delay: Nanos::from_millis(delay_ms), quick, per_round_trip: 0 })
 }
 
 /// RFC 5681 section 4.2: every second segment, or after the delay.
@@ -408,7 +415,7 @@ fn data_carries_the_acknowledgement() {
 /// RFC 5681 section 4.1: after an RTO without sending, no more than the initial window.
 #[test]
 fn an_idle_connection_restarts_from_the_restart_window() {
-    let config = TcpConfig { initial_window: 2, ..rfc() };
+    let config = rfc().with(|c| c.window.initial_window = 2);
     let script = "
          100  write s2
          100  > . s0..s2
@@ -429,14 +436,17 @@ fn an_idle_connection_restarts_from_the_restart_window() {
          2100  > . s7..s9
          2100  = cwnd 2920 ssthresh inf",
     );
-    let config = TcpConfig { idle_restart: false, ..config };
+    let config = config.with(|c| c.window.idle_restart = false);
     setups::established(&config, "newreno", 100).play(script).play("2100 write s20\n2100 > . s6..s12");
 }
 
 /// ssthresh is remembered over an idle period, and the window grows back in slow start.
 #[test]
 fn the_initial_threshold_is_configured() {
-    let config = TcpConfig { initial_window: 2, initial_ssthresh: Bytes(5840), ..rfc() };
+    let config = rfc().with(|c| {
+        c.window.initial_window = 2;
+        c.window.initial_ssthresh = Bytes(5840);
+    });
     setups::established(&config, "newreno", 100).play(
         "100  = ssthresh 5840 state slow-start
          100  write s20
@@ -459,9 +469,12 @@ fn the_initial_threshold_is_configured() {
 /// Per-ACK counting adds MSS * MSS / cwnd whatever the ACK covers.
 #[test]
 fn avoidance_per_ack() {
-    let mut config = TcpConfig { initial_window: 4, initial_ssthresh: Bytes(5840), ..rfc() };
-    config.growth.byte_counting = false;
-    config.recovery = RecoveryKind::NewReno;
+    let mut config = rfc().with(|c| {
+        c.window.initial_window = 4;
+        c.window.initial_ssthresh = Bytes(5840);
+    });
+    config.window.growth.byte_counting = false;
+    config.recovery.kind = RecoveryKind::NewReno;
     setups::established(&config, "newreno", 100).play(
         "100  write s20
          100  > . s0..s4
@@ -478,8 +491,8 @@ fn avoidance_per_ack() {
 #[test]
 fn slow_start_counts_at_most_l_segments_per_ack() {
     for (limit, cwnd) in [(1, 7300), (2, 8760), (u32::MAX, 11_680)] {
-        let mut config = TcpConfig { initial_window: 4, ..rfc() };
-        config.growth.slow_start_limit = limit;
+        let mut config = rfc().with(|c| c.window.initial_window = 4);
+        config.window.growth.slow_start_limit = limit;
         setups::established(&config, "newreno", 100).play(&format!(
             "100  write s4
              100  > . s0..s4
@@ -493,7 +506,7 @@ fn slow_start_counts_at_most_l_segments_per_ack() {
 /// as long as the handshake took.
 #[test]
 fn the_answer_to_a_repeated_handshake_echoes_the_last_one() {
-    let config = TcpConfig { timestamps: true, ..rfc() };
+    let config = rfc().with(|c| c.options.timestamps = true);
     setups::talk(&config, "newreno").play(
         "0    open
          0    > S 0..1 ts 0/-

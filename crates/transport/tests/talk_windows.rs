@@ -10,12 +10,15 @@ fn tcp() -> TcpConfig {
 }
 
 fn buffer(bytes: u64) -> TcpConfig {
-    TcpConfig { receive_buffer: Bytes(bytes), receive_buffer_max: Bytes(bytes), ..tcp() }
+    tcp().with(|c| {
+        c.buffers.receive_buffer = Bytes(bytes);
+        c.buffers.receive_buffer_max = Bytes(bytes);
+    })
 }
 
 /// A server whose handshake took 100 ms.
 fn accepted(config: &TcpConfig) -> Talk {
-    let mut talk = Talk::new(setups::tcp_pair(config, "newreno").1, config.mss.0);
+    let mut talk = Talk::new(setups::tcp_pair(config, "newreno").1, config.segment.mss.0);
     talk.play("0 < S 0..1\n0 > S. 0..1 ack 1\n100 < . ack 1");
     talk
 }
@@ -30,7 +33,7 @@ fn offered(config: &TcpConfig, window: u64) -> Talk {
 /// Without the option a window has 16 bits; with it the whole buffer is offered.
 #[test]
 fn window_scaling() {
-    let config = TcpConfig { window_scaling: false, ..buffer(200_000) };
+    let config = buffer(200_000).with(|c| c.options.window_scaling = false);
     accepted(&config).play(
         "200  = rwnd 65535
          200  < . s0..s1
@@ -45,7 +48,12 @@ fn window_scaling() {
 /// are; a limit below a segment lets one out.
 #[test]
 fn the_flight_limit_binds_below_the_windows() {
-    let limited = |bytes| TcpConfig { initial_window: 10, flight_limit: Bytes(bytes), ..tcp() };
+    let limited = |bytes| {
+        tcp().with(|c| {
+            c.window.initial_window = 10;
+            c.window.flight_limit = Bytes(bytes);
+        })
+    };
     offered(&limited(4380), 100_000).play(
         "200 write s10
          200 > . s0..s3
@@ -66,7 +74,10 @@ fn the_flight_limit_binds_below_the_windows() {
 /// makes room, what is acknowledged makes none.
 #[test]
 fn the_unsent_limit_leaves_out_what_is_outstanding() {
-    let config = TcpConfig { initial_window: 2, unsent_limit: Bytes(2000), ..tcp() };
+    let config = tcp().with(|c| {
+        c.window.initial_window = 2;
+        c.buffers.unsent_limit = Bytes(2000);
+    });
     offered(&config, 100_000).play(
         "150 = space 2000
          200 write s1
@@ -97,7 +108,7 @@ fn a_receiver_takes_no_more_than_its_buffer_holds() {
          230  < . s3..s4
          230  > . ack s4 win 2920",
     );
-    let config = TcpConfig { window_scaling: false, ..buffer(200_000) };
+    let config = buffer(200_000).with(|c| c.options.window_scaling = false);
     let mut talk = accepted(&config);
     talk.play(
         "200  < . s0..s60
@@ -207,7 +218,7 @@ fn a_shrunk_window_is_ignored() {
 
 #[test]
 fn nagle_holds_small_segments_while_anything_is_outstanding() {
-    let config = TcpConfig { nagle: true, ..tcp() };
+    let config = tcp().with(|c| c.sending.nagle = true);
     setups::established(&config, "newreno", 100).play(
         "100  write 100
          100  > . 1..101
@@ -236,7 +247,7 @@ fn nagle_holds_small_segments_while_anything_is_outstanding() {
 /// The send buffer holds what is not acknowledged.
 #[test]
 fn the_send_buffer_is_bounded() {
-    let config = TcpConfig { send_buffer: SendBuffer::Fixed(Bytes(10_000)), ..tcp() };
+    let config = tcp().with(|c| c.buffers.send_buffer = SendBuffer::Fixed(Bytes(10_000)));
     setups::established(&config, "newreno", 100).play(
         "100  = space 10000
          100  write s5
@@ -246,9 +257,9 @@ fn the_send_buffer_is_bounded() {
          200  = space 5620",
     );
     // Twice the window, at least 87,040 bytes.
-    let config = TcpConfig { send_buffer: SendBuffer::Auto { max: Bytes(1_000_000) }, ..tcp() };
+    let config = tcp().with(|c| c.buffers.send_buffer = SendBuffer::Auto { max: Bytes(1_000_000) });
     setups::established(&config, "newreno", 100).play("100 = space 87040");
-    let config = TcpConfig { initial_window: 100, ..config };
+    let config = config.with(|c| c.window.initial_window = 100);
     setups::established(&config, "newreno", 100).play("100 = space 308384");
 }
 
@@ -257,7 +268,11 @@ fn the_send_buffer_is_bounded() {
 #[test]
 fn sizes_on_the_wire() {
     setups::talk(&tcp(), "newreno").play("0 open\n0 > S 0..1 size 52");
-    let plain = TcpConfig { sack: false, window_scaling: false, recovery: RecoveryKind::NewReno, ..tcp() };
+    let plain = tcp().with(|c| {
+        c.options.sack = false;
+        c.options.window_scaling = false;
+        c.recovery.kind = RecoveryKind::NewReno;
+    });
     setups::talk(&plain, "newreno").play(
         "  0  open
            0  > S 0..1 size 44
@@ -268,9 +283,12 @@ fn sizes_on_the_wire() {
          110  close
          110  > F. s1..s1+1 size 40",
     );
-    let tunnel = TcpConfig { header: Bytes(60), overhead: Bytes(38), ..plain };
+    let tunnel = plain.with(|c| {
+        c.segment.header = Bytes(60);
+        c.segment.overhead = Bytes(38);
+    });
     setups::talk(&tunnel, "newreno").play("0 open\n0 > S 0..1 size 102");
-    let stamped = TcpConfig { timestamps: true, ..tcp() };
+    let stamped = tcp().with(|c| c.options.timestamps = true);
     setups::talk(&stamped, "newreno").play(
         "  0  open
            0  > S 0..1 size 60
@@ -311,7 +329,10 @@ fn sack_blocks_and_duplicate_reports() {
          207  < . s0..s1
          207  > . ack s2 sack s0..s1 s9..s10 s7..s8 s5..s6",
     );
-    let without = TcpConfig { sack: false, recovery: RecoveryKind::NewReno, ..tcp() };
+    let without = tcp().with(|c| {
+        c.options.sack = false;
+        c.recovery.kind = RecoveryKind::NewReno;
+    });
     accepted(&without).play("200 < . s1..s2\n200 > . ack 1 sack size 40");
 }
 
@@ -320,7 +341,10 @@ fn sack_blocks_and_duplicate_reports() {
 #[test]
 fn which_timestamp_is_echoed() {
     let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
-    let config = TcpConfig { timestamps: true, ack, ..tcp() };
+    let config = tcp().with(|c| {
+        c.options.timestamps = true;
+        c.ack = ack;
+    });
     let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, 1460);
     talk.play(
         "  0  < S 0..1 ts 10/-
@@ -360,10 +384,12 @@ fn reading_sends_window_updates() {
 #[test]
 fn beyond_the_window_there_is_nothing_on_a_subflow_or_behind_a_limit() {
     let wire = || Wire { delay: Nanos::from_millis(300), rate: None };
-    let config =
-        TcpConfig { receive_buffer: Bytes(65_535), receive_buffer_max: Bytes(65_535), ..setups::tcp() };
+    let config = setups::tcp().with(|c| {
+        c.buffers.receive_buffer = Bytes(65_535);
+        c.buffers.receive_buffer_max = Bytes(65_535);
+    });
     let plain = setups::tcp_pair(&config, "adalr");
-    let limited = TcpConfig { flight_limit: Bytes(10_000), ..config.clone() };
+    let limited = config.clone().with(|c| c.window.flight_limit = Bytes(10_000));
     let limited = setups::tcp_pair(&limited, "adalr");
     let multipath = setups::mptcp_pair(&config, &setups::mptcp(), "adalr", "minrtt", 1);
     for ((client, server), passes) in [(plain, true), (limited, false), (multipath, false)] {

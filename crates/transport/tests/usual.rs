@@ -42,12 +42,12 @@ prop_compose! {
         buffer in prop_oneof![Just(1u64 << 20), 3_000u64..50_000],
     ) -> TcpConfig {
         let mut config = setups::tcp();
-        config.recovery = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
-        config.sack = sack || kind > 0;
-        config.prr = prr && kind > 0;
-        (config.timestamps, config.limited_transmit, config.nagle) = (timestamps, limited_transmit, nagle);
-        (config.ack.every, config.ack.quick, config.pacing, config.ecn) = (every, quick, pacing, ecn);
-        (config.receive_buffer, config.receive_buffer_max) = (Bytes(buffer), Bytes(buffer));
+        config.recovery.kind = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
+        config.options.sack = sack || kind > 0;
+        config.recovery.prr = prr && kind > 0;
+        (config.options.timestamps, config.recovery.limited_transmit, config.sending.nagle) = (timestamps, limited_transmit, nagle);
+        (config.ack.every, config.ack.quick, config.sending.pacing, config.options.ecn) = (every, quick, pacing, ecn);
+        (config.buffers.receive_buffer, config.buffers.receive_buffer_max) = (Bytes(buffer), Bytes(buffer));
         config
     }
 }

@@ -1,4 +1,4 @@
-//! One connection of a flow, or its conversation in datagrams: the two sockets and what travels between them.
+//! One connection of a flow, or its conversation in datagrams: the two sockets and the data between them.
 //!
 //! May: find the sockets, and tell streams from datagrams. May not: call connections.
 
@@ -12,7 +12,7 @@ use crate::flow::limits::Limits;
 use crate::flow::stream::Streams;
 use crate::host::socket::SocketId;
 
-/// What travels between two sockets.
+/// Data between two sockets.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "streams are the hot path: no pointer in between")]
 pub(crate) enum Traffic {
@@ -31,7 +31,7 @@ pub(crate) enum Sending {
     AtOnce(MessageNumber),
 }
 
-/// Two sockets of a flow and what travels between them.
+/// Two sockets of a flow and the data between them.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) limits: Limits,

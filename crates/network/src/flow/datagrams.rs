@@ -1,4 +1,4 @@
-//! A conversation in datagrams: the messages of each direction, what has arrived of them, and copies told apart.
+//! A conversation in datagrams: the messages of each direction, the parts that have arrived, and copies told apart.
 //!
 //! Both ends have agreed on addresses and ports by other means; there is no handshake and no end.
 //! May: number messages, and count what arrives. May not: send packets or talk to the application.

@@ -94,7 +94,7 @@ impl Flow {
             channels: Vec::new(),
             unaccepted: Vec::new(),
             label: ecmp::name_hash(&model.name),
-            mss: model.transport.tcp.mss,
+            mss: model.transport.tcp.segment.mss,
             done: false,
         }
     }

@@ -6,7 +6,7 @@ use transport::udp::{MessageNumber, UdpSocket};
 use transport::{AddressPair, Connection};
 use units::Bytes;
 
-/// What a host runs behind a socket.
+/// The protocol behind a socket.
 #[derive(Debug)]
 pub(crate) enum Machine {
     /// TCP or MPTCP.

@@ -6,7 +6,7 @@
 use scenario::model::Strip;
 use transport::packet::Packet;
 
-/// What a middlebox can do with the body of a packet.
+/// The body of a packet as a middlebox can read and change it.
 pub(crate) trait MiddleboxAccess {
     /// It carries an MPTCP option.
     fn is_multipath(&self) -> bool;

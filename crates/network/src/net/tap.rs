@@ -8,7 +8,7 @@ use units::SimTime;
 use crate::net::address::PacketAddresses;
 use crate::net::topology::LinkId;
 
-/// What happens to a packet on a link.
+/// An event of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketEvent {
     /// Refused by a full queue.

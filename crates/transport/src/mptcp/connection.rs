@@ -61,7 +61,7 @@ impl MptcpConnection {
         let (config, scheduler) = setup.mptcp.expect("an MPTCP connection needs MPTCP parameters");
         let tcp = setup.tcp;
         // The DSS option comes out of the segment, so that packets keep the size they have with TCP (RFC 6691).
-        let mss = Bytes(tcp.mss.0.saturating_sub(mapping_size(&config)).max(1));
+        let mss = Bytes(tcp.segment.mss.0.saturating_sub(mapping_size(&config)).max(1));
         let needs_address =
             !matches!(config.path_manager, PathManager::Passive | PathManager::NdiffPorts { .. });
         let first = match setup.pairs.first() {

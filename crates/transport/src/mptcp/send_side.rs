@@ -190,7 +190,7 @@ impl SendSide {
     #[inline]
     pub(super) fn nagle_forbids(&self, len: u64, subflows: &Subflows) -> bool {
         let small = len < self.mss.0 && self.unassigned() < self.mss.0;
-        self.tcp.nagle && small && self.fin == DataFin::Open && subflows.any_unacked()
+        self.tcp.sending.nagle && small && self.fin == DataFin::Open && subflows.any_unacked()
     }
 
     /// Takes the next `len` bytes of new data, to be given to a subflow.
@@ -296,7 +296,7 @@ impl SendSide {
     /// The buffer expands, and the application waits for space for a segment.
     #[inline]
     pub(super) fn waits_to_expand(&self, subflows: &Subflows) -> bool {
-        let expands = matches!(self.tcp.send_buffer, SendBuffer::Expand { .. });
+        let expands = matches!(self.tcp.buffers.send_buffer, SendBuffer::Expand { .. });
         expands && subflows.any_ever_established() && self.space(subflows) < self.mss
     }
 

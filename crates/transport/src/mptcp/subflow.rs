@@ -244,7 +244,7 @@ impl Subflow {
             view.latest_rtt = view.srtt.map(|_| sender.rtt().latest());
             view.held = Bytes(sender.unacked());
             view.send_window = sender.send_window();
-            view.send_buffer = match tcp.send_buffer {
+            view.send_buffer = match tcp.buffers.send_buffer {
                 SendBuffer::Expand { .. } => send_buffer(tcp, || 0, self.send_buffer),
                 SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => send_buffer_for(view.cwnd),
             };

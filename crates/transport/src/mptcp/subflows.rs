@@ -228,7 +228,7 @@ impl Subflows {
 
     /// Acts on the deadlines of subflow `i`. `None`: MP_JOIN has had no answer, and the subflow is given up.
     pub(super) fn on_timeout(&mut self, now: SimTime, i: usize) -> Option<Expired> {
-        let max_tries = self.tcp.syn_retries;
+        let max_tries = self.tcp.timers.syn_retries;
         self.touch(i);
         self.busy.insert(i);
         let subflow = self.list[i].as_mut()?;
@@ -288,7 +288,7 @@ impl Subflows {
     /// The longest retransmission timeout of the subflows that may send.
     pub(super) fn longest_rto(&self, backoff: u32) -> Nanos {
         let alive = self.iter().filter(|s| s.may_send());
-        alive.map(|s| s.sender().rtt().rto(backoff)).max().unwrap_or(self.tcp.rto.initial)
+        alive.map(|s| s.sender().rtt().rto(backoff)).max().unwrap_or(self.tcp.timers.rto.initial)
     }
 }
 

@@ -59,10 +59,12 @@ pub struct SenderView {
 impl Policy {
     /// That of a configuration; `None`: acknowledgements as TCP has them.
     pub fn new(config: &TcpConfig) -> Option<Box<Self>> {
-        match config.reliability {
+        match config.recovery.reliability {
             Reliability::Acknowledged => None,
             Reliability::Snack { .. } => Some(Box::new(Self::Snack)),
-            Reliability::Poll => Some(Box::new(Self::Poll(Poller::new(config.rto, config.retries)))),
+            Reliability::Poll => {
+                Some(Box::new(Self::Poll(Poller::new(config.timers.rto, config.timers.retries))))
+            }
         }
     }
 

@@ -20,12 +20,12 @@ pub struct ReceiveBuffer {
 impl ReceiveBuffer {
     /// As configured; fixed if the maximum equals the initial size.
     pub fn new(config: &TcpConfig) -> Self {
-        let size = config.receive_buffer.0;
+        let size = config.buffers.receive_buffer.0;
         Self {
             size,
-            max: config.receive_buffer_max.0,
-            mss: config.mss.0,
-            space: size.min(10 * config.mss.0),
+            max: config.buffers.receive_buffer_max.0,
+            mss: config.segment.mss.0,
+            space: size.min(10 * config.segment.mss.0),
             copied: 0,
             since: SimTime::ZERO,
         }
@@ -83,7 +83,7 @@ const UNSCALED_MAX: u64 = 65_535;
 
 impl<P: Position> AdvertisedWindow<P> {
     fn wanted(&self, config: &TcpConfig, next: P, free: Bytes) -> u64 {
-        let cap = if config.window_scaling { u64::MAX } else { UNSCALED_MAX };
+        let cap = if config.options.window_scaling { u64::MAX } else { UNSCALED_MAX };
         next.distance().saturating_add(free.0.min(cap)).max(self.right.distance())
     }
 
@@ -97,7 +97,7 @@ impl<P: Position> AdvertisedWindow<P> {
     #[inline]
     pub fn offer(&mut self, config: &TcpConfig, next: P, room: Room) -> Bytes {
         let (wanted, right) = (self.wanted(config, next, room.free), self.right.distance());
-        if wanted - right >= config.mss.0.min(room.size.0 / 2).max(1) {
+        if wanted - right >= config.segment.mss.0.min(room.size.0 / 2).max(1) {
             self.right = P::at(wanted);
         }
         debug_assert!(self.right.distance() >= right, "the right edge moves left");
@@ -115,7 +115,7 @@ impl<P: Position> AdvertisedWindow<P> {
     pub fn deserves_update(&self, config: &TcpConfig, next: P, room: Room) -> bool {
         let known = self.right.distance().saturating_sub(next.distance());
         let now = self.wanted(config, next, room.free).saturating_sub(next.distance());
-        now >= 2 * known && now - known >= (2 * config.mss.0).min(room.size.0 / 2).max(1)
+        now >= 2 * known && now - known >= (2 * config.segment.mss.0).min(room.size.0 / 2).max(1)
     }
 }
 
@@ -126,7 +126,7 @@ pub fn send_buffer_for(cwnd: Bytes) -> Bytes {
 
 /// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
-    match config.send_buffer {
+    match config.buffers.send_buffer {
         SendBuffer::Fixed(size) => size,
         SendBuffer::Auto { max } => send_buffer_for(Bytes(cwnd())).min(max),
         SendBuffer::Expand { max } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
@@ -139,7 +139,7 @@ pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: Exp
 /// something leaves is used with the next ACK, as there.
 pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl FnOnce() -> u64) -> Bytes {
     let room = size.saturating_sub(unacked);
-    match config.unsent_limit {
+    match config.buffers.unsent_limit {
         Bytes::MAX => room,
         limit => room.min(limit.saturating_sub(Bytes(unsent()))),
     }
@@ -168,9 +168,9 @@ fn expanded_for(config: &TcpConfig, cwnd: u64) -> u64 {
     const HEADERS: u64 = 320;
     const SHARED_INFO: u64 = 320;
     const BUFFER_HEAD: u64 = 256;
-    let mss = config.mss.0 + if config.timestamps { 12 } else { 0 };
+    let mss = config.segment.mss.0 + if config.options.timestamps { 12 } else { 0 };
     let memory = (mss + HEADERS + SHARED_INFO).next_power_of_two() + BUFFER_HEAD;
-    2 * memory * (cwnd / config.mss.0.max(1)).max(10)
+    2 * memory * (cwnd / config.segment.mss.0.max(1)).max(10)
 }
 
 #[cfg(test)]
@@ -187,8 +187,11 @@ mod tests {
     /// 87,040 bytes at first, as every Linux shows; 8704 bytes for each further segment of the window, for ever.
     #[test]
     fn an_expanded_buffer_follows_the_largest_window() {
-        let mut config = TcpConfig { mss: Bytes(1448), timestamps: true, ..TcpConfig::default() };
-        config.send_buffer = SendBuffer::Expand { max: Bytes(200_000) };
+        let mut config = TcpConfig::default().with(|c| {
+            c.segment.mss = Bytes(1448);
+            c.options.timestamps = true;
+        });
+        config.buffers.send_buffer = SendBuffer::Expand { max: Bytes(200_000) };
         let mut buffer = ExpandedBuffer::default();
         let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
         assert_eq!(size(buffer), Bytes(87_040));

@@ -39,9 +39,15 @@ impl TcpConnection {
     /// A client that waits for `open`, or a server that waits for a SYN.
     pub fn new(setup: &Setup) -> Self {
         let config = Arc::clone(&setup.tcp);
-        let congestion = setup.new_congestion(config.mss);
+        let congestion = setup.new_congestion(config.segment.mss);
         Self {
-            endpoint: Endpoint::new(Arc::clone(&config), PathId::FIRST, config.mss, congestion, false),
+            endpoint: Endpoint::new(
+                Arc::clone(&config),
+                PathId::FIRST,
+                config.segment.mss,
+                congestion,
+                false,
+            ),
             buffer: ReceiveBuffer::new(&config),
             window: AdvertisedWindow::default(),
             read: 0,
@@ -97,8 +103,8 @@ impl TcpConnection {
 
     /// The application waits for room for a segment.
     fn is_blocked(&self) -> bool {
-        let expands = matches!(self.config.send_buffer, SendBuffer::Expand { .. });
-        expands && self.endpoint.is_established() && self.send_space() < self.config.mss
+        let expands = matches!(self.config.buffers.send_buffer, SendBuffer::Expand { .. });
+        expands && self.endpoint.is_established() && self.send_space() < self.config.segment.mss
     }
 
     /// In-order bytes so far.

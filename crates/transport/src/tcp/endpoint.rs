@@ -98,8 +98,8 @@ pub struct Endpoint {
 
 /// STP needs no negotiation; SCPS-TP starts to report when both ends have shown that they can.
 fn new_receiver(config: &TcpConfig) -> Receiver {
-    let mut receiver = Receiver::new(config.ack, config.sack);
-    if config.reliability == Reliability::Poll {
+    let mut receiver = Receiver::new(config.ack, config.options.sack);
+    if config.recovery.reliability == Reliability::Poll {
         receiver.report_by(Reports::Stp(StpReporter::default()));
     }
     receiver
@@ -117,7 +117,7 @@ impl Endpoint {
         Self {
             sender: Sender::new(Arc::clone(&config), mss, congestion, mapped),
             receiver: new_receiver(&config),
-            ecn: EcnState::new(config.ecn),
+            ecn: EcnState::new(config.options.ecn),
             config,
             path,
             state: State::Idle,
@@ -268,7 +268,7 @@ impl Endpoint {
         if let Some(rtt) = rtt {
             self.receiver.note_round_trip(rtt);
         }
-        if matches!(self.config.reliability, Reliability::Snack { .. }) {
+        if matches!(self.config.recovery.reliability, Reliability::Snack { .. }) {
             self.agree_on_scps();
         }
     }
@@ -276,12 +276,12 @@ impl Endpoint {
     /// Both ends speak SCPS-TP, or it is TCP as RFC 6582 has it.
     fn agree_on_scps(&mut self) {
         if self.scps {
-            self.receiver.report_by(Reports::Snack(SnackReporter::new(self.config.mss)));
+            self.receiver.report_by(Reports::Snack(SnackReporter::new(self.config.segment.mss)));
             return;
         }
         let mut plain = TcpConfig::clone(&self.config);
-        plain.reliability = Reliability::Acknowledged;
-        plain.loss_means = LossMeans::Congestion;
+        plain.recovery.reliability = Reliability::Acknowledged;
+        plain.recovery.loss_means = LossMeans::Congestion;
         plain.ack.per_round_trip = 0;
         self.config = Arc::new(plain);
         self.sender.fall_back(Arc::clone(&self.config));
@@ -322,7 +322,7 @@ impl Endpoint {
     }
 
     fn syn(&mut self, now: SimTime, packet: &mut Packet) -> Option<Written> {
-        if !self.handshake.take_due(now, &self.config.rto) {
+        if !self.handshake.take_due(now, &self.config.timers.rto) {
             return None;
         }
         let passive = self.state == State::SynReceived;
@@ -334,7 +334,7 @@ impl Endpoint {
         self.ecn.offer(passive, &mut segment.flags);
         segment.ack = Seq(u64::from(passive));
         packet.retransmission = self.handshake.tries() > 0;
-        if self.scps || (!passive && matches!(self.config.reliability, Reliability::Snack { .. })) {
+        if self.scps || (!passive && matches!(self.config.recovery.reliability, Reliability::Snack { .. })) {
             packet.add_signal(SpaceSignal::ScpsCapable);
         }
         Some(Written::CONTROL)
@@ -413,7 +413,7 @@ impl Endpoint {
         segment.seq = seq;
         segment.ack = self.receiver.next();
         segment.window = Bytes::ZERO;
-        segment.timestamps = self.config.timestamps.then_some(Timestamps { value: now, echo });
+        segment.timestamps = self.config.options.timestamps.then_some(Timestamps { value: now, echo });
         segment.sack.clear();
         segment.mptcp = MptcpOption::None;
         segment
@@ -430,7 +430,7 @@ impl Endpoint {
 
     /// Acts on the deadlines that are due; a delayed ACK needs nothing but the following `poll_transmit`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
-        match self.handshake.expire(now, self.config.syn_retries, &self.config.rto) {
+        match self.handshake.expire(now, self.config.timers.syn_retries, &self.config.timers.rto) {
             SynTimer::Waits => {}
             SynTimer::Repeats => return Expired::Quiet,
             SynTimer::GivesUp => {
@@ -459,7 +459,7 @@ impl Endpoint {
     /// A pure acknowledgement leaves at once.
     pub fn acknowledge_now(&mut self) {
         // STP says the window when it is polled.
-        if self.config.reliability != Reliability::Poll {
+        if self.config.recovery.reliability != Reliability::Poll {
             self.receiver.acknowledge_now();
         }
     }

@@ -136,7 +136,7 @@ mod tests {
         let rto = RtoConfig {
             initial: Nanos::from_secs(1),
             max: Nanos::from_secs(3),
-            ..crate::config::TcpConfig::default().rto
+            ..crate::config::TcpConfig::default().timers.rto
         };
         let at = SimTime::from_millis;
         let mut handshake = Handshake::new();

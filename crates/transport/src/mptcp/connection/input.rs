@@ -112,8 +112,8 @@ impl MptcpConnection {
         if i == 0 && segment.flags.syn && !self.negotiation.on_syn(segment.mptcp, self.config.peer_capable) {
             // Plain TCP from the start: nothing was sent, so segments may be as large as those of TCP.
             self.fall_back();
-            self.send.set_mss(self.tcp.mss);
-            self.subflows.replace_first_sender(self.tcp.mss);
+            self.send.set_mss(self.tcp.segment.mss);
+            self.subflows.replace_first_sender(self.tcp.segment.mss);
         }
         self.has_its_options(now, i, segment)
     }

@@ -172,7 +172,7 @@ impl Sender {
 
     /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).
     fn is_duplicate(&self, segment: &TcpSegment, change: &Change, window_moved: bool) -> bool {
-        if self.config.sack {
+        if self.config.options.sack {
             return change.sacked > 0;
         }
         // The window of an MPTCP subflow belongs to the connection and moves with the other subflows' data.

@@ -27,7 +27,7 @@ pub(super) enum Detection {
 
 impl Detection {
     fn of(config: &TcpConfig) -> Self {
-        match (config.reliability, config.recovery) {
+        match (config.recovery.reliability, config.recovery.kind) {
             (Reliability::Snack { .. } | Reliability::Poll, _) => Self::Reported,
             (Reliability::Acknowledged, RecoveryKind::NewReno) => Self::DuplicateAcks,
             (Reliability::Acknowledged, RecoveryKind::Sack) => Self::Sack,
@@ -57,8 +57,8 @@ impl LossDetector {
     pub(super) fn new(config: &TcpConfig) -> Self {
         Self {
             kind: Detection::of(config),
-            dupthresh: config.dupthresh,
-            limited_transmit: config.limited_transmit,
+            dupthresh: config.recovery.dupthresh,
+            limited_transmit: config.recovery.limited_transmit,
             dupacks: 0,
             limited_sent: 0,
             rack: Rack::default(),

@@ -53,7 +53,7 @@ impl Sender {
             Detection::Reported => {}
             Detection::DuplicateAcks => {
                 // The segments that caused the duplicate ACKs have left the network.
-                self.recovery.inflate(u64::from(self.config.dupthresh) * self.send.mss());
+                self.recovery.inflate(u64::from(self.config.recovery.dupthresh) * self.send.mss());
             }
             Detection::Sack => {
                 self.board.mark_lost_below(oldest_end);
@@ -71,7 +71,7 @@ impl Sender {
 
     /// PRR: what may be sent now is proportional to what was delivered.
     fn spread_reduction(&mut self, delivered: Bytes) {
-        if self.config.prr {
+        if self.config.recovery.prr {
             let (pipe, ssthresh) = (Bytes(self.board.pipe()), Bytes(self.congestion.cwnd()));
             self.recovery.spread_reduction(delivered, pipe, ssthresh, Bytes(self.send.mss()));
         }
@@ -142,7 +142,7 @@ impl Sender {
         }
         // What arrived before the timeout must not open the window now (RFC 3465 section 2.1: L = 1 after a timeout);
         // SACK tells it apart.
-        let tells_apart = self.config.sack || self.detector.kind() != Detection::DuplicateAcks;
+        let tells_apart = self.config.options.sack || self.detector.kind() != Detection::DuplicateAcks;
         let acked = if tells_apart { ack.delivered } else { Bytes(self.send.mss()) };
         self.congestion.on_ack(&Ack { acked: ack.acked.min(acked), ..*ack }, paths);
     }

@@ -101,7 +101,7 @@ impl Sender {
     fn retransmission_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
         debug_assert!(!self.board.is_empty(), "timer runs with nothing outstanding");
         let first = self.timer.timeouts() == 0;
-        if self.timer.timeouts() >= self.config.retries {
+        if self.timer.timeouts() >= self.config.timers.retries {
             self.stop_timers();
             return Expired::GaveUp;
         }
@@ -147,7 +147,7 @@ impl Sender {
         let partial =
             self.recovery.phase() == Phase::Recovery && self.detector.kind() == Detection::DuplicateAcks;
         let repeated = self.recovery.note_partial(partial);
-        if !(repeated && self.config.rto.estimator == RtoRule::Rfc) {
+        if !(repeated && self.config.timers.rto.estimator == RtoRule::Rfc) {
             self.restart_retransmission_timer(now);
         }
         self.plan_probe(now);

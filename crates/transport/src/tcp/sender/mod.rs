@@ -102,14 +102,14 @@ impl Sender {
         congestion: Box<dyn CongestionControl>,
         mapped: bool,
     ) -> Self {
-        let congestion = Controller::new(congestion, config.loss_means);
+        let congestion = Controller::new(congestion, config.recovery.loss_means);
         let policy = Policy::new(&config);
         let has_timer = policy.as_deref().is_none_or(|policy| policy.has_retransmission_timer());
         Self {
-            rtt: RttEstimator::new(config.rto),
+            rtt: RttEstimator::new(config.timers.rto),
             board: Scoreboard::default(),
             send: SendSequence::new(mss, mapped),
-            window: SendWindow::new(config.flight_limit, mss),
+            window: SendWindow::new(config.window.flight_limit, mss),
             detector: LossDetector::new(&config),
             recovery: Recovery::new(),
             timer: RetransmissionTimer::new(has_timer),
@@ -153,7 +153,7 @@ impl Sender {
     /// data.
     pub fn fall_back(&mut self, config: Arc<TcpConfig>) {
         debug_assert!(self.board.is_empty(), "data is outstanding");
-        self.congestion.losses_mean(config.loss_means);
+        self.congestion.losses_mean(config.recovery.loss_means);
         self.detector = LossDetector::new(&config);
         self.policy = Policy::new(&config);
         self.config = config;
@@ -161,7 +161,7 @@ impl Sender {
 
     /// Losses are caused by links and not by congestion.
     fn is_corruption(&self) -> bool {
-        self.config.loss_means == LossMeans::Corruption
+        self.config.recovery.loss_means == LossMeans::Corruption
     }
 
     /// Usable window: the congestion window, or what recovery makes of it.

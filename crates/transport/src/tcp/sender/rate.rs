@@ -28,15 +28,16 @@ impl Sender {
     fn beside_payload(&self) -> u64 {
         const TIMESTAMPS: u64 = 12;
         let config = &self.config;
-        let options = config.mss.0 - self.send.mss() + if config.timestamps { TIMESTAMPS } else { 0 };
-        config.header.0 + config.overhead.0 + options
+        let options =
+            config.segment.mss.0 - self.send.mss() + if config.options.timestamps { TIMESTAMPS } else { 0 };
+        config.segment.header.0 + config.segment.overhead.0 + options
     }
 
     /// The rate at which it paces; `None` if it does not.
     #[inline]
     pub fn pacing_rate(&self) -> Option<BitsPerSecond> {
         let own = self.congestion.pacing_rate();
-        if self.config.pacing && !self.congestion.capabilities().pacing {
+        if self.config.sending.pacing && !self.congestion.capabilities().pacing {
             return self.pacing_rate_estimate();
         }
         own
@@ -71,20 +72,20 @@ mod tests {
     fn sender(config: Arc<TcpConfig>, name: &str) -> Sender {
         let row = *Registry::builtin().get(name).unwrap();
         let setup = Setup {
-            mss: config.mss,
-            initial_window: config.mss * u64::from(config.initial_window),
-            initial_ssthresh: config.initial_ssthresh,
-            growth: config.growth,
+            mss: config.segment.mss,
+            initial_window: config.segment.mss * u64::from(config.window.initial_window),
+            initial_ssthresh: config.window.initial_ssthresh,
+            growth: config.window.growth,
         };
         let congestion = (row.build)(&setup, &Options::defaults(row.options));
-        Sender::new(Arc::clone(&config), config.mss, congestion, false)
+        Sender::new(Arc::clone(&config), config.segment.mss, congestion, false)
     }
 
     /// Ten segments per 0.6 s, twice that in slow start.
     #[test]
     fn the_estimate_is_that_of_linux() {
         let config =
-            |ssthresh| Arc::new(TcpConfig { initial_ssthresh: Bytes(ssthresh), ..TcpConfig::default() });
+            |ssthresh| Arc::new(TcpConfig::default().with(|c| c.window.initial_ssthresh = Bytes(ssthresh)));
         for (ssthresh, expected) in [(u64::MAX, 389_333), (29_200, 233_600), (29_202, 389_333)] {
             let mut sender = sender(config(ssthresh), "newreno");
             assert_eq!(sender.pacing_rate_estimate(), None, "unlimited before a sample");

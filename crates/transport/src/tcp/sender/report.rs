@@ -62,7 +62,7 @@ impl Sender {
         let (una, board) = (self.send.una(), &mut self.board);
         let mut lost = false;
         let measured = (measured, self.rtt.srtt());
-        policy.findings(now, report, measured, self.config.mss, |range, finding| {
+        policy.findings(now, report, measured, self.config.segment.mss, |range, finding| {
             let range = Range::new(range.start.max(una), range.end);
             lost |= match finding {
                 _ if range.is_empty() => false,

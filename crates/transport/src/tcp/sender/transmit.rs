@@ -141,7 +141,7 @@ impl Sender {
 
     /// RFC 9293 3.7.4: a small segment waits while anything is outstanding, unless it ends the stream.
     fn nagle_forbids(&self, len: u64) -> bool {
-        self.config.nagle
+        self.config.sending.nagle
             && !self.send.is_mapped()
             && len < self.send.mss()
             && !self.board.is_empty()
@@ -180,11 +180,11 @@ impl Sender {
 
     /// RFC 5681 section 4.1: after an idle time of one RTO the window starts anew.
     pub(super) fn restart_after_idle(&mut self, now: SimTime) {
-        if !self.board.is_empty() || !self.config.idle_restart {
+        if !self.board.is_empty() || !self.config.window.idle_restart {
             return;
         }
         if self.activity.idle_for(now).is_some_and(|idle| idle >= self.rtt.rto(0)) {
-            let initial = Bytes(u64::from(self.config.initial_window) * self.send.mss());
+            let initial = Bytes(u64::from(self.config.window.initial_window) * self.send.mss());
             let restart_window = initial.min(Bytes(self.congestion.cwnd()));
             self.congestion.on_idle_restart(now, restart_window);
         }

@@ -40,8 +40,9 @@ impl UsualWay {
     pub(super) fn new(config: &TcpConfig, capabilities: Capabilities) -> Self {
         let Capabilities { needs, pacing, overdraft, probing, .. } = capabilities;
         let left_out = needs.rate_samples || needs.whole_window || pacing || overdraft || probing;
-        let reports = config.reliability != Reliability::Acknowledged || config.ack.per_round_trip > 0;
-        Self { permitted: !left_out && !reports && !config.pacing, open: false }
+        let reports =
+            config.recovery.reliability != Reliability::Acknowledged || config.ack.per_round_trip > 0;
+        Self { permitted: !left_out && !reports && !config.sending.pacing, open: false }
     }
 
     /// Every segment takes the general way.
