@@ -50,7 +50,7 @@ pub struct RunOptions {
     pub trace: bool,
 }
 
-/// What a set of replications leaves behind.
+/// Results of a set of replications.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     /// `runs`, `flows`, `subflows`, `links`, `messages`, `measures`, `pages`, `delays`, `series`, in this order; each
@@ -62,7 +62,7 @@ pub struct Output {
     pub traces: Vec<Trace>,
 }
 
-/// What the work amounted to.
+/// Totals over all replications.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Events taken out of the queues.
@@ -116,9 +116,9 @@ pub enum RunError {
         seed: u64,
         /// `upload@beam1` if it was a baseline.
         baseline: Option<String>,
-        /// What went wrong.
+        /// The error.
         message: String,
-        /// What to do about it.
+        /// The cure.
         help: String,
     },
 }

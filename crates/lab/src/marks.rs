@@ -10,7 +10,7 @@ pub struct Mark {
     pub at: SimTime,
     /// Names, separated by commas; the name of the duplex link where both of its directions change.
     pub links: String,
-    /// What, as in `down` or `rate 2Mbit/s, delay 30ms`.
+    /// The change, as in `down` or `rate 2Mbit/s, delay 30ms`.
     pub what: String,
 }
 
@@ -54,7 +54,7 @@ fn what(change: &Change) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What is at work at once.
+/// Models that apply at the same time, joined.
 fn words<T: ToString>(all: impl IntoIterator<Item = T>) -> String {
     all.into_iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" and ")
 }

@@ -9,9 +9,9 @@ use scenario::model::Scenario;
 pub enum NoOpportunities {
     /// No link direction has this name.
     UnknownLink {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// The link directions of the scenario.
         links: Vec<String>,
     },
     /// The link carries nothing during the whole run.

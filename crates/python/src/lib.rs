@@ -9,7 +9,7 @@ mod output;
 
 use pyo3::prelude::*;
 
-/// What `import ropewalk._core` sees.
+/// The module `ropewalk._core`.
 #[pymodule]
 mod _core {
     use pyo3::exceptions::{PyRuntimeError, PyValueError};

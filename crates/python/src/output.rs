@@ -1,4 +1,4 @@
-//! What a set of replications leaves behind, as Python sees it.
+//! Results of a set of replications as Python objects.
 
 use pyo3::prelude::*;
 

@@ -87,7 +87,7 @@ pub fn in_order<T: PartialOrd + fmt::Display>(
 /// Stands in the notes of an algorithm whose source leaves so much open that results need not agree with it.
 pub const FIDELITY_NOT_CLAIMED: &str = "fidelity is not claimed";
 
-/// What all algorithms have in common, for lists and docs.
+/// Common facts of an algorithm, for lists and docs.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Name in scenario files.
@@ -96,7 +96,7 @@ pub struct Entry {
     pub summary: &'static str,
     /// RFC, draft, paper, or what it is otherwise defined by.
     pub source: &'static str,
-    /// What a user must know before choosing it, such as "coupled"; may be empty.
+    /// Notes for the choice of the algorithm, such as "coupled"; may be empty.
     pub notes: &'static str,
     /// Its own options.
     pub options: &'static [OptionSpec],
@@ -119,7 +119,7 @@ pub struct Algorithm<F: Family + ?Sized> {
     pub summary: &'static str,
     /// RFC, draft, paper, or what it is otherwise defined by.
     pub source: &'static str,
-    /// What a user must know before choosing it, such as "coupled"; may be empty.
+    /// Notes for the choice of the algorithm, such as "coupled"; may be empty.
     pub notes: &'static str,
     /// Its own options.
     pub options: &'static [OptionSpec],

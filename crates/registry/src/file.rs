@@ -1,7 +1,7 @@
 //! Files that options name. A format says what such a file holds and reads its text; it belongs to whatever reads the
 //! content, such as a model of links.
 //!
-//! What most formats share: lines of text in columns, separated by blanks, commas or semicolons. Blank lines and
+//! Most formats are lines of text in columns, separated by blanks, commas or semicolons. Blank lines and
 //! everything after a `#` are ignored. Times are seconds or carry a unit.
 
 use std::any::Any;
@@ -16,7 +16,7 @@ pub type Content = Arc<dyn Any + Send + Sync>;
 /// A format of files. Formats are told apart by what they hold.
 #[derive(Clone, Copy)]
 pub struct FileFormat {
-    /// What a file holds, in one line for messages and docs.
+    /// Content of a file, in one line for messages and docs.
     pub what: &'static str,
     /// Reads the text of a file.
     pub parse: fn(&str) -> Result<Content, FileError>,
@@ -34,12 +34,12 @@ impl fmt::Debug for FileFormat {
     }
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Line from 1; 0: the file as a whole.
     pub line: usize,
-    /// What was found.
+    /// The text that was found, and why it is wrong.
     pub message: String,
 }
 
@@ -79,7 +79,7 @@ impl NamedFile {
         &self.text
     }
 
-    /// What its format has made of the text.
+    /// The value that its format parsed.
     ///
     /// # Panics
     /// If the option was declared with a format that makes another type.
@@ -135,7 +135,7 @@ pub fn rows<R>(
 /// A time in seconds, or with its unit.
 ///
 /// # Errors
-/// What was found.
+/// The text that was found, and why it is wrong.
 pub fn seconds(text: &str) -> Result<Nanos, String> {
     if let Ok(time) = text.parse::<Nanos>()
         && time != Nanos(u64::MAX)

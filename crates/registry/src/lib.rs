@@ -1,4 +1,4 @@
-//! What algorithms are called: rows with name, source, notes and declared options, and registries that hold the rows of
+//! Names of algorithms: rows with name, source, notes and declared options, and registries that hold the rows of
 //! one family by name.
 //!
 //! Each family of algorithms (congestion controls, schedulers, loss models, applications, ...) lists its rows in its own

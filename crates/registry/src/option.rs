@@ -4,7 +4,7 @@ use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, Ratio};
 
 use crate::{FileFormat, NamedFile};
 
-/// What an option holds.
+/// Type of the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// true or false.
@@ -43,7 +43,7 @@ pub enum OptionKind {
     Text,
 }
 
-/// What the items of a list are.
+/// Type of the items of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Items {
     /// Durations.
@@ -96,7 +96,7 @@ pub enum OptionValue {
 pub struct OptionSpec {
     /// The key in the scenario file.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of its value.
     pub kind: OptionKind,
     /// Default as written in a file, without quotes; `None`: must be given.
     pub default: Option<&'static str>,
@@ -140,7 +140,7 @@ impl OptionSpec {
 pub struct OptionFault {
     /// Its name.
     pub option: &'static str,
-    /// What was found.
+    /// The value that was found, and why it is wrong.
     pub message: String,
     /// The cure.
     pub help: String,
@@ -249,7 +249,7 @@ impl OptionKind {
     /// Parses the text form of a value (what a file holds between the quotes, or the bare number or flag).
     ///
     /// # Errors
-    /// What was found and what is allowed.
+    /// The value that was found and the allowed ones.
     pub fn parse(self, text: &str) -> Result<OptionValue, String> {
         let unit = |e: units::UnitError| e.message;
         match self {
@@ -284,7 +284,7 @@ impl Items {
     /// Parses items separated by commas; at least one.
     ///
     /// # Errors
-    /// What was found and what is allowed.
+    /// The value that was found and the allowed ones.
     pub fn parse(self, text: &str) -> Result<OptionValue, String> {
         let items: Vec<&str> = text.split(',').map(str::trim).collect();
         let unit = |e: units::UnitError| e.message;

@@ -166,7 +166,7 @@ fn leaves_before(root: &Table, join: &Table, flow: &str, end: &str, at: Nanos) -
     })
 }
 
-/// What has left cannot leave again before it has come back.
+/// An address that has left must come back before it can leave again.
 fn in_turn(mut steps: Vec<Step<'_>>, topology: &Topology, report: &mut Report<'_>) {
     steps.sort_by_key(|step| step.at);
     for (i, step) in steps.iter().enumerate() {

@@ -24,7 +24,7 @@ is not claimed: the source leaves so much open that results need not agree with 
 pub struct AlgorithmPage {
     /// Relative to `docs/reference/`.
     pub file: String,
-    /// What the page describes.
+    /// Entries of the page.
     pub entries: Vec<Entry>,
 }
 
@@ -88,7 +88,7 @@ pub fn algorithm_pages(registries: &Registries) -> Vec<AlgorithmPage> {
     pages
 }
 
-/// What an option may hold, in words.
+/// Allowed values of an option, in words.
 pub fn allowed(kind: OptionKind) -> String {
     Kind::Plain(kind).what()
 }

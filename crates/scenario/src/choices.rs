@@ -9,7 +9,7 @@ use crate::queue_size::QueueSize;
 use crate::registries::{Listed, Registries};
 use crate::tree::{Table, Value};
 
-/// What options are read with.
+/// Inputs for reading options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choices<'a> {
     pub registries: &'a Registries,

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, what was found, what is allowed, and the cure.
+//! Errors in a scenario: place, value found, values allowed, and the cure.
 
 use std::fmt;
 
@@ -68,9 +68,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// Dotted path of the key such as `path.beam1.up.rate`; may be empty.
     pub key: String,
-    /// What kind of mistake.
+    /// Kind of error.
     pub code: Code,
-    /// What was found and what is allowed.
+    /// The value found and the allowed ones.
     pub message: String,
     /// The cure.
     pub help: String,
@@ -146,7 +146,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// What stands for a file name in the diagnostics of overrides.
+/// Replaces the file name in the diagnostics of overrides.
 pub(crate) const OVERRIDE: &str = "--set";
 
 /// The texts that diagnostics point into, and the diagnostics found so far.
@@ -164,7 +164,7 @@ impl<'a> Report<'a> {
         Self { file, text, sets, found: Vec::new() }
     }
 
-    /// Adds a mistake unless the same is known: what is inherited is checked where it is used, too.
+    /// Adds an error unless the same is known: inherited keys are checked again where they are used.
     pub fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
         let known = |(o, d): &(Origin, Diagnostic)| *o == at && d.code == code && d.message == message;
         if self.found.iter().any(known) {

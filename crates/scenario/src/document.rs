@@ -20,7 +20,7 @@ use crate::{
 /// A scenario file without mistakes.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What the file means.
+    /// The scenario that the file describes.
     pub scenario: Scenario,
     source: String,
     file: String,
@@ -111,7 +111,7 @@ impl Document {
     /// Nothing if `unsupported` is empty.
     ///
     /// # Errors
-    /// What `backend` cannot run, with the places of the keys, in the order of the file.
+    /// Keys that `backend` cannot run, with their places, in the order of the file.
     ///
     /// # Panics
     /// If a part has an index that the model does not have.

@@ -10,7 +10,7 @@ use crate::registries::{Catalogue, Registries};
 use crate::scalar::{from_default, scalar, sketch};
 use crate::tree::{Entry, Node, Origin, Table, Value};
 
-/// What the defaults of a table depend on.
+/// Inputs on which the defaults of a table depend.
 #[derive(Clone, Copy, Default)]
 struct Context<'c> {
     /// `kind` of this table, if it has one.
@@ -97,7 +97,7 @@ impl Filler<'_, '_, '_> {
         self.checker.report.add(entry.at, Code::NotApplicable, &join(path, key.name), message, help);
     }
 
-    /// What `kind`, that of the key or of an item in its list, makes of a value.
+    /// Expands a value according to `kind`, the kind of the key or of an item in its list.
     fn given(&mut self, key: &Key, kind: Kind, node: Node, context: Context<'_>, path: &str) -> Node {
         let at = node.at;
         match (kind, node.value) {

@@ -13,7 +13,7 @@ use crate::tree::{Node, Table, Value};
 /// A value of `UNLIMITED` in a file: no limit.
 pub(crate) const UNLIMITED: &str = "unlimited";
 
-/// What a checked value stands for.
+/// Meaning of a checked value.
 pub(crate) trait Held: Sized {
     /// `None`: the key table allows values that this type cannot hold.
     fn held(node: &Node) -> Option<Self>;
@@ -23,7 +23,7 @@ pub(crate) trait Held: Sized {
 pub(crate) trait Words: Sized {
     /// In the order of messages and of the reference page.
     const WORDS: &'static [&'static str];
-    /// What a word means.
+    /// The value that a word stands for.
     fn of(word: &str) -> Option<Self>;
 }
 
@@ -109,7 +109,7 @@ impl Held for Ratio {
 }
 
 impl Table {
-    /// What `key` holds; `None` if it is missing, too.
+    /// Value of `key`; `None` if the key is missing, too.
     pub fn read<T: Held>(&self, key: &str) -> Option<T> {
         T::held(self.get(key)?)
     }

@@ -73,7 +73,7 @@ fn merge(section: &Section, base: &Table, own: &mut Table, layers: bool) {
     let kind = own.text("kind").map(str::to_owned);
     for entry in &base.entries {
         let Some(key) = section.key(&entry.key) else { continue };
-        // What only another kind has is not inherited.
+        // Keys that exist only with another kind are not inherited.
         if kind.is_some() && !key.exists_with(kind.as_deref()) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What holds of every scenario that the parser accepts; debug builds check it.
+//! Invariants of every scenario that the parser accepts; debug builds check them.
 
 use std::collections::BTreeSet;
 

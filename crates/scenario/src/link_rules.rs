@@ -36,7 +36,7 @@ pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report
 
 /// Options of a model that do not fit each other.
 struct ModelFault {
-    /// What is wrong.
+    /// The error.
     fault: OptionFault,
     /// Where it was written.
     at: Option<Origin>,
@@ -170,7 +170,7 @@ impl LinkRules<'_, '_, '_> {
         }
     }
 
-    /// What is wrong with the model under `key`.
+    /// The error in the model under `key`.
     fn model_fault(&self, key: &str, table: &Table) -> Option<ModelFault> {
         match key {
             "rate" => self.fault::<Rates>(table),
@@ -180,7 +180,7 @@ impl LinkRules<'_, '_, '_> {
         }
     }
 
-    /// What is wrong with a model whose options are right one by one.
+    /// The error in a model whose options are valid one by one but not together.
     fn fault<F: Listed>(&self, table: &Table) -> Option<ModelFault> {
         // A size of a queue is checked for itself; what it amounts to does not matter here.
         let any = |size: QueueSize| match size {

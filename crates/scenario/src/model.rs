@@ -31,7 +31,7 @@ impl<F: Family> Choice<F> {
         self.row.name
     }
 
-    /// What is wrong with options of which each is right by itself.
+    /// The error in options that are valid one by one but not together.
     pub(crate) fn fault(&self) -> Option<OptionFault> {
         (self.row.check)(&self.options).err()
     }
@@ -119,7 +119,7 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Changes of links, by time.
     pub events: Vec<Change>,
-    /// What happens to connections, by time.
+    /// Events of connections, by time.
     pub flow_events: Vec<FlowEvent>,
 }
 
@@ -168,13 +168,13 @@ pub struct Direction {
     pub loss: Vec<Choice<Losses>>,
     /// Token buckets behind the queue, all at work at once.
     pub shapers: Vec<Shaper>,
-    /// What else goes wrong.
+    /// Corruption, duplication and reordering.
     pub faults: Faults,
     /// Which segments lose their MPTCP options.
     pub strip: Strip,
 }
 
-/// What a middlebox does to MPTCP options.
+/// Treatment of MPTCP options by a middlebox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strip {
     /// Nothing.
@@ -207,9 +207,9 @@ pub struct Flow {
     pub spread: Nanos,
     /// When its application stops writing, at the latest.
     pub stop: SimTime,
-    /// What it sends. Flows of one `count` share this and the next.
+    /// Its application. Flows of one `count` share this and the next.
     pub app: Arc<Choice<Apps>>,
-    /// What carries it.
+    /// Its transport.
     pub transport: Arc<Transport>,
     /// Duplex link over which a TCP connection, or the first subflow, leaves; `None`: routing decides.
     pub via: Option<usize>,
@@ -250,7 +250,7 @@ pub struct Endpoint {
     pub duplex_link: usize,
     /// The address of the end that opens the connection.
     pub client: bool,
-    /// What it is for.
+    /// Its use: backup, subflow, signal.
     pub flags: EndpointFlags,
 }
 
@@ -263,11 +263,11 @@ pub struct FlowEvent {
     pub flow: usize,
     /// At the end that opens the connection.
     pub client: bool,
-    /// What.
+    /// The action.
     pub what: FlowAction,
 }
 
-/// What happens to a connection. Addresses are named by the duplex link that they are on.
+/// An event of a connection. Addresses are named by their duplex link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowAction {
     /// An address leaves.

@@ -21,11 +21,11 @@ pub enum Part {
 /// A value of a scenario that a back end cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
-    /// What has the key.
+    /// The part of the scenario that has the key.
     pub part: Part,
     /// The key below the part, with dots, as in `transport.rto_max`; empty: the part itself.
     pub key: &'static str,
-    /// What the back end has there.
+    /// Values that the back end supports.
     pub allowed: String,
     /// The cure.
     pub help: String,

@@ -21,7 +21,7 @@ impl Family for PathManagers {
 /// One path manager.
 pub(crate) type Row = Algorithm<PathManagers>;
 
-/// What the parser knows of a path manager beside its options.
+/// Facts about a path manager that the parser needs beside its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manager {
     /// Makes it.
@@ -32,7 +32,7 @@ pub(crate) struct Manager {
     pub bound: bool,
 }
 
-/// What the option `subflows` counts.
+/// Meaning of the option `subflows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subflows {
     /// Those on each path.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::keys::{Kind, ROOT, Section};
 use crate::tree::{Table, Value};
 
-/// What editors read to find the schema.
+/// First line of a scenario, by which editors find the schema.
 const SCHEMA_LINE: &str = "#:schema ./ropewalk.schema.json\n";
 
 /// The whole scenario, keys in the order of the tables.

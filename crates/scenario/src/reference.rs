@@ -98,7 +98,7 @@ fn table(out: &mut String, head: &[&str], rows: impl IntoIterator<Item = Vec<Str
 fn keys(out: &mut String, section: &Section, title: &str) {
     put(out, &format!("\n## {title}\n\n{}\n", section.doc));
     let rows = section.keys.iter().map(|key| {
-        // What TCP and MPTCP have in common is the rule, not the exception.
+        // Most keys apply to both TCP and MPTCP: only the exceptions are marked.
         let only = match key.only {
             [only] => format!(" (only {only})"),
             _ => String::new(),

@@ -58,7 +58,7 @@ const NONE: Entry = Entry {
 };
 
 impl Catalogue {
-    /// What one entry is called.
+    /// Singular name of an entry.
     pub fn what(self) -> &'static str {
         match self {
             Self::Congestion => "congestion control",
@@ -135,7 +135,7 @@ impl Registries {
     }
 }
 
-/// What all registries have in common: rows without what makes an algorithm.
+/// The common part of all registries: rows without their constructors.
 trait Entries {
     fn entries(&self) -> Vec<Entry>;
     fn entry(&self, name: &str) -> Option<Entry>;

@@ -49,7 +49,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
         {
             let count = flow.integer("count").and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
             let own = crate::flows::flow_names(text, count);
-            // What it is called in the file is what others refer to, whatever its `count`.
+            // Other keys refer to the flow by its name in the file, whatever its `count`.
             let referred = (!stems.insert(text.to_owned())).then(|| text.to_owned());
             if let Some(taken) = referred.as_ref().or_else(|| own.iter().find(|text| names.contains(*text))) {
                 duplicate(report, name.at, &format!("{path}.name"), "flow", taken);
@@ -269,7 +269,7 @@ impl Rules<'_, '_, '_> {
         let number = |item: &Node| item.value.bare().and_then(|text| text.parse::<f64>().ok());
         let weights: Vec<f64> = node.items().iter().filter_map(number).collect();
         let path = "transport.scheduler.weights";
-        // What is no list of positive numbers is reported already, or a single zero.
+        // A value that is no list of positive numbers, or contains a zero, has been reported already.
         if weights.len() != node.items().len() || weights.is_empty() || weights.contains(&0.0) {
             return;
         }

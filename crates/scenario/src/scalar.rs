@@ -13,7 +13,7 @@ use crate::profiles;
 use crate::queue_size::QueueSize;
 use crate::tree::{Node, Origin, Value};
 
-/// What is wrong with a value.
+/// An error in a value.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub code: Code,

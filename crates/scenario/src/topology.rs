@@ -32,7 +32,7 @@ pub(crate) struct LinkEntry {
     pub keys: [&'static str; 2],
 }
 
-/// What the names in a scenario refer to.
+/// The nodes and links that the names in a scenario refer to.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     pub hosts: Vec<Host>,

@@ -31,7 +31,7 @@ pub(crate) struct Node {
     pub at: Origin,
 }
 
-/// What a file can hold.
+/// A value in a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(String),
@@ -166,7 +166,7 @@ impl Origin {
 }
 
 impl Value {
-    /// What it is, for "found ...".
+    /// Its description, for "found ...".
     pub fn found(&self) -> String {
         match self {
             Self::Text(text) => format!("the text \"{text}\""),

@@ -17,7 +17,7 @@ pub struct Case {
     pub tree: Value,
     /// The same as a file.
     pub toml: String,
-    /// What it means.
+    /// The parsed scenario.
     pub document: Document,
 }
 

@@ -1,4 +1,4 @@
-//! What a scenario may hold, as the key tables and the registries declare it: a key or an algorithm that is added
+//! Allowed content of a scenario, from the key tables and the registries: a key or an algorithm that is added
 //! there is drawn from then on.
 
 use std::collections::BTreeSet;
@@ -140,7 +140,7 @@ impl Grammar {
         references(schema).into_iter().filter(|target| self.catalogue(target).is_none()).collect()
     }
 
-    /// What of [`Self::all`] a scenario has.
+    /// The part of [`Self::all`] that a scenario uses.
     pub fn used(&self, tree: &Map<String, Value>) -> BTreeSet<String> {
         let mut used = BTreeSet::new();
         self.walk("scenario", tree, &mut used);

@@ -1,10 +1,10 @@
-//! What holds for the results of every scenario.
+//! Invariants of the results of every scenario.
 
 use scenario::model::Scenario;
 use trace::{Data, Table};
 use units::Bytes;
 
-/// Result of a check: what does not hold.
+/// Result of a check: the invariant that does not hold.
 pub type Verdict = Result<(), String>;
 
 /// Rounding of figures that are computed in another order.

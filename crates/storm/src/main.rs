@@ -57,7 +57,7 @@ fn storm(first: u64, many: u64, folder: &Path) -> io::Result<bool> {
         };
         tally.made += 1;
         tally.drawn.extend(grammar.used(case.tree.as_object().expect("a table")));
-        // What aborts the process leaves its scenario behind.
+        // If the process aborts, its scenario is left in this file.
         let current = folder.join(format!("current-{first}.toml"));
         std::fs::write(&current, &case.toml)?;
         match judge(&case, ALLOWED) {

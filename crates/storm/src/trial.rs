@@ -13,7 +13,7 @@ use trace::Table;
 use crate::case::{Case, parse};
 use crate::invariants::{self, Verdict};
 
-/// What became of a scenario.
+/// Outcome of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Everything holds; events and packet hops of all runs.
@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What two findings of one cause have in common: the message without its numbers and names.
+    /// The message without numbers and names: equal for two findings with one cause.
     pub fn kind(&self) -> Option<String> {
         let Self::Found(message) = self else { return None };
         let digits = |c: char| c.is_ascii_digit() || c == '.';
@@ -49,7 +49,7 @@ pub fn judge(case: &Case, allowed: Duration) -> Outcome {
     let worker = {
         let (case, cancel) = (case.clone(), Arc::clone(&cancel));
         thread::spawn(move || {
-            // Without a listener nobody needs the outcome any more.
+            // Sending fails when the receiver has given up; the outcome is then not needed.
             let _ = done.send(outcome(&case, &cancel));
         })
     };

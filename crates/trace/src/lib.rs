@@ -1,4 +1,4 @@
-//! What can be recorded, defined once: histograms, time averages, time series, records of a run, tables of columns.
+//! Recorded quantities, defined once: histograms, time averages, time series, records of a run, tables of columns.
 //!
 //! May: store numbers compactly, in bounded memory where that is possible. May not: know who produced them.
 

@@ -1,4 +1,4 @@
-//! What a column of a table or a time series is: name, type, unit, whether more is better, label, meaning.
+//! Definition of a column or a time series: name, type, unit, whether more is better, label, meaning.
 //!
 //! May: describe. May not: compute a value or format one.
 
@@ -98,7 +98,7 @@ pub struct MetricSpec {
     pub unit: Unit,
     /// Whether more is better.
     pub better: Better,
-    /// What plots and reports call it, without the unit.
+    /// Name in plots and reports, without the unit.
     pub label: &'static str,
     /// Its meaning, as the reference page has it.
     pub doc: &'static str,
@@ -161,7 +161,7 @@ impl MetricSpec {
 pub struct TableSpec {
     /// Name.
     pub name: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub row: &'static str,
     /// Columns.
     pub columns: &'static [MetricSpec],
@@ -174,7 +174,7 @@ impl TableSpec {
     }
 }
 
-/// Whose time series it is.
+/// Kind of object that a time series belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// A flow.
@@ -202,10 +202,10 @@ impl Owner {
 /// One time series: a value of the column `metric` of the table `series`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesSpec {
-    /// Whose it is.
+    /// Kind of its owner.
     pub of: Owner,
     /// The congestion controls or schedulers that report it; empty: it is sampled whatever they are.
     pub by: &'static [&'static str],
-    /// What it is.
+    /// Its metric.
     pub metric: MetricSpec,
 }

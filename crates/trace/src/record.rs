@@ -1,4 +1,4 @@
-//! What one run leaves behind: plain numbers, one struct per row of a table. Every back end fills them in.
+//! Records of one run: plain numbers, one struct per row of a table. Every back end fills them in.
 
 use crate::{Histogram, Series};
 use units::{Bytes, Nanos, SimTime};
@@ -96,7 +96,7 @@ pub struct Held {
     pub time: Nanos,
     /// Average over time.
     pub mean: f64,
-    /// What was not exceeded for 95 % of the time, within 1 %.
+    /// Value that was not exceeded for 95 % of the time, within 1 %.
     pub p95: Bytes,
     /// Maximum.
     pub max: Bytes,
@@ -181,7 +181,7 @@ pub struct LinkRecord {
 /// One application message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageRecord {
-    /// What it is.
+    /// Kind of message.
     pub what: &'static str,
     /// Its bytes.
     pub size: Bytes,

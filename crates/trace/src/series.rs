@@ -2,7 +2,7 @@
 
 use units::SimTime;
 
-/// Whose series it is. Indices are those of the scenario.
+/// Owner of a series. Indices are those of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SeriesKey {
     /// One subflow of a flow: flow, connection of the flow, subflow of the connection.
@@ -13,7 +13,7 @@ pub enum SeriesKey {
     Link(u32),
 }
 
-/// What is sampled; the name carries the unit.
+/// Name of the sampled quantity, with its unit.
 pub type Metric = &'static str;
 
 /// Samples in the order in which they were taken.

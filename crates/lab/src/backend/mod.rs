@@ -31,13 +31,13 @@ pub trait Backend: Sync {
     /// The columns that it fills; the others are empty in its tables.
     fn measured(&self) -> Measured;
 
-    /// What it can record besides the tables.
+    /// Observations that it can record besides the tables.
     fn observes(&self) -> Observe;
 
     /// Called once before the runs: finds or builds what they need.
     ///
     /// # Errors
-    /// What is missing, and the cure.
+    /// The missing program or file, and the cure.
     fn prepare(&self) -> Result<(), NotReady> {
         Ok(())
     }
@@ -58,7 +58,7 @@ pub trait Backend: Sync {
 /// One finished replication.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replication {
-    /// What was recorded. What the back end does not measure has any value there.
+    /// The records. Fields that the back end does not measure have arbitrary values.
     pub record: RunRecord,
     /// CPU time inside the engine; `None` where the machine has no clock for it.
     pub cpu: Option<Duration>,
@@ -71,9 +71,9 @@ pub enum Failure {
     Cancelled,
     /// It broke off.
     Failed {
-        /// What went wrong.
+        /// The error.
         message: String,
-        /// What to do about it.
+        /// The cure.
         help: String,
     },
 }
@@ -81,7 +81,7 @@ pub enum Failure {
 /// Why a back end cannot run anything on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReady {
-    /// What is missing.
+    /// The missing program or file.
     pub message: String,
     /// The cure.
     pub help: String,

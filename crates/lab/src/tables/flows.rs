@@ -78,7 +78,7 @@ impl FlowRow<'_> {
         self.record.subflows.iter().map(value).sum()
     }
 
-    /// What the data sender put on its links.
+    /// Rate on the wire of the data sender, in bit/s.
     fn wire_rate(&self) -> Option<f64> {
         self.rate(self.record.subflows.iter().map(|s| s.wire).sum())
     }

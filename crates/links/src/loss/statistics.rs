@@ -1,4 +1,4 @@
-//! What a loss model does to 10^6 packets against what theory says: rate, bursts, lag-1 autocorrelation. For tests of
+//! Losses of 10^6 packets compared with theory: rate, bursts, lag-1 autocorrelation. For tests of
 //! all rows.
 //!
 //! All three follow from `L_k`, the probability that k packets in a row are lost:
@@ -44,7 +44,7 @@ pub(super) fn fates(model: &mut dyn LossModel, gap: Nanos) -> Vec<bool> {
     (1..=PACKETS as u64).map(|i| model.is_lost(SimTime(i * gap.0), SIZE, &mut stream)).collect()
 }
 
-/// What theory says about packets at equal distances.
+/// Theoretical figures for packets at equal distances.
 #[derive(Debug)]
 pub(super) struct Theory {
     /// L_1, L_2, ...

@@ -24,7 +24,7 @@ pub(super) fn build(row: &Algorithm, changes: &[(&str, &str)]) -> Box<dyn QueueD
     (row.build)(&options(row, changes), engine::Stream::named(1, "link", "queue"))
 }
 
-/// What happened at which instant.
+/// Events with their times.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) drops: Vec<(SimTime, u32)>,

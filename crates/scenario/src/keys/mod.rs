@@ -67,7 +67,7 @@ pub(crate) enum Fallback {
     Keys,
 }
 
-/// What a key holds. Bounds are included.
+/// Type of the value of a key. Bounds are included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Any text.
@@ -149,7 +149,7 @@ impl Section {
 }
 
 impl Kind {
-    /// What one item is where there may be several.
+    /// Kind of one item where several are allowed.
     pub fn one(self) -> Self {
         match self {
             Self::OneOrMore(one) => *one,

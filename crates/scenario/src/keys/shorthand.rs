@@ -1,4 +1,4 @@
-//! What several tables write their keys with.
+//! Shorthand for the key tables.
 
 use registry::OptionKind;
 use units::Bytes;

@@ -334,7 +334,7 @@ static EVENT: Section = Section {
     ],
 };
 
-/// What `do` can ask for.
+/// Allowed values of `do`.
 pub(crate) const FLOW_ACTIONS: &[&str] = &["leave", "join", "backup", "regular", "abort"];
 
 const fn action(name: &'static str, doc: &'static str) -> Key {

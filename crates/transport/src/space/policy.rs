@@ -24,18 +24,18 @@ pub enum Policy {
     Poll(Poller),
 }
 
-/// What a report says about a range.
+/// Statement of a report about a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// It has arrived.
     Arrived,
-    /// What of it was last sent at this time or before has not; of the rest the report says nothing.
+    /// The part last sent at this time or before is missing; the report says nothing about the rest.
     MissingSince(SimTime),
-    /// What of it was sent once has not arrived; of the rest the report says nothing.
+    /// The part that was sent only once is missing; the report says nothing about the rest.
     MissingOriginal,
 }
 
-/// What a report tells about time.
+/// Time samples from a report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measured {
     /// Round-trip time.
@@ -81,7 +81,7 @@ impl Policy {
         }
     }
 
-    /// What a report tells about time. `newest` is when the newest segment left that its acknowledgement newly covers,
+    /// Time samples from a report. `newest` is when the newest segment left that its acknowledgement newly covers,
     /// if that was sent once: acknowledgements are held back on purpose, and this one has waited least.
     pub fn measure(
         &mut self,
@@ -101,7 +101,7 @@ impl Policy {
 
     /// Calls `note` with everything that a report says, in order. `mss` is the unit of a SNACK.
     ///
-    /// Choice D-25: what was sent less than a round trip ago is not missing, since a SNACK cannot know of it.
+    /// Choice D-25: data sent less than a round trip ago is not missing, since a SNACK cannot know of it.
     pub fn findings(
         &self,
         now: SimTime,
@@ -129,7 +129,7 @@ impl Policy {
             Some(SpaceSignal::Stat { .. }) => {
                 let Some(polled_at) = measured.polled_at else { return };
                 let Some((part, missing)) = segment.sack.as_slice().split_first() else { return };
-                // What was last sent before the poll is missing; the rest of the part has arrived.
+                // Data last sent before the poll is missing; the rest of the part has arrived.
                 let mut arrived_from = part.start;
                 for gap in missing {
                     note(Range::new(arrived_from, gap.start), Finding::Arrived);

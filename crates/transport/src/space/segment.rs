@@ -8,11 +8,11 @@ use crate::tcp::segment::TcpSegment;
 pub struct SpaceSegment {
     /// Header, SACK blocks, payload.
     pub segment: TcpSegment,
-    /// What is added.
+    /// The added fields.
     pub signal: SpaceSignal,
 }
 
-/// What the segment says beyond TCP.
+/// Fields of the segment beyond those of TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceSignal {
     /// SCPS capabilities, on a SYN.

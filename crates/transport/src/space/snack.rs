@@ -149,7 +149,7 @@ impl SnackReporter {
         snack
     }
 
-    /// Brings the list of holes up to date; what is left of a hole keeps its time.
+    /// Updates the list of holes; the remainder of a hole keeps its time.
     fn refresh(&mut self, next: Seq, received: &RangeSet<Seq>) {
         let mut old = std::mem::take(&mut self.known).into_iter().peekable();
         let mut rest = Range::new(next, received.end());

@@ -15,7 +15,7 @@ use crate::tcp::segment::SackBlocks;
 /// Missing ranges in one part of a STAT: the first block is the part that it describes.
 const RANGES_PER_PART: usize = 3;
 
-/// What is to be reported.
+/// Report that is due.
 #[derive(Clone, Debug)]
 pub struct StpReporter {
     /// Sequence number after the highest that has arrived.
@@ -43,7 +43,7 @@ impl StpReporter {
 
     /// A POLL asks for the state of everything below `until`. A newer one takes the place of an older one.
     pub fn polled(&mut self, number: u32, until: Seq) {
-        // What was sent before the poll and has not come is no news any more: the STAT names it.
+        // Data sent before the poll and still missing is not new: the STAT names it.
         self.highest = self.highest.max(until);
         if self.poll.is_none_or(|(known, _)| known <= number) {
             self.poll = Some((number, Range::new(Seq::SYN, until)));
