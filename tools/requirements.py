@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path("tools/requirements.toml")
+TITLES = {
+    5681: "TCP congestion control",
+    6298: "TCP's retransmission timer",
+    6675: "Loss recovery with SACK",
+    8684: "Multipath TCP",
+    8985: "RACK-TLP",
+    9293: "TCP",
+    9438: "CUBIC",
+}
 PAGE = Path("docs/reference/standards.md")
 KEYS = {"rfc", "section", "quote", "note", "not_kept"}
 CITATION = re.compile(r'RFC (\d+) section ([\d.]*\d): "')
@@ -196,7 +205,8 @@ def page(kept: dict[Requirement, list[Place]]) -> str:
         f"{refused} not kept.\n"
     )
     for rfc in sorted({one.rfc for one in kept}):
-        text.append(f"## RFC {rfc}\n\n| Section | Requirement | Kept by |\n|---|---|---|")
+        title = f": {TITLES[rfc]}" if rfc in TITLES else ""
+        text.append(f"## RFC {rfc}{title}\n\n| Section | Requirement | Kept by |\n|---|---|---|")
         text += [
             f"| {one.section} | {cell(one.quote)}{f'<br>*{cell(one.note)}*' if one.note else ''} | {by(at)} |"
             for one, at in kept.items()
