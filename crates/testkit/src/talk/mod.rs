@@ -233,6 +233,12 @@ impl Talk {
             "reinjected" => return self.end.stats(subflow).reinjected_bytes.to_string(),
             "timeouts" => return self.end.stats(subflow).timeouts.to_string(),
             "recoveries" => return self.end.stats(subflow).fast_recoveries.to_string(),
+            // `paths`: each subflow has a limit of its own. `more`: the application has more to write.
+            "limit" | "limit-of-more" => {
+                let limit = self.end.limit(name == "limit-of-more");
+                return limit.map_or("paths".to_owned(), |limit| limit.to_string());
+            }
+            "subflow-limit" => return self.end.subflow_limit(subflow, false).to_string(),
             _ => {}
         }
         let gauges = self.end.gauges(subflow).expect("the subflow exists");
