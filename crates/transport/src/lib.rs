@@ -20,6 +20,7 @@ mod stats;
 mod summary;
 pub mod tcp;
 pub mod udp;
+mod usual;
 mod wire_size;
 
 pub use address::AddressPair;

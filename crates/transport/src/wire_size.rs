@@ -65,19 +65,45 @@ fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
 /// Completes a packet whose segment is written: the window that it advertises, and what the envelope says of it.
 #[inline]
 pub(crate) fn complete(packet: &mut Packet, window: Bytes, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) {
-    let (segment, signal) = match &mut packet.body {
-        Body::Tcp(segment) => (segment, None),
-        Body::Space(space) => (&mut space.segment, Some(&space.signal)),
+    let (segment, size) = match &mut packet.body {
+        Body::Tcp(segment) => {
+            let size = usual_size(segment, tcp, mptcp);
+            let size = size.unwrap_or_else(|| wire_size(segment, None, tcp, mptcp));
+            (segment, size)
+        }
+        Body::Space(space) => {
+            let size = wire_size(&space.segment, Some(&space.signal), tcp, mptcp);
+            (&mut space.segment, size)
+        }
         Body::Udp(_) => unreachable!("a datagram is complete when it is written"),
     };
     segment.window = window;
     packet.payload = segment.len;
     packet.offset = segment.stream_offset();
-    packet.size = wire_size(segment, signal, tcp, mptcp);
+    packet.size = size;
     packet.check();
 }
 
+/// The size of a segment without SYN and SACK blocks; `None` for any other.
+#[inline]
+fn usual_size(segment: &TcpSegment, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> Option<Bytes> {
+    if segment.flags.syn || !segment.sack.as_slice().is_empty() {
+        return None;
+    }
+    let option = match (&segment.mptcp, mptcp) {
+        (MptcpOption::Dss(dss), Some(config)) => dss_size(dss, config),
+        (MptcpOption::None, _) => 0,
+        _ => return None,
+    };
+    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
+    let size =
+        Bytes(tcp.segment.header.0 + tcp.segment.overhead.0 + timestamps + option + u64::from(segment.len));
+    debug_assert_eq!(size, wire_size(segment, None, tcp, mptcp), "two sizes of {segment:?}");
+    Some(size)
+}
+
 /// Size on the wire: headers, options, payload, overhead.
+#[inline(never)]
 fn wire_size(
     segment: &TcpSegment,
     signal: Option<&SpaceSignal>,

@@ -32,7 +32,7 @@ fn two_subflows(scheduler: &str, window: u64) -> Talk {
 /// back would leave with the next write.
 #[test]
 fn application() {
-    client(&TcpConfig { nagle: true, ..setups::tcp() }).play(
+    client(&setups::tcp().with(|c| c.sending.nagle = true)).play(
         "100  = limit application
          100  write s1
          100  > . s0..s1
@@ -96,7 +96,7 @@ fn send_buffer() {
 /// Twice the window per round trip in slow start: a segment every 5 ms.
 #[test]
 fn pacing() {
-    client(&TcpConfig { pacing: true, ..setups::tcp() }).play(
+    client(&setups::tcp().with(|c| c.sending.pacing = true)).play(
         "100  write s3
          100  > . s0..s1
          100  = limit pacing
@@ -144,7 +144,7 @@ fn paths() {
 /// A segment is lost: until the episode ends, its window limits.
 #[test]
 fn recovery() {
-    client(&TcpConfig { recovery: RecoveryKind::Sack, ..setups::tcp() }).play(
+    client(&setups::tcp().with(|c| c.recovery.kind = RecoveryKind::Sack)).play(
         "100  write s12
          100  > . s0..s10
          200  < . ack 1 sack s1..s4
@@ -195,8 +195,12 @@ fn path_down() {
          200  < R. ack s1
          200  = limit path_down",
     );
-    let outage = TcpConfig { loss_means: LossMeans::Corruption, ..setups::tcp() };
-    client(&TcpConfig { recovery: RecoveryKind::NewReno, sack: false, ..outage }).play(
+    let outage = setups::tcp().with(|c| {
+        c.recovery.loss_means = LossMeans::Corruption;
+        c.recovery.kind = RecoveryKind::NewReno;
+        c.options.sack = false;
+    });
+    client(&outage).play(
         "100  write s2
          100  > . s0..s2
          400  > . s0..s1 again

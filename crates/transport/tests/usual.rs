@@ -108,7 +108,7 @@ proptest! {
     fn tcp_is_the_same_in_both_ways(
         (config, control) in (config(), controls()),
         (wires, faults, download) in (wires(), faults(), any::<bool>()),
-        total in 1u64..400_000,
+        total in 1u64..120_000,
     ) {
         let pair = || setups::tcp_pair(&config, control);
         compare(pair, (wires, faults, download), Bytes(total))?;
@@ -119,7 +119,7 @@ proptest! {
         (config, control, scheduler) in (config(), controls(), schedulers()),
         (wires, faults, download) in (wires(), faults(), any::<bool>()),
         joint: bool,
-        total in 1u64..400_000,
+        total in 1u64..120_000,
     ) {
         let mut mptcp = setups::mptcp();
         mptcp.reassembly = if joint { Reassembly::Joint } else { Reassembly::Separate };

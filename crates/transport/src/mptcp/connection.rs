@@ -1,10 +1,12 @@
 //! One end of an MPTCP connection as applications and hosts see it. It composes the parts, each of which keeps its own
 //! state; `input.rs` is what a segment or a deadline does to them, `output.rs` how the next segment is made,
-//! `limit.rs` why there is none.
+//! `limit.rs` why there is none. `usual.rs` is the
+//! way of most segments.
 
 mod input;
 mod limit;
 mod output;
+mod usual;
 
 use std::sync::Arc;
 
@@ -29,7 +31,10 @@ use crate::packet::PathId;
 use crate::role::{AbortForm, Role};
 use crate::setup::Setup;
 use crate::tcp::endpoint::Endpoint;
+use crate::usual::UsualWay;
 use crate::wire_size::{mapping_size, sack_room};
+
+use usual::permits_usual_way;
 
 const ADDRESS_LEFT: &str = "its address has left";
 const PEER_ADDRESS_LEFT: &str = "the peer's address has left";
@@ -50,6 +55,7 @@ pub struct MptcpConnection {
     meta: MetaTimer,
     signals: Signals,
     lifetime: Lifetime,
+    usual: UsualWay,
 }
 
 impl MptcpConnection {
@@ -90,6 +96,7 @@ impl MptcpConnection {
             meta,
             signals: Signals::default(),
             lifetime: Lifetime::default(),
+            usual: UsualWay::new(permits_usual_way(needs)),
             tcp,
             config,
         }
@@ -97,13 +104,14 @@ impl MptcpConnection {
 
     /// Every segment takes the general way; for tests.
     pub fn close_usual_way(&mut self) {
+        self.usual = UsualWay::CLOSED;
         self.subflows.close_usual_way();
     }
 
     /// Active open of the first subflow.
     pub fn open(&mut self) {
         self.subflows.activate(0).into_iter().for_each(Subflow::open);
-        self.subflows.check();
+        self.check();
     }
 
     /// The application appends to the stream.
@@ -113,6 +121,7 @@ impl MptcpConnection {
 
     /// No more data.
     pub fn close(&mut self) {
+        self.usual.leave();
         self.send.close();
     }
 
@@ -137,7 +146,7 @@ impl MptcpConnection {
             subflows.acknowledge_everywhere();
         }
         self.follow_the_peer();
-        self.subflows.check();
+        self.check();
     }
 
     /// This end closes only when told to.
@@ -154,7 +163,7 @@ impl MptcpConnection {
     #[inline]
     fn follow_the_peer(&mut self) {
         if !self.lifetime.is_held_open() && self.receive.is_drained() {
-            self.send.close();
+            self.close();
         }
     }
 
@@ -182,6 +191,10 @@ impl MptcpConnection {
             return self.signals.fast_close_deadline();
         }
         let Self { send, lifetime, meta, signals, .. } = self;
+        if self.usual.is_open() {
+            // Neither DATA_FIN nor an announcement waits for an answer.
+            return send.persist_at().min(meta.at()).min(lifetime.given_up_at()).min(subflows);
+        }
         let sending = send.fin_deadline().min(send.persist_at()).min(meta.at());
         sending.min(lifetime.given_up_at()).min(signals.next_deadline()).min(subflows)
     }
@@ -273,6 +286,7 @@ impl MptcpConnection {
 impl MptcpConnection {
     /// An address of this end leaves.
     pub fn remove_address(&mut self, now: SimTime, address: u8) {
+        self.usual.leave();
         if self.lifetime.has_failed() || !self.addresses.leave(address) {
             return;
         }
@@ -281,7 +295,7 @@ impl MptcpConnection {
             self.signals.tell_removal(self.addresses.id_of(address));
         }
         self.lose_subflows(now, ADDRESS_LEFT, |s| s.pair().local == Some(address));
-        self.subflows.check();
+        self.check();
     }
 
     /// Subflows end without a segment: nothing can be sent from, or to, an address that does not exist.
@@ -300,6 +314,7 @@ impl MptcpConnection {
 
     /// An address of this end comes, or comes back.
     pub fn add_address(&mut self, address: u8) {
+        self.usual.leave();
         if !self.addresses.join(address) || !self.negotiation.is_fully_established() {
             return;
         }
@@ -309,16 +324,17 @@ impl MptcpConnection {
             self.signals.announce(self.addresses.id_of(address), address);
         }
         self.open_missing();
-        self.subflows.check();
+        self.check();
     }
 
     /// The subflows of an address of this end become backups, or are so no longer.
     pub fn set_backup(&mut self, address: u8, backup: bool) {
+        self.usual.leave();
         self.addresses.set_backup(address, backup);
         for i in self.subflows.which(|s| s.pair().local == Some(address) && s.is_alive()).iter() {
             self.tell_priority(i, backup);
         }
-        self.subflows.check();
+        self.check();
     }
 
     /// Marks subflow `i` and tells the peer.
@@ -332,6 +348,7 @@ impl MptcpConnection {
 
     /// The application aborts the connection.
     pub fn abort(&mut self, now: SimTime, form: AbortForm) {
+        self.usual.leave();
         if self.lifetime.has_failed() {
             return;
         }
@@ -342,7 +359,7 @@ impl MptcpConnection {
             self.signals.abort(now, on);
         }
         self.subflows.reset_all(ABORTED, self.signals.fast_close_on());
-        self.subflows.check();
+        self.check();
     }
 
     /// Client: opens what the path manager wants and what does not exist.

@@ -30,6 +30,8 @@ pub(super) struct Placement {
     config: Arc<MptcpConfig>,
     scheduler: Box<dyn Scheduler>,
     needs: Needs,
+    /// The scheduler need not be asked when no subflow has room.
+    skips_views: bool,
     /// Known while the window is full, until the Data ACK moves or the data is sent again.
     head: Option<Head>,
     /// A subflow has been acknowledged something since the scheduler was last asked about its queue.
@@ -45,7 +47,9 @@ impl fmt::Debug for Placement {
 impl Placement {
     pub(super) fn new(config: Arc<MptcpConfig>, scheduler: Box<dyn Scheduler>) -> Self {
         let needs = scheduler.needs();
-        Self { config, scheduler, needs, head: None, acked_since: false }
+        let Needs { queueing, copies, watching, .. } = needs;
+        let skips_views = queueing == Queueing::Never && !copies && !watching;
+        Self { config, scheduler, needs, skips_views, head: None, acked_since: false }
     }
 
     /// What the scheduler looks at.
@@ -102,6 +106,21 @@ impl Placement {
         self.schedule_by_views(now, send, subflows)
     }
 
+    /// The same while nothing is to be sent again, for a scheduler that neither copies nor looks at the oldest segment.
+    #[inline]
+    pub(super) fn schedule_new(
+        &mut self,
+        now: SimTime,
+        send: &mut SendSide,
+        subflows: &mut Subflows,
+    ) -> Option<usize> {
+        debug_assert!(send.reinject().is_empty() && !self.needs.head && !self.needs.copies);
+        match self.schedule_without_views(send, subflows) {
+            Some(decided) => decided,
+            None => self.schedule_by_views(now, send, subflows),
+        }
+    }
+
     #[inline(never)]
     fn schedule_by_views(
         &mut self,
@@ -146,8 +165,7 @@ impl Placement {
         send: &mut SendSide,
         subflows: &mut Subflows,
     ) -> Option<Option<usize>> {
-        let Needs { queueing, copies, watching, greedy, .. } = self.needs;
-        if queueing != Queueing::Never || copies || watching {
+        if !self.skips_views {
             return None;
         }
         let len = send.next_len()?;
@@ -159,7 +177,7 @@ impl Placement {
             return Some(None);
         }
         let i = room.single()?;
-        if !greedy || subflows.get(i).is_some_and(Subflow::is_backup) {
+        if !self.needs.greedy || subflows.get(i).is_some_and(Subflow::is_backup) {
             return None;
         }
         give_new(i, len, send, subflows);

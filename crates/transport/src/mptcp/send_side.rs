@@ -204,6 +204,12 @@ impl SendSide {
         Range::new(start, self.next)
     }
 
+    /// Nothing is to be sent again, and the application has not closed.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.fin == DataFin::Open && self.reinject.is_empty()
+    }
+
     /// Data waits to be given to a subflow, for the first time or again.
     #[inline]
     pub(super) fn has_data(&self) -> bool {

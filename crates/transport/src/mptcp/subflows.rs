@@ -364,6 +364,11 @@ impl Subflows {
         self.iter().any(|s| s.endpoint().established_at().is_some())
     }
 
+    /// Nothing is to be negotiated on any subflow.
+    pub(super) fn are_settled(&self) -> bool {
+        self.iter().all(Subflow::is_settled)
+    }
+
     /// Nothing is to be negotiated on subflow `i` any more.
     #[inline]
     pub(super) fn is_settled(&self, i: usize) -> bool {

@@ -33,13 +33,21 @@ fn dss_of(segment: &TcpSegment) -> Dss {
 /// Segments.
 impl MptcpConnection {
     /// Takes in a packet; one that carries no segment of TCP is ignored.
+    #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
-        if let Some(segment) = packet.segment() {
+        let Some(segment) = packet.segment() else { return };
+        let i = packet.path.index();
+        if let Some(dss) = self.expected_dss(i, segment) {
+            self.on_usual_packet(now, i, packet, (segment, dss));
+        } else {
+            self.usual.leave();
             self.take_in(now, packet, segment);
+            self.look_for_usual_way();
         }
-        self.subflows.check();
+        self.check();
     }
 
+    #[inline(never)]
     fn take_in(&mut self, now: SimTime, packet: &Packet, segment: &TcpSegment) {
         let i = packet.path.index();
         let flags = segment.flags;
@@ -190,7 +198,14 @@ impl MptcpConnection {
     }
 
     /// Payload arrived: what is in order on the subflow goes to the connection.
-    fn on_received(&mut self, i: usize, segment: &TcpSegment, mapped: Option<Dsn>, received: Received) {
+    #[inline]
+    pub(super) fn on_received(
+        &mut self,
+        i: usize,
+        segment: &TcpSegment,
+        mapped: Option<Dsn>,
+        received: Received,
+    ) {
         let fallback = self.negotiation.is_fallback();
         let dsn = if fallback { Some(Dsn(segment.seq.0)) } else { mapped };
         let Self { subflows, receive, config, .. } = self;
@@ -363,6 +378,7 @@ impl MptcpConnection {
 impl MptcpConnection {
     /// Acts on all deadlines that are due.
     pub fn on_timeout(&mut self, now: SimTime) {
+        self.usual.leave();
         if self.lifetime.has_failed() {
             return;
         }
@@ -385,7 +401,8 @@ impl MptcpConnection {
             self.lifetime.fail("no subflow left for too long");
         }
         self.subflows.forget_deadlines();
-        self.subflows.check();
+        self.look_for_usual_way();
+        self.check();
     }
 
     fn subflow_timeout(&mut self, now: SimTime, i: usize) {

@@ -24,8 +24,18 @@ const DATA_FIN_TRIES: usize = 3;
 /// The next segment.
 impl MptcpConnection {
     /// Writes the next packet into `packet`; call until `None`.
-    #[inline]
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
+        if self.usual.is_open() {
+            let found = self.poll_usual(now, packet);
+            self.check();
+            return found;
+        }
+        self.poll_any(now, packet)
+    }
+
+    #[inline(never)]
+    fn poll_any(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         if self.subflows.are_idle()
             && self.placement.needs().queueing == Queueing::Never
             && self.has_said_everything()
@@ -34,7 +44,8 @@ impl MptcpConnection {
             return None;
         }
         let found = self.find_packet(now, packet);
-        self.subflows.check();
+        self.look_for_usual_way();
+        self.check();
         found
     }
 
@@ -100,9 +111,9 @@ impl MptcpConnection {
             && !needs.copies
     }
 
-    fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
+    pub(super) fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
         let dsn = self.subflows.poll_transmit(now, i, packet)?;
-        let usual = self.is_usual(i);
+        let usual = self.usual.is_open() || self.is_usual(i);
         let segment = packet.segment_mut()?;
         if usual && !segment.flags.syn && !segment.flags.rst {
             // In place: an option is large.

@@ -30,8 +30,13 @@ pub enum Expired {
 
 impl Sender {
     /// The next deadline, `NEVER` if none.
+    #[inline]
     pub fn next_deadline(&self) -> SimTime {
         let timers = self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline());
+        if self.usual.is_open() {
+            // No pacing, no dummies, no polls.
+            return timers;
+        }
         let dummy = self.congestion.dummies().map_or(SimTime::NEVER, |queue| queue.deadline());
         let poll = self.policy.as_deref().map_or(SimTime::NEVER, |policy| policy.deadline());
         timers.min(self.pacer.deadline()).min(dummy).min(poll)

@@ -55,6 +55,7 @@ use super::scoreboard::Scoreboard;
 use crate::config::{LossMeans, TcpConfig};
 use crate::seq::Seq;
 use crate::space::Policy;
+use crate::usual::UsualWay;
 
 use activity::Activity;
 use controller::Controller;
@@ -64,7 +65,7 @@ use pacer::Pacer;
 use recovery::{Phase, Recovery};
 use retransmission::RetransmissionTimer;
 use sequence::SendSequence;
-use usual::UsualWay;
+use usual::permits_usual_way;
 use window::SendWindow;
 
 pub use activity::SenderStats;
@@ -116,7 +117,7 @@ impl Sender {
             marks: MarkResponse::default(),
             pacer: Pacer::new(),
             activity: Activity::new(),
-            usual: UsualWay::new(&config, congestion.capabilities()),
+            usual: UsualWay::new(permits_usual_way(&config, congestion.capabilities())),
             delivery_rate: congestion.capabilities().needs.rate_samples.then(Box::default),
             policy,
             congestion,

@@ -55,6 +55,10 @@ impl Sender {
     /// Congestion and receive window have room for `len` bytes, and no timeout is being repaired.
     #[inline]
     pub(super) fn windows_have_room_for(&self, len: u64) -> bool {
+        if self.usual.is_open() {
+            return self.board.outstanding() + len <= self.congestion.cwnd()
+                && Seq(self.send.nxt().0 + len) <= self.right_edge();
+        }
         self.recovery.phase() != Phase::Loss
             && self.in_flight() + len <= self.usable_window() + self.limited_transmit_allowance()
             && Seq(self.send.nxt().0 + len) <= self.right_edge()

@@ -5,8 +5,6 @@
 //! finds out afterwards whether the usual one is open again. The test `tests/usual.rs` runs conversations with losses in
 //! both ways and compares the state of both ends after each event.
 
-use std::fmt;
-
 use congestion::{Ack, Capabilities, Paths};
 use units::{Bytes, Nanos, SimTime};
 
@@ -19,52 +17,21 @@ use crate::limit::Limit;
 use crate::seq::Seq;
 use crate::tcp::segment::TcpSegment;
 
-/// Whether the usual way is open. It does not show in the state of a sender, which is the same in both ways.
-#[derive(Clone, Copy)]
-pub(super) struct UsualWay {
-    /// Configuration and congestion control have nothing that it leaves out.
-    permitted: bool,
-    /// Nothing is being repaired, see [`Sender::is_calm`]. Remembered, so that a segment does not ask each part.
-    open: bool,
-}
-
-impl fmt::Debug for UsualWay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UsualWay")
-    }
-}
-
-impl UsualWay {
-    /// Not open before the handshake. Left out are reports instead of acknowledgements, pacing, samples of the delivery rate,
-    /// dummies, acknowledgements by round trips, and controllers that own the window or overdraw it.
-    pub(super) fn new(config: &TcpConfig, capabilities: Capabilities) -> Self {
-        let Capabilities { needs, pacing, overdraft, probing, .. } = capabilities;
-        let left_out = needs.rate_samples || needs.whole_window || pacing || overdraft || probing;
-        let reports =
-            config.recovery.reliability != Reliability::Acknowledged || config.ack.per_round_trip > 0;
-        Self { permitted: !left_out && !reports && !config.sending.pacing, open: false }
-    }
-
-    /// Every segment takes the general way.
-    pub(super) const CLOSED: Self = Self { permitted: false, open: false };
-
-    #[inline]
-    pub(super) fn is_open(self) -> bool {
-        self.open
-    }
-
-    /// An event takes the general way.
-    #[inline]
-    pub(super) fn leave(&mut self) {
-        self.open = false;
-    }
+/// Configuration and congestion control have nothing that the usual way leaves out: reports instead of acknowledgements,
+/// pacing, samples of the delivery rate, dummies, acknowledgements by round trips, and controllers that own the window or
+/// overdraw it.
+pub(super) fn permits_usual_way(config: &TcpConfig, capabilities: Capabilities) -> bool {
+    let Capabilities { needs, pacing, overdraft, probing, .. } = capabilities;
+    let left_out = needs.rate_samples || needs.whole_window || pacing || overdraft || probing;
+    let reports = config.recovery.reliability != Reliability::Acknowledged || config.ack.per_round_trip > 0;
+    !left_out && !reports && !config.sending.pacing
 }
 
 impl Sender {
     /// After an event that took the general way: is the usual one open now?
     #[inline]
     pub(super) fn look_for_usual_way(&mut self) {
-        self.usual.open = self.usual.permitted && self.is_calm();
+        self.usual.return_if(self.usual.is_permitted() && self.is_calm());
     }
 
     /// Nothing is lost, SACKed, retransmitted or probed, and no duplicate ACK has arrived.

@@ -1,0 +1,112 @@
+//! The usual way of a connection, on one page: a segment with a DSS arrives, or the next one leaves, while nothing is
+//! negotiated, signalled, sent again or closed.
+//!
+//! The general way (`input.rs`, `output.rs`) has the same effects on such a segment, as `tests/usual.rs` shows. A scheduler
+//! that queues on subflows, copies, or looks at the oldest segment has no usual way.
+
+use schedulers::{Needs, Queueing};
+use units::SimTime;
+
+use super::MptcpConnection;
+use crate::mptcp::option::{Dss, MptcpOption};
+use crate::packet::Packet;
+use crate::seq::Dsn;
+use crate::tcp::segment::TcpSegment;
+
+/// What the scheduler needs has nothing that the usual way leaves out.
+pub(super) fn permits_usual_way(needs: Needs) -> bool {
+    needs.queueing == Queueing::Never && !needs.head && !needs.copies
+}
+
+impl MptcpConnection {
+    /// After an event that took the general way: is the usual one open now?
+    #[inline]
+    pub(super) fn look_for_usual_way(&mut self) {
+        self.usual.return_if(self.usual.is_permitted() && self.is_calm());
+    }
+
+    /// Nothing is negotiated or signalled, nothing is to be sent again, neither end closes, and the connection lives.
+    pub(super) fn is_calm(&self) -> bool {
+        self.negotiation.is_multipath()
+            && self.negotiation.is_fully_established()
+            && !self.lifetime.has_failed()
+            && self.signals.is_empty()
+            && self.send.is_calm()
+            && self.subflows.are_settled()
+    }
+
+    /// The DSS of a segment of the usual kind, on an existing subflow.
+    #[inline]
+    pub(super) fn expected_dss(&self, i: usize, segment: &TcpSegment) -> Option<Dss> {
+        let MptcpOption::Dss(dss) = segment.mptcp else { return None };
+        let flags = segment.flags;
+        let expected = self.usual.is_open()
+            && !flags.syn
+            && !flags.rst
+            && !dss.data_fin
+            && self.subflows.get(i).is_some();
+        expected.then_some(dss)
+    }
+
+    /// Takes in a segment of the usual kind.
+    #[inline]
+    pub(super) fn on_usual_packet(
+        &mut self,
+        now: SimTime,
+        i: usize,
+        packet: &Packet,
+        (segment, dss): (&TcpSegment, Dss),
+    ) {
+        // Only a sender with data in flight has a congestion control that may look at its siblings.
+        if !self.send.outstanding().is_empty() {
+            self.subflows.freshen_paths();
+        }
+        let waits = self.send.waits_to_expand(&self.subflows);
+        let Some(input) = self.subflows.on_packet(now, i, packet) else { return };
+        if input.acked {
+            self.placement.note_ack();
+        }
+        if waits {
+            self.send.expand(i, &mut self.subflows);
+        }
+        if let Some(received) = input.received {
+            self.on_received(i, segment, dss.dsn, received);
+        }
+        self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
+        self.subflows.after_segment(i);
+        self.watch_progress(now);
+        self.follow_the_peer();
+    }
+
+    /// Writes the next packet: what subflows have to send of their own, then new data.
+    #[inline]
+    pub(super) fn poll_usual(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
+        while let Some(i) = self.subflows.first_busy() {
+            if self.poll_subflow(now, i, packet).is_some() {
+                return Some(());
+            }
+            self.subflows.rest(i);
+        }
+        self.watch_progress(now);
+        if self.send.unassigned() == 0 {
+            return None;
+        }
+        while let Some(i) = self.placement.schedule_new(now, &mut self.send, &mut self.subflows) {
+            if self.poll_subflow(now, i, packet).is_some() {
+                return Some(());
+            }
+        }
+        self.send.watch_window(now, &self.subflows);
+        None
+    }
+
+    /// Asserts what holds between calls, in debug builds.
+    #[inline]
+    pub(super) fn check(&self) {
+        self.subflows.check();
+        debug_assert!(
+            !self.usual.is_open() || self.is_calm(),
+            "the usual way is open while something else is going on"
+        );
+    }
+}
