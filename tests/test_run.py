@@ -63,7 +63,7 @@ def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Pa
     assert done.stdout.count("\n") == 1
     summary: dict[str, Any] = json.loads(done.stdout)
     assert list(summary) == [
-        *("scenario", "model_version", "seeds", "duration_s", "events", "packet_hops", "cpu_s"),
+        *("scenario", "model_version", "backend", "seeds", "duration_s", "events", "packet_hops", "cpu_s"),
         *("flows", "measures", "pages", "subflows", "links"),
     ]
     assert summary["scenario"] == "small"

@@ -26,8 +26,8 @@ HEAD = """\
 <!-- Written by tools/python_page.py out of the docstrings. -->
 
 What a program or a notebook uses. `import ropewalk as rw` has `Scenario`, `Results`, `Study`,
-`StudyResults` and the errors `ScenarioError`, with `Diagnostic`, and `RunFailed` (a replication broke an
-assertion of the simulator; the text names its seed). The other modules are imported by name, as in `from
+`StudyResults` and the errors `ScenarioError`, with `Diagnostic`, and `RunFailed` (a replication failed; the
+text names its seed and the cure). The other modules are imported by name, as in `from
 ropewalk import statistics`; objects of the other classes are what calls return. Arguments after `*` are
 given by name. Tables are polars data frames: [their columns](results.md). There is [an example, cell by
 cell](../../examples/receive_buffer.py).

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cases
+import ropewalk as rw
 import simulators
-import translate
+from ropewalk import _core
 from ropewalk.scenario import toml_value
 
 if TYPE_CHECKING:
@@ -58,19 +59,18 @@ def ns3_speed(ns3: simulators.Ns3, case: cases.Case) -> tuple[int, float]:
 
 def main() -> None:
     """Prints the table, or says why there is none."""
-    version = simulators.ns3_version()
-    if version is None:
+    if _core.ns3_version() is None:
         print("ns-3 is not installed, nothing stands beside these figures; make validate installs it")
         return
-    ns3 = simulators.Ns3(ROOT / "results" / "validation", version)
+    ns3 = simulators.Ns3(ROOT / "results" / "validation")
     print(f"{'':<26} {'ns-3':>32} {'Ropewalk':>32}")
     columns = f"{'hops':>12} {'CPU s':>8} {'Mhops/s':>10}"
     print(f"{'case':<26} {columns} {columns} {'ratio':>8}")
     for case in [*(case for case in cases.load() if case.name in CASES), *benches()]:
         try:
-            translate.arguments(case.document(SEED))
-        except translate.Untranslatable as why:
-            print(f"{case.name:<26} not on ns-3: {str(why).splitlines()[0]}")
+            case.document(SEED).ns3_arguments()
+        except rw.ScenarioError as why:
+            print(f"{case.name:<26} not on ns-3: {', '.join(one.key for one in why.diagnostics[:3])}")
             continue
         hops, seconds = ns3_speed(ns3, case)
         ours = simulators.ropewalk(case, SEED)

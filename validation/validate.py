@@ -22,7 +22,6 @@ import cases
 import page
 import ropewalk as rw
 import simulators
-import translate
 import verdicts
 from ropewalk.scenario import available_processors
 
@@ -148,14 +147,14 @@ def main() -> int:
     chosen = choose(options)
     for case in chosen:
         try:
-            translate.arguments(case.document(1))
-        except translate.Untranslatable as why:
-            sys.exit(f"{case.scenario}:\n{why}\n  {AS_HERE}")
+            case.document(1).ns3_arguments()
+        except rw.ScenarioError as why:
+            sys.exit(f"{why}\n  {AS_HERE}")
     version = simulators.install_ns3()
     if not version.startswith(EXPLAINED):
         print(f"the explanations name lines of ns-3 {EXPLAINED}; version {version} may differ elsewhere")
     print(f"ns-3 {version}, Ropewalk {rw.__version__}; 95 % intervals\n{page.HEADING}", flush=True)
-    ns3 = simulators.Ns3(ROOT / "results" / "validation", version)
+    ns3 = simulators.Ns3(ROOT / "results" / "validation")
     before = time.monotonic()
     rows = compare(chosen, ns3, options.jobs)
     unexplained = sum(row.verdict == verdicts.UNEXPLAINED for row in rows)

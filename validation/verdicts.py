@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import translate
+import mends
 from ropewalk.statistics import estimate
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class Explanation:
     where: dict[str, list[str]]
     """Attributes and arguments of ns-3, each with the values without one of which the lines do nothing."""
     mend: str
-    """Name in `translate.MENDS`."""
+    """Name in `mends.MENDS`."""
     text: str
 
     def applies(self, case: Case) -> bool:
         """Whether a case comes past these lines, and mending them is another thing to do."""
-        found = translate.arguments(case.document(1)) | case.ns3
+        found = case.document(1).ns3_arguments() | case.ns3
         there = all(found.get(key, found.get(f"ns3::{key}")) in values for key, values in self.where.items())
-        return there and translate.mended(found, [self.mend]) != found
+        return there and mends.mended(found, [self.mend]) != found
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The Rust side of Ropewalk. Use `ropewalk.Scenario` and `ropewalk.Results` instead."""
 
+import os
+import pathlib
 from collections.abc import Callable
 
 VERSION: str
@@ -10,7 +12,7 @@ class InvalidScenario(ValueError):
     """A scenario with mistakes. Arguments: all of them as text, and the same as JSON."""
 
 class RunFailed(RuntimeError):
-    """A replication broke an assertion; the text names its seed."""
+    """A replication failed, or its back end is not installed. The text says what to do."""
 
 class Columns:
     """One table. Anything that reads Arrow streams takes it."""
@@ -26,7 +28,7 @@ class Output:
     @property
     def tables(self) -> list[tuple[str, Columns]]: ...
     @property
-    def events(self) -> int: ...
+    def events(self) -> int | None: ...
     @property
     def packet_hops(self) -> int: ...
     @property
@@ -56,8 +58,14 @@ class Document:
         series: bool,
         trace: bool,
         progress: Callable[[int, int], object] | None = None,
+        backend: str = "simulator",
+        folder: str | os.PathLike[str] = ...,
     ) -> Output: ...
+    def ns3_arguments(self) -> dict[str, str]: ...
 
 def schema() -> str: ...
 def catalogue() -> str: ...
+def backends() -> str: ...
+def ns3_program(folder: str | os.PathLike[str]) -> pathlib.Path: ...
+def ns3_version() -> str | None: ...
 def metrics() -> str: ...

@@ -28,8 +28,8 @@ TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages",
 class Totals:
     """What the work amounted to, baselines included."""
 
-    events: int
-    """Taken out of the event queue."""
+    events: int | None
+    """Taken out of the event queue; None if the back end does not count them."""
     packet_hops: int
     """Packets crossing a link, data or ACK, one count per link."""
     cpu_s: float
@@ -44,6 +44,8 @@ class Origin:
     seeds: list[int]
     model_version: int
     totals: Totals
+    backend: str = "simulator"
+    """What ran it."""
 
 
 class Results:
@@ -61,11 +63,13 @@ class Results:
         """Readable traces by seed; empty unless asked for."""
 
     @classmethod
-    def from_output(cls, scenario: Scenario, seeds: list[int], output: _core.Output) -> Results:
+    def from_output(
+        cls, scenario: Scenario, seeds: list[int], output: _core.Output, backend: str = "simulator"
+    ) -> Results:
         """Takes over what the Rust side hands out."""
         totals = Totals(output.events, output.packet_hops, output.cpu_s)
         tables = {name: pl.DataFrame(columns) for name, columns in output.tables}
-        origin = Origin(scenario, seeds, _core.MODEL_VERSION, totals)
+        origin = Origin(scenario, seeds, _core.MODEL_VERSION, totals, backend)
         return cls(origin, tables, dict(output.traces))
 
     @property

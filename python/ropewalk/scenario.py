@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ropewalk import _core, numbers
+from ropewalk import _core, backends, numbers
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -121,8 +121,9 @@ class Scenario:
         progress: Callable[[int, int], object] | None = None,
         series: bool = True,
         trace: bool = False,
+        backend: str = "simulator",
     ) -> Results:
-        """Simulates one replication per seed, and the baselines of flows that ask for them.
+        """Runs one replication per seed, and the baselines of flows that ask for them.
 
         Args:
             seeds: that many replications from seed 1 on, or the seeds themselves; None: as the scenario says.
@@ -130,10 +131,12 @@ class Scenario:
             progress: called with (done, total) about every 50 ms.
             series: record time series.
             trace: record a readable trace of every replication.
+            backend: what runs it, one of `ropewalk.backends.names()`; what it does not measure is null.
 
         Raises:
-            ValueError: no seed, or a seed twice.
-            RunFailed: a replication broke an assertion of the simulator.
+            ScenarioError: the back end cannot run this scenario; all keys that it cannot run are listed.
+            ValueError: no seed, or a seed twice, or there is no such back end.
+            RunFailed: a replication failed, or the back end is not installed.
             KeyboardInterrupt: Ctrl-C; the run ends at once.
         """
         from ropewalk.results import Results
@@ -142,8 +145,8 @@ class Scenario:
         jobs = available_processors() if jobs is None else jobs
         if jobs < 1:
             raise ValueError(f"jobs is {jobs}: at least 1 is needed")
-        output = self.output(chosen, jobs, series=series, trace=trace, progress=progress)
-        return Results.from_output(self, chosen, output)
+        output = self.output(chosen, jobs, series=series, trace=trace, progress=progress, backend=backend)
+        return Results.from_output(self, chosen, output, backend)
 
     def output(
         self,
@@ -153,9 +156,25 @@ class Scenario:
         series: bool,
         trace: bool = False,
         progress: Callable[[int, int], object] | None = None,
+        backend: str = "simulator",
     ) -> _core.Output:
-        """What the engine hands out, for whoever makes tables of many runs at once; else as `run`."""
-        return self._document.run(seeds, jobs, series, trace, progress)
+        """What the back end hands out, to make tables of many runs at once; else as `run`."""
+        folder = backends.folder()
+        try:
+            return self._document.run(seeds, jobs, series, trace, progress, backend, folder)
+        except _core.InvalidScenario as error:
+            raise ScenarioError.from_core(error) from None
+
+    def ns3_arguments(self) -> dict[str, str]:
+        """The arguments of our program for ns-3 that mean this scenario, without the seed.
+
+        Raises:
+            ScenarioError: ns-3 cannot run it; all keys that it cannot run are listed.
+        """
+        try:
+            return self._document.ns3_arguments()
+        except _core.InvalidScenario as error:
+            raise ScenarioError.from_core(error) from None
 
     def __repr__(self) -> str:
         runs = numbers.count(len(self.seeds), "replication")

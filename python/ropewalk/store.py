@@ -138,7 +138,8 @@ class _Summary:
 
     seeds: list[int]
     model_version: int
-    events: int
+    backend: str
+    events: int | None
     packet_hops: int
     cpu_s: float
     files: dict[str, str]
@@ -156,7 +157,7 @@ def read(directory: str | os.PathLike[str]) -> Results:
     totals = Totals(summary.events, summary.packet_hops, summary.cpu_s)
     text = written.checked(listing, SCENARIO, summary.files).decode()
     scenario = Scenario.parse(text, str(source / SCENARIO))
-    origin = Origin(scenario, summary.seeds, summary.model_version, totals)
+    origin = Origin(scenario, summary.seeds, summary.model_version, totals, summary.backend)
     tables = {name: _table(listing, f"{name}.parquet", summary.files) for name in TABLES}
     if summary.seeds != tables["runs"]["run"].to_list():
         raise ValueError(f"{listing}: seeds: not those of runs.parquet")

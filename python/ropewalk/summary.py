@@ -117,9 +117,10 @@ class Summary(TypedDict):
 
     scenario: str
     model_version: int
+    backend: str
     seeds: list[int]
     duration_s: float
-    events: int
+    events: int | None
     packet_hops: int
     cpu_s: float
     flows: list[FlowSummary]
@@ -135,6 +136,7 @@ def summarise(results: Results) -> Summary:
     return Summary(
         scenario=origin.scenario.name,
         model_version=origin.model_version,
+        backend=origin.backend,
         seeds=origin.seeds,
         duration_s=origin.scenario.duration_s,
         events=origin.totals.events,

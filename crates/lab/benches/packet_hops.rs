@@ -52,6 +52,10 @@ fn main() {
         let options = RunOptions { seeds, jobs: NonZeroUsize::MIN, series: false, trace: false };
         let output = run(&document.scenario, &options, &|_, _| {}, &AtomicBool::new(false))
             .unwrap_or_else(|e| panic!("{e}"));
-        println!("{name:<24} {:>10} {:>12}", output.totals.events, output.totals.packet_hops);
+        println!(
+            "{name:<24} {:>10} {:>12}",
+            output.totals.events.unwrap_or_default(),
+            output.totals.packet_hops
+        );
     }
 }

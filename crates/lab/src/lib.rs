@@ -24,9 +24,10 @@ use std::time::Duration;
 
 use scenario::model::Scenario;
 use scenario::{Diagnostics, Document};
+use trace::metrics::RUNS;
 use trace::{Measured, Table};
 
-pub use backend::{Backend, Failure, NotReady, Replication, Simulator};
+pub use backend::{Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, backends, described, ns3};
 pub use catalogue::catalogue;
 pub use marks::{Mark, marks};
 pub use metrics::metrics;
@@ -65,8 +66,8 @@ pub struct Output {
 /// Totals over all replications.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Events taken out of the queues.
-    pub events: u64,
+    /// Events taken out of the queues; `None` if the back end does not count them.
+    pub events: Option<u64>,
     /// Packets crossing a link, data or ACK, one count per link.
     pub packet_hops: u64,
     /// CPU time of the worker threads inside the engine. `None` if the machine has no clock for it, or nothing ran.
@@ -228,9 +229,10 @@ fn output(
     mut replications: Vec<Replication>,
 ) -> Output {
     let mut totals = Totals::default();
+    let counts_events = RUNS.column("events").is_some_and(|events| measured.has(&RUNS, events));
     let mut traces = Vec::new();
     for (index, replication) in replications.iter_mut().enumerate() {
-        totals.events += replication.record.events;
+        totals.events = counts_events.then(|| totals.events.unwrap_or_default() + replication.record.events);
         totals.packet_hops += replication.record.packet_hops;
         totals.cpu = replication.cpu.map(|spent| totals.cpu.unwrap_or_default() + spent);
         let text = std::mem::take(&mut replication.record.trace);

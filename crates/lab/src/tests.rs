@@ -112,7 +112,9 @@ fn tables_are_tidy() {
 #[test]
 fn totals_are_the_sums_of_the_runs() {
     let output = run_with(&parse(TWO_PATHS), &[1, 2], 2);
-    for (column, total) in [("events", output.totals.events), ("packet_hops", output.totals.packet_hops)] {
+    for (column, total) in
+        [("events", output.totals.events.unwrap()), ("packet_hops", output.totals.packet_hops)]
+    {
         let Data::Integer(values) = data(&output, "runs", column) else { panic!("{column}") };
         assert_eq!(values.iter().sum::<u64>(), total, "{column}");
     }

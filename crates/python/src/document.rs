@@ -1,15 +1,17 @@
 //! A scenario file as Python sees it, and running it.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use lab::{RunError, RunOptions};
+use lab::{Backend, RunError, RunOptions};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
-use scenario::Registries;
+use scenario::{Diagnostics, Registries};
 
 use crate::_core::{InvalidScenario, RunFailed};
 use crate::output::Output;
@@ -34,9 +36,7 @@ impl Document {
         let registries = Registries::builtin();
         match scenario::Document::parse(text, file, &sets, &registries) {
             Ok(inner) => Ok(Self { inner }),
-            Err(mistakes) => {
-                Err(InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string())))
-            }
+            Err(mistakes) => Err(invalid(&mistakes)),
         }
     }
 
@@ -82,12 +82,24 @@ impl Document {
         text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with
-    /// `(done, total)` about every 50 ms, and a last time at the end.
+    /// The arguments of the program for ns-3 that mean this scenario, without the seed.
     ///
-    /// Raises `RunFailed`, `KeyboardInterrupt`, or whatever a signal handler or `progress` raises; all of these
-    /// end the run at once.
-    #[pyo3(signature = (seeds, jobs, series, trace, progress = None))]
+    /// Raises `InvalidScenario` with all keys that ns-3 cannot run.
+    fn ns3_arguments(&self) -> PyResult<BTreeMap<String, String>> {
+        let arguments = lab::ns3::arguments(&self.inner.scenario);
+        arguments.or_else(|unsupported| {
+            self.inner.refuse("ns3", &unsupported).map_err(|mistakes| invalid(&mistakes))?;
+            Ok(BTreeMap::new())
+        })
+    }
+
+    /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with
+    /// `(done, total)` about every 50 ms, and a last time at the end. `backend` is the name of one of `backends()`,
+    /// which keeps what it builds in the directory `folder`.
+    ///
+    /// Raises `InvalidScenario` if the back end cannot run it, `RunFailed`, `KeyboardInterrupt`, or whatever a signal
+    /// handler or `progress` raises; all of these end the run at once. `ValueError` if there is no such back end.
+    #[pyo3(signature = (seeds, jobs, series, trace, progress = None, backend = "simulator", folder = PathBuf::new()))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn run(
         &self,
@@ -97,10 +109,17 @@ impl Document {
         series: bool,
         trace: bool,
         progress: Option<Py<PyAny>>,
+        backend: &str,
+        folder: PathBuf,
     ) -> PyResult<Output> {
         let options = RunOptions { seeds, jobs, series, trace };
         let watch = Watch { progress, done: AtomicUsize::new(0), total: AtomicUsize::new(0) };
-        let output = py.detach(|| self.run_watched(&options, &watch))?;
+        let all = lab::backends(&folder);
+        let chosen = all.iter().find(|one| one.name() == backend).ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|one| one.name()).collect();
+            PyValueError::new_err(format!("there is no back end {backend}; back ends: {}", names.join(", ")))
+        })?;
+        let output = py.detach(|| self.run_watched(chosen.as_ref(), &options, &watch))?;
         watch.report(py)?;
         Output::new(py, output)
     }
@@ -108,14 +127,19 @@ impl Document {
 
 impl Document {
     /// The work is done on threads of its own; this one watches.
-    fn run_watched(&self, options: &RunOptions, watch: &Watch) -> PyResult<lab::Output> {
+    fn run_watched(
+        &self,
+        backend: &dyn Backend,
+        options: &RunOptions,
+        watch: &Watch,
+    ) -> PyResult<lab::Output> {
         let cancel = AtomicBool::new(false);
         let mut interruption = None;
         let outcome = thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
                 let note = |done, total| watch.note(done, total);
-                let outcome = lab::run(&self.inner.scenario, options, &note, &cancel);
+                let outcome = lab::run_on(backend, &self.inner, options, &note, &cancel);
                 drop(sender);
                 outcome
             });
@@ -133,9 +157,7 @@ impl Document {
             Some(error) => Err(error),
             None => outcome.map_err(|error| match error {
                 RunError::Cancelled => PyKeyboardInterrupt::new_err(()),
-                RunError::Unsupported(mistakes) => {
-                    InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string()))
-                }
+                RunError::Unsupported(mistakes) => invalid(&mistakes),
                 failure @ (RunError::Failed { .. }
                 | RunError::NotReady(_)
                 | RunError::TooManySamples { .. }) => RunFailed::new_err(failure.to_string()),
@@ -144,7 +166,11 @@ impl Document {
     }
 }
 
-/// How far the run is, and whom to tell.
+fn invalid(mistakes: &Diagnostics) -> PyErr {
+    InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string()))
+}
+
+/// How far the run is, and what to call with it.
 struct Watch {
     progress: Option<Py<PyAny>>,
     done: AtomicUsize,

@@ -12,6 +12,8 @@ use pyo3::prelude::*;
 /// The module `ropewalk._core`.
 #[pymodule]
 mod _core {
+    use std::path::PathBuf;
+
     use pyo3::exceptions::{PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
     use scenario::Registries;
@@ -49,7 +51,7 @@ mod _core {
         ropewalk._core,
         RunFailed,
         PyRuntimeError,
-        "A replication broke an assertion; the text names its seed."
+        "A replication failed, or its back end is not installed. The text says what to do."
     );
 
     #[pymodule_init]
@@ -68,6 +70,28 @@ mod _core {
     #[pyfunction]
     fn catalogue() -> String {
         lab::catalogue(&Registries::builtin()).to_string()
+    }
+
+    /// The back ends, the one that is used unless another is asked for first: a JSON list with their names, what they
+    /// are, what they measure, and what they can run.
+    #[pyfunction]
+    fn backends() -> String {
+        lab::described().to_string()
+    }
+
+    /// The program for ns-3, built in the directory `folder` unless it is there.
+    ///
+    /// Raises `RunFailed` if it cannot be built, as where ns-3 is not installed.
+    #[pyfunction]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn ns3_program(py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
+        py.detach(|| lab::ns3::built(&folder)).map_err(|reason| RunFailed::new_err(reason.to_string()))
+    }
+
+    /// Version of the ns-3 that is installed, if any.
+    #[pyfunction]
+    fn ns3_version() -> Option<String> {
+        lab::ns3::installed()
     }
 
     /// Every column of every table, and every time series, with unit, label and meaning: a JSON object.

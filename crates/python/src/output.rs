@@ -10,9 +10,9 @@ pub struct Output {
     /// `(name, columns)` of every table.
     #[pyo3(get)]
     tables: Vec<(&'static str, Py<Columns>)>,
-    /// Events taken out of the queues, baselines included.
+    /// Events taken out of the queues, baselines included; none if the back end does not count them.
     #[pyo3(get)]
-    events: u64,
+    events: Option<u64>,
     /// Packets crossing a link, baselines included.
     #[pyo3(get)]
     packet_hops: u64,

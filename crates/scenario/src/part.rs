@@ -1,7 +1,7 @@
 //! From a part of the model back to the key that it was made of: for mistakes that show only when a scenario is to run.
 
 use crate::diagnostic::{Code, Report};
-use crate::print::inline;
+use crate::print::{inline, quote};
 use crate::topology::Topology;
 use crate::tree::{Node, Origin, Table, Value};
 
@@ -133,5 +133,13 @@ fn is_named(node: &Node, name: &str) -> bool {
 fn shown(value: &Value) -> String {
     const LONGEST: usize = 80;
     let text = inline(value);
-    if text.chars().count() <= LONGEST { text } else { value.found() }
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    match value {
+        Value::Table(table) if table.text("kind").is_some() => {
+            format!("{} with options", quote(table.text("kind").unwrap_or_default()))
+        }
+        other => other.found(),
+    }
 }

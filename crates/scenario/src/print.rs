@@ -77,7 +77,7 @@ pub(crate) fn inline(value: &Value) -> String {
 }
 
 /// A basic string of TOML.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ropewalk import _core
+from ropewalk import _core, backends
 from ropewalk.cli.options import as_json, directory, executor, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
@@ -125,6 +125,13 @@ def app() -> None:
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
 )
 @click.option("--plots/--no-plots", help="With --out, draw the plots as PNG, in DIR/plots/; not by default.")
+@click.option(
+    "--backend",
+    type=click.Choice(backends.names()),
+    default=backends.default(),
+    show_default=True,
+    help="What runs it.",
+)
 def run(
     *,
     file: Path,
@@ -136,8 +143,9 @@ def run(
     as_json: bool,
     trace: bool,
     plots: bool,
+    backend: str,
 ) -> None:
-    """Simulate a scenario and print what happened.
+    """Run a scenario and print what happened.
 
     Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
     """
@@ -149,7 +157,8 @@ def run(
         scenario = load(file, overrides)
         from ropewalk.cli.run import Order, execute
 
-        order = Order(file, _seeds(scenario, seeds, seed), jobs, out, as_json, trace, plots)
+        chosen = _seeds(scenario, seeds, seed)
+        order = Order(file, chosen, jobs, out, as_json, trace, plots, backend)
         execute(scenario, order)
 
 

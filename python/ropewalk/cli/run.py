@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk import provenance, store
+from ropewalk import backends, provenance, store
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others
 
@@ -29,10 +29,14 @@ class Order:
     as_json: bool
     trace: bool
     plots: bool
+    backend: str
 
 
 def execute(scenario: Scenario, order: Order) -> None:
     """Runs, prints, writes."""
+    able = next(one for one in backends.all_backends() if one["name"] == order.backend)
+    if order.trace and not able["trace"]:
+        fail(f"--trace: the back end {order.backend} records none\n  fix: leave it out", WRONG_INPUT)
     if order.out is not None:
         refuse_others(order.out, "run")
         try:
@@ -53,6 +57,7 @@ def execute(scenario: Scenario, order: Order) -> None:
             # Series are large and only end up in files.
             series=order.out is not None,
             trace=order.trace,
+            backend=order.backend,
         )
     # First the files: whoever reads what is printed may go away, as `head` does. Plots take longer.
     if order.out is not None:

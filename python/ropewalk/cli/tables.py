@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ropewalk import numbers
+from ropewalk import backends, numbers
 from ropewalk.cli.columns import Column, show_table
 from ropewalk.numbers import figure
 from ropewalk.visible import visible
@@ -164,7 +164,8 @@ def show_results(results: Results) -> None:
     summary = results.summary()
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
-    out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}\n", style="bold")
+    ran = "" if summary["backend"] == backends.default() else f" on {summary['backend']}"
+    out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}{ran}\n", style="bold")
     _show_first(out, "Flows", FLOWS, summary["flows"])
     for line in problems(results):
         out.print(f"{line}\n", style="bold red")
@@ -175,16 +176,15 @@ def show_results(results: Results) -> None:
         _show_first(out, "Pages", PAGES, pages)
     several = any(row["connection"] for row in summary["subflows"])
     columns = {name: cell for name, cell in SUBFLOWS.items() if several or name != CONNECTION}
-    _show_first(out, "Subflows", columns, summary["subflows"])
-    links = summary["links"]
-    busiest = _busiest(links)
-    _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
+    if subflows := summary["subflows"]:
+        _show_first(out, "Subflows", columns, subflows)
+    if links := summary["links"]:
+        busiest = _busiest(links)
+        _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
-    out.print(
-        f"{summary['packet_hops']:,} packet hops, {summary['events']:,} events, "
-        f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)",
-        soft_wrap=True,
-    )
+    events = "" if summary["events"] is None else f"{summary['events']:,} events, "
+    cost = f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
+    out.print(f"{summary['packet_hops']:,} packet hops, {events}{cost}", soft_wrap=True)
 
 
 def _show_first(out: Console, name: str, columns: Columns[T], rows: Sequence[T]) -> None:

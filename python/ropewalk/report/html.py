@@ -34,6 +34,7 @@ NAMES = {
     "python": "Python",
     "ropewalk": "Ropewalk",
     "model_version": "model version",
+    "backend": "back end",
     "build": "build of the simulator",
     "executor": "executor",
     "computed": "replications computed",

@@ -161,6 +161,7 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
     replications = numbers.count(count, "replication")
     facts = _facts(directory)
     facts.setdefault("model_version", results.origin.model_version)
+    facts.setdefault("backend", results.origin.backend)
     drawn = plots.charts(results, run)
     over_time = [chart for chart in drawn if chart.events is not None]
     others = [chart for chart in drawn if chart.events is None]

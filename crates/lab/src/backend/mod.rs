@@ -3,9 +3,12 @@
 //! The simulator of this project is one, ns-3 is another. Each says by key what it cannot run, and which columns of the
 //! tables it fills. May: run one scenario under one seed. May not: choose runs, make tables.
 
+mod described;
+pub mod ns3;
 mod simulator;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -14,6 +17,8 @@ use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::{Measured, RunRecord};
 
+pub use described::described;
+pub use ns3::Ns3;
 pub use simulator::Simulator;
 
 /// Something that runs scenarios. A run may take wall time, fail, and leave metrics unmeasured.
@@ -27,6 +32,11 @@ pub trait Backend: Sync {
     /// What of `scenario` it cannot run, key by key; empty: it runs it. Each key that it does not know is listed: no
     /// key is left out in silence.
     fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported>;
+
+    /// The keys of which it does not run every value, by what has the keys: for the reference page.
+    fn rules(&self) -> &'static [(&'static str, &'static [Rule])] {
+        &[]
+    }
 
     /// The columns that it fills; the others are empty in its tables.
     fn measured(&self) -> Measured;
@@ -53,6 +63,20 @@ pub trait Backend: Sync {
         observe: Observe,
         cancel: &AtomicBool,
     ) -> Result<Replication, Failure>;
+}
+
+/// All back ends, the one that is used unless another is asked for first. They keep what they build in `folder`.
+pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
+    vec![Box::new(Simulator), Box::new(Ns3::new(folder.join("ns3")))]
+}
+
+/// A key of a scenario, and the values of it that a back end can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The key, below what has it; empty: that itself.
+    pub key: &'static str,
+    /// What can be run, in words.
+    pub allowed: &'static str,
 }
 
 /// One finished replication.

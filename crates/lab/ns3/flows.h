@@ -63,7 +63,7 @@ class Flows
         bulk.Install(from).Start(Seconds(start));
     }
 
-    // Runs and prints {"delivered_bytes": [...], "completion_s": [...], "cpu_s": ..., "packet_hops": ...}.
+    // Runs and prints {"start_s": [...], "delivered_bytes": [...], "completion_s": [...], "cpu_s": ..., "packet_hops": ...}.
     void Run()
     {
         using namespace ns3;
@@ -77,7 +77,12 @@ class Flows
         const auto before = std::clock();
         Simulator::Run();
         const double cpu = double(std::clock() - before) / CLOCKS_PER_SEC;
-        std::cout << "{\"delivered_bytes\": [";
+        std::cout << "{\"start_s\": [";
+        for (size_t i = 0; i < m_starts.size(); i++)
+        {
+            std::cout << (i ? ", " : "") << m_starts[i];
+        }
+        std::cout << "], \"delivered_bytes\": [";
         for (size_t i = 0; i < m_sinks.size(); i++)
         {
             std::cout << (i ? ", " : "") << m_sinks[i]->GetTotalRx();

@@ -1,0 +1,180 @@
+//! TCP of a scenario as attributes of ns-3.
+
+use congestion::{Congestion, Growth};
+use registry::OptionValue;
+use scenario::Part;
+use scenario::model::{Choice, Transport};
+use transport::config::{
+    AckConfig, LossMeans, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig,
+};
+use units::{Bytes, Nanos};
+
+use super::rules::{self, Refusals};
+
+/// IPv4 and TCP with all options: what a device must let pass beside the MSS.
+const HEADERS: u64 = 100;
+/// What ns-3 takes for no limit.
+const UNLIMITED: u64 = u32::MAX as u64;
+
+/// Attributes of ns-3, and what else depends on TCP.
+pub(super) struct Tcp {
+    pub(super) attributes: Vec<(&'static str, String)>,
+    pub(super) mss: Bytes,
+    pub(super) send_buffer: Bytes,
+}
+
+/// `None` where it is another transport, which is refused as a whole.
+pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<Tcp> {
+    let Transport { profile: _, tcp, congestion, mptcp, udp } = transport;
+    let (Some(congestion), None, None) = (congestion, mptcp, udp) else {
+        refused.add(part, rules::KIND);
+        return None;
+    };
+    let TcpConfig {
+        mss,
+        header,
+        overhead,
+        initial_window,
+        initial_ssthresh,
+        growth,
+        rto,
+        syn_retries,
+        retries,
+        ack,
+        sack,
+        ecn,
+        timestamps,
+        reliability,
+        recovery,
+        prr,
+        dupthresh,
+        pacing,
+        loss_means,
+        limited_transmit,
+        nagle,
+        idle_restart,
+        flight_limit,
+        window_scaling,
+        receive_buffer,
+        receive_buffer_max,
+        send_buffer,
+        unsent_limit,
+    } = &**tcp;
+    refused.unless(*header == Bytes(40), part, rules::HEADER);
+    refused.unless(*overhead == Bytes(2), part, rules::OVERHEAD);
+    refused.unless(*syn_retries == 6, part, rules::SYN_RETRIES);
+    refused.unless(!ecn, part, rules::ECN);
+    refused.unless(!pacing, part, rules::PACING);
+    refused.unless(*loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
+    refused.unless(!nagle, part, rules::NAGLE);
+    refused.unless(!idle_restart, part, rules::IDLE_RESTART);
+    refused.unless(*flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
+    refused.unless(receive_buffer_max == receive_buffer, part, rules::RECEIVE_BUFFER_MAX);
+    refused.unless(*unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
+    let recovery_type = match (reliability, recovery, sack, prr) {
+        // Proportional rate reduction is for SACK.
+        (Reliability::Acknowledged, RecoveryKind::Sack, true, true) => "ns3::TcpPrrRecovery",
+        (Reliability::Acknowledged, RecoveryKind::NewReno, false, false) => "ns3::TcpClassicRecovery",
+        _ => {
+            refused.add(part, rules::RECOVERY);
+            ""
+        }
+    };
+    let send_buffer = match send_buffer {
+        // A sender of ns-3 that fills the window to the last byte and then loses a segment ends the process.
+        SendBuffer::Fixed(size) => (*size).min(*receive_buffer),
+        SendBuffer::Auto { .. } | SendBuffer::Expand { .. } => {
+            refused.add(part, rules::SEND_BUFFER);
+            Bytes::ZERO
+        }
+    };
+    let mut attributes = vec![
+        ("TcpL4Protocol::RecoveryType", recovery_type.into()),
+        ("TcpSocketBase::Sack", sack.to_string()),
+        ("TcpSocket::SndBufSize", send_buffer.0.to_string()),
+        ("TcpSocket::RcvBufSize", receive_buffer.0.to_string()),
+        ("PointToPointNetDevice::Mtu", (mss.0 + HEADERS).to_string()),
+        ("TcpSocket::SegmentSize", mss.0.to_string()),
+        ("TcpSocket::InitialCwnd", initial_window.to_string()),
+        ("TcpSocket::InitialSlowStartThreshold", bytes(*initial_ssthresh)),
+        ("TcpSocket::DataRetries", retries.to_string()),
+        ("TcpSocketBase::Timestamp", timestamps.to_string()),
+        ("TcpSocketBase::ReTxThreshold", dupthresh.to_string()),
+        ("TcpSocketBase::LimitedTransmit", limited_transmit.to_string()),
+        ("TcpSocketBase::WindowScaling", window_scaling.to_string()),
+        ("TcpWestwood::ProtocolType", "WestwoodPlus".into()),
+        ("TcpCubic::HyStart", "false".into()),
+    ];
+    attributes.extend(timer(part, rto, refused));
+    attributes.extend(acknowledgements(part, ack, refused));
+    attributes.extend(controller(part, congestion, *growth, refused));
+    Some(Tcp { attributes, mss: *mss, send_buffer })
+}
+
+fn bytes(size: Bytes) -> String {
+    if size == Bytes::MAX { UNLIMITED } else { size.0 }.to_string()
+}
+
+fn timer(part: Part, rto: &RtoConfig, refused: &mut Refusals) -> [(&'static str, String); 2] {
+    let RtoConfig { initial, min, max, granularity, floor, estimator } = rto;
+    refused.unless(*initial == Nanos::from_secs(3), part, rules::RTO_INITIAL);
+    refused.unless(*max == Nanos::from_secs(60), part, rules::RTO_MAX);
+    refused.unless(*floor == RtoFloor::Total, part, rules::RTO_FLOOR);
+    refused.unless(*estimator == RtoRule::Rfc, part, rules::RTO_ESTIMATOR);
+    [("TcpSocketBase::MinRto", min.to_string()), ("TcpSocketBase::ClockGranularity", granularity.to_string())]
+}
+
+fn acknowledgements(part: Part, ack: &AckConfig, refused: &mut Refusals) -> [(&'static str, String); 2] {
+    let AckConfig { every, delay, quick, per_round_trip } = ack;
+    refused.unless(*per_round_trip == 0, part, rules::ACKS_PER_RTT);
+    // tcp-socket-base.cc:2406 has the first segment acknowledged at once; with ack_every = 1 all are.
+    refused.unless(*quick == 1 || *every <= 1, part, rules::QUICK_ACKS);
+    [("TcpSocket::DelAckCount", every.to_string()), ("TcpSocket::DelAckTimeout", delay.to_string())]
+}
+
+/// The congestion control with its options, which ns-3 must have as they are.
+fn controller(
+    part: Part,
+    congestion: &Choice<Congestion>,
+    growth: Growth,
+    refused: &mut Refusals,
+) -> Vec<(&'static str, String)> {
+    let Growth { slow_start_limit, byte_counting } = growth;
+    let unlimited = slow_start_limit == u32::MAX;
+    let (class, limit_fits, counting_fits) = match (congestion.name(), byte_counting) {
+        ("newreno", true) => ("ns3::TcpLinuxReno", unlimited, true),
+        ("newreno", false) => ("ns3::TcpNewReno", slow_start_limit == 1, true),
+        ("cubic", counting) => ("ns3::TcpCubic", unlimited, !counting),
+        ("vegas", counting) => ("ns3::TcpVegas", slow_start_limit == 1, !counting),
+        ("westwood", counting) => ("ns3::TcpWestwood", slow_start_limit == 1, !counting),
+        ("hybla", counting) => ("ns3::TcpHybla", slow_start_limit == 1, !counting),
+        _ => {
+            refused.add(part, rules::CONGESTION);
+            return Vec::new();
+        }
+    };
+    refused.unless(limit_fits, part, rules::GROWTH);
+    refused.unless(counting_fits, part, rules::BYTE_COUNTING);
+    let mut attributes = vec![("TcpL4Protocol::SocketType", class.into())];
+    let known = congestion.options.iter().all(|(name, value)| match (congestion.name(), name, value) {
+        ("hybla", "rtt0", OptionValue::Duration(rtt)) => {
+            attributes.push(("TcpHybla::RRTT", rtt.to_string()));
+            true
+        }
+        ("hybla", "initial_window", OptionValue::Choice(word)) => word == "setup",
+        ("hybla", "scale_ssthresh", OptionValue::Flag(scaled)) => !scaled,
+        ("cubic", "c", OptionValue::Number(c)) => c.to_bits() == 0.4_f64.to_bits(),
+        ("cubic", "beta", OptionValue::Number(beta)) => beta.to_bits() == 0.7_f64.to_bits(),
+        ("cubic", "fast_convergence", OptionValue::Flag(fast)) => *fast,
+        ("cubic", "hystart", OptionValue::Flag(hystart)) => !hystart,
+        ("cubic", "ssthresh_from", OptionValue::Choice(word)) => word == "auto",
+        ("vegas", "alpha", OptionValue::Number(alpha)) => alpha.to_bits() == 2.0_f64.to_bits(),
+        ("vegas", "beta", OptionValue::Number(beta)) => beta.to_bits() == 4.0_f64.to_bits(),
+        ("vegas", "gamma", OptionValue::Number(gamma)) => gamma.to_bits() == 1.0_f64.to_bits(),
+        ("vegas", "min_samples", OptionValue::Integer(samples)) => *samples == 3,
+        ("westwood", "reset_rtt_min", OptionValue::Flag(reset)) => *reset,
+        _ => false,
+    });
+    refused.unless(known, part, rules::CONGESTION);
+    attributes
+}
