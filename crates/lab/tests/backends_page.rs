@@ -26,7 +26,7 @@ fn overview(all: &[Value]) -> String {
     all.iter().fold(String::new(), |mut rows, one| {
         let (series, trace) = (yes(&one["series"]), yes(&one["trace"]));
         writeln!(rows, "| `{}` | {} | {series} | {trace} |", text(&one["name"]), text(&one["summary"]))
-            .unwrap();
+            .expect("a String");
         rows
     })
 }
@@ -46,7 +46,7 @@ fn measured(all: &[Value]) -> String {
             } else {
                 names.join(", ")
             };
-            writeln!(rows, "| `{table}` | `{}` | {names} |", text(&one["name"])).unwrap();
+            writeln!(rows, "| `{table}` | `{}` | {names} |", text(&one["name"])).expect("a String");
         }
     }
     rows
@@ -58,7 +58,7 @@ fn rules(one: &Value) -> String {
         for rule in list(keys) {
             let key =
                 if text(&rule[0]).is_empty() { "itself".into() } else { format!("`{}`", text(&rule[0])) };
-            writeln!(rows, "| {of} | {key} | {} |", text(&rule[1])).unwrap();
+            writeln!(rows, "| {of} | {key} | {} |", text(&rule[1])).expect("a String");
         }
     }
     rows

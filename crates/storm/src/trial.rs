@@ -97,7 +97,7 @@ fn checks(case: &Case, cancel: &AtomicBool, work: &mut (u64, u64)) -> Result<(),
             RunError::Failed { message, .. } => Stop::Found(message),
             other => Stop::Found(other.to_string()),
         })?;
-        work.0 += output.totals.events;
+        work.0 += output.totals.events.unwrap_or_default();
         work.1 += output.totals.packet_hops;
         Ok(output)
     };

@@ -5,7 +5,8 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, LossMeans, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SendBuffer, TcpConfig,
+    AckConfig, BufferConfig, LossMeans, OptionConfig, RecoveryConfig, RecoveryKind, Reliability, RtoConfig,
+    RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -16,9 +17,12 @@ const HEADERS: u64 = 100;
 /// What ns-3 takes for no limit.
 const UNLIMITED: u64 = u32::MAX as u64;
 
+/// An attribute of ns-3 and its value.
+type Pair = (&'static str, String);
+
 /// Attributes of ns-3, and what else depends on TCP.
 pub(super) struct Tcp {
-    pub(super) attributes: Vec<(&'static str, String)>,
+    pub(super) attributes: Vec<Pair>,
     pub(super) mss: Bytes,
     pub(super) send_buffer: Bytes,
 }
@@ -30,105 +34,112 @@ pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusa
         refused.add(part, rules::KIND);
         return None;
     };
-    let TcpConfig {
-        mss,
-        header,
-        overhead,
-        initial_window,
-        initial_ssthresh,
-        growth,
-        rto,
-        syn_retries,
-        retries,
-        ack,
-        sack,
-        ecn,
-        timestamps,
-        reliability,
-        recovery,
-        prr,
-        dupthresh,
-        pacing,
-        loss_means,
-        limited_transmit,
-        nagle,
-        idle_restart,
-        flight_limit,
-        window_scaling,
-        receive_buffer,
-        receive_buffer_max,
-        send_buffer,
-        unsent_limit,
-    } = &**tcp;
-    refused.unless(*header == Bytes(40), part, rules::HEADER);
-    refused.unless(*overhead == Bytes(2), part, rules::OVERHEAD);
-    refused.unless(*syn_retries == 6, part, rules::SYN_RETRIES);
-    refused.unless(!ecn, part, rules::ECN);
-    refused.unless(!pacing, part, rules::PACING);
-    refused.unless(*loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
+    let TcpConfig { segment, window, timers, ack, options, recovery, sending, buffers } = &**tcp;
+    let SegmentConfig { mss, header, overhead } = *segment;
+    refused.unless(header == Bytes(40), part, rules::HEADER);
+    refused.unless(overhead == Bytes(2), part, rules::OVERHEAD);
+    let SendingConfig { nagle, pacing } = *sending;
     refused.unless(!nagle, part, rules::NAGLE);
+    refused.unless(!pacing, part, rules::PACING);
+    let mut attributes = vec![
+        ("PointToPointNetDevice::Mtu", (mss.0 + HEADERS).to_string()),
+        ("TcpSocket::SegmentSize", mss.0.to_string()),
+        ("TcpWestwood::ProtocolType", "WestwoodPlus".into()),
+        ("TcpCubic::HyStart", "false".into()),
+    ];
+    attributes.extend(in_flight(part, *window, refused));
+    attributes.extend(timer(part, *timers, refused));
+    attributes.extend(acknowledgements(part, *ack, refused));
+    attributes.extend(negotiated(part, *options, refused));
+    attributes.extend(repair(part, *recovery, options.sack, refused));
+    let (send_buffer, sizes) = buffer_sizes(part, *buffers, refused);
+    attributes.extend(sizes);
+    attributes.extend(controller(part, congestion, window.growth, refused));
+    Some(Tcp { attributes, mss, send_buffer })
+}
+
+/// All but the growth, which belongs to the congestion control.
+fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [Pair; 2] {
+    let WindowConfig { initial_window, initial_ssthresh, growth: _, idle_restart, flight_limit } = window;
     refused.unless(!idle_restart, part, rules::IDLE_RESTART);
-    refused.unless(*flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
-    refused.unless(receive_buffer_max == receive_buffer, part, rules::RECEIVE_BUFFER_MAX);
-    refused.unless(*unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
-    let recovery_type = match (reliability, recovery, sack, prr) {
+    refused.unless(flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
+    [
+        ("TcpSocket::InitialCwnd", initial_window.to_string()),
+        ("TcpSocket::InitialSlowStartThreshold", bytes(initial_ssthresh)),
+    ]
+}
+
+fn negotiated(part: Part, options: OptionConfig, refused: &mut Refusals) -> [Pair; 3] {
+    let OptionConfig { sack, ecn, timestamps, window_scaling } = options;
+    refused.unless(!ecn, part, rules::ECN);
+    [
+        ("TcpSocketBase::Sack", sack.to_string()),
+        ("TcpSocketBase::Timestamp", timestamps.to_string()),
+        ("TcpSocketBase::WindowScaling", window_scaling.to_string()),
+    ]
+}
+
+fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusals) -> [Pair; 3] {
+    let RecoveryConfig { reliability, kind, prr, dupthresh, limited_transmit, loss_means } = recovery;
+    refused.unless(loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
+    let class = match (reliability, kind, sack, prr) {
         // Proportional rate reduction is for SACK.
-        (Reliability::Acknowledged, RecoveryKind::Sack, true, true) => "ns3::TcpPrrRecovery",
-        (Reliability::Acknowledged, RecoveryKind::NewReno, false, false) => "ns3::TcpClassicRecovery",
-        _ => {
-            refused.add(part, rules::RECOVERY);
-            ""
-        }
+        (Reliability::Acknowledged, RecoveryKind::Sack, true, true) => Some("ns3::TcpPrrRecovery"),
+        (Reliability::Acknowledged, RecoveryKind::NewReno, false, false) => Some("ns3::TcpClassicRecovery"),
+        _ => None,
     };
+    refused.unless(class.is_some(), part, rules::RECOVERY);
+    [
+        ("TcpL4Protocol::RecoveryType", class.unwrap_or_default().into()),
+        ("TcpSocketBase::ReTxThreshold", dupthresh.to_string()),
+        ("TcpSocketBase::LimitedTransmit", limited_transmit.to_string()),
+    ]
+}
+
+/// The send buffer, and both as attributes.
+fn buffer_sizes(part: Part, buffers: BufferConfig, refused: &mut Refusals) -> (Bytes, [Pair; 2]) {
+    let BufferConfig { receive_buffer, receive_buffer_max, send_buffer, unsent_limit } = buffers;
+    refused.unless(receive_buffer_max == receive_buffer, part, rules::RECEIVE_BUFFER_MAX);
+    refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
     let send_buffer = match send_buffer {
         // A sender of ns-3 that fills the window to the last byte and then loses a segment ends the process.
-        SendBuffer::Fixed(size) => (*size).min(*receive_buffer),
+        SendBuffer::Fixed(size) => size.min(receive_buffer),
         SendBuffer::Auto { .. } | SendBuffer::Expand { .. } => {
             refused.add(part, rules::SEND_BUFFER);
             Bytes::ZERO
         }
     };
-    let mut attributes = vec![
-        ("TcpL4Protocol::RecoveryType", recovery_type.into()),
-        ("TcpSocketBase::Sack", sack.to_string()),
+    let sizes = [
         ("TcpSocket::SndBufSize", send_buffer.0.to_string()),
         ("TcpSocket::RcvBufSize", receive_buffer.0.to_string()),
-        ("PointToPointNetDevice::Mtu", (mss.0 + HEADERS).to_string()),
-        ("TcpSocket::SegmentSize", mss.0.to_string()),
-        ("TcpSocket::InitialCwnd", initial_window.to_string()),
-        ("TcpSocket::InitialSlowStartThreshold", bytes(*initial_ssthresh)),
-        ("TcpSocket::DataRetries", retries.to_string()),
-        ("TcpSocketBase::Timestamp", timestamps.to_string()),
-        ("TcpSocketBase::ReTxThreshold", dupthresh.to_string()),
-        ("TcpSocketBase::LimitedTransmit", limited_transmit.to_string()),
-        ("TcpSocketBase::WindowScaling", window_scaling.to_string()),
-        ("TcpWestwood::ProtocolType", "WestwoodPlus".into()),
-        ("TcpCubic::HyStart", "false".into()),
     ];
-    attributes.extend(timer(part, rto, refused));
-    attributes.extend(acknowledgements(part, ack, refused));
-    attributes.extend(controller(part, congestion, *growth, refused));
-    Some(Tcp { attributes, mss: *mss, send_buffer })
+    (send_buffer, sizes)
 }
 
 fn bytes(size: Bytes) -> String {
     if size == Bytes::MAX { UNLIMITED } else { size.0 }.to_string()
 }
 
-fn timer(part: Part, rto: &RtoConfig, refused: &mut Refusals) -> [(&'static str, String); 2] {
+fn timer(part: Part, timers: TimerConfig, refused: &mut Refusals) -> [Pair; 3] {
+    let TimerConfig { rto, syn_retries, retries } = timers;
+    refused.unless(syn_retries == 6, part, rules::SYN_RETRIES);
     let RtoConfig { initial, min, max, granularity, floor, estimator } = rto;
-    refused.unless(*initial == Nanos::from_secs(3), part, rules::RTO_INITIAL);
-    refused.unless(*max == Nanos::from_secs(60), part, rules::RTO_MAX);
-    refused.unless(*floor == RtoFloor::Total, part, rules::RTO_FLOOR);
-    refused.unless(*estimator == RtoRule::Rfc, part, rules::RTO_ESTIMATOR);
-    [("TcpSocketBase::MinRto", min.to_string()), ("TcpSocketBase::ClockGranularity", granularity.to_string())]
+    refused.unless(initial == Nanos::from_secs(3), part, rules::RTO_INITIAL);
+    refused.unless(max == Nanos::from_secs(60), part, rules::RTO_MAX);
+    refused.unless(floor == RtoFloor::Total, part, rules::RTO_FLOOR);
+    refused.unless(estimator == RtoRule::Rfc, part, rules::RTO_ESTIMATOR);
+    [
+        ("TcpSocketBase::MinRto", min.to_string()),
+        ("TcpSocketBase::ClockGranularity", granularity.to_string()),
+        ("TcpSocket::DataRetries", retries.to_string()),
+    ]
 }
 
-fn acknowledgements(part: Part, ack: &AckConfig, refused: &mut Refusals) -> [(&'static str, String); 2] {
+fn acknowledgements(part: Part, ack: AckConfig, refused: &mut Refusals) -> [Pair; 2] {
     let AckConfig { every, delay, quick, per_round_trip } = ack;
-    refused.unless(*per_round_trip == 0, part, rules::ACKS_PER_RTT);
+    refused.unless(per_round_trip == 0, part, rules::ACKS_PER_RTT);
     // tcp-socket-base.cc:2406 has the first segment acknowledged at once; with ack_every = 1 all are.
-    refused.unless(*quick == 1 || *every <= 1, part, rules::QUICK_ACKS);
+    refused.unless(quick == 1 || every <= 1, part, rules::QUICK_ACKS);
     [("TcpSocket::DelAckCount", every.to_string()), ("TcpSocket::DelAckTimeout", delay.to_string())]
 }
 
@@ -138,7 +149,7 @@ fn controller(
     congestion: &Choice<Congestion>,
     growth: Growth,
     refused: &mut Refusals,
-) -> Vec<(&'static str, String)> {
+) -> Vec<Pair> {
     let Growth { slow_start_limit, byte_counting } = growth;
     let unlimited = slow_start_limit == u32::MAX;
     let (class, limit_fits, counting_fits) = match (congestion.name(), byte_counting) {
