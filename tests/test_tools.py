@@ -98,7 +98,9 @@ def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CARGO_TARGET_DIR", raising=False)
     monkeypatch.setattr(instructions, "compiler", lambda: "rustc 1.2.4 (of now)")
     monkeypatch.setattr(instructions, "benchmark", lambda sources, **_: sources / "sources.rs")
-    monkeypatch.setattr(instructions, "count", lambda program, *_: int(program.read_text(encoding="utf-8")))
+    monkeypatch.setattr(
+        instructions, "count", lambda program, *_: {"instructions": int(program.read_text(encoding="utf-8"))}
+    )
     return project
 
 
@@ -135,6 +137,21 @@ def test_with_another_compiler_the_commit_of_the_record_is_counted(
     assert len(fresh) == 4
     assert len(git(counting, "worktree", "list").splitlines()) == 1
     assert not fresh[2].exists()
+
+
+def test_cache_misses_are_read_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    case = instructions.of_callgrind([1_000_000, 300_000, 200_000, 5000, 40, 30, 100, 200, 300])
+    assert case == {"instructions": 1_000_000, "i1_misses": 5000, "l2_misses": 600}
+    assert instructions.compared({"one": {**case, "l2_misses": 500}}, {"one": case}, comparable=True)
+    assert not instructions.compared({"one": {**case, "l2_misses": 400}}, {"one": case}, comparable=True)
+    assert not instructions.compared({"one": {**case, "i1_misses": 3000}}, {"one": case}, comparable=True)
+    few = {**case, "i1_misses": 99, "l2_misses": 99}
+    assert instructions.compared({"one": {**few, "i1_misses": 1}}, {"one": few}, comparable=True)
+    # A record without misses has nothing to compare.
+    assert instructions.compared({"one": {"instructions": 1_000_000}}, {"one": case}, comparable=True)
+    assert "5,000 +67%  !" in capsys.readouterr().out
+    text = instructions.written("rustc 1", {"one": {"duration": "1s", **case}})
+    assert "\ni1_misses    = 5_000\nl2_misses    = 600\n" in text
 
 
 def test_without_history_it_is_said_that_no_counts_were_compared(

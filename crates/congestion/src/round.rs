@@ -144,6 +144,7 @@ impl Rounds {
 
     /// Samples, their sum and their minimum belong together.
     fn check(&self) {
+        debug_assert!(self.count > 0 || self.sum == 0, "a sum of {} without a sample", self.sum);
         debug_assert!(
             self.base <= self.min,
             "{} is smaller than the smallest sample {}",

@@ -75,15 +75,37 @@ struct Partial {
     work: u128,
 }
 
+/// The loss model and its random numbers.
+#[derive(Debug)]
+struct LossDraws {
+    model: Option<Box<dyn LossModel>>,
+    stream: Stream,
+    /// No draw is for an earlier instant than the one before.
+    drawn_at: SimTime,
+}
+
+impl LossDraws {
+    /// One draw per packet, in the order of transmission, whatever becomes of the packet afterwards.
+    fn draw(&mut self, at: SimTime, size: Bytes) -> bool {
+        let Some(model) = &mut self.model else { return false };
+        self.drawn_at = self.drawn_at.max(at);
+        model.is_lost(self.drawn_at, size, &mut self.stream)
+    }
+}
+
+/// Integral of the rate up to `since`, in work units.
+#[derive(Clone, Copy, Debug)]
+struct Allowed {
+    work: u128,
+    since: SimTime,
+}
+
 /// One direction of a link.
 #[derive(Debug)]
 pub struct Fifo {
     parameters: Parameters,
     up: bool,
-    loss: Option<Box<dyn LossModel>>,
-    stream: Stream,
-    /// No loss draw is for an earlier instant than the one before.
-    drawn_at: SimTime,
+    losses: LossDraws,
     /// Packets in FIFO order: in propagation, then at most one on the transmitter, then the waiting.
     ring: VecDeque<Entry>,
     /// Packets that do not wait.
@@ -94,12 +116,16 @@ pub struct Fifo {
     /// Arrival of the last packet taken out of the ring.
     taken_arrival: SimTime,
     waiting_bytes: Bytes,
+    /// When the first of the waiting packets starts; `NEVER` if none waits.
+    next_start: SimTime,
+    /// Departure and arrival of the last packet in the ring; without one a past departure and `taken_arrival`.
+    last: (SimTime, SimTime),
+    /// The last size, and the time that it takes to send: most packets of a direction are of one size.
+    sized: (Bytes, Nanos),
     partial: Option<Partial>,
     /// Of what has been taken out of the ring, and of what never got in.
     counters: Counters,
-    /// Integral of the rate up to `rate_since`, in work units.
-    allowed: u128,
-    rate_since: SimTime,
+    allowed: Allowed,
 }
 
 impl Fifo {
@@ -108,19 +134,19 @@ impl Fifo {
         Self {
             parameters,
             up: true,
-            loss,
-            stream,
-            drawn_at: SimTime::ZERO,
+            losses: LossDraws { model: loss, stream, drawn_at: SimTime::ZERO },
             ring: VecDeque::new(),
             started: 0,
             first_live: 0,
             next_arrival: SimTime::NEVER,
             taken_arrival: SimTime::ZERO,
             waiting_bytes: Bytes::ZERO,
+            next_start: SimTime::NEVER,
+            last: (SimTime::ZERO, SimTime::ZERO),
+            sized: (Bytes::ZERO, Nanos::ZERO),
             partial: None,
             counters: Counters::default(),
-            allowed: 0,
-            rate_since: SimTime::ZERO,
+            allowed: Allowed { work: 0, since: SimTime::ZERO },
         }
     }
 
@@ -128,10 +154,7 @@ impl Fifo {
     pub fn offer(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
         debug_assert!(size.0 > 0 && size.0 <= u64::from(u32::MAX), "packet of {size}");
         self.settle(now);
-        let (free, previous) = match self.ring.back() {
-            Some(last) => (last.depart, last.arrival),
-            None => (SimTime::ZERO, self.taken_arrival),
-        };
+        let (free, previous) = self.last;
         let starts_now = self.up && free <= now;
         let waiting = self.waiting();
         if !starts_now && !self.parameters.queue.admits(waiting, self.waiting_bytes, size) {
@@ -139,8 +162,8 @@ impl Fifo {
             return Offered::QueueFull;
         }
         let start = if self.up { free.max(now) } else { SimTime::NEVER };
-        let depart = start + self.parameters.rate.time_to_send(size);
-        let lost = self.draw(if self.up { depart } else { now }, size);
+        let depart = start + self.time_to_send(size);
+        let lost = self.losses.draw(if self.up { depart } else { now }, size);
         let arrival = if lost { previous } else { (depart + self.parameters.delay).max(previous) };
         if self.first_live == self.ring.len() {
             if lost {
@@ -150,9 +173,11 @@ impl Fifo {
             }
         }
         self.ring.push_back(Entry { offered: now, start, depart, arrival, size: size.0 as u32, id, lost });
+        self.last = (depart, arrival);
         if starts_now {
             self.started += 1;
         } else {
+            self.next_start = self.next_start.min(start);
             self.waiting_bytes += size;
             self.counters.queue_max = self.counters.queue_max.max(waiting + 1);
         }
@@ -220,7 +245,7 @@ impl Fifo {
     /// Bits of the packets that left the transmitter, over the integral of the rate from the start to `now`
     /// (outages included: a link that is down half of the time reaches one half at most). Zero at the start.
     pub fn utilisation(&self, now: SimTime) -> f64 {
-        let allowed = self.allowed + self.work_since(self.rate_since, now);
+        let allowed = self.allowed.work + self.work_since(self.allowed.since, now);
         if allowed == 0 {
             return 0.0;
         }
@@ -247,9 +272,10 @@ impl Fifo {
             let time = Nanos(u64::try_from(left.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX));
             self.ring[departed].depart = now + time;
         }
-        self.allowed += self.work_since(self.rate_since, now);
-        self.rate_since = now;
+        self.allowed =
+            Allowed { work: self.allowed.work + self.work_since(self.allowed.since, now), since: now };
         self.parameters.rate = rate;
+        self.sized = (Bytes::ZERO, Nanos::ZERO);
         self.reschedule(now);
     }
 
@@ -268,7 +294,7 @@ impl Fifo {
 
     /// New loss model for packets offered from now on; the fate of the others is known already.
     pub fn set_loss(&mut self, loss: Option<Box<dyn LossModel>>) {
-        self.loss = loss;
+        self.losses.model = loss;
     }
 
     /// Down: the packet on the transmitter is cut off and lost, waiting packets stay, packets in propagation
@@ -298,13 +324,6 @@ impl Fifo {
         (self.ring.len() - self.started) as u64
     }
 
-    /// One draw per packet, in the order of transmission, whatever becomes of the packet afterwards.
-    fn draw(&mut self, at: SimTime, size: Bytes) -> bool {
-        let Some(loss) = &mut self.loss else { return false };
-        self.drawn_at = self.drawn_at.max(at);
-        loss.is_lost(self.drawn_at, size, &mut self.stream)
-    }
-
     /// Work that the present rate does from `since` to `now`.
     fn work_since(&self, since: SimTime, now: SimTime) -> u128 {
         u128::from(self.parameters.rate.0) * u128::from(now.since(since).0)
@@ -315,14 +334,30 @@ impl Fifo {
         self.ring.partition_point(|entry| entry.depart <= now)
     }
 
-    /// Brings what is known of waiting packets up to `now`.
+    fn time_to_send(&mut self, size: Bytes) -> Nanos {
+        if self.sized.0 != size {
+            self.sized = (size, self.parameters.rate.time_to_send(size));
+        }
+        debug_assert_eq!(self.sized.1, self.parameters.rate.time_to_send(size), "of another rate");
+        self.sized.1
+    }
+
+    /// Brings the state of waiting packets up to `now`.
+    #[inline]
     fn settle(&mut self, now: SimTime) {
+        if self.next_start <= now || self.first_live > 0 {
+            self.settle_started(now);
+        }
+    }
+
+    fn settle_started(&mut self, now: SimTime) {
         while let Some(entry) = self.ring.get(self.started)
             && entry.start <= now
         {
             self.waiting_bytes -= Bytes(entry.size.into());
             self.started += 1;
         }
+        self.next_start = self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start);
         while self.first_live > 0 && self.ring.front().is_some_and(|entry| entry.depart <= now) {
             self.drop_front();
         }
@@ -332,7 +367,8 @@ impl Fifo {
     fn drop_front(&mut self) -> Entry {
         let entry = self.ring.pop_front().expect("only called for a packet in the ring");
         entry.count(&mut self.counters);
-        self.taken_arrival = self.taken_arrival.max(entry.arrival);
+        debug_assert!(entry.arrival >= self.taken_arrival, "{entry:?} arrives before {}", self.taken_arrival);
+        self.taken_arrival = entry.arrival;
         self.started -= 1;
         self.first_live = self.first_live.saturating_sub(1);
         entry
@@ -355,6 +391,9 @@ impl Fifo {
                 if entry.lost { previous } else { (entry.depart + self.parameters.delay).max(previous) };
             (free, previous) = (entry.depart, entry.arrival);
         }
+        self.next_start = self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start);
+        self.last =
+            self.ring.back().map_or((SimTime::ZERO, self.taken_arrival), |last| (last.depart, last.arrival));
         self.find_live();
         self.check();
         self.check_ring();
@@ -387,6 +426,20 @@ impl Fifo {
             self.waiting() == 0,
             self.waiting_bytes == Bytes::ZERO,
             "bytes of packets that wait"
+        );
+        debug_assert_eq!(
+            self.next_start,
+            self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start),
+            "the next start is that of the first packet that waits"
+        );
+        debug_assert_eq!(
+            self.last.1,
+            self.ring.back().map_or(self.taken_arrival, |entry| entry.arrival),
+            "the last arrival is that of the packet at the back"
+        );
+        debug_assert!(
+            self.ring.back().is_none_or(|entry| entry.depart == self.last.0),
+            "the last departure is that of the packet at the back"
         );
         debug_assert!(
             self.ring.front().is_none_or(|entry| entry.arrival >= self.taken_arrival),
