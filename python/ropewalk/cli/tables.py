@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -178,6 +179,7 @@ def show_results(results: Results) -> None:
     columns = {name: cell for name, cell in SUBFLOWS.items() if several or name != CONNECTION}
     if subflows := summary["subflows"]:
         _show_first(out, "Subflows", columns, subflows)
+    _show_limits(out, results)
     if links := summary["links"]:
         busiest = _busiest(links)
         _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
@@ -185,6 +187,20 @@ def show_results(results: Results) -> None:
     events = "" if summary["events"] is None else f"{summary['events']:,} events, "
     cost = f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
     out.print(f"{summary['packet_hops']:,} packet hops, {events}{cost}", soft_wrap=True)
+
+
+def _show_limits(out: Console, results: Results) -> None:
+    """What kept each flow from sending more; limits without a share are left out."""
+    from ropewalk.limits import LEAST, Limited, limits, names
+
+    def share(name: str, row: Limited) -> str:
+        return NONE if row.shares[name] < LEAST else f"{100 * row.shares[name]:.1f}"
+
+    columns: Columns[Limited] = {"flow": lambda row: row.flow, "path": lambda row: row.path or NONE}
+    for name in names().values():
+        columns[name.replace(" ", "\n")] = functools.partial(share, name)
+    if rows := limits(results):
+        _show_first(out, "Limits, % of the time", columns, rows)
 
 
 def _show_first(out: Console, name: str, columns: Columns[T], rows: Sequence[T]) -> None:

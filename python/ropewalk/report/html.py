@@ -8,6 +8,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.limits import LEAST, names
 from ropewalk.plots.palette import STATES
 from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.report import topology
@@ -17,6 +18,7 @@ from ropewalk.visible import json_in_html, visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ropewalk.limits import Limited
     from ropewalk.plots.model import Chart
     from ropewalk.report.source import Image, Section, Source
     from ropewalk.report.verdicts import Row
@@ -46,6 +48,10 @@ NAMES = {
 }
 
 
+MOST_LIMITED = 200
+"""Rows of the table of limits."""
+
+
 class _Page:
     """Plots are numbered as they come."""
 
@@ -66,6 +72,8 @@ def page(source: Source, points: int) -> str:
         ("verdicts", "Verdicts", _verdicts(source)),
         ("what", "What was run", _what(source)),
     ]
+    if source.limits:
+        sections.insert(1, ("limits", "What limits the flows", _limits(source.limits)))
     if text := _drawn(source, made, lambda one: one.metric is not None):
         sections.append(("figures", "Figures", text))
     if text := _drawn(source, made, lambda one: one.metric is None and one.case is None):
@@ -352,6 +360,24 @@ def _flows(network: topology.Network) -> str:
         name = topology.several(flow["name"], flow["count"])
         rows.append([name, f"{flow['from']} → {flow['to']}", topology.value(flow["app"]), words])
     return _table(["flow", "from, to", "application", "transport"], rows)
+
+
+def _limits(found: list[Limited]) -> str:
+    shown = [name for name in names().values() if any(row.shares[name] >= LEAST for row in found)]
+    rows = [
+        [row.flow, row.path or "-", *(_percent(row.shares[name]) for name in shown)]
+        for row in found[:MOST_LIMITED]
+    ]
+    left_out = f" The first {MOST_LIMITED} of {len(found)} rows." if len(found) > MOST_LIMITED else ""
+    return (
+        '<p class="caption">Share of the time in which each limit kept the flow from sending more, over all '
+        f"replications, in percent. At any instant one limit applies.{left_out}</p>"
+        + _table(["flow", "path", *shown], rows)
+    )
+
+
+def _percent(share: float) -> str:
+    return "-" if share < LEAST else f"{100 * share:.1f}"
 
 
 def _factors(source: Source) -> str:

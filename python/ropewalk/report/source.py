@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import numbers, plots, provenance, written
+from ropewalk.limits import Limited, limits
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
 from ropewalk.report import verdicts
@@ -74,6 +75,8 @@ class Source:
     subtitle: str
     table: verdicts.Table
     description: str = ""
+    limits: list[Limited] = field(default_factory=list)
+    """Of a run, what kept its flows from sending more."""
     scenario: Scenario | None = None
     scenario_of: str = ""
     """The case of a study that it is."""
@@ -174,6 +177,7 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
         f"{replications} of {scenario.duration_s:g} s simulated time",
         verdicts.of_run(results),
         description=_description(scenario),
+        limits=limits(results),
         scenario=scenario,
         sections=[Section("Over time", over_time, note), Section("Distributions", others)],
         facts=facts,
