@@ -236,6 +236,7 @@ mod tests {
         assert_eq!(Dsn(7).checked_since(Dsn(7)), Some(Bytes::ZERO));
     }
 
+    /// RFC 9293 section 3.4: "all arithmetic dealing with sequence numbers must be performed modulo 2^32"
     #[test]
     fn order_on_the_wire_wraps() {
         let last = Seq32(u32::MAX);
