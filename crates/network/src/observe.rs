@@ -3,11 +3,10 @@
 //! May: read gauges. May not: change anything; a run is the same with and without a trace.
 
 use transport::Connection;
-use transport::packet::PathId;
 use units::SimTime;
 
 use crate::body::WorldNetwork;
-use crate::host::connection::HostConnection;
+use crate::host::connection::Path;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::PacketAddresses;
 use crate::net::forwarding::Route;
@@ -55,19 +54,18 @@ pub(crate) fn trace_delivery(
     }
 }
 
-/// Writes a line for each sender of a connection that has timed out or changed its state.
+/// Writes a line for each sender of a connection that has timed out or changed its state. `path` is that of its first
+/// subflow.
 #[inline]
 pub(crate) fn trace_states(
     now: SimTime,
     network: &mut WorldNetwork,
-    socket: SocketId,
-    connection: &HostConnection,
+    (socket, owner): (SocketId, AppSocket),
+    path: &Path,
+    connection: &Connection,
 ) {
-    let AppSocket { flow, connection: number, .. } = connection.owner();
-    if let (Some((tracer, _)), Some(path)) = (network.tap_and_draft(), connection.path(PathId::FIRST))
-        && let Some(machine) = connection.connection()
-    {
+    if let Some((tracer, _)) = network.tap_and_draft() {
         let at = path.route.header.source.node();
-        tracer.watch(now, at, (socket, flow as usize, number), machine);
+        tracer.watch(now, at, (socket, owner.flow(), owner.connection), connection);
     }
 }

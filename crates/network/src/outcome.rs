@@ -100,11 +100,9 @@ pub(crate) fn flow_record(
         send_delay_mean: send_delay.mean(),
         send_delay_p95: send_delay.quantile(0.95),
         ofo: held(&recorder.out_of_order, now),
-        waiting_for_others: flow
-            .opener()
-            .protocol()
-            .is_multipath()
-            .then(|| held(&recorder.waiting_for_others, now)),
+        waiting_for_others: flow.opener().protocol().is_multipath().then(|| {
+            recorder.waiting_for_others.as_ref().map_or_else(Held::default, |levels| held(levels, now))
+        }),
         failure: failure(flow, hosts),
         limited: flow.channels().iter().map(|channel| channel.limits.of_connection(end)).collect(),
         fell_back: connections(flow, hosts).any(fell_back),

@@ -7,6 +7,7 @@
 //! before all events, in this order.
 
 mod datagrams;
+mod turn;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,11 +31,12 @@ use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::PacketAddresses;
 use crate::net::network::Delivery;
 use crate::net::topology::LinkId;
-use crate::observe::{trace_delivery, trace_sending, trace_states};
+use crate::observe::trace_delivery;
 use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
 use crate::tracer::Tracer;
+use crate::world::turn::{Pause, Step};
 
 /// The run was stopped from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +175,9 @@ impl World {
                     if let Some(machine) = end.connection_mut() {
                         action.apply(now, machine);
                     }
-                    self.note_held(now, socket.expect("there is one"));
+                    if side == Side::Receiver {
+                        self.note_all(now, socket.expect("there is one"));
+                    }
                 }
                 (None, Some(streams)) => streams.before_accept(action),
                 // Datagrams have one path and no subflows.
@@ -290,24 +294,14 @@ impl World {
             self.network.open(delivery);
             return trace_delivery(now, &mut self.network, delivery, None);
         };
-        let end = self.hosts.get_mut(socket);
-        let owner = end.owner();
-        let packet = self.network.open(delivery);
-        let subflow = packet.path;
-        debug_assert!(end.path(subflow).is_some(), "a packet of subflow {subflow}, which has no path");
-        let Some(connection) = end.connection_mut() else {
+        let Some(mut turn) = self.turn(now, socket) else {
             return self.deliver_datagram(now, socket, delivery);
         };
-        connection.on_packet(now, packet);
-        trace_delivery(now, &mut self.network, delivery, Some(connection));
-        if let Some((streams, recorder)) = self.flows[owner.flow()].streams_and_recorder(owner.connection) {
-            if owner.side == Side::Sender {
-                streams.recorder.sent(now, connection, subflow);
-            } else {
-                streams.recorder.received(now, connection, subflow, recorder);
-            }
+        let mut changed = turn.receive(delivery);
+        match turn.go(Step::Read, &mut changed) {
+            Pause::Over(false) => {}
+            pause => self.go_on(now, socket, changed, pause),
         }
-        self.serve(now, owner, 1 << subflow.index());
     }
 
     /// Finds the connection of a packet with unknown addresses: a SYN opens a connection or, if it names the token of
@@ -375,47 +369,30 @@ impl World {
             return;
         }
         connection.on_timeout(now);
-        if owner.side == Side::Sender
-            && let Some(streams) = self.flows[owner.flow()].channel_mut(owner.connection).streams_mut()
-        {
-            for subflow in 0..connection.subflow_count() {
-                streams.recorder.sent(now, connection, PathId(subflow as u8));
-            }
-        }
-        self.note_held(now, socket);
+        self.note_all(now, socket);
         self.serve(now, owner, ALL_SUBFLOWS);
     }
 
-    /// Hands over what has arrived, writes what the application wants to send, lets the connection send, and records
-    /// what limits it then. One pass is enough: sending frees no buffer. `changed` has a bit for each subflow that
-    /// something has happened to.
+    /// Records all subflows of a connection, which may have changed without a packet.
+    fn note_all(&mut self, now: SimTime, socket: SocketId) {
+        if let Some(mut turn) = self.turn(now, socket) {
+            turn.record_all();
+        }
+    }
+
+    /// Gives a turn to one end of a connection. `changed` has a bit for each subflow that something has happened to.
     fn serve(&mut self, now: SimTime, owner: AppSocket, changed: u64) {
         let side = owner.side;
         let channel = self.flows[owner.flow()].channel_mut(owner.connection);
         let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
-        let Some(mut streams) = channel.streams_mut() else {
+        let Some(mut turn) = self.turn(now, socket) else {
             return self.serve_datagrams(now, owner, socket);
         };
-        let Some(mut connection) = self.hosts.get_mut(socket).connection_mut() else { return };
-        if let Some(at) = streams.read(now, side, connection) {
-            self.queue.push(at, Event::Read(socket));
+        let mut changed = changed;
+        match turn.go(Step::Read, &mut changed) {
+            Pause::Over(false) => {}
+            pause => self.go_on(now, socket, changed, pause),
         }
-        if streams.has_arrived(side, connection) {
-            let delivered = connection.delivered();
-            self.hand_over(now, owner, delivered);
-            let channel = self.flows[owner.flow()].channel_mut(owner.connection);
-            let (Some(same), Some(one)) =
-                (channel.streams_mut(), self.hosts.get_mut(socket).connection_mut())
-            else {
-                unreachable!("a connection stays one")
-            };
-            (streams, connection) = (same, one);
-        }
-        if streams.write(now, side, connection) {
-            self.tell_accepted(now, owner);
-        }
-        self.transmit(now, socket, changed);
-        self.note_progress(now, owner);
     }
 
     /// The same for the server end of a connection that its host has not accepted.
@@ -458,62 +435,14 @@ impl World {
         self.tell(now, at.flow(), Some(apps::Event::Arrived { connection, at: side, tag, size, sent }));
     }
 
-    /// Lets a connection send until it has nothing more, records why, and arms its timer.
-    fn transmit(&mut self, now: SimTime, socket: SocketId, mut changed: u64) {
-        let Self { flows, hosts, network, queue, .. } = self;
-        let mut end = hosts.get_mut(socket);
-        let owner = end.owner();
-        let (channel, recorder) = flows[owner.flow()].channel_and_recorder(owner.connection);
-        let sends = owner.side == Side::Sender;
-        trace_states(now, network, socket, end);
-        while end.connection_mut().is_some_and(|c| c.poll_transmit_into(now, network.draft())) {
-            let packet = network.draft();
-            let (subflow, size) = (packet.path, packet.size);
-            if sends
-                && packet.payload > 0
-                && !packet.retransmission
-                && let Some(streams) = channel.streams_mut()
-            {
-                // Data leaves on a subflow that has not carried it before.
-                streams.recorder.left(now, packet.stream(), recorder);
-            }
-            let known = match end.path_and_machine(subflow) {
-                None => {
-                    let addresses = hosts.open_path((now, network.forwarding_mut()), socket, subflow);
-                    if let Some((tracer, _)) = network.tap_and_draft() {
-                        tracer.know(addresses, owner.flow(), owner.connection);
-                    }
-                    end = hosts.get_mut(socket);
-                    end.path_and_machine(subflow)
-                }
-                known => known,
-            };
-            let (path, machine) = known.expect("the path has just been opened");
-            debug_assert!(size > Bytes::ZERO, "a packet has a size");
-            path.wire += size;
-            changed |= 1 << subflow.index();
-            trace_sending(now, network, &path.route, machine.connection());
-            network.send(queue, now, &path.route);
-        }
-        if let Some(connection) = end.connection().filter(|_| sends) {
-            channel.record_limits(now, connection, changed);
-        }
-        if let Some(at) = end.arm(now) {
-            queue.push(at, Event::Timer(socket));
-        }
-    }
-
-    /// Records the receive queues of a connection, which may have changed without a segment.
-    fn note_held(&mut self, now: SimTime, socket: SocketId) {
-        let end = self.hosts.get(socket);
-        let owner = end.owner();
-        if owner.side == Side::Sender {
-            return;
-        }
-        let known = self.flows[owner.flow()].streams_and_recorder(owner.connection);
-        let (Some((streams, recorder)), Some(receiver)) = (known, end.connection()) else { return };
-        for subflow in 0..receiver.subflow_count() {
-            streams.recorder.received(now, receiver, PathId(subflow as u8), recorder);
+    /// A subflow is opened by its first packet.
+    #[cold]
+    fn open_path(&mut self, now: SimTime, socket: SocketId, subflow: PathId) {
+        let Self { hosts, network, .. } = self;
+        let owner = hosts.get(socket).owner();
+        let addresses = hosts.open_path((now, network.forwarding_mut()), socket, subflow);
+        if let Some((tracer, _)) = network.tap_and_draft() {
+            tracer.know(addresses, owner.flow(), owner.connection);
         }
     }
 

@@ -23,8 +23,11 @@ pub(crate) fn values_of(bucket: usize) -> (u64, u64) {
     ((STEPS + step) << octave, 1 << octave)
 }
 
-/// Room is made for so many buckets at a time, or more.
-const STRIDE: usize = 64;
+/// Room is made for so many buckets at first: most flows of a large scenario have few delays.
+const STRIDE: usize = 16;
+
+/// Room for more is made for at least this many at a time, or for as many as there are if these are fewer.
+const MORE: usize = 64;
 
 /// Weights by bucket, from the first to the last that has any: there are thousands of flows, and who adds to one of them
 /// finds the place in one step. Bucket 0 stands apart, since zero is what most often lies far from all else.
@@ -54,12 +57,14 @@ impl Buckets {
         bucket.wrapping_sub(self.first) < self.weights.len()
     }
 
-    /// A range that grows does so by at least a half: values that move on slowly must not be dear.
+    /// A range that grows does so by at least a half, a small one to its double: values that move on slowly must not be
+    /// dear.
     #[cold]
     fn make_room_for(&mut self, bucket: usize) {
         let place = bucket / STRIDE * STRIDE;
         let (start, end) = (self.first, self.first + self.weights.len());
-        let half = (self.weights.len() / 2).next_multiple_of(STRIDE);
+        let held = self.weights.len();
+        let half = (held / 2).max(held.min(MORE)).next_multiple_of(STRIDE);
         let range = if self.weights.is_empty() {
             place..place + STRIDE
         } else if place < start {
@@ -103,12 +108,12 @@ mod tests {
         }
         let expected = [(0, 0x88), (63, 4), (64, 32), (500, 65), (501, 2), (2_000, 16)];
         assert_eq!(buckets.iter().collect::<Vec<_>>(), expected);
-        assert_eq!((buckets.first, buckets.weights.len()), (0, 2_048), "no more than it takes");
+        assert_eq!((buckets.first, buckets.weights.len()), (48, 1_968), "no more than it takes");
         let mut rising = Buckets::default();
         let mut lengths: Vec<usize> =
             (1..3_000).map(|bucket| (rising.add(bucket, 1), rising.weights.len()).1).collect();
         lengths.dedup();
-        assert_eq!((rising.iter().count(), lengths.len() < 12), (2_999, true), "{lengths:?}");
+        assert_eq!((rising.iter().count(), lengths.len() < 14), (2_999, true), "{lengths:?}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! May: find the sockets, and tell streams from datagrams. May not: call connections.
 
 use apps::{Message, Side};
-use transport::Connection;
 use transport::udp::MessageNumber;
 use units::{Bytes, SimTime};
 
@@ -93,6 +92,15 @@ impl Channel {
         }
     }
 
+    /// The streams of a connection, and the recorder of its limits; `None` with datagrams.
+    #[inline]
+    pub(crate) fn streams_and_limits(&mut self) -> Option<(&mut Streams, &mut Limits)> {
+        match &mut self.traffic {
+            Traffic::Streams(streams) => Some((streams, &mut self.limits)),
+            Traffic::Datagrams(_) => None,
+        }
+    }
+
     /// One side sends a message, whose row in the table of messages is known.
     pub(crate) fn send(&mut self, now: SimTime, from: Side, message: Message, row: Option<u32>) -> Sending {
         match &mut self.traffic {
@@ -128,14 +136,6 @@ impl Channel {
     /// Nothing more is written in either direction. False if all that was asked for is written already.
     pub(crate) fn cut(&mut self) -> bool {
         self.streams_mut().is_some_and(Streams::cut)
-    }
-
-    /// The sender of a connection has sent all that it may: records what limits it, and those subflows whose bit is
-    /// set.
-    #[inline]
-    pub(crate) fn record_limits(&mut self, now: SimTime, sender: &Connection, changed: u64) {
-        let more = self.backlog(Side::Sender) > 0;
-        self.limits.after(now, sender, more, changed);
     }
 
     /// All that was to be sent in both directions has arrived. `delivered_at` tells how much of a stream a socket has

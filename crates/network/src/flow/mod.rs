@@ -24,7 +24,6 @@ use units::{Bytes, Nanos, SimTime};
 use crate::flow::alarms::Alarms;
 use crate::flow::channel::Channel;
 use crate::flow::recorder::FlowRecorder;
-use crate::flow::stream::Streams;
 use crate::flow::timing::Timing;
 use crate::host::config::Opener;
 use crate::net::address::SocketAddress;
@@ -189,15 +188,6 @@ impl Flow {
     #[inline]
     pub(crate) fn channel_and_recorder(&mut self, number: ConnectionId) -> (&mut Channel, &mut FlowRecorder) {
         (&mut self.channels[number as usize], &mut self.recorder)
-    }
-
-    /// The streams of a connection, and the recorder of the flow; `None` with datagrams.
-    #[inline]
-    pub(crate) fn streams_and_recorder(
-        &mut self,
-        number: ConnectionId,
-    ) -> Option<(&mut Streams, &mut FlowRecorder)> {
-        Some((self.channels[number as usize].streams_mut()?, &mut self.recorder))
     }
 
     /// Adds a connection that has been opened from this address and is to be accepted.

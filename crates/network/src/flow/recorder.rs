@@ -19,7 +19,7 @@ pub(crate) struct SubflowRecorder {
     pub(crate) cwnd: Option<TimeAverage>,
     last_cwnd: Bytes,
     /// Bytes that its receiver holds above a gap of the subflow; `None` while there were none.
-    pub(crate) held: Option<TimeLevels>,
+    pub(crate) held: Option<Box<TimeLevels>>,
 }
 
 /// One flow, from its start to the end of its interval: all of its connections together.
@@ -33,8 +33,8 @@ pub(crate) struct FlowRecorder {
     pub(crate) send_delay: Histogram,
     /// Bytes held because of gaps.
     pub(crate) out_of_order: TimeLevels,
-    /// The part of them that waits for other subflows.
-    pub(crate) waiting_for_others: TimeLevels,
+    /// The part of them that waits for other subflows; `None` while there was none.
+    pub(crate) waiting_for_others: Option<Box<TimeLevels>>,
     start: SimTime,
     /// When something was delivered last; the start, if nothing was.
     pub(crate) last_delivery: SimTime,
@@ -48,7 +48,7 @@ impl FlowRecorder {
             delay: Histogram::default(),
             send_delay: Histogram::default(),
             out_of_order: TimeLevels::new(start),
-            waiting_for_others: TimeLevels::new(start),
+            waiting_for_others: None,
             start,
             last_delivery: start,
         }
@@ -115,8 +115,9 @@ impl Recorder {
         if let Some(waiting) = receiver.waiting_for_others()
             && waiting != self.last_waiting
         {
-            let held = flow.waiting_for_others.value() + waiting - self.last_waiting;
-            flow.waiting_for_others.set(now, held);
+            let start = flow.start;
+            let levels = flow.waiting_for_others.get_or_insert_with(|| Box::new(TimeLevels::new(start)));
+            levels.set(now, levels.value() + waiting - self.last_waiting);
             self.last_waiting = waiting;
         }
         debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
@@ -126,8 +127,8 @@ impl Recorder {
         let index = subflow.index();
         let held = receiver.held_by_subflow(index);
         let known = self.subflow(index);
-        if held != known.held.as_ref().map_or(Bytes::ZERO, TimeLevels::value) {
-            known.held.get_or_insert_with(|| TimeLevels::new(flow.start)).set(now, held);
+        if held != known.held.as_ref().map_or(Bytes::ZERO, |levels| levels.value()) {
+            known.held.get_or_insert_with(|| Box::new(TimeLevels::new(flow.start))).set(now, held);
         }
     }
 

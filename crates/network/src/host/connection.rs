@@ -41,6 +41,36 @@ pub(crate) enum Opening {
     Passive,
 }
 
+/// A connection with its timer and its paths.
+#[derive(Debug)]
+pub(crate) struct Parts<'c> {
+    /// The protocol machine.
+    pub(crate) connection: &'c mut Connection,
+    timer: &'c mut LazyTimer,
+    paths: &'c mut [Option<Path>],
+}
+
+impl Parts<'_> {
+    /// Packets of a subflow have a path.
+    #[inline]
+    pub(crate) fn has_path(&self, subflow: PathId) -> bool {
+        self.paths.get(subflow.index()).is_some_and(Option::is_some)
+    }
+
+    /// The path of a subflow, to be changed, and the connection.
+    #[inline]
+    pub(crate) fn path_and_connection(&mut self, subflow: PathId) -> Option<(&mut Path, &Connection)> {
+        Some((self.paths.get_mut(subflow.index())?.as_mut()?, self.connection))
+    }
+
+    /// The instant to push into the queue for its next deadline, if one is needed.
+    #[inline]
+    pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
+        // A deadline that lies in the past is due now.
+        self.timer.set(self.connection.wake_at().max(now))
+    }
+}
+
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct HostConnection {
@@ -50,8 +80,8 @@ pub(crate) struct HostConnection {
     opening: Opening,
     /// Identifies the connection in the hashes by which routers choose among equal paths.
     flow_label: u64,
-    /// When its host has noticed that it is closed.
-    closed: Option<SimTime>,
+    /// When its host has noticed that it is closed; `NEVER` before.
+    closed: SimTime,
     /// By subflow index; `None` before the first packet of the subflow.
     paths: Vec<Option<Path>>,
 }
@@ -64,7 +94,7 @@ impl HostConnection {
     /// Without paths.
     pub(crate) fn new(machine: Machine, owner: AppSocket, opening: Opening, flow_label: u64) -> Self {
         let timer = LazyTimer::default();
-        Self { machine, timer, owner, opening, flow_label, closed: None, paths: Vec::new() }
+        Self { machine, timer, owner, opening, flow_label, closed: SimTime::NEVER, paths: Vec::new() }
     }
 
     /// The connection has been closed or reset for so long that no packet can arrive for it. Counted from the first time
@@ -74,9 +104,8 @@ impl HostConnection {
         if !self.connection().is_some_and(ended) {
             return false;
         }
-        let closed = *self.closed.get_or_insert(now);
-        debug_assert!(closed <= now, "closed in the future");
-        now.since(closed) >= TIME_WAIT
+        self.closed = self.closed.min(now);
+        now.since(self.closed) >= TIME_WAIT
     }
 
     /// The protocol machine.
@@ -111,8 +140,7 @@ impl HostConnection {
     /// The instant to push into the queue for its next deadline, if one is needed.
     #[inline]
     pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
-        // A deadline that lies in the past is due now.
-        self.timer.set(self.machine.connection_mut()?.wake_at().max(now))
+        self.parts()?.arm(now)
     }
 
     /// A timer entry came out of the queue. False if it was a stale one.
@@ -130,6 +158,13 @@ impl HostConnection {
     #[inline]
     pub(crate) fn path(&self, subflow: PathId) -> Option<&Path> {
         self.paths.get(subflow.index()).and_then(Option::as_ref)
+    }
+
+    /// What a turn of the connection needs at the same time; `None` with datagrams.
+    #[inline]
+    pub(crate) fn parts(&mut self) -> Option<Parts<'_>> {
+        let Self { machine, timer, paths, .. } = self;
+        Some(Parts { connection: machine.connection_mut()?, timer, paths })
     }
 
     /// The path of a subflow, to be changed, and the protocol machine.

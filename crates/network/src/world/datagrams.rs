@@ -18,7 +18,7 @@ impl World {
         let end = hosts.get_mut(socket);
         let owner = end.owner();
         if let Some(udp) = end.machine_mut().datagrams_mut() {
-            udp.on_packet(network.peek(delivery));
+            udp.on_packet(network.open(delivery));
         }
         trace_delivery(now, network, delivery, None);
         self.take_datagrams(now, owner, socket);
