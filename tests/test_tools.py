@@ -154,6 +154,27 @@ def test_cache_misses_are_read_and_compared(capsys: pytest.CaptureFixture[str]) 
     assert "\ni1_misses    = 5_000\nl2_misses    = 600\n" in text
 
 
+def test_the_share_of_usual_segments_is_that_of_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    profile = """fn=(1) main
+cfn=(2) transport::tcp::endpoint::Endpoint::on_packet
+calls=8 1
+cfn=(3) <impl transport::tcp::sender::Sender>::on_any_ack
+calls=1 1
+fn=(4) other
+cfn=(2)
+calls=2 1
+cfn=(3)
+calls=1 1
+"""
+    assert instructions.usual_share(profile) == pytest.approx(0.8)
+    assert instructions.usual_share("fn=(1) main\n") is None
+    case = {"instructions": 100, "usual": 0.8}
+    assert instructions.compared({"one": case}, {"one": {**case, "usual": 0.79}}, comparable=True)
+    assert not instructions.compared({"one": case}, {"one": {**case, "usual": 0.77}}, comparable=True)
+    assert "77.0%  !" in capsys.readouterr().out
+    assert "\nusual        = 0.8\n" in instructions.written("rustc 1", {"one": {"duration": "1s", **case}})
+
+
 def test_without_history_it_is_said_that_no_counts_were_compared(
     counting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

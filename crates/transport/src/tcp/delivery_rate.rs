@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use congestion::RateSample;
 use units::{Bytes, Nanos, SimTime};
 
-use super::scoreboard::Change;
+use super::sent::Change;
 use crate::seq::Seq;
 
 /// The state of the connection when a segment was last sent.
@@ -144,7 +144,7 @@ impl DeliveryRate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scoreboard::Delivered;
+    use super::super::sent::Delivered;
     use super::*;
 
     const MSS: u64 = 1000;

@@ -160,6 +160,7 @@ impl Endpoint {
     }
 
     /// Takes in a packet; one that carries no segment of TCP changes nothing.
+    #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet, paths: Paths<'_>) -> Input {
         let Some(segment) = packet.segment() else { return Input::default() };
         let signal = packet.signal();

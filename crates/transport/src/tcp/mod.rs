@@ -2,7 +2,7 @@
 //!
 //! - `segment.rs`: what travels; `endpoint.rs`: handshake (`handshake.rs`) and close around a sender and a receiver;
 //!   `ecn.rs`: congestion marks;
-//! - `sender/`, `scoreboard.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
+//! - `sender/`, `scoreboard.rs` with `sent.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
 //! - `receiver/`: the receiving half; `ranges.rs`: sets of sequence numbers;
 //! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `connection.rs`: plain TCP with its two
 //!   byte streams.
@@ -21,3 +21,4 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod segment;
 pub mod sender;
+pub mod sent;

@@ -7,7 +7,9 @@
 
 use units::{Nanos, SimTime};
 
-use super::scoreboard::{Change, Delivered, Scoreboard};
+use super::scoreboard::Scoreboard;
+
+use super::sent::{Change, Delivered};
 use crate::seq::Seq;
 
 /// Largest ACK delay that a probe timeout must allow for.
@@ -151,7 +153,7 @@ pub fn probe_timeout(srtt: Option<Nanos>, one_segment_outstanding: bool) -> Nano
 #[cfg(test)]
 mod tests {
     use super::super::ranges::Range;
-    use super::super::scoreboard::Sent;
+    use super::super::sent::Sent;
     use super::*;
     use crate::seq::Dsn;
 

@@ -4,7 +4,7 @@ use congestion::{Ack, Loss, Paths};
 use units::{Bytes, Nanos, SimTime};
 
 use super::super::ranges::Range;
-use super::super::scoreboard::Change;
+use super::super::sent::Change;
 use super::Sender;
 use super::detector::{Detection, ProbeAck};
 use super::recovery::Phase;

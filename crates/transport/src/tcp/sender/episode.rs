@@ -4,7 +4,7 @@
 use congestion::{Ack, Paths, RecoveryAck};
 use units::{Bytes, SimTime};
 
-use super::super::scoreboard::Change;
+use super::super::sent::Change;
 use super::Sender;
 use super::detector::{Detection, ProbeAck};
 use super::probe::ProbeOutcome;

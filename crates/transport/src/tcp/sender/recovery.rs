@@ -3,7 +3,8 @@
 use units::Bytes;
 
 use super::super::prr::Prr;
-use super::super::scoreboard::{Scoreboard, Sent};
+use super::super::scoreboard::Scoreboard;
+use super::super::sent::Sent;
 use crate::seq::Seq;
 
 /// Phase of loss recovery.

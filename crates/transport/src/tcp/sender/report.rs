@@ -5,7 +5,7 @@ use congestion::{Ack, Paths};
 use units::SimTime;
 
 use super::super::ranges::Range;
-use super::super::scoreboard::Change;
+use super::super::sent::Change;
 use super::Sender;
 use super::recovery::Phase;
 use crate::seq::Seq;

@@ -2,7 +2,7 @@
 
 use units::{Bytes, SimTime};
 
-use super::super::scoreboard::Sent;
+use super::super::sent::Sent;
 use super::Sender;
 use super::detector::Detection;
 use super::recovery::{HoleKind, Phase};

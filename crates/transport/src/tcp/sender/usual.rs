@@ -8,7 +8,7 @@
 use congestion::{Ack, Capabilities, Paths};
 use units::{Bytes, Nanos, SimTime};
 
-use super::super::scoreboard::Sent;
+use super::super::sent::Sent;
 use super::Sender;
 use super::detector::Detection;
 use super::transmit::Transmission;

@@ -1,0 +1,125 @@
+//! A transmitted segment, and what an ACK changes of a scoreboard.
+
+use units::SimTime;
+
+use super::ranges::Range;
+use crate::seq::{Dsn, Seq};
+
+/// One transmitted segment that is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// First sequence number.
+    pub seq: Seq,
+    /// Sequence numbers occupied.
+    pub len: u32,
+    /// It is a FIN (without data).
+    pub fin: bool,
+    /// Data sequence number of its first byte; its mapping never changes.
+    pub dsn: Dsn,
+    /// Last transmission.
+    pub sent_at: SimTime,
+    /// Selectively acknowledged.
+    pub sacked: bool,
+    /// Deemed lost; a retransmission of it may be on its way.
+    pub lost: bool,
+    /// A retransmission is in the network.
+    pub in_flight_again: bool,
+    /// Was retransmitted at least once: gives no round-trip sample without timestamps (Karn).
+    pub retransmitted: bool,
+}
+
+impl Sent {
+    /// A segment that leaves for the first time, with so many sequence numbers; `fin`: it is a FIN.
+    #[inline]
+    pub fn new(seq: Seq, (len, fin): (u32, bool), dsn: Dsn, now: SimTime) -> Self {
+        Self {
+            seq,
+            len,
+            fin,
+            dsn,
+            sent_at: now,
+            sacked: false,
+            lost: false,
+            in_flight_again: false,
+            retransmitted: false,
+        }
+    }
+
+    /// Sequence number after it.
+    #[inline]
+    pub fn end(&self) -> Seq {
+        Seq(self.seq.0 + u64::from(self.len))
+    }
+
+    /// What lies below `una` is taken away. Returns its length.
+    #[inline]
+    pub(super) fn cut(&mut self, una: Seq) -> u64 {
+        let cut = una - self.seq;
+        self.seq = una;
+        self.len -= cut.0 as u32;
+        self.dsn += cut;
+        cut.0
+    }
+
+    pub(super) fn range(&self) -> Range<Seq> {
+        Range::new(self.seq, self.end())
+    }
+}
+
+/// A segment that an ACK has just delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// Sequence number after it.
+    pub end: Seq,
+    /// Its last transmission.
+    pub sent_at: SimTime,
+    /// Was it ever retransmitted?
+    pub retransmitted: bool,
+}
+
+/// What an ACK changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change {
+    /// Bytes newly covered by the cumulative ACK.
+    pub acked: u64,
+    /// Bytes newly delivered, cumulatively or selectively.
+    pub delivered: u64,
+    /// Bytes newly SACKed.
+    pub sacked: u64,
+    /// Transmission time of the oldest segment newly acknowledged, if none of them was retransmitted.
+    pub oldest_clean: Option<SimTime>,
+    /// Of the delivered segments the one sent last.
+    pub latest: Option<Delivered>,
+    /// Smallest end of a delivered segment that was never retransmitted: below the highest end delivered
+    /// before, it shows reordering.
+    pub lowest_clean: Option<Seq>,
+    /// Largest end of a delivered segment.
+    pub highest: Seq,
+}
+
+impl Change {
+    pub(super) fn deliver(&mut self, segment: &Sent) {
+        self.delivered += u64::from(segment.len);
+        let candidate =
+            Delivered { end: segment.end(), sent_at: segment.sent_at, retransmitted: segment.retransmitted };
+        self.highest = self.highest.max(candidate.end);
+        if !segment.retransmitted {
+            self.lowest_clean = Some(self.lowest_clean.map_or(candidate.end, |l| l.min(candidate.end)));
+        }
+        let newer = self.latest.is_none_or(|l| (l.sent_at, l.end) < (candidate.sent_at, candidate.end));
+        if newer {
+            self.latest = Some(candidate);
+        }
+    }
+}
+
+/// What an ACK has covered while nothing was lost, SACKed or retransmitted.
+#[derive(Clone, Copy, Debug)]
+pub struct CleanAck {
+    /// When the oldest segment left of those that are acknowledged as a whole.
+    pub oldest_sent_at: Option<SimTime>,
+    /// When the newest left.
+    pub newest_sent_at: SimTime,
+    /// Sequence number after it.
+    pub end: Seq,
+}
