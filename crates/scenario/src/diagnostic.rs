@@ -1,5 +1,6 @@
 //! Errors in a scenario: place, value found, values allowed, and the cure.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::json;
@@ -155,29 +156,34 @@ pub(crate) struct Report<'a> {
     file: &'a str,
     text: &'a str,
     sets: Vec<String>,
-    found: Vec<(Origin, Diagnostic)>,
+    found: Vec<Diagnostic>,
+    /// Positions in `found`, by place.
+    known: BTreeMap<Origin, Vec<usize>>,
+    /// Where the lines of `text` begin: finding a place takes no longer in a long file.
+    lines: Vec<usize>,
 }
 
 impl<'a> Report<'a> {
     pub fn new(file: &'a str, text: &'a str, sets: &[(String, String)]) -> Self {
         let sets = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        Self { file, text, sets, found: Vec::new() }
+        Self { file, text, sets, found: Vec::new(), known: BTreeMap::new(), lines: line_starts(text) }
     }
 
     /// Adds an error unless the same is known: inherited keys are checked again where they are used.
     pub fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
-        let known = |(o, d): &(Origin, Diagnostic)| *o == at && d.code == code && d.message == message;
-        if self.found.iter().any(known) {
+        let here = self.known.entry(at).or_default();
+        if here.iter().any(|known| self.found[*known].code == code && self.found[*known].message == message) {
             return;
         }
-        let (file, text, first_line, span) = match at {
-            Origin::File { start, end } => (self.file, self.text, 0, start..end),
-            Origin::Default => (self.file, self.text, 0, 0..0),
+        here.push(self.found.len());
+        let (file, first_line, place) = match at {
+            Origin::File { start, end } => (self.file, 0, Place::of(self.text, &self.lines, start..end)),
+            Origin::Default => (self.file, 0, Place::of(self.text, &self.lines, 0..0)),
             Origin::Set { index, start, end } => {
-                (OVERRIDE, self.sets.get(index).map_or("", String::as_str), index, start..end)
+                let text = self.sets.get(index).map_or("", String::as_str);
+                (OVERRIDE, index, Place::of(text, &line_starts(text), start..end))
             }
         };
-        let place = Place::of(text, span);
         let diagnostic = Diagnostic {
             file: file.into(),
             line: first_line + place.line,
@@ -189,7 +195,7 @@ impl<'a> Report<'a> {
             source: place.source,
             width: place.width,
         };
-        self.found.push((at, diagnostic));
+        self.found.push(diagnostic);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -198,10 +204,17 @@ impl<'a> Report<'a> {
 
     /// Everything found, in the order of the file; overrides come last.
     pub fn finish(self) -> Diagnostics {
-        let mut list: Vec<Diagnostic> = self.found.into_iter().map(|(_, d)| d).collect();
+        let places: usize = self.known.values().map(Vec::len).sum();
+        debug_assert_eq!(places, self.found.len(), "each mistake is known by its place");
+        let mut list = self.found;
         list.sort_by_key(|d| (d.file == OVERRIDE, d.line, d.column, d.code));
         Diagnostics(list)
     }
+}
+
+/// Offsets at which lines begin; never empty.
+fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect()
 }
 
 /// A span as a person counts.
@@ -213,17 +226,20 @@ struct Place {
 }
 
 impl Place {
-    fn of(text: &str, span: std::ops::Range<usize>) -> Self {
+    /// `lines` are those of `text`.
+    fn of(text: &str, lines: &[usize], span: std::ops::Range<usize>) -> Self {
         let boundary = |offset: usize| {
             (0..=offset.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or_default()
         };
         let (start, end) = (boundary(span.start), boundary(span.end.max(span.start)));
-        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let number = lines.partition_point(|line| *line <= start);
+        let line_start = lines[number - 1];
+        debug_assert!(!text[line_start..start].contains('\n'), "the line before that of the place");
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let line = text[line_start..line_end].trim_end_matches('\r');
         let visible = |c: char| if c.is_control() && c != '\t' { ' ' } else { c };
         Self {
-            line: text[..line_start].matches('\n').count() + 1,
+            line: number,
             column: text[line_start..start].chars().count() + 1,
             width: text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1),
             source: line.chars().map(visible).collect(),

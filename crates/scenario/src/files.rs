@@ -4,6 +4,8 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use registry::{FileFormat, NamedFile};
@@ -72,7 +74,7 @@ impl Files {
         if about.len() > MAX_BYTES {
             return Err(cannot(&format!("it is larger than {MAX_BYTES} bytes")));
         }
-        let bytes = std::fs::read(&full).map_err(|e| cannot(&e.to_string()))?;
+        let bytes = read_exactly(&full, about.len()).map_err(|e| cannot(&e.to_string()))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => text,
             Ok(text) => {
@@ -95,5 +97,41 @@ impl Files {
             let place = if error.line == 0 { shown.to_owned() } else { format!("{shown}:{}", error.line) };
             (format!("{place}: {}", error.message), format!("write {}", format.what))
         })
+    }
+}
+
+/// The content of a file of `length` bytes. Special files such as those of /proc say that they are empty: they are not
+/// read, since some never end or block.
+fn read_exactly(path: &Path, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if length > 0 {
+        File::open(path)?.take(length + 1).read_to_end(&mut bytes)?;
+    }
+    if bytes.len() as u64 == length {
+        return Ok(bytes);
+    }
+    Err(io::Error::other(format!("it has another size than the {length} bytes that its directory says")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_long_as_it_says() {
+        let path = std::env::temp_dir().join(format!("ropewalk-files-{}", std::process::id()));
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read_exactly(&path, 5).unwrap(), b"12345");
+        for wrong in [4, 6] {
+            let error = read_exactly(&path, wrong).unwrap_err().to_string();
+            assert!(error.contains(&format!("the {wrong} bytes")), "{error}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_special_file_without_a_size_is_not_read() {
+        // It does not end.
+        assert_eq!(read_exactly(Path::new("/dev/zero"), 0).unwrap(), b"");
     }
 }
