@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::FLOW_ACTIONS;
 use crate::path_managers::{self, IN_KERNEL};
 use crate::topology::Topology;
-use crate::tree::{Node, Origin, Table};
+use crate::tree::{Origin, Placed, Table};
 
 /// Endpoints that one end may have, as in Linux.
 const MAX_ENDPOINTS: usize = 8;
@@ -182,7 +182,7 @@ fn in_turn(mut steps: Vec<Step<'_>>, topology: &Topology, report: &mut Report<'_
     }
 }
 
-fn named_flow<'t>(root: &'t Table, node: &Node, path: &str, report: &mut Report<'_>) -> Option<&'t Table> {
+fn named_flow<'t>(root: &'t Table, node: &Placed, path: &str, report: &mut Report<'_>) -> Option<&'t Table> {
     let name = node.as_text()?;
     let found = root.tables("flow").find(|(_, flow)| flow.text("name") == Some(name));
     if found.is_none() {
@@ -198,7 +198,11 @@ fn named_flow<'t>(root: &'t Table, node: &Node, path: &str, report: &mut Report<
 }
 
 /// The one thing that `do` asks for.
-fn one_action<'t>(node: &'t Node, path: &str, report: &mut Report<'_>) -> Option<(&'static str, &'t Table)> {
+fn one_action<'t>(
+    node: &'t Placed,
+    path: &str,
+    report: &mut Report<'_>,
+) -> Option<(&'static str, &'t Table)> {
     let table = node.as_table()?;
     let found: Vec<&'static str> = FLOW_ACTIONS.iter().copied().filter(|key| table.has(key)).collect();
     match found.as_slice() {

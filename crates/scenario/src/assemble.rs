@@ -18,14 +18,14 @@ use crate::flows::flow_names;
 use crate::held::fields;
 use crate::keys::{AUTO, EXPAND};
 use crate::model::{
-    Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath, Node as Host,
-    Queue, Scenario, Setting, Strip, Transport,
+    Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath, Node, Queue,
+    Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers::PathManagers;
 use crate::queue_size::QueueSize;
 use crate::registries::{Listed, NO_LOSS};
 use crate::topology::{LinkEntry, Topology};
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Placed, Table, Value};
 
 /// The whole scenario.
 pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>) -> Option<Scenario> {
@@ -45,7 +45,7 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         seeds: seeds(&root.get("seeds")?.value)?,
         ecmp: root.table("routing")?.read("ecmp")?,
         record_interval: root.table("record")?.read("interval")?,
-        nodes: topology.hosts.iter().map(|h| Host { name: h.name.clone(), forward: h.forward }).collect(),
+        nodes: topology.hosts.iter().map(|h| Node { name: h.name.clone(), forward: h.forward }).collect(),
         duplex_links: topology
             .duplex_links
             .iter()
@@ -105,13 +105,13 @@ impl Assembler<'_> {
 
     /// All loss models that do something.
     fn loss(&self, keys: &Table) -> Option<Vec<Choice<Losses>>> {
-        let tables = keys.get("loss")?.one_or_more().iter().map(Node::as_table);
+        let tables = keys.get("loss")?.one_or_more().iter().map(Placed::as_table);
         let lossy = tables.filter(|table| table.is_none_or(|table| table.text("kind") != Some(NO_LOSS)));
         lossy.map(|table| self.choices.plain(table?)).collect()
     }
 
     fn settings<T: FromStr, F: Listed>(&self, keys: &Table, key: &str) -> Option<Vec<Setting<T, Choice<F>>>> {
-        let setting = |node: &Node| match node.as_table() {
+        let setting = |node: &Placed| match node.as_table() {
             Some(table) => self.choices.plain(table).map(Setting::Model),
             None => node.as_text()?.parse().ok().map(Setting::Value),
         };
@@ -290,7 +290,7 @@ fn given<T>(table: &Table, key: &str, read: impl FnOnce() -> Option<T>) -> Optio
 /// All token buckets with a limit.
 fn shapers(keys: &Table) -> Option<Vec<Shaper>> {
     let Some(node) = keys.get("shaper") else { return Some(Vec::new()) };
-    let shaper = |node: &Node| {
+    let shaper = |node: &Placed| {
         let keys = node.as_table()?;
         Some(fields!(keys => Shaper { rate, burst }))
     };

@@ -7,7 +7,7 @@ use crate::held::UNLIMITED;
 use crate::keys::{Kind, Section};
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{Fault, scalar, wrong_type};
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 use registry::OptionKind;
 
 /// Checks values against the key tables.
@@ -23,7 +23,7 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
 }
 
 /// `section.NAME`, or the position where there is no name.
-pub(crate) fn element_path(parent: &str, list: &str, index: usize, node: &Node) -> String {
+pub(crate) fn element_path(parent: &str, list: &str, index: usize, node: &Placed) -> String {
     let name = node.as_table().and_then(|t| t.text("name"));
     join(parent, &format!("{list}.{}", name.map_or_else(|| index.to_string(), str::to_owned)))
 }
@@ -33,8 +33,8 @@ impl Checker<'_, '_, '_> {
     pub fn table(&mut self, section: &'static Section, table: &mut Table, path: &str) {
         let names: Vec<String> = table.entries.iter().map(|e| e.key.clone()).collect();
         let readable =
-            |node: &&Node| section.key("kind").is_some_and(|key| scalar(key.kind, &node.value).is_ok());
-        let kind = table.get("kind").filter(readable).and_then(Node::as_text).map(str::to_owned);
+            |node: &&Placed| section.key("kind").is_some_and(|key| scalar(key.kind, &node.value).is_ok());
+        let kind = table.get("kind").filter(readable).and_then(Placed::as_text).map(str::to_owned);
         for name in names {
             match section.key(&name) {
                 None => self.unknown(section, table, &name, path),
@@ -49,7 +49,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn value(&mut self, kind: Kind, node: &mut Node, path: &str) {
+    fn value(&mut self, kind: Kind, node: &mut Placed, path: &str) {
         if node.is_broken() {
             return;
         }
@@ -89,7 +89,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn fault(&mut self, node: &mut Node, path: &str, fault: Fault) {
+    fn fault(&mut self, node: &mut Placed, path: &str, fault: Fault) {
         // A bad name is still what the rest of the file refers to.
         let usable = fault.code == Code::BadName;
         self.report.add(node.at, fault.code, path, fault.message, fault.help);
@@ -99,7 +99,7 @@ impl Checker<'_, '_, '_> {
     }
 
     /// An algorithm by bare name or as a table. Without `kind` its options are checked once the kind is known.
-    pub fn choice(&mut self, catalogue: Catalogue, node: &mut Node, path: &str) {
+    pub fn choice(&mut self, catalogue: Catalogue, node: &mut Placed, path: &str) {
         match &mut node.value {
             Value::Broken => {}
             Value::Text(name) => {
@@ -181,9 +181,9 @@ impl Checker<'_, '_, '_> {
             return;
         };
         // The misspelt key is not missing, and what it declares may be referred to.
-        let broken = Node::broken(entry.at);
+        let broken = Placed::broken(entry.at);
         match (meant.kind, table.get_mut(meant.name)) {
-            (Kind::Tables(_), Some(Node { value: Value::List(items), .. })) => items.push(broken),
+            (Kind::Tables(_), Some(Placed { value: Value::List(items), .. })) => items.push(broken),
             (_, Some(_)) => {}
             (_, None) => table.put(meant.name, Origin::Default, broken),
         }
@@ -210,7 +210,7 @@ fn misspelt(table: &mut Table, names: impl Iterator<Item = &'static str> + Clone
     table.entries.retain(|entry| entry.key == "kind" || names.clone().any(|name| name == entry.key));
     for name in unknown {
         if !table.has(name) {
-            table.put(name, Origin::Default, Node::broken(Origin::Default));
+            table.put(name, Origin::Default, Placed::broken(Origin::Default));
         }
     }
 }

@@ -81,6 +81,9 @@ pub struct Diagnostic {
     pub width: usize,
 }
 
+/// So many mistakes are printed; a machine gets all of them.
+const SHOWN: usize = 500;
+
 /// All mistakes of a scenario, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
@@ -135,13 +138,16 @@ impl fmt::Display for Diagnostic {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, diagnostic) in self.0.iter().enumerate() {
+        for (i, diagnostic) in self.0.iter().take(SHOWN).enumerate() {
             if i > 0 {
                 writeln!(f)?;
             }
             write!(f, "{diagnostic}")?;
         }
-        Ok(())
+        match self.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::keys::ROOT;
 use crate::model::Scenario;
 use crate::part::{Parts, Unsupported};
 use crate::registries::Registries;
-use crate::tree::{Node, Origin, Table};
+use crate::tree::{Origin, Placed, Table};
 use crate::{
     addresses, assemble, fill, flows, inherit, link_rules, overrides, print, rules, syntax, topology, whole,
 };
@@ -60,7 +60,7 @@ impl Document {
         inherit::resolve(&mut root, &mut report);
         let mut filled = fill::fill(root, registries, &files, &mut report);
         if !filled.has("name") {
-            filled.put("name", Origin::Default, Node::text(&stem(file)));
+            filled.put("name", Origin::Default, Placed::text(&stem(file)));
         }
         rules::something_to_run(&filled, &mut report);
         let topology = topology::build(&mut filled, &mut report);

@@ -8,7 +8,7 @@ use crate::keys::{Fallback, Key, Kind, ROOT, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{from_default, scalar, sketch};
-use crate::tree::{Entry, Node, Origin, Table, Value};
+use crate::tree::{KeyValue, Origin, Placed, Table, Value};
 
 /// Inputs on which the defaults of a table depend.
 #[derive(Clone, Copy, Default)]
@@ -36,14 +36,14 @@ pub(crate) fn check(section: &'static Section, table: &Table) {
         debug_assert!(known.is_some(), "{}: `{key}` is unknown", section.name);
         match known.map(|key| key.kind.one()) {
             Some(Kind::Table(inner)) => {
-                node.one_or_more().iter().filter_map(Node::as_table).for_each(|table| check(inner, table));
+                node.one_or_more().iter().filter_map(Placed::as_table).for_each(|table| check(inner, table));
             }
             Some(Kind::Tables(inner)) => {
                 debug_assert!(matches!(node.value, Value::List(_)), "`{key}` is no array of tables");
-                node.items().iter().filter_map(Node::as_table).for_each(|table| check(inner, table));
+                node.items().iter().filter_map(Placed::as_table).for_each(|table| check(inner, table));
             }
             Some(Kind::Choice(_)) => {
-                let named = |node: &Node| node.as_table().is_some_and(|table| table.has("kind"));
+                let named = |node: &Placed| node.as_table().is_some_and(|table| table.has("kind"));
                 debug_assert!(node.one_or_more().iter().all(named), "`{key}` names no algorithm");
             }
             _ => {}
@@ -88,7 +88,7 @@ impl Filler<'_, '_, '_> {
         filled
     }
 
-    fn not_applicable(&mut self, key: &Key, entry: Option<Entry>, context: Context<'_>, path: &str) {
+    fn not_applicable(&mut self, key: &Key, entry: Option<KeyValue>, context: Context<'_>, path: &str) {
         // Without a readable kind it cannot be told.
         let (Some(entry), Some(kind)) = (entry, context.kind) else { return };
         let only = key.only.join("\" or \"");
@@ -98,38 +98,38 @@ impl Filler<'_, '_, '_> {
     }
 
     /// Expands a value according to `kind`, the kind of the key or of an item in its list.
-    fn given(&mut self, key: &Key, kind: Kind, node: Node, context: Context<'_>, path: &str) -> Node {
+    fn given(&mut self, key: &Key, kind: Kind, node: Placed, context: Context<'_>, path: &str) -> Placed {
         let at = node.at;
         match (kind, node.value) {
             (Kind::Table(section), Value::Table(table)) => {
-                Node::new(Value::Table(self.table(section, table, at, path)), at)
+                Placed::new(Value::Table(self.table(section, table, at, path)), at)
             }
             (Kind::Tables(section), Value::List(items)) => {
-                let fill = |(index, item): (usize, Node)| {
+                let fill = |(index, item): (usize, Placed)| {
                     let path = element_path("", section.name, index, &item);
                     match item.value {
                         Value::Table(table) => {
-                            Node::new(Value::Table(self.table(section, table, item.at, &path)), item.at)
+                            Placed::new(Value::Table(self.table(section, table, item.at, &path)), item.at)
                         }
-                        other => Node::new(other, item.at),
+                        other => Placed::new(other, item.at),
                     }
                 };
-                Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
+                Placed::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
             (Kind::OneOrMore(one), Value::List(items)) => {
-                let fill = |(index, item): (usize, Node)| {
+                let fill = |(index, item): (usize, Placed)| {
                     self.given(key, *one, item, context, &join(path, &index.to_string()))
                 };
-                Node::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
+                Placed::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
             (Kind::Setting { models, .. }, value) if names_model(&value) => {
-                self.choice(key, models, Node::new(value, at), context, path)
+                self.choice(key, models, Placed::new(value, at), context, path)
             }
-            (Kind::OneOrMore(one), value) => self.given(key, *one, Node::new(value, at), context, path),
+            (Kind::OneOrMore(one), value) => self.given(key, *one, Placed::new(value, at), context, path),
             (Kind::Choice(catalogue), value) => {
-                self.choice(key, catalogue, Node::new(value, at), context, path)
+                self.choice(key, catalogue, Placed::new(value, at), context, path)
             }
-            (_, value) => Node::new(value, at),
+            (_, value) => Placed::new(value, at),
         }
     }
 
@@ -141,10 +141,10 @@ impl Filler<'_, '_, '_> {
         at: Origin,
         context: Context<'_>,
         path: &str,
-    ) -> Option<Node> {
+    ) -> Option<Placed> {
         let node = match key.default {
             Fallback::Absent | Fallback::Derived(_) => return None,
-            Fallback::Keys => Node::new(Value::Table(Table::default()), at),
+            Fallback::Keys => Placed::new(Value::Table(Table::default()), at),
             Fallback::Compulsory => {
                 if !partial {
                     let message = format!("`{}` is missing", key.name);
@@ -155,19 +155,19 @@ impl Filler<'_, '_, '_> {
                     let help = format!("add `{}` ({}): {what}", key.name, key.doc);
                     self.checker.report.add(at, Code::MissingKey, &join(path, key.name), message, help);
                 }
-                return Some(Node::broken(at));
+                return Some(Placed::broken(at));
             }
-            Fallback::Text(text) => Node::new(from_default(key.kind, text), at),
+            Fallback::Text(text) => Placed::new(from_default(key.kind, text), at),
             // Without a readable profile or kind: broken, as is what they would have given.
             Fallback::Profile => match (context.profile, context.kind) {
                 (Some(profile), Some(kind)) => profiles::value(profile, kind, key.name)?,
-                _ => return Some(Node::broken(at)),
+                _ => return Some(Placed::broken(at)),
             },
         };
         // An algorithm that is not registered is reported at the table that needs it.
         let value = scalar(key.kind, &node.value).unwrap_or(node.value);
-        let filled = self.given(key, key.kind, Node::new(value, at), context, &join(path, key.name));
-        Some(Node::new(filled.value, Origin::Default))
+        let filled = self.given(key, key.kind, Placed::new(value, at), context, &join(path, key.name));
+        Some(Placed::new(filled.value, Origin::Default))
     }
 
     /// An algorithm with all of its options; the kind may come from the default.
@@ -175,22 +175,22 @@ impl Filler<'_, '_, '_> {
         &mut self,
         key: &Key,
         catalogue: Catalogue,
-        mut node: Node,
+        mut node: Placed,
         context: Context<'_>,
         path: &str,
-    ) -> Node {
+    ) -> Placed {
         let at = node.at;
         if let Some(table) = node.as_table_mut().filter(|table| !table.has("kind")) {
             match default_kind(key, context) {
-                Some(kind) => table.put("kind", Origin::Default, Node::text(&kind)),
-                None if table.partial => return Node::broken(at),
+                Some(kind) => table.put("kind", Origin::Default, Placed::text(&kind)),
+                None if table.partial => return Placed::broken(at),
                 None => {
                     let names = self.checker.registries.all(catalogue);
                     let names: Vec<&str> = names.iter().map(|a| a.name).collect();
                     let help = format!("add `kind`: the name of {} ({})", catalogue.one(), names.join(", "));
                     let key = join(path, "kind");
                     self.checker.report.add(at, Code::MissingKey, &key, "`kind` is missing".into(), help);
-                    return Node::broken(at);
+                    return Placed::broken(at);
                 }
             }
         }
@@ -199,20 +199,22 @@ impl Filler<'_, '_, '_> {
             Value::Text(name) => (name, Table::default()),
             Value::Table(table) => match table.text("kind") {
                 Some(kind) => (kind.to_owned(), table),
-                None => return Node::broken(at),
+                None => return Placed::broken(at),
             },
-            _ => return Node::broken(at),
+            _ => return Placed::broken(at),
         };
-        let Some(algorithm) = self.checker.registries.find(catalogue, &name) else { return Node::broken(at) };
+        let Some(algorithm) = self.checker.registries.find(catalogue, &name) else {
+            return Placed::broken(at);
+        };
         let mut filled = Table::default();
-        filled.put("kind", Origin::Default, Node::text(&name));
+        filled.put("kind", Origin::Default, Placed::text(&name));
         for option in algorithm.options {
             let node = match (given.take(option.name), option.default) {
                 (Some(entry), _) => entry.node,
                 (None, Some(text)) => {
                     let kind = Kind::Plain(option.kind);
                     let value = from_default(kind, text);
-                    Node::new(scalar(kind, &value).unwrap_or(value), Origin::Default)
+                    Placed::new(scalar(kind, &value).unwrap_or(value), Origin::Default)
                 }
                 (None, None) => {
                     if !given.partial {
@@ -222,12 +224,12 @@ impl Filler<'_, '_, '_> {
                         let key = join(path, option.name);
                         self.checker.report.add(at, Code::MissingKey, &key, message, help);
                     }
-                    Node::broken(at)
+                    Placed::broken(at)
                 }
             };
             filled.put(option.name, Origin::Default, node);
         }
-        Node::new(Value::Table(filled), at)
+        Placed::new(Value::Table(filled), at)
     }
 }
 

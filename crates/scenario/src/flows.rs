@@ -6,7 +6,7 @@ use units::Nanos;
 
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
-use crate::tree::{Node, Origin, Table};
+use crate::tree::{Origin, Placed, Table};
 
 /// The end that opens follows from the application; the application and the transport must suit each other.
 pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, report: &mut Report<'_>) {
@@ -26,7 +26,7 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
         apps::Side::Receiver => "receiver",
     };
     match flow.get("opened_by") {
-        None => flow.put("opened_by", Origin::Default, Node::text(opens)),
+        None => flow.put("opened_by", Origin::Default, Placed::text(opens)),
         Some(node) if opens == "receiver" && node.as_text() == Some("sender") => {
             let message =
                 format!("in {kind} the receiver of the data asks for it, and so opens the connection");
@@ -35,7 +35,7 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
         }
         Some(_) => {}
     }
-    let transport = flow.get("transport").and_then(Node::as_table);
+    let transport = flow.get("transport").and_then(Placed::as_table);
     let kind_of_transport = transport.and_then(|table| table.get("kind"));
     if let Some(node) = kind_of_transport.filter(|node| node.as_text() == Some("udp"))
         && !app.takes_datagrams()
@@ -77,7 +77,7 @@ fn is_left_out(flow: &Table) -> bool {
 /// At least one flow must send something.
 pub(crate) fn not_all_left_out(root: &Table, report: &mut Report<'_>) {
     let items = root.list("flow");
-    if let Some(node) = items.first().filter(|_| items.iter().filter_map(Node::as_table).all(is_left_out)) {
+    if let Some(node) = items.first().filter(|_| items.iter().filter_map(Placed::as_table).all(is_left_out)) {
         let help = "give one of them another `count`".into();
         report.add(node.at, Code::Contradiction, "flow", "all flows have `count = 0`".into(), help);
     }
@@ -85,7 +85,7 @@ pub(crate) fn not_all_left_out(root: &Table, report: &mut Report<'_>) {
 
 /// `after` names a flow, and no flow waits for itself.
 pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
-    let flows: Vec<&Table> = root.list("flow").iter().filter_map(Node::as_table).collect();
+    let flows: Vec<&Table> = root.list("flow").iter().filter_map(Placed::as_table).collect();
     let named = |name: &str| flows.iter().position(|flow| flow.text("name") == Some(name));
     let broken = root.list("flow").iter().any(|item| item.as_table().is_none());
     for (index, flow) in flows.iter().enumerate() {

@@ -8,7 +8,7 @@ use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::model::Ecmp;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Placed, Table, Value};
 
 /// A value of `UNLIMITED` in a file: no limit.
 pub(crate) const UNLIMITED: &str = "unlimited";
@@ -16,7 +16,7 @@ pub(crate) const UNLIMITED: &str = "unlimited";
 /// Meaning of a checked value.
 pub(crate) trait Held: Sized {
     /// `None`: the key table allows values that this type cannot hold.
-    fn held(node: &Node) -> Option<Self>;
+    fn held(node: &Placed) -> Option<Self>;
 }
 
 /// A closed list of words and what they mean.
@@ -41,7 +41,7 @@ macro_rules! words {
         }
 
         impl Held for $type {
-            fn held(node: &Node) -> Option<Self> {
+            fn held(node: &Placed) -> Option<Self> {
                 Self::of(node.as_text()?)
             }
         })*
@@ -67,7 +67,7 @@ words! {
 macro_rules! quantities {
     ($($type:ty),*) => {
         $(impl Held for $type {
-            fn held(node: &Node) -> Option<Self> {
+            fn held(node: &Placed) -> Option<Self> {
                 node.as_text()?.parse().ok()
             }
         })*
@@ -77,13 +77,13 @@ macro_rules! quantities {
 quantities!(BitsPerSecond, Bytes, Nanos, SimTime);
 
 impl Held for String {
-    fn held(node: &Node) -> Option<Self> {
+    fn held(node: &Placed) -> Option<Self> {
         node.as_text().map(str::to_owned)
     }
 }
 
 impl Held for bool {
-    fn held(node: &Node) -> Option<Self> {
+    fn held(node: &Placed) -> Option<Self> {
         match node.value {
             Value::Flag(flag) => Some(flag),
             _ => None,
@@ -93,7 +93,7 @@ impl Held for bool {
 
 /// A number that fits; the largest one where there is no limit.
 impl Held for u32 {
-    fn held(node: &Node) -> Option<Self> {
+    fn held(node: &Placed) -> Option<Self> {
         match &node.value {
             Value::Integer(n) => Self::try_from(*n).ok(),
             Value::Text(text) if text == UNLIMITED => Some(Self::MAX),
@@ -103,7 +103,7 @@ impl Held for u32 {
 }
 
 impl Held for Ratio {
-    fn held(node: &Node) -> Option<Self> {
+    fn held(node: &Placed) -> Option<Self> {
         Self::new(node.value.bare()?.parse().ok()?).ok()
     }
 }

@@ -3,15 +3,15 @@
 use crate::check::element_path;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::{DIRECTION, Kind, ROOT, Section};
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 
 /// Resolves `both` and then `like` in all arrays of tables.
 pub(crate) fn resolve(root: &mut Table, report: &mut Report<'_>) {
     for key in ROOT.keys {
         let Kind::Tables(section) = key.kind else { continue };
-        let Some(Node { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
+        let Some(Placed { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
         if section.key("both").is_some() {
-            items.iter_mut().filter_map(Node::as_table_mut).for_each(|table| spread(section, table));
+            items.iter_mut().filter_map(Placed::as_table_mut).for_each(|table| spread(section, table));
         }
         if section.key("like").is_some() {
             Likes { section, items, report }.resolve();
@@ -93,8 +93,8 @@ fn merge(section: &Section, base: &Table, own: &mut Table, layers: bool) {
 }
 
 /// Options are inherited as long as the algorithm is the same.
-fn merge_choice(base: &Node, own: &mut Node, layers: bool) {
-    let kind_of = |node: &Node| match &node.value {
+fn merge_choice(base: &Placed, own: &mut Placed, layers: bool) {
+    let kind_of = |node: &Placed| match &node.value {
         Value::Text(name) => Some((name.clone(), node.at)),
         Value::Table(table) => table.get("kind").and_then(|k| Some((k.as_text()?.to_owned(), k.at))),
         // A list is taken or left as a whole.
@@ -145,7 +145,7 @@ enum State {
 
 struct Likes<'l, 'r, 'a> {
     section: &'static Section,
-    items: &'l mut [Node],
+    items: &'l mut [Placed],
     report: &'r mut Report<'a>,
 }
 
@@ -179,7 +179,7 @@ impl Likes<'_, '_, '_> {
     fn base_of(&mut self, index: usize) -> Option<usize> {
         let like = self.items[index].as_table()?.get("like")?;
         let (name, at) = (like.as_text()?.to_owned(), like.at);
-        let name_of = |item: &Node| item.as_table().and_then(|table| table.text("name")).map(str::to_owned);
+        let name_of = |item: &Placed| item.as_table().and_then(|table| table.text("name")).map(str::to_owned);
         let names: Vec<Option<String>> = self.items.iter().map(name_of).collect();
         let found = names.iter().position(|n| n.as_ref() == Some(&name));
         if found.is_none() {

@@ -14,20 +14,20 @@ use crate::inherit::direction_names;
 use crate::keys::{DIRECTION, Kind, ROOT};
 use crate::queue_size::QueueSize;
 use crate::registries::Listed;
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 
 /// All directions of links, and all events.
 pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report<'_>) {
     let mut rules = LinkRules { choices, report };
     for key in ROOT.keys {
         let Kind::Tables(section) = key.kind else { continue };
-        let Some(Node { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
+        let Some(Placed { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
         for (index, item) in items.iter_mut().enumerate() {
             let path = element_path("", section.name, index, item);
             let Some(table) = item.as_table_mut() else { continue };
             if section.key("both").is_some() {
                 rules.duplex_link(table, direction_names(section), &path);
-            } else if let Some(set) = table.get("set").and_then(Node::as_table) {
+            } else if let Some(set) = table.get("set").and_then(Placed::as_table) {
                 rules.event(set, &join(&path, "set"));
             }
         }
@@ -50,7 +50,7 @@ struct LinkRules<'c, 'r, 'a> {
 }
 
 /// The node that says how large a queue is, if it says so in products of bandwidth and delay.
-fn in_bdp(direction: &Table) -> Option<&Node> {
+fn in_bdp(direction: &Table) -> Option<&Placed> {
     let queue = direction.get("queue")?;
     let limit = queue.as_table().map_or(Some(queue), |table| table.get("limit"))?;
     matches!(limit.as_text()?.parse(), Ok(QueueSize::Bdp(_))).then_some(limit)
@@ -62,7 +62,7 @@ impl LinkRules<'_, '_, '_> {
         let round_trip = delay(names[0]).zip(delay(names[1])).map(|(there, back)| there + back);
         for name in names {
             let path = join(path, name);
-            let Some(direction) = table.get_mut(name).and_then(Node::as_table_mut) else { continue };
+            let Some(direction) = table.get_mut(name).and_then(Placed::as_table_mut) else { continue };
             self.queue_rtt(direction, round_trip, &path);
         }
         let [there, back] = names.map(|name| table.table(name));
@@ -94,7 +94,7 @@ impl LinkRules<'_, '_, '_> {
             return;
         };
         let (at, text) = (limit.at, limit.as_text().unwrap_or_default().to_owned());
-        let unknown = |key: &str| direction.get(key).is_none_or(Node::is_broken);
+        let unknown = |key: &str| direction.get(key).is_none_or(Placed::is_broken);
         if direction.parse::<BitsPerSecond>("rate").is_none() && !unknown("rate") {
             let message = format!("found \"{text}\", but the rate is not one constant");
             let help = "give the limit in packets or bytes".into();
@@ -105,7 +105,7 @@ impl LinkRules<'_, '_, '_> {
         }
         match round_trip {
             Some(time) => {
-                direction.put("queue_rtt", Origin::Default, Node::text(&time.to_string()));
+                direction.put("queue_rtt", Origin::Default, Placed::text(&time.to_string()));
                 // In the order of the key tables, as everything in an expanded scenario.
                 direction.entries.sort_by_key(|entry| DIRECTION.names().position(|name| name == entry.key));
             }
@@ -128,7 +128,8 @@ impl LinkRules<'_, '_, '_> {
                 let Some(table) = model.as_table() else { continue };
                 let Some(ModelFault { fault, at, file }) = self.model_fault(key, table) else { continue };
                 let twin = twins.and_then(|twin| std::iter::once(twin).chain(twin.items()).nth(index));
-                let shared = at == twin.and_then(Node::as_table).and_then(|twin| twin.written(fault.option));
+                let shared =
+                    at == twin.and_then(Placed::as_table).and_then(|twin| twin.written(fault.option));
                 let path = match &other {
                     Some((_, both)) if at.is_some() && shared => both,
                     _ => path,
@@ -150,7 +151,7 @@ impl LinkRules<'_, '_, '_> {
     }
 
     /// Of several rates each has one at each instant.
-    fn least_rate(&mut self, rate: &Node, path: &str) {
+    fn least_rate(&mut self, rate: &Placed, path: &str) {
         if rate.items().len() < 2 {
             return;
         }

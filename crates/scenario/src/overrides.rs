@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::{Kind, ROOT, Section};
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 
 /// One segment of a dotted key and its offset.
 type Segment<'k> = (&'k str, usize);
@@ -35,12 +35,12 @@ pub(crate) fn apply(root: &mut Table, sets: &[(String, String)], report: &mut Re
 const EXAMPLE: &str = "write for example path.beam1.up.rate=10Mbit/s";
 
 /// A TOML value, and where that fails the text itself: quotes are tedious on a command line.
-fn parse(text: &str, index: usize, offset: usize) -> Node {
+fn parse(text: &str, index: usize, offset: usize) -> Placed {
     match DeValue::parse(text) {
         Ok(value) if !matches!(value.get_ref(), DeValue::Datetime(_)) => {
-            Node::from_override(&value, index, offset)
+            Placed::from_override(&value, index, offset)
         }
-        _ => Node::new(
+        _ => Placed::new(
             Value::Text(text.into()),
             Origin::Set { index, start: offset, end: offset + text.len() },
         ),
@@ -62,12 +62,18 @@ impl Writer<'_, '_, '_> {
         self.report.add(self.at(segment), Code::BadOverride, self.key, message, help);
     }
 
-    fn write(&mut self, section: &'static Section, table: &mut Table, segments: &[Segment<'_>], value: Node) {
+    fn write(
+        &mut self,
+        section: &'static Section,
+        table: &mut Table,
+        segments: &[Segment<'_>],
+        value: Placed,
+    ) {
         let [head, rest @ ..] = segments else { return };
         let at = self.at(*head);
         let Some(key) = section.key(head.0) else {
             // The check reports it with the nearest key.
-            return table.put(head.0, at, Node::broken(at));
+            return table.put(head.0, at, Placed::broken(at));
         };
         match (key.kind.one(), rest) {
             // A list on one line can be replaced as a whole.
@@ -81,7 +87,7 @@ impl Writer<'_, '_, '_> {
                 table.put(head.0, at, value);
             }
             (one @ (Kind::Choice(_) | Kind::Setting { .. } | Kind::Table(_)), [which, rest @ ..])
-                if matches!(table.get(head.0), Some(Node { value: Value::List(_), .. })) =>
+                if matches!(table.get(head.0), Some(Placed { value: Value::List(_), .. })) =>
             {
                 if let Some(node) = table.get_mut(head.0) {
                     // The whole list counts as written here, as it does where it is set as a whole.
@@ -91,16 +97,16 @@ impl Writer<'_, '_, '_> {
             }
             (Kind::Table(inner), _) => {
                 if !table.has(head.0) {
-                    table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
+                    table.put(head.0, at, Placed::new(Value::Table(Table::default()), at));
                 }
                 // Anything else than a table is reported by the check.
-                if let Some(inner_table) = table.get_mut(head.0).and_then(Node::as_table_mut) {
+                if let Some(inner_table) = table.get_mut(head.0).and_then(Placed::as_table_mut) {
                     self.write(inner, inner_table, rest, value);
                 }
             }
             (Kind::Choice(_) | Kind::Setting { .. }, [option]) => {
                 if !table.has(head.0) {
-                    table.put(head.0, at, Node::new(Value::Table(Table::default()), at));
+                    table.put(head.0, at, Placed::new(Value::Table(Table::default()), at));
                 }
                 if let Some(node) = table.get_mut(head.0) {
                     self.option(node, *option, value);
@@ -114,7 +120,14 @@ impl Writer<'_, '_, '_> {
     }
 
     /// One of several models or buckets, by its position.
-    fn part(&mut self, kind: Kind, list: &mut Node, which: Segment<'_>, rest: &[Segment<'_>], value: Node) {
+    fn part(
+        &mut self,
+        kind: Kind,
+        list: &mut Placed,
+        which: Segment<'_>,
+        rest: &[Segment<'_>],
+        value: Placed,
+    ) {
         let Value::List(items) = &mut list.value else { return };
         let count = items.len();
         let Some(item) = which.0.parse().ok().and_then(|index: usize| items.get_mut(index)) else {
@@ -140,10 +153,10 @@ impl Writer<'_, '_, '_> {
     }
 
     /// An option of an algorithm; a bare name becomes a table.
-    fn option(&self, node: &mut Node, option: Segment<'_>, value: Node) {
+    fn option(&self, node: &mut Placed, option: Segment<'_>, value: Placed) {
         if node.as_text().is_some() {
             let at = node.at;
-            let kind = std::mem::replace(node, Node::new(Value::Table(Table::default()), at));
+            let kind = std::mem::replace(node, Placed::new(Value::Table(Table::default()), at));
             if let Some(table) = node.as_table_mut() {
                 table.put("kind", at, kind);
             }
@@ -162,14 +175,14 @@ impl Writer<'_, '_, '_> {
         table: &mut Table,
         list: Segment<'_>,
         rest: &[Segment<'_>],
-        value: Node,
+        value: Placed,
     ) {
         let [which, rest @ ..] = rest else {
             let help = "name one of them and one of its keys, as in path.beam1.up.rate=10Mbit/s".into();
             return self.refuse(list, format!("`{}` holds several tables", list.0), help);
         };
-        let items: &mut [Node] = match table.get_mut(list.0) {
-            Some(Node { value: Value::List(items), .. }) => items,
+        let items: &mut [Placed] = match table.get_mut(list.0) {
+            Some(Placed { value: Value::List(items), .. }) => items,
             // A mistake in the file that the check reports.
             Some(_) => return,
             None => &mut [],
@@ -192,7 +205,7 @@ impl Writer<'_, '_, '_> {
 }
 
 /// How an override addresses an element: by name, an event by position.
-fn address(section: &'static Section, index: usize, item: &Node) -> String {
+fn address(section: &'static Section, index: usize, item: &Placed) -> String {
     let name = item.as_table().and_then(|table| table.text("name")).filter(|_| section.key("name").is_some());
     name.map_or_else(|| index.to_string(), str::to_owned)
 }

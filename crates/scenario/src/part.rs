@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Report};
 use crate::print::{inline, quote};
 use crate::topology::Topology;
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 
 /// A part of the model that has keys of its own. Indices are those of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ struct LinkKeys {
 impl Parts {
     pub fn new(root: &Table, topology: &Topology) -> Self {
         let name_of = |list: &str, index: usize| {
-            let table = root.list(list).get(index).and_then(Node::as_table);
+            let table = root.list(list).get(index).and_then(Placed::as_table);
             table.and_then(|table| table.text("name")).unwrap_or_default().to_owned()
         };
         let duplex_links = topology.duplex_links.iter().map(|link| {
@@ -125,7 +125,7 @@ fn find<'t>(root: &'t Table, path: &[&str]) -> (Origin, Option<&'t Value>) {
     (at, value)
 }
 
-fn is_named(node: &Node, name: &str) -> bool {
+fn is_named(node: &Placed, name: &str) -> bool {
     node.as_table().is_some_and(|table| table.text("name") == Some(name))
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use toml::de::DeTable;
 
-use crate::tree::{Node, Table};
+use crate::tree::{Placed, Table};
 
 const SOURCES: [(&str, &str); 6] = [
     ("linux", include_str!("../profiles/linux.toml")),
@@ -29,11 +29,11 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 /// The value of `key` in `profile` for a transport of this kind.
-pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Node> {
+pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Placed> {
     let (_, tree) = TREES.iter().find(|(name, _)| *name == profile)?;
     let special = tree.table(kind).and_then(|table| table.get(key));
     let node = special.or_else(|| tree.get(key))?;
-    Some(Node::new(node.value.clone(), crate::tree::Origin::Default))
+    Some(Placed::new(node.value.clone(), crate::tree::Origin::Default))
 }
 
 /// All profiles as trees, in order.

@@ -15,7 +15,7 @@ use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
 use crate::registries::Listed;
 use crate::topology::{Topology, duplicate};
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 
 /// Addresses of one host.
 const MAX_ADDRESSES: usize = 256;
@@ -39,7 +39,7 @@ pub(crate) fn something_to_run(root: &Table, report: &mut Report<'_>) {
 pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>, report: &mut Report<'_>) {
     let end = root.parse::<Nanos>("duration");
     let duration = root.get("duration").map(|node| node.value.clone());
-    let Some(Node { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
+    let Some(Placed { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
     let (mut names, mut stems) = (BTreeSet::new(), BTreeSet::new());
     for (index, item) in items.iter_mut().enumerate() {
         let path = crate::check::element_path("", "flow", index, item);
@@ -59,7 +59,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
         if !flow.has("stop")
             && let Some(value) = &duration
         {
-            flow.put("stop", Origin::Default, Node::new(value.clone(), Origin::Default));
+            flow.put("stop", Origin::Default, Placed::new(value.clone(), Origin::Default));
         }
         crate::flows::application(flow, &path, choices, report);
         let mut rules = Rules { report, path: &path };
@@ -232,7 +232,7 @@ impl Rules<'_, '_, '_> {
             .iter()
             .find(|duplex_link| duplex_link.source.0 == "path" && direct(duplex_link));
         if let (Some(duplex_link), false) = (first, flow.has("via")) {
-            flow.put("via", Origin::Default, Node::text(&duplex_link.name));
+            flow.put("via", Origin::Default, Placed::text(&duplex_link.name));
         }
     }
 
@@ -240,7 +240,7 @@ impl Rules<'_, '_, '_> {
     fn subflows(&mut self, flow: &Table, topology: &Topology) {
         let node =
             |key: &str| flow.text(key).and_then(|name| topology.hosts.iter().position(|h| h.name == name));
-        let transport = flow.get("transport").and_then(Node::as_table);
+        let transport = flow.get("transport").and_then(Placed::as_table);
         let Some(manager) = transport.and_then(|t| t.get("path_manager")) else { return };
         let Some(table) = manager.as_table() else { return };
         let each = table.integer("subflows").and_then(|n| usize::try_from(n).ok());
@@ -265,8 +265,8 @@ impl Rules<'_, '_, '_> {
     }
 
     /// Weights of subflows: one for each; or a single zero, which asks for none.
-    fn weights(&mut self, node: &Node, subflows: Option<usize>) {
-        let number = |item: &Node| item.value.bare().and_then(|text| text.parse::<f64>().ok());
+    fn weights(&mut self, node: &Placed, subflows: Option<usize>) {
+        let number = |item: &Placed| item.value.bare().and_then(|text| text.parse::<f64>().ok());
         let weights: Vec<f64> = node.items().iter().filter_map(number).collect();
         let path = "transport.scheduler.weights";
         // A value that is no list of positive numbers, or contains a zero, has been reported already.
@@ -368,7 +368,7 @@ impl Rules<'_, '_, '_> {
                 self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
                 return false;
             }
-            transport.put(key, Origin::Default, Node::new(off, Origin::Default));
+            transport.put(key, Origin::Default, Placed::new(off, Origin::Default));
         }
         true
     }
@@ -402,7 +402,7 @@ impl Rules<'_, '_, '_> {
         if !transport.has("receive_buffer_max")
             && let Some(node) = transport.get("receive_buffer").cloned()
         {
-            transport.put("receive_buffer_max", Origin::Default, Node::new(node.value, Origin::Default));
+            transport.put("receive_buffer_max", Origin::Default, Placed::new(node.value, Origin::Default));
         }
         self.ordered::<Bytes>(transport, at, "receive_buffer", "receive_buffer_max");
         let fixed = transport.text("send_buffer").is_some_and(|size| size != AUTO && size != EXPAND);

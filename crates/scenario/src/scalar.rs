@@ -11,7 +11,7 @@ use crate::held::UNLIMITED;
 use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, SYN, Section};
 use crate::profiles;
 use crate::queue_size::QueueSize;
-use crate::tree::{Node, Origin, Value};
+use crate::tree::{Origin, Placed, Value};
 
 /// An error in a value.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
                 Ok(x) => Value::Float(x),
                 Err(_) => Value::Text(item.into()),
             };
-            let items = text.split(',').map(|text| Node::new(item(text.trim()), Origin::Default));
+            let items = text.split(',').map(|text| Placed::new(item(text.trim()), Origin::Default));
             Value::List(items.collect())
         }
         Kind::Plain(OptionKind::Probability | OptionKind::Number { .. }) => {
@@ -231,7 +231,7 @@ fn list(items: Items, value: &Value) -> Result<Value, Fault> {
     if nodes.is_empty() {
         return Err(bad("found an empty list".into(), "give at least one item".into()));
     }
-    let node = |node: &Node| Ok(Node::new(plain(one, &node.value)?, node.at));
+    let node = |node: &Placed| Ok(Placed::new(plain(one, &node.value)?, node.at));
     nodes.iter().map(node).collect::<Result<_, _>>().map(Value::List)
 }
 
@@ -273,7 +273,7 @@ fn name(text: &str) -> Result<(), Fault> {
     Err(Fault { code: Code::BadName, message, help })
 }
 
-fn nodes(kind: Kind, exactly: Option<usize>, items: &[Node]) -> Result<(), Fault> {
+fn nodes(kind: Kind, exactly: Option<usize>, items: &[Placed]) -> Result<(), Fault> {
     let wrong_count = exactly.is_some_and(|n| n != items.len()) || items.is_empty();
     if wrong_count {
         let message = format!("found a list of {}; expected {}", items.len(), kind.what());
@@ -285,7 +285,7 @@ fn nodes(kind: Kind, exactly: Option<usize>, items: &[Node]) -> Result<(), Fault
     }
 }
 
-fn word_list(kind: Kind, words: &[&'static str], items: &[Node]) -> Result<(), Fault> {
+fn word_list(kind: Kind, words: &[&'static str], items: &[Placed]) -> Result<(), Fault> {
     let mut seen: Vec<&str> = Vec::new();
     for item in items {
         let Some(text) = item.as_text() else {

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Report, suggest};
 use crate::graph::{Graph, NodePair, other_end};
 use crate::inherit::direction_names;
 use crate::keys::{Kind, ROOT};
-use crate::tree::{Node, Origin, Table, Value};
+use crate::tree::{Origin, Placed, Table, Value};
 
 /// Bounds on what one file may expand to; far above what can be simulated in a reasonable time.
 const MAX_NODES: usize = 10_000;
@@ -157,15 +157,15 @@ impl Topology {
             return;
         }
         if !root.has("node") {
-            root.put("node", Origin::Default, Node::new(Value::List(Vec::new()), Origin::Default));
+            root.put("node", Origin::Default, Placed::new(Value::List(Vec::new()), Origin::Default));
         }
-        if let Some(Node { value: Value::List(items), .. }) = root.get_mut("node") {
+        if let Some(Placed { value: Value::List(items), .. }) = root.get_mut("node") {
             for name in added {
                 let mut table = Table::default();
-                table.put("name", Origin::Default, Node::text(&name));
-                table.put("count", Origin::Default, Node::new(Value::Integer(1), Origin::Default));
-                table.put("forward", Origin::Default, Node::new(Value::Flag(true), Origin::Default));
-                items.push(Node::new(Value::Table(table), Origin::Default));
+                table.put("name", Origin::Default, Placed::text(&name));
+                table.put("count", Origin::Default, Placed::new(Value::Integer(1), Origin::Default));
+                table.put("forward", Origin::Default, Placed::new(Value::Flag(true), Origin::Default));
+                items.push(Placed::new(Value::Table(table), Origin::Default));
             }
         }
     }
@@ -178,7 +178,7 @@ impl Topology {
     }
 
     /// The one node that `node` names, or a report.
-    pub fn host(&self, node: &Node, path: &str, report: &mut Report<'_>) -> Option<usize> {
+    pub fn host(&self, node: &Placed, path: &str, report: &mut Report<'_>) -> Option<usize> {
         let name = node.as_text()?;
         match self.nodes.get(name) {
             Some(range) if range.len() == 1 => return Some(range.start),
@@ -245,7 +245,7 @@ impl Topology {
     /// Two nodes that must differ.
     fn pair(
         &self,
-        ends: [(Option<&Node>, &str); 2],
+        ends: [(Option<&Placed>, &str); 2],
         path: &str,
         report: &mut Report<'_>,
     ) -> Option<Vec<[usize; 2]>> {
@@ -284,7 +284,7 @@ impl Topology {
         Some(left.iter().flat_map(|a| right.iter().map(|b| [*a, *b])).collect())
     }
 
-    /// Node names and names of counted nodes.
+    /// Placed names and names of counted nodes.
     fn side(&self, table: &Table, key: &str, path: &str, report: &mut Report<'_>) -> Option<Vec<usize>> {
         let node = table.get(key).filter(|node| !node.is_broken())?;
         let path = format!("{path}.{key}");

@@ -26,7 +26,7 @@ impl Origin {
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct Placed {
     pub value: Value,
     pub at: Origin,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Value {
     Integer(i64),
     Float(f64),
     Flag(bool),
-    List(Vec<Node>),
+    List(Vec<Placed>),
     Table(Table),
     /// A date, a time, an integer beyond 64 bits: nothing that a scenario can use. Holds the name of its type.
     Foreign(&'static str),
@@ -49,20 +49,20 @@ pub(crate) enum Value {
 /// Keys in the order in which they were written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<KeyValue>,
     /// Something that may have held keys is already reported: no key is missing here.
     pub partial: bool,
 }
 
 /// One key with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KeyValue {
     pub key: String,
     pub at: Origin,
-    pub node: Node,
+    pub node: Placed,
 }
 
-impl Node {
+impl Placed {
     pub fn new(value: Value, at: Origin) -> Self {
         Self { value, at }
     }
@@ -97,7 +97,7 @@ impl Node {
     }
 
     /// Elements of a list, nothing for anything else.
-    pub fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[Placed] {
         match &self.value {
             Value::List(items) => items,
             _ => &[],
@@ -195,12 +195,12 @@ impl Value {
 impl Table {
     /// In the order of the file.
     pub fn from_toml(table: &DeTable<'_>, bad: &[usize]) -> Self {
-        let mut entries: Vec<Entry> = table
+        let mut entries: Vec<KeyValue> = table
             .iter()
             .map(|(key, value)| {
                 let span = key.span();
                 let at = Origin::File { start: span.start, end: span.end };
-                Entry { key: key.get_ref().to_string(), at, node: Node::from_toml(value, bad) }
+                KeyValue { key: key.get_ref().to_string(), at, node: Placed::from_toml(value, bad) }
             })
             .collect();
         entries.sort_by_key(|entry| match entry.at {
@@ -210,11 +210,11 @@ impl Table {
         Self { entries, partial: false }
     }
 
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&Placed> {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Placed> {
         self.entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
     }
 
@@ -223,14 +223,14 @@ impl Table {
     }
 
     /// Sets or replaces, in place.
-    pub fn put(&mut self, key: &str, at: Origin, node: Node) {
+    pub fn put(&mut self, key: &str, at: Origin, node: Placed) {
         match self.entries.iter_mut().find(|e| e.key == key) {
-            Some(entry) => *entry = Entry { key: key.into(), at, node },
-            None => self.entries.push(Entry { key: key.into(), at, node }),
+            Some(entry) => *entry = KeyValue { key: key.into(), at, node },
+            None => self.entries.push(KeyValue { key: key.into(), at, node }),
         }
     }
 
-    pub fn take(&mut self, key: &str) -> Option<Entry> {
+    pub fn take(&mut self, key: &str) -> Option<KeyValue> {
         let index = self.entries.iter().position(|e| e.key == key)?;
         Some(self.entries.remove(index))
     }
@@ -241,7 +241,7 @@ impl Table {
     }
 
     pub fn text(&self, key: &str) -> Option<&str> {
-        self.get(key).and_then(Node::as_text)
+        self.get(key).and_then(Placed::as_text)
     }
 
     pub fn integer(&self, key: &str) -> Option<i64> {
@@ -259,15 +259,15 @@ impl Table {
     }
 
     pub fn table(&self, key: &str) -> Option<&Table> {
-        self.get(key).and_then(Node::as_table)
+        self.get(key).and_then(Placed::as_table)
     }
 
-    pub fn list(&self, key: &str) -> &[Node] {
-        self.get(key).map_or(&[], Node::items)
+    pub fn list(&self, key: &str) -> &[Placed] {
+        self.get(key).map_or(&[], Placed::items)
     }
 
     /// The tables of an array of tables.
-    pub fn tables(&self, key: &str) -> impl Iterator<Item = (&Node, &Table)> {
+    pub fn tables(&self, key: &str) -> impl Iterator<Item = (&Placed, &Table)> {
         self.list(key).iter().filter_map(|node| node.as_table().map(|table| (node, table)))
     }
 

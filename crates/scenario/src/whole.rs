@@ -5,7 +5,7 @@ use registry::OptionKind;
 use crate::choices::Choices;
 use crate::keys::{Kind, Section};
 use crate::registries::Catalogue;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Placed, Table, Value};
 
 /// Writes the content of each file in the place of its path. The tree is filled and without mistakes.
 pub(crate) fn inline(section: &'static Section, table: &mut Table, choices: &Choices<'_>) {
@@ -16,13 +16,13 @@ pub(crate) fn inline(section: &'static Section, table: &mut Table, choices: &Cho
             (Kind::Tables(inner), Value::List(items)) => {
                 items
                     .iter_mut()
-                    .filter_map(Node::as_table_mut)
+                    .filter_map(Placed::as_table_mut)
                     .for_each(|table| inline(inner, table, choices));
             }
             (Kind::Choice(models) | Kind::Setting { models, .. }, value) => match value {
                 Value::Table(table) => model(models, table, choices),
                 Value::List(items) => {
-                    let tables = items.iter_mut().filter_map(Node::as_table_mut);
+                    let tables = items.iter_mut().filter_map(Placed::as_table_mut);
                     tables.for_each(|table| model(models, table, choices));
                 }
                 _ => {}

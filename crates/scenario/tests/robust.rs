@@ -4,6 +4,7 @@ mod common;
 
 use common::{BASE, ROUTED, good, parse};
 use proptest::prelude::*;
+use scenario::{Document, Registries};
 
 /// One change of a text.
 #[derive(Clone, Debug)]
@@ -167,4 +168,17 @@ fn deep_nesting_and_long_lines() {
     try_out(&format!("name = \"{}\"", "x".repeat(100_000)), &[]);
     try_out("\u{feff}duration = \"3s\"", &[]);
     try_out("a = \"\r\n\"\r\nb = 3\r\n", &[]);
+}
+
+#[test]
+fn many_mistakes_are_all_found_and_the_first_are_printed() {
+    let unknown: String = (0..20_000).map(|n| format!("k{n} = 1\n")).collect();
+    let text = format!("{unknown}{}", "duration = \"1s\"\n");
+    let mistakes = Document::parse(&text, "many.toml", &[], &Registries::builtin()).unwrap_err();
+    let of_keys: Vec<_> = mistakes.iter().filter(|one| one.code.as_str() == "E002").collect();
+    assert_eq!(of_keys.len(), 20_000);
+    assert!(of_keys.iter().zip(1..).all(|(one, line)| one.line == line), "each on its own line");
+    let printed = mistakes.to_string();
+    assert!(printed.ends_with(" more"), "{}", &printed[printed.len() - 100..]);
+    assert!(printed.len() < 200_000, "{}", printed.len());
 }

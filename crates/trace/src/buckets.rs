@@ -75,6 +75,8 @@ impl Buckets {
         let mut weights = vec![0; range.len()];
         weights[start.saturating_sub(range.start)..][..self.weights.len()].copy_from_slice(&self.weights);
         (self.first, self.weights) = (range.start, weights);
+        debug_assert!(self.holds(bucket), "there is room for {bucket}");
+        debug_assert!(start == end || self.first <= start, "buckets in use stay");
     }
 
     /// Buckets with weight, ascending.

@@ -36,6 +36,11 @@ impl Histogram {
 
     /// The value below which a share `q` of the weight lies, within the bucket width; `None` when empty.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
+        debug_assert_eq!(
+            self.weights.iter().map(|(_, weight)| weight).sum::<u64>(),
+            self.total,
+            "all weight is held"
+        );
         self.weights.quantile(self.total, q).map(middle_of)
     }
 
