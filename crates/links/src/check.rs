@@ -1,9 +1,38 @@
-//! Rules between the options of one model, for messages.
+//! Options that several models have, and rules between the options of one model, for messages.
 
-use registry::{OptionFault, Options, at_least};
+use registry::{Items, OptionFault, OptionKind, OptionSpec, Options, at_least};
 use units::Nanos;
 
 use crate::trace_file::Series;
+
+/// The time after which a file begins anew.
+pub(crate) const REPEAT: OptionSpec = OptionSpec::new(
+    "repeat",
+    OptionKind::Duration,
+    "unlimited",
+    "the file begins anew after this time, later than its last line",
+);
+
+/// Transitions between the states of a process.
+pub(crate) const JUMP: OptionSpec = OptionSpec::new(
+    "jump",
+    OptionKind::List(Items::Numbers),
+    "1",
+    "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
+);
+
+/// `jump` has a row for each item of `other`, `n` of them, and no state follows itself.
+pub(crate) fn jump(jump: &[f64], other: &str, n: usize) -> Result<(), OptionFault> {
+    as_many("jump", jump.len(), other, n * n)?;
+    match (0..n).find(|state| jump[state * n + state] > 0.0) {
+        None => Ok(()),
+        Some(state) => Err(OptionFault {
+            option: "jump",
+            message: format!("state {} follows itself", state + 1),
+            help: "give 0 from a state to itself: `dwell` says how long it lasts".into(),
+        }),
+    }
+}
 
 /// `repeat` comes after the last instant.
 pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), OptionFault> {

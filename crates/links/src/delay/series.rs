@@ -28,12 +28,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             "step",
             "between two lines the earlier value holds, or the line between them",
         ),
-        OptionSpec::new(
-            "repeat",
-            OptionKind::Duration,
-            "unlimited",
-            "the file begins anew after this time, later than its last line",
-        ),
+        crate::check::REPEAT,
         OptionSpec::new(
             "reorder",
             OptionKind::Flag,

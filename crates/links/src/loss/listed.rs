@@ -62,12 +62,7 @@ pub(super) const SERIES: Algorithm = Algorithm {
             OptionKind::File(PROBABILITIES),
             "path of the file, from the folder of the scenario",
         ),
-        OptionSpec::new(
-            "repeat",
-            OptionKind::Duration,
-            "unlimited",
-            "the file begins anew after this time, later than its last line",
-        ),
+        crate::check::REPEAT,
     ],
     check: crate::check::series,
     build: |options| {

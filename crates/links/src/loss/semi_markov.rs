@@ -26,12 +26,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     options: &[
         compulsory("dwell", Items::Durations, "mean duration of each state, from 1 us on"),
         compulsory("losses", Items::Numbers, "probability that a packet is lost in each state"),
-        OptionSpec::new(
-            "jump",
-            OptionKind::List(Items::Numbers),
-            "1",
-            "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
-        ),
+        check::JUMP,
         OptionSpec::new(
             "distribution",
             OptionKind::Choice(&["exponential", "normal", "log-normal"]),
@@ -129,11 +124,7 @@ fn check_jump(jump: &[f64], n: usize) -> Result<(), OptionFault> {
     if jump == [1.0] {
         return Ok(());
     }
-    check::as_many("jump", jump.len(), "dwell", n * n)?;
-    if let Some(state) = (0..n).find(|i| jump[i * n + i] > 0.0) {
-        let help = "give 0 from a state to itself: `dwell` says how long it lasts";
-        return Err(fault("jump", format!("state {} follows itself", state + 1), help));
-    }
+    check::jump(jump, "dwell", n)?;
     for forwards in [true, false] {
         let step = |i: usize, j: usize| if forwards { jump[i * n + j] } else { jump[j * n + i] };
         let mut reached = vec![0];

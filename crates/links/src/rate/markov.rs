@@ -29,12 +29,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             OptionKind::List(Items::Durations),
             "mean time in each state, exponential, from 1 us on",
         ),
-        OptionSpec::new(
-            "jump",
-            OptionKind::List(Items::Numbers),
-            "1",
-            "weights of the next state, row by row, N * N numbers with 0 from a state to itself; 1 alone: all other states alike",
-        ),
+        check::JUMP,
         OptionSpec::new(
             "first",
             OptionKind::Integer { min: 1, max: 1000 },
@@ -53,14 +48,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     check::no_shorter("dwell", &dwell)?;
     let jump = options.numbers("jump");
     if jump != [1.0] {
-        check::as_many("jump", jump.len(), "rates", n * n)?;
-        if let Some(state) = (0..n).find(|i| jump[i * n + i] > 0.0) {
-            return Err(OptionFault {
-                option: "jump",
-                message: format!("state {} follows itself", state + 1),
-                help: "give 0 from a state to itself: `dwell` says how long it lasts".into(),
-            });
-        }
+        check::jump(&jump, "rates", n)?;
     }
     let first = options.integer("first");
     if first as usize > n {

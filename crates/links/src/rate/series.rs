@@ -22,12 +22,7 @@ pub(super) const ROW: Algorithm = Algorithm {
             OptionKind::File(RATES),
             "path of the file, from the folder of the scenario",
         ),
-        OptionSpec::new(
-            "repeat",
-            OptionKind::Duration,
-            "unlimited",
-            "the file begins anew after this time, later than its last line",
-        ),
+        crate::check::REPEAT,
     ],
     check: crate::check::series,
     build: |options, _| Box::new(Piecewise::new(listed(options))),
