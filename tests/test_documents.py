@@ -57,20 +57,23 @@ def test_options_that_are_named_exist() -> None:
 
 def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> None:
     [scenario] = blocks(README, "toml")
-    table, mistake, _ = blocks(README, "text")
-    (tmp_path / "first.toml").write_text(scenario, encoding="utf-8")
-    prints(table, ropewalk("run", "first.toml", "--seeds", "10", cwd=tmp_path).stdout)
-    (tmp_path / "first.toml").write_text(
-        scenario.replace('delay = "280ms"', 'delya = "280ms"'), encoding="utf-8"
-    )
-    prints(mistake, ropewalk("run", "first.toml", cwd=tmp_path).stderr)
+    tables, better, mistake, _ = blocks(README, "text")
+    file = tmp_path / "bonded.toml"
+    file.write_text(scenario, encoding="utf-8")
+    run = ("run", file.name, "--seeds", "10")
+    prints(tables, ropewalk(*run, cwd=tmp_path).stdout)
+    expand = ("--set", "flow.download.transport.send_buffer=expand")
+    assert " ".join(expand) in README.read_text(encoding="utf-8")
+    prints(better, ropewalk(*run, *expand, cwd=tmp_path).stdout)
+    file.write_text(scenario.replace('delay = "280ms"', 'delya = "280ms"'), encoding="utf-8")
+    prints(mistake, ropewalk("run", file.name, cwd=tmp_path).stderr)
 
 
 def test_the_snippet_of_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [snippet] = blocks(README, "python")
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
-    prints(blocks(README, "text")[2], spoken(snippet))
+    prints(blocks(README, "text")[3], spoken(snippet))
     assert (tmp_path / "throughput.png").stat().st_size > 10_000
 
 
