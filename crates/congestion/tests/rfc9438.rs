@@ -67,7 +67,7 @@ fn target(t: f64, cwnd: f64) -> f64 {
     (0.4 * (t + RTT - k).powi(3) + 100.0).clamp(cwnd, 1.5 * cwnd)
 }
 
-/// By how many bytes the window grows with an ACK at `t`, and what (target - cwnd) / cwnd segments come to.
+/// Growth of the window with an ACK at `t`, and (target - cwnd) / cwnd segments, both in bytes.
 fn growth(t: f64) -> (f64, f64) {
     let mut cc = after_loss();
     ack(&mut *cc, 0.0, true);

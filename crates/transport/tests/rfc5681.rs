@@ -13,7 +13,7 @@ fn newreno() -> TcpConfig {
     })
 }
 
-/// Both with the same rules of RFC 5681: without SACK and with it.
+/// Without SACK and with it: the same rules of RFC 5681 hold.
 fn both() -> [TcpConfig; 2] {
     [newreno(), setups::tcp()]
 }
@@ -22,7 +22,7 @@ fn established(config: &TcpConfig) -> Talk {
     setups::established(config, "newreno", 100)
 }
 
-/// A receiver that delays acknowledgements by 200 ms, every second segment at once.
+/// A receiver that acknowledges every second segment at once, otherwise after 200 ms.
 fn delaying() -> Talk {
     let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
     let config = setups::tcp().with(|c| c.ack = ack);
@@ -113,7 +113,7 @@ fn one_segment_after_a_lost_syn() {
 /// RFC 5681 section 3.1: "during congestion avoidance, cwnd MUST NOT be increased by more than SMSS bytes per RTT."
 #[test]
 fn one_segment_per_round_trip() {
-    // Equation 3 comes to a little less than a segment per round trip, counting bytes to one exactly.
+    // Equation 3 adds a little less than a segment per round trip, counting bytes adds one exactly.
     for (byte_counting, after) in [(true, "7300"), (false, "7184")] {
         let mut config = newreno().with(|c| {
             c.window.initial_window = 4;
