@@ -58,10 +58,12 @@ fn protocol(flow: &FlowModel, topology: &Topology) -> Protocol {
     if let Some(udp) = flow.transport.udp {
         return Protocol::Datagrams(udp);
     }
-    let congestion =
-        flow.transport.congestion.clone().expect("all transports but UDP have a congestion control");
+    // Flows of one `count` share a transport: there may be thousands.
+    let transport = Arc::clone(&flow.transport);
     let congestion: NewCongestion = Arc::new(move |setup| -> Box<dyn CongestionControl> {
-        (congestion.row.build)(setup, &congestion.options)
+        let choice = transport.congestion.as_ref();
+        let choice = choice.expect("all transports but UDP have a congestion control");
+        (choice.row.build)(setup, &choice.options)
     });
     let mptcp = flow.transport.mptcp.as_ref().map(|multipath| {
         let choice = multipath.scheduler.clone();

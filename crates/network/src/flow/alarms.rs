@@ -21,6 +21,10 @@ impl Alarms {
     /// Adds a wake-up.
     pub(crate) fn request(&mut self, at: SimTime, tag: u64) {
         self.requested += 1;
+        if self.pending.capacity() == 0 {
+            // Most applications wait for one instant at a time.
+            self.pending.reserve_exact(1);
+        }
         self.pending.push(Reverse((at, self.requested, tag)));
         debug_assert!(self.pending.len() as u64 <= self.requested, "more wake-ups than requests");
     }

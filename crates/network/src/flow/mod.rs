@@ -220,6 +220,9 @@ impl Flow {
     pub(crate) fn accepted(&mut self, from: SocketAddress) -> Option<ConnectionId> {
         let index = self.unaccepted.iter().position(|(address, _)| *address == from)?;
         let (_, number) = self.unaccepted.remove(index);
+        if self.unaccepted.is_empty() {
+            self.unaccepted = Vec::new();
+        }
         self.check();
         Some(number)
     }

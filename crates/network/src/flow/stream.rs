@@ -45,6 +45,10 @@ impl Outgoing {
         debug_assert!(!self.close, "sent after close");
         self.asked = self.asked.saturating_add(message.size.0);
         if message.size != Bytes::MAX {
+            if self.marks.capacity() == 0 {
+                // For most flows one message at a time is under way.
+                self.marks.reserve_exact(1);
+            }
             self.marks.push_back((self.asked, Mark::new(now, message, row)));
         }
         self.check();

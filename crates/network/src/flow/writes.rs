@@ -30,7 +30,13 @@ impl Writes {
     pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
         match self.writes.back_mut() {
             Some((end, at)) if *at == now => *end = offset,
-            _ => self.writes.push_back((offset, now)),
+            _ => {
+                if self.writes.capacity() == 0 {
+                    // For connections with one message at a time it remains the only one.
+                    self.writes.reserve_exact(1);
+                }
+                self.writes.push_back((offset, now));
+            }
         }
         // Data sent in one segment may have been written in several parts.
         self.next = self.next.min(self.writes.len() - 1);
