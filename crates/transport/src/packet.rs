@@ -13,7 +13,7 @@ use crate::seq::{Seq, StreamOffset};
 use crate::space::{SpaceSegment, SpaceSignal};
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
-use crate::udp::Datagram;
+use crate::udp::datagram::Datagram;
 
 /// Index of a subflow in its connection, the same at both ends: it stands for the pair of addresses and ports.
 /// A connection of plain TCP and a conversation over UDP have path 0 only.

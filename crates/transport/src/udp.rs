@@ -4,6 +4,8 @@
 //! A message larger than the payload of a datagram is cut into several, as an application would do to stay below the
 //! MTU; there is no IP fragmentation.
 
+pub(crate) mod datagram;
+
 use std::collections::VecDeque;
 
 use units::Bytes;
@@ -11,21 +13,7 @@ use units::Bytes;
 use crate::config::UdpConfig;
 use crate::packet::{Body, Packet};
 
-/// Number of a message among those that one end sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MessageNumber(pub u64);
-
-/// One datagram. The numbers stand for what an application writes at the head of its payload, as RTP does with sequence
-/// number and timestamp (RFC 3550 section 5.1): the receiving application tells messages and copies apart by them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Datagram {
-    /// Number among the datagrams that its end has sent.
-    pub number: u64,
-    /// The message of which it carries a part.
-    pub message: MessageNumber,
-    /// Payload bytes.
-    pub len: u32,
-}
+pub use datagram::{Datagram, MessageNumber};
 
 /// Counters of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

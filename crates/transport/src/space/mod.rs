@@ -20,7 +20,8 @@ use crate::tcp::ranges::RangeSet;
 use crate::tcp::segment::TcpSegment;
 
 pub use dummies::DummyQueue;
-pub use policy::{Finding, Measured, Policy, SenderView};
+pub use policy::{Finding, Measured, Policy};
+pub use poll::SenderView;
 pub use segment::{SpaceSegment, SpaceSignal};
 pub use snack::{Snack, SnackReporter};
 pub use stp::StpReporter;

@@ -7,7 +7,7 @@
 
 use units::{Bytes, Nanos, SimTime};
 
-use super::poll::Poller;
+use super::poll::{Poller, SenderView};
 use super::segment::SpaceSignal;
 use crate::config::{Reliability, TcpConfig};
 use crate::seq::Seq;
@@ -46,15 +46,6 @@ pub struct Measured {
 
 /// A segment with what it says beyond TCP.
 pub type Report<'a> = (&'a TcpSegment, Option<&'a SpaceSignal>);
-
-/// The sender, as far as a policy must know it.
-#[derive(Clone, Copy, Debug)]
-pub struct SenderView {
-    /// Anything is outstanding, or waits for room.
-    pub waits: bool,
-    /// Smoothed round-trip time.
-    pub round_trip: Option<Nanos>,
-}
 
 impl Policy {
     /// That of a configuration; `None`: acknowledgements as TCP has them.

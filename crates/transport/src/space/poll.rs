@@ -9,13 +9,21 @@ use std::collections::VecDeque;
 
 use units::{Nanos, SimTime};
 
-use super::policy::SenderView;
 use crate::config::RtoConfig;
 
 /// Least time between polls (choice D-24).
 const MIN_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Segments after which a poll is due whatever the time (choice D-24).
 const SEGMENTS: u32 = 50;
+
+/// The sender, as far as a policy must know it.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderView {
+    /// Anything is outstanding, or waits for room.
+    pub waits: bool,
+    /// Smoothed round-trip time.
+    pub round_trip: Option<Nanos>,
+}
 
 /// The poll timer and the polls whose answer may still come.
 #[derive(Clone, Debug)]
