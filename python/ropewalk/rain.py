@@ -69,7 +69,7 @@ class Site:
         ):
             _within(name, getattr(self, name), low, high)
         if self.altitude is not None:
-            # The Dead Sea, and what nobody lives above: metres would be far beyond.
+            # From the Dead Sea to above all settlements: values in metres would be far outside.
             _within("altitude", self.altitude, -0.5, 9.0)
 
 

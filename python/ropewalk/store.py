@@ -95,7 +95,7 @@ def _forget_earlier(target: Path) -> None:
 def forget_derived(target: Path) -> None:
     """Removes what was made of earlier results: it would be taken for something of the new ones.
 
-    In a directory without results, files of such names are somebody else's.
+    In a directory without results, files of such names were not made by Ropewalk.
 
     Raises:
         OSError: one could not be removed.

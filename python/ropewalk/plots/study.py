@@ -283,7 +283,7 @@ def flows(results: StudyResults) -> list[str]:
 
 
 def tradeoff(results: StudyResults, flow: str) -> Chart:
-    """Goodput against 95 % delay: means of the cases with 95 % ellipses of the means."""
+    """Goodput against p95 delay: means of the cases with 95 % ellipses of the means."""
     layout = Layout.of(results)
     rows = results.flows.filter(pl.col("flow") == flow).select("case", "goodput_bit_s", "delay_p95_s")
     of_case = {
@@ -301,8 +301,8 @@ def tradeoff(results: StudyResults, flow: str) -> Chart:
     return Chart(
         key=f"throughput-delay-{flow}",
         heading=f"Throughput against delay: {flow}",
-        title=f"Goodput against 95 % delay of {flow}: {results.manifest.name}",
-        x=Axis("95 % delay from write to delivery (s)"),
+        title=f"Goodput against p95 delay of {flow}: {results.manifest.name}",
+        x=Axis("p95 delay from write to delivery (s)"),
         y=Axis("goodput (Mbit/s)"),
         panels=panels,
         legend_title=", ".join(filter(None, [layout.first, layout.second])) or None,

@@ -72,7 +72,7 @@ def plot(chart: Chart, panel: Panel, budget: Budget) -> dict[str, Any]:
 
 
 def numbers(values: Iterable[float]) -> list[float | None]:
-    """A few significant digits; what is no number is null."""
+    """A few significant digits; NaN and infinity become null."""
     return [_number(float(value)) for value in values]
 
 

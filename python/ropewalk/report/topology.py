@@ -82,7 +82,7 @@ class Network:
         first = self.links[0].ends[0]
         sources = [node for node in self.nodes if any(node in flow["ends"] for flow in self.flows)]
         near = [first] if first in sources or not sources else [sources[0]]
-        # Whoever talks to whom the first one talks to stands beside it.
+        # Nodes that share a peer with the first one stand beside it.
         peers = {end for flow in self.flows for end in flow["ends"] if near[0] in flow["ends"]} - set(near)
         for flow in self.flows:
             one, other = flow["ends"]

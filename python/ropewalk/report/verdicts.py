@@ -1,4 +1,4 @@
-"""The table at the top of a report: what is better than what, or which claim agrees."""
+"""The table at the top of a report: comparisons of cases or paths, or verdicts of claims."""
 
 from __future__ import annotations
 

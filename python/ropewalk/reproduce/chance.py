@@ -1,7 +1,7 @@
 """Whether what was published may be chance: other runs of the same experiment, drawn from ours.
 
 In an experiment on real networks each combination has its own few runs, and its figures are their means. Of
-combinations that are alike one still comes first. Here every case is given so many of our runs anew, with
+combinations that are alike one still comes first. Here every case is given as many of our runs, with
 replacement and by itself, and the claim is judged by means as its authors did; again and again. In a
 simulation cases have their seeds in common: then so many seeds are drawn for all of them.
 

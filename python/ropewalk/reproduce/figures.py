@@ -76,7 +76,7 @@ class Over:
     seed: int
     scale: float
     total: bool
-    """Of a rate: what has come since the start."""
+    """Integrates a rate: the total since the start."""
 
 
 @dataclass(frozen=True, slots=True)

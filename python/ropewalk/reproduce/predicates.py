@@ -1,6 +1,6 @@
 """What a claim can say about quantities. Predicates say what they saw.
 
-What is above what is judged by the interval of the difference, seed by seed; what is near a value, by means.
+Order claims are judged by the interval of the difference, seed by seed; closeness to a value by means.
 """
 
 from __future__ import annotations
@@ -382,7 +382,7 @@ def either(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def neither(outcome: Outcome) -> Outcome:
-    """It must not hold; what is unclear stays so."""
+    """It must not hold; an unclear result stays unclear."""
     return replace(outcome, holds=not outcome.holds and not outcome.unclear, words=f"not ({outcome.words})")
 
 

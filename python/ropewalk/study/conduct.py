@@ -195,7 +195,7 @@ class Conductor:
 
     def _step(self) -> bool:
         """Hands over work, waits for some; False if all is done."""
-        # Twice as much as can be done at a time: nobody waits for the next unit.
+        # Twice as much as can be done at a time: no worker waits for the next unit.
         while len(self._flying) < 2 * self._executor.slots:
             flight = self._next_flight()
             if flight is None:
@@ -238,7 +238,7 @@ class Conductor:
             claimed: list[tuple[_State, list[int]]] = []
             while self._wanting and size > 0:
                 state = self._wanting[0]
-                # A case that nearly fits is taken whole: what is split is stored and read in more pieces.
+                # A case that nearly fits is taken whole: a split case is stored and read in more pieces.
                 left = len(state.pending)
                 mine = self._claim(state, left if left <= size + slack else size)
                 size -= len(mine)
@@ -254,7 +254,7 @@ class Conductor:
         return Order(tuple(parts)) if parts else None
 
     def _claim(self, state: _State, size: int) -> list[int]:
-        """Takes up to `size` pending seeds that nobody else is computing."""
+        """Takes up to `size` pending seeds that no other process is computing."""
         mine: list[int] = []
         while state.pending and len(mine) < size:
             seed = state.pending.popleft()
@@ -371,7 +371,7 @@ class Conductor:
             for key, state in self._away.items()
         }
         if claimed:
-            # Looked at after claiming: what was free before may have been finished in between.
+            # Looked at after claiming: runs that were free before may have been finished in between.
             self._store.refresh()
         for key, free in claimed.items():
             state = self._away[key]

@@ -157,7 +157,7 @@ def unpack(path: Path, tables: Iterable[str] | None = None) -> tuple[Header, dic
         OSError: it cannot be read.
     """
     content = path.read_bytes()
-    # First of all, so that neither JSON nor Arrow of anybody else is parsed.
+    # First of all, so that no foreign JSON or Arrow data is parsed.
     if f"{_digest(content)}{SUFFIX}" != path.name:
         raise Damaged(path, "edited, cut or renamed: the name is not the SHA-256 of the content")
     start = content.find(b"\n") + 1

@@ -90,7 +90,7 @@ class StudyResults:
     def rows(self, name: str, case: str | None = None, keep: pl.Expr | None = None) -> pl.DataFrame:
         """Some rows of the table `name`: of one case, and of these those for which `keep` is true.
 
-        They are read anew each time, and no more than these are kept in memory: `series` may be large.
+        They are read each time, and no more than these are kept in memory: `series` may be large.
 
         Raises:
             Damaged: a file of the store is not what was written.

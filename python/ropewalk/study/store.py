@@ -265,7 +265,7 @@ def _in_order(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 class Claims:
-    """Who is computing what: locks that vanish with the process that holds them, however it ends.
+    """Runs that processes compute: file locks, which end with their process, however it ends.
 
     Each run is one byte of a file that stays empty: locks may lie beyond its end.
     """
