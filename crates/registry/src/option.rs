@@ -192,7 +192,7 @@ impl Options {
     /// If a default does not parse, or a compulsory option is a limit, a list or a file.
     pub fn examples(specs: &'static [OptionSpec]) -> Self {
         let value = |spec: &'static OptionSpec| {
-            let text = spec.default.unwrap_or(match spec.kind {
+            let text = spec.default.unwrap_or_else(|| match spec.kind {
                 OptionKind::Flag => "false",
                 OptionKind::Integer { .. } | OptionKind::Number { .. } => "1",
                 OptionKind::Duration => "1s",

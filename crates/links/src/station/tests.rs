@@ -283,7 +283,7 @@ fn faults_have_their_probabilities() {
 fn another_discipline_takes_over_what_waits() {
     let registry = queue::Registry::builtin();
     for row in registry.iter() {
-        let build = || (row.build)(&Options::defaults(row.options), Stream::named(1, "l", "queue"));
+        let build = || (row.build)(&Options::examples(row.options), Stream::named(1, "l", "queue"));
         let mut station = Station::new(models(8 * MBIT, 0, 100), streams());
         for id in 0..50 {
             station.offer(SimTime::ZERO, packet(id, 1000));
@@ -366,7 +366,7 @@ fn apply(station: &mut Station, now: SimTime, step: &Step, seen: &mut Seen, offe
             let registry = queue::Registry::builtin();
             let row = registry.iter().nth(n % registry.iter().count()).unwrap();
             let small = OptionValue::Limit(QueueLimit::Packets(n as u64 % 10));
-            let options = Options::defaults(row.options).with("limit", small);
+            let options = Options::examples(row.options).with("limit", small);
             station.set_queue(now, (row.build)(&options, Stream::named(1, "l", "queue")));
         }
         Step::Shapers(ref shapers) => {
