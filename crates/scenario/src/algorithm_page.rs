@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use registry::{Entry, OptionKind, OptionSpec};
 
-use crate::keys::Kind;
+use crate::keys::{Kind, Scalar};
 use crate::reference::sentence;
 use crate::registries::{Catalogue, NO_LOSS, Registries};
 
@@ -90,7 +90,7 @@ pub fn algorithm_pages(registries: &Registries) -> Vec<AlgorithmPage> {
 
 /// Allowed values of an option, in words.
 pub fn allowed(kind: OptionKind) -> String {
-    Kind::Plain(kind).what()
+    Kind::Scalar(Scalar::Plain(kind)).what()
 }
 
 /// The row of `option` in the table of parameters: option, default, allowed values, meaning.

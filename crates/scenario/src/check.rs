@@ -4,7 +4,7 @@
 use crate::diagnostic::{Code, Report, nearest, suggest};
 use crate::files::Files;
 use crate::held::UNLIMITED;
-use crate::keys::{Kind, Section};
+use crate::keys::{Kind, Scalar, Section};
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{Fault, scalar, wrong_type};
 use crate::tree::{Origin, Placed, Table, Value};
@@ -82,7 +82,7 @@ impl Checker<'_, '_, '_> {
             Ok(value) => node.value = value,
             Err(fault) => return self.fault(node, path, fault),
         }
-        if let (Kind::Plain(OptionKind::File(format)), Some(file)) = (kind, node.as_text())
+        if let (Kind::Scalar(Scalar::Plain(OptionKind::File(format))), Some(file)) = (kind, node.as_text())
             && let Err(fault) = self.files.load(file, format)
         {
             self.fault(node, path, fault);
@@ -112,7 +112,7 @@ impl Checker<'_, '_, '_> {
                 let fault = match &kind.value {
                     Value::Text(name) => self.known(catalogue, name).err(),
                     Value::Broken => return,
-                    other => Some(wrong_type(Kind::Reference(catalogue.one()), other)),
+                    other => Some(wrong_type(Kind::Scalar(Scalar::Reference(catalogue.one())), other)),
                 };
                 if let Some(fault) = fault {
                     return self.fault(kind, &join(path, "kind"), fault);
@@ -148,7 +148,7 @@ impl Checker<'_, '_, '_> {
                 continue;
             }
             match algorithm.options.iter().find(|option| option.name == entry.key) {
-                Some(option) => self.value(Kind::Plain(option.kind), &mut entry.node, &path),
+                Some(option) => self.value(Kind::Scalar(Scalar::Plain(option.kind)), &mut entry.node, &path),
                 None => {
                     let names = algorithm.options.iter().map(|option| option.name);
                     let message = format!("`{}` is not an option of {}", entry.key, algorithm.name);

@@ -4,7 +4,7 @@
 use crate::check::{Checker, element_path, join, names_model};
 use crate::diagnostic::{Code, Report};
 use crate::files::Files;
-use crate::keys::{Fallback, Key, Kind, ROOT, Section};
+use crate::keys::{Fallback, Key, Kind, ROOT, Scalar, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{from_default, scalar, sketch};
@@ -212,14 +212,14 @@ impl Filler<'_, '_, '_> {
             let node = match (given.take(option.name), option.default) {
                 (Some(entry), _) => entry.node,
                 (None, Some(text)) => {
-                    let kind = Kind::Plain(option.kind);
+                    let kind = Kind::Scalar(Scalar::Plain(option.kind));
                     let value = from_default(kind, text);
                     Placed::new(scalar(kind, &value).unwrap_or(value), Origin::Default)
                 }
                 (None, None) => {
                     if !given.partial {
                         let message = format!("`{}` is missing: {name} has no default for it", option.name);
-                        let what = Kind::Plain(option.kind).what();
+                        let what = Kind::Scalar(Scalar::Plain(option.kind)).what();
                         let help = format!("write {{ kind = \"{name}\", {} = ... }}: {what}", option.name);
                         let key = join(path, option.name);
                         self.checker.report.add(at, Code::MissingKey, &key, message, help);

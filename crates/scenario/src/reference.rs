@@ -5,7 +5,7 @@ use std::fmt::Write;
 use registry::OptionKind;
 
 use crate::diagnostic::Code;
-use crate::keys::{Fallback, Kind, ROOT, Section};
+use crate::keys::{Fallback, Kind, ROOT, Scalar, Section};
 use crate::profile_list::profiles;
 use crate::registries::{Catalogue, Registries};
 
@@ -163,7 +163,7 @@ fn algorithms(out: &mut String, catalogue: Catalogue, registries: &Registries) {
             let default = option.default.map_or("**compulsory**".into(), |text| format!("`{text}`"));
             let what = match option.kind {
                 OptionKind::Integer { min, max: u64::MAX } => format!("a whole number from {min} on"),
-                kind => Kind::Plain(kind).what(),
+                kind => Kind::Scalar(Scalar::Plain(kind)).what(),
             };
             vec![format!("– `{}`", option.name), sentence(option.doc), what, default]
         });

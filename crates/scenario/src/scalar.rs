@@ -8,7 +8,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
 use crate::held::UNLIMITED;
-use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, SYN, Section};
+use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, SYN, Scalar, Section};
 use crate::profiles;
 use crate::queue_size::QueueSize;
 use crate::tree::{Origin, Placed, Value};
@@ -55,29 +55,7 @@ pub(crate) const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
 /// Checks a scalar and returns its canonical form. Tables and choices are not scalars.
 pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
     match (kind, value) {
-        (Kind::Text | Kind::Reference(_), Value::Text(_)) => Ok(value.clone()),
-        (Kind::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
-        (Kind::Nodes { exactly }, Value::List(items)) => nodes(kind, exactly, items).map(|()| value.clone()),
-        (Kind::Strip, Value::Flag(_)) => Ok(value.clone()),
-        (Kind::Strip, Value::Text(text)) => strip_word(kind, text).map(|()| value.clone()),
-        (Kind::Strip, Value::Integer(_)) => {
-            let number = OptionKind::Integer { min: 1, max: u64::from(u32::MAX) };
-            plain(number, value).map_err(|fault| Fault { help: format!("allowed: {}", kind.what()), ..fault })
-        }
-        (Kind::Words(words), Value::List(items)) => word_list(kind, words, items).map(|()| value.clone()),
-        (Kind::Seeds, Value::Integer(_) | Value::List(_)) => seeds(value).map(|()| value.clone()),
-        (Kind::Profile, Value::Text(text)) => {
-            word(text, "profiles", &profiles::names()).map(|()| value.clone())
-        }
-        (Kind::Plain(kind), _) => plain(kind, value),
-        (Kind::Limit { .. }, Value::Text(text)) if text == UNLIMITED => Ok(value.clone()),
-        (Kind::Limit { min, max }, Value::Integer(_)) => plain(OptionKind::Integer { min, max }, value),
-        (Kind::Duration { min, max }, Value::Text(text)) => quantity::<Nanos>(text, min, max, TIMES),
-        (Kind::Size { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
-        (Kind::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
-        (Kind::Buffer { .. }, Value::Text(text)) if text == AUTO || text == EXPAND => Ok(value.clone()),
-        (Kind::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
-        (Kind::Queue, Value::Text(text)) => queue(text),
+        (Kind::Scalar(scalar), _) => canonical(scalar, value),
         (Kind::OneOrMore(one), Value::List(items)) if items.is_empty() => {
             Err(bad("found an empty list".into(), format!("give {}", one.what())))
         }
@@ -85,15 +63,48 @@ pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
     }
 }
 
+fn canonical(kind: Scalar, value: &Value) -> Result<Value, Fault> {
+    match (kind, value) {
+        (Scalar::Text | Scalar::Reference(_), Value::Text(_)) => Ok(value.clone()),
+        (Scalar::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
+        (Scalar::Nodes { exactly }, Value::List(items)) => {
+            nodes(kind, exactly, items).map(|()| value.clone())
+        }
+        (Scalar::Strip, Value::Flag(_)) => Ok(value.clone()),
+        (Scalar::Strip, Value::Text(text)) => strip_word(kind, text).map(|()| value.clone()),
+        (Scalar::Strip, Value::Integer(_)) => {
+            let number = OptionKind::Integer { min: 1, max: u64::from(u32::MAX) };
+            plain(number, value).map_err(|fault| Fault { help: format!("allowed: {}", kind.what()), ..fault })
+        }
+        (Scalar::Words(words), Value::List(items)) => word_list(kind, words, items).map(|()| value.clone()),
+        (Scalar::Seeds, Value::Integer(_) | Value::List(_)) => seeds(value).map(|()| value.clone()),
+        (Scalar::Profile, Value::Text(text)) => {
+            word(text, "profiles", &profiles::names()).map(|()| value.clone())
+        }
+        (Scalar::Plain(kind), _) => plain(kind, value),
+        (Scalar::Limit { .. }, Value::Text(text)) if text == UNLIMITED => Ok(value.clone()),
+        (Scalar::Limit { min, max }, Value::Integer(_)) => plain(OptionKind::Integer { min, max }, value),
+        (Scalar::Duration { min, max }, Value::Text(text)) => quantity::<Nanos>(text, min, max, TIMES),
+        (Scalar::Size { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
+        (Scalar::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
+        (Scalar::Buffer { .. }, Value::Text(text)) if text == AUTO || text == EXPAND => Ok(value.clone()),
+        (Scalar::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
+        (Scalar::Queue, Value::Text(text)) => queue(text),
+        _ => Err(wrong_type(kind.into(), value)),
+    }
+}
+
 /// The value that a default in a table stands for.
 pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     match kind {
-        Kind::Plain(OptionKind::Flag) | Kind::Strip => Value::Flag(text == "true"),
-        Kind::Plain(OptionKind::Integer { .. }) | Kind::Limit { .. } | Kind::Seeds => {
-            number(text).unwrap_or_else(|| Value::Text(text.into()))
+        Kind::Scalar(Scalar::Plain(OptionKind::Flag)) | Kind::Scalar(Scalar::Strip) => {
+            Value::Flag(text == "true")
         }
-        Kind::Plain(OptionKind::List(_)) => {
+        Kind::Scalar(Scalar::Plain(OptionKind::Integer { .. }))
+        | Kind::Scalar(Scalar::Limit { .. })
+        | Kind::Scalar(Scalar::Seeds) => number(text).unwrap_or_else(|| Value::Text(text.into())),
+        Kind::Scalar(Scalar::Plain(OptionKind::List(_))) => {
             let item = |item: &str| match item.parse::<f64>() {
                 Ok(x) => Value::Float(x),
                 Err(_) => Value::Text(item.into()),
@@ -101,7 +112,7 @@ pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
             let items = text.split(',').map(|text| Placed::new(item(text.trim()), Origin::Default));
             Value::List(items.collect())
         }
-        Kind::Plain(OptionKind::Probability | OptionKind::Number { .. }) => {
+        Kind::Scalar(Scalar::Plain(OptionKind::Probability | OptionKind::Number { .. })) => {
             text.parse().map_or_else(|_| Value::Text(text.into()), Value::Float)
         }
         _ => Value::Text(text.into()),
@@ -123,13 +134,16 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
             format!("add the unit, in quotes: \"{x}{}\"", unit_example(kind).unwrap_or_default())
         }
         (
-            Kind::Plain(OptionKind::Flag | OptionKind::Integer { .. }) | Kind::Limit { .. },
+            Kind::Scalar(Scalar::Plain(OptionKind::Flag | OptionKind::Integer { .. }))
+            | Kind::Scalar(Scalar::Limit { .. }),
             Value::Text(text),
         ) if text.parse::<i64>().is_ok() || text == "true" || text == "false" => {
             format!("leave out the quotes: {text}")
         }
         (Kind::Tables(section), _) if section.inline => format!("write a list: [{}]", sketch(section)),
-        (Kind::Nodes { .. } | Kind::Words(_), Value::Text(text)) => format!("write a list: [\"{text}\"]"),
+        (Kind::Scalar(Scalar::Nodes { .. }) | Kind::Scalar(Scalar::Words(_)), Value::Text(text)) => {
+            format!("write a list: [\"{text}\"]")
+        }
         _ => format!("give {}", kind.what()),
     };
     Fault {
@@ -152,11 +166,15 @@ pub(crate) fn sketch(section: &Section) -> String {
 fn unit_example(kind: Kind) -> Option<&'static str> {
     match kind {
         // Times of the run are seconds, those of a protocol or a link milliseconds.
-        Kind::Duration { max, .. } if max > Nanos::from_secs(86_400) => Some("s"),
-        Kind::Duration { .. } | Kind::Plain(OptionKind::Duration) => Some("ms"),
-        Kind::Size { .. } | Kind::Buffer { .. } | Kind::Plain(OptionKind::Size) => Some("B"),
-        Kind::Rate { .. } | Kind::Plain(OptionKind::Rate) => Some("Mbit/s"),
-        Kind::Queue | Kind::Plain(OptionKind::Limit) => Some("p"),
+        Kind::Scalar(Scalar::Duration { max, .. }) if max > Nanos::from_secs(86_400) => Some("s"),
+        Kind::Scalar(Scalar::Duration { .. }) | Kind::Scalar(Scalar::Plain(OptionKind::Duration)) => {
+            Some("ms")
+        }
+        Kind::Scalar(Scalar::Size { .. })
+        | Kind::Scalar(Scalar::Buffer { .. })
+        | Kind::Scalar(Scalar::Plain(OptionKind::Size)) => Some("B"),
+        Kind::Scalar(Scalar::Rate { .. }) | Kind::Scalar(Scalar::Plain(OptionKind::Rate)) => Some("Mbit/s"),
+        Kind::Scalar(Scalar::Queue) | Kind::Scalar(Scalar::Plain(OptionKind::Limit)) => Some("p"),
         Kind::Setting { plain, .. } => unit_example(*plain),
         Kind::OneOrMore(one) => unit_example(*one),
         _ => None,
@@ -185,7 +203,8 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
                 Value::Text(_)
             )
     );
-    let text = value.bare().filter(|_| fits).ok_or_else(|| wrong_type(Kind::Plain(kind), value))?;
+    let text =
+        value.bare().filter(|_| fits).ok_or_else(|| wrong_type(Kind::Scalar(Scalar::Plain(kind)), value))?;
     match kind {
         OptionKind::Choice(words) => word(&text, "allowed", words).map(|()| Value::Text(text)),
         OptionKind::Duration => quantity(&text, Nanos::ZERO, Nanos(u64::MAX), TIMES),
@@ -200,7 +219,7 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
         _ => match kind.parse(&text) {
             Ok(OptionValue::Number(x)) => Ok(Value::Float(x)),
             Ok(_) => Ok(value.clone()),
-            Err(message) => Err(bad(message, format!("give {}", Kind::Plain(kind).what()))),
+            Err(message) => Err(bad(message, format!("give {}", Kind::Scalar(Scalar::Plain(kind)).what()))),
         },
     }
 }
@@ -220,7 +239,7 @@ fn queue(text: &str) -> Result<Value, Fault> {
 /// The items of a list in their canonical form.
 fn list(items: Items, value: &Value) -> Result<Value, Fault> {
     let Value::List(nodes) = value else {
-        return Err(wrong_type(Kind::Plain(OptionKind::List(items)), value));
+        return Err(wrong_type(Kind::Scalar(Scalar::Plain(OptionKind::List(items))), value));
     };
     let one = match items {
         Items::Durations => OptionKind::Duration,
@@ -236,7 +255,7 @@ fn list(items: Items, value: &Value) -> Result<Value, Fault> {
 }
 
 /// The one word of `strip_mptcp`; what else it may be stands in the help.
-fn strip_word(kind: Kind, text: &str) -> Result<(), Fault> {
+fn strip_word(kind: Scalar, text: &str) -> Result<(), Fault> {
     let help = match text.parse::<i64>() {
         Ok(_) => format!("leave out the quotes: {text}"),
         Err(_) if text == "true" || text == "false" => format!("leave out the quotes: {text}"),
@@ -273,23 +292,23 @@ fn name(text: &str) -> Result<(), Fault> {
     Err(Fault { code: Code::BadName, message, help })
 }
 
-fn nodes(kind: Kind, exactly: Option<usize>, items: &[Placed]) -> Result<(), Fault> {
+fn nodes(kind: Scalar, exactly: Option<usize>, items: &[Placed]) -> Result<(), Fault> {
     let wrong_count = exactly.is_some_and(|n| n != items.len()) || items.is_empty();
     if wrong_count {
         let message = format!("found a list of {}; expected {}", items.len(), kind.what());
         return Err(bad(message, format!("give {}", kind.what())));
     }
     match items.iter().find(|item| item.as_text().is_none() && !item.is_broken()) {
-        Some(item) => Err(wrong_type(Kind::Reference("a node"), &item.value)),
+        Some(item) => Err(wrong_type(Kind::Scalar(Scalar::Reference("a node")), &item.value)),
         None => Ok(()),
     }
 }
 
-fn word_list(kind: Kind, words: &[&'static str], items: &[Placed]) -> Result<(), Fault> {
+fn word_list(kind: Scalar, words: &[&'static str], items: &[Placed]) -> Result<(), Fault> {
     let mut seen: Vec<&str> = Vec::new();
     for item in items {
         let Some(text) = item.as_text() else {
-            return Err(wrong_type(kind, &item.value));
+            return Err(wrong_type(kind.into(), &item.value));
         };
         word(text, "allowed", words)?;
         if seen.contains(&text) {
@@ -304,7 +323,7 @@ fn word_list(kind: Kind, words: &[&'static str], items: &[Placed]) -> Result<(),
 }
 
 fn seeds(value: &Value) -> Result<(), Fault> {
-    let help = || format!("give {}", Kind::Seeds.what());
+    let help = || format!("give {}", Kind::Scalar(Scalar::Seeds).what());
     let items = match value {
         Value::List(items) => items.as_slice(),
         Value::Integer(n) if (1..=MAX_SEEDS).contains(n) => return Ok(()),
@@ -321,7 +340,7 @@ fn seeds(value: &Value) -> Result<(), Fault> {
                 return Err(bad(format!("found the seed {seed} twice"), help.into()));
             }
             Value::Integer(_) => {}
-            _ => return Err(wrong_type(Kind::Seeds, &item.value)),
+            _ => return Err(wrong_type(Kind::Scalar(Scalar::Seeds), &item.value)),
         }
     }
     if items.is_empty() {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use units::{BitsPerSecond, Bytes};
 
 use crate::held::UNLIMITED;
-use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, ROOT, SYN, Section};
+use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, ROOT, SYN, Scalar, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{RATES, SIZES, TIMES, from_default};
@@ -65,7 +65,9 @@ fn object(section: &Section, registries: &Registries, defs: &mut Map<String, Jso
 
 /// Keys that only one `kind` has are refused for each other.
 fn exclusions(section: &Section) -> Vec<Json> {
-    let Some(Kind::Plain(OptionKind::Choice(kinds))) = section.key("kind").map(|key| key.kind) else {
+    let Some(Kind::Scalar(Scalar::Plain(OptionKind::Choice(kinds)))) =
+        section.key("kind").map(|key| key.kind)
+    else {
         return Vec::new();
     };
     let one = |kind: &&'static str| {
@@ -96,35 +98,7 @@ fn default(kind: Kind, text: &str) -> Json {
 
 fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -> Json {
     match kind {
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Reference(_) => json!({ "type": "string", "minLength": 1 }),
-        Kind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
-        Kind::Nodes { exactly: Some(n) } => {
-            json!({ "type": "array", "items": { "type": "string" }, "minItems": n, "maxItems": n })
-        }
-        Kind::Nodes { exactly: None } => {
-            json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
-        }
-        Kind::Strip => json!({ "anyOf": [
-            { "type": "boolean" }, { "const": SYN }, { "type": "integer", "minimum": 1 },
-        ] }),
-        Kind::Words(words) => {
-            json!({ "type": "array", "items": { "enum": words }, "minItems": 1, "uniqueItems": true })
-        }
-        Kind::Plain(kind) => plain(kind),
-        Kind::Limit { min, max } => {
-            json!({ "anyOf": [{ "type": "integer", "minimum": min, "maximum": max }, { "const": UNLIMITED }] })
-        }
-        Kind::Duration { .. } => quantity(TIMES, false),
-        Kind::Size { max, .. } => quantity(SIZES, max == Bytes::MAX),
-        Kind::Rate { max, .. } => quantity(RATES, max == BitsPerSecond(u64::MAX)),
-        Kind::Queue => limit(),
-        Kind::Buffer { .. } => json!({ "anyOf": [{ "enum": [AUTO, EXPAND] }, quantity(SIZES, false)] }),
-        Kind::Seeds => json!({ "anyOf": [
-            { "type": "integer", "minimum": 1, "maximum": MAX_SEEDS },
-            { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1, "uniqueItems": true },
-        ] }),
-        Kind::Profile => json!({ "enum": profiles::names() }),
+        Kind::Scalar(scalar) => scalar_property(scalar),
         Kind::Choice(catalogue) => choice(catalogue, registries, defs),
         Kind::OneOrMore(one) => {
             let one = property(*one, registries, defs);
@@ -136,6 +110,40 @@ fn property(kind: Kind, registries: &Registries, defs: &mut Map<String, Json>) -
         }
         Kind::Table(section) => reference(section, registries, defs),
         Kind::Tables(section) => json!({ "type": "array", "items": reference(section, registries, defs) }),
+    }
+}
+
+fn scalar_property(scalar: Scalar) -> Json {
+    match scalar {
+        Scalar::Text => json!({ "type": "string" }),
+        Scalar::Reference(_) => json!({ "type": "string", "minLength": 1 }),
+        Scalar::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
+        Scalar::Nodes { exactly: Some(n) } => {
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": n, "maxItems": n })
+        }
+        Scalar::Nodes { exactly: None } => {
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
+        }
+        Scalar::Strip => json!({ "anyOf": [
+            { "type": "boolean" }, { "const": SYN }, { "type": "integer", "minimum": 1 },
+        ] }),
+        Scalar::Words(words) => {
+            json!({ "type": "array", "items": { "enum": words }, "minItems": 1, "uniqueItems": true })
+        }
+        Scalar::Plain(kind) => plain(kind),
+        Scalar::Limit { min, max } => {
+            json!({ "anyOf": [{ "type": "integer", "minimum": min, "maximum": max }, { "const": UNLIMITED }] })
+        }
+        Scalar::Duration { .. } => quantity(TIMES, false),
+        Scalar::Size { max, .. } => quantity(SIZES, max == Bytes::MAX),
+        Scalar::Rate { max, .. } => quantity(RATES, max == BitsPerSecond(u64::MAX)),
+        Scalar::Queue => limit(),
+        Scalar::Buffer { .. } => json!({ "anyOf": [{ "enum": [AUTO, EXPAND] }, quantity(SIZES, false)] }),
+        Scalar::Seeds => json!({ "anyOf": [
+            { "type": "integer", "minimum": 1, "maximum": MAX_SEEDS },
+            { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1, "uniqueItems": true },
+        ] }),
+        Scalar::Profile => json!({ "enum": profiles::names() }),
     }
 }
 
@@ -201,7 +209,7 @@ fn choice(catalogue: Catalogue, registries: &Registries, defs: &mut Map<String, 
                 if let Some(map) = property.as_object_mut() {
                     map.insert("description".into(), option.doc.into());
                     if let Some(text) = option.default {
-                        map.insert("default".into(), default(Kind::Plain(option.kind), text));
+                        map.insert("default".into(), default(Kind::Scalar(Scalar::Plain(option.kind)), text));
                     }
                 }
                 properties.insert(option.name.into(), property);

@@ -70,6 +70,23 @@ pub(crate) enum Fallback {
 /// Type of the value of a key. Bounds are included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
+    /// One value, or a list that is one.
+    Scalar(Scalar),
+    /// An algorithm of a registry, as a bare name or a table with `kind` and options.
+    Choice(Catalogue),
+    /// This, or a list of such, all at work at once.
+    OneOrMore(&'static Kind),
+    /// A plain value, or a model of a registry by name or as a table.
+    Setting { plain: &'static Kind, models: Catalogue },
+    /// One table.
+    Table(&'static Section),
+    /// An array of tables.
+    Tables(&'static Section),
+}
+
+/// Type of a value that has no keys of its own. Bounds are included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scalar {
     /// Any text.
     Text,
     /// A new name.
@@ -114,19 +131,12 @@ pub(crate) enum Kind {
     Seeds,
     /// The name of a profile.
     Profile,
-    /// An algorithm of a registry, as a bare name or a table with `kind` and options.
-    Choice(Catalogue),
-    /// This, or a list of such, all at work at once.
-    OneOrMore(&'static Kind),
-    /// A plain value, or a model of a registry by name or as a table.
-    Setting {
-        plain: &'static Kind,
-        models: Catalogue,
-    },
-    /// One table.
-    Table(&'static Section),
-    /// An array of tables.
-    Tables(&'static Section),
+}
+
+impl From<Scalar> for Kind {
+    fn from(scalar: Scalar) -> Self {
+        Self::Scalar(scalar)
+    }
 }
 
 /// Of options only those on SYNs.
@@ -158,6 +168,24 @@ impl Kind {
     }
 
     /// "a duration such as "275ms"", for messages and the reference page.
+    pub fn what(self) -> String {
+        match self {
+            Self::Scalar(scalar) => scalar.what(),
+            Self::Choice(catalogue) => {
+                format!("the name of {}, or a table with its `kind`", catalogue.one())
+            }
+            Self::OneOrMore(one) => format!("{}, or a list of such", one.what()),
+            Self::Setting { plain, models } => {
+                format!("{}, or a table with the `kind` of {}", plain.what(), models.one())
+            }
+            Self::Table(_) => "a table".into(),
+            Self::Tables(_) => "an array of tables".into(),
+        }
+    }
+}
+
+impl Scalar {
+    /// As [`Kind::what`].
     pub fn what(self) -> String {
         match self {
             Self::Text => "text".into(),
@@ -195,15 +223,6 @@ impl Kind {
             }
             Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
             Self::Profile => format!("one of {}", quoted(crate::profiles::names())),
-            Self::Choice(catalogue) => {
-                format!("the name of {}, or a table with its `kind`", catalogue.one())
-            }
-            Self::OneOrMore(one) => format!("{}, or a list of such", one.what()),
-            Self::Setting { plain, models } => {
-                format!("{}, or a table with the `kind` of {}", plain.what(), models.one())
-            }
-            Self::Table(_) => "a table".into(),
-            Self::Tables(_) => "an array of tables".into(),
         }
     }
 }

@@ -1,28 +1,28 @@
 //! The tables themselves, but for that of transports. Order here is the order in expanded scenarios and on the
 //! reference page.
 
-use registry::OptionKind;
 use transport::AbortForm;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-use super::shorthand::{END, FLAG, GIB, integer, key, words};
+use super::shorthand::{
+    END, FLAG, GIB, NAME, PROBABILITY, TEXT, duration, integer, key, rate, reference, size, words,
+};
 use super::transport::TRANSPORT;
-use super::{Fallback, Key, Kind, Section};
+use super::{Fallback, Key, Kind, Scalar, Section};
 use crate::held::Words;
 use crate::model::Ecmp;
 use crate::registries::Catalogue;
 
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 const DAY: Nanos = Nanos::from_secs(86_400);
-const RATE: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(10_000_000_000_000) };
+const RATE: Kind = rate(BitsPerSecond(1), BitsPerSecond(10_000_000_000_000));
 /// Of a token bucket: without a limit it is none.
-const SHAPED: Kind = Kind::Rate { min: BitsPerSecond(1), max: BitsPerSecond(u64::MAX) };
-const PROBABILITY: Kind = Kind::Plain(OptionKind::Probability);
-const DELAY: Kind = Kind::Duration { min: Nanos::ZERO, max: DAY };
+const SHAPED: Kind = rate(BitsPerSecond(1), BitsPerSecond(u64::MAX));
+const DELAY: Kind = duration(Nanos::ZERO, DAY);
 const STRIP: &str = "a middlebox replaces MPTCP options by padding: on every segment, on SYNs only (\"syn\"), or on \
                      every segment once so many with options have passed";
 /// An instant of the run.
-const INSTANT: Kind = Kind::Duration { min: Nanos::ZERO, max: YEAR };
+const INSTANT: Kind = duration(Nanos::ZERO, YEAR);
 
 pub(crate) static ROOT: Section = Section {
     name: "scenario",
@@ -31,17 +31,12 @@ pub(crate) static ROOT: Section = Section {
     inline: false,
     inherits: false,
     keys: &[
-        key(
-            "name",
-            Kind::Text,
-            Fallback::Derived("the file name without its ending"),
-            "title of the scenario",
-        ),
-        key("description", Kind::Text, Fallback::Text(""), "what it is and where its numbers come from"),
-        key("duration", Kind::Duration { min: Nanos(1), max: YEAR }, Fallback::Compulsory, "simulated time"),
+        key("name", TEXT, Fallback::Derived("the file name without its ending"), "title of the scenario"),
+        key("description", TEXT, Fallback::Text(""), "what it is and where its numbers come from"),
+        key("duration", duration(Nanos(1), YEAR), Fallback::Compulsory, "simulated time"),
         key(
             "seeds",
-            Kind::Seeds,
+            Kind::Scalar(Scalar::Seeds),
             Fallback::Text("1"),
             "replications: how many (20 means seeds 1 to 20), or a list",
         ),
@@ -78,7 +73,7 @@ static RECORD: Section = Section {
     inherits: false,
     keys: &[key(
         "interval",
-        Kind::Duration { min: Nanos::from_millis(1), max: YEAR },
+        duration(Nanos::from_millis(1), YEAR),
         Fallback::Text("100ms"),
         "interval of the time series",
     )],
@@ -91,7 +86,7 @@ static NODE: Section = Section {
     inline: false,
     inherits: false,
     keys: &[
-        key("name", Kind::Name, Fallback::Compulsory, "its name; with `count` above 1 the stem of the names"),
+        key("name", NAME, Fallback::Compulsory, "its name; with `count` above 1 the stem of the names"),
         key("count", integer(1, 1000), Fallback::Text("1"), "this many nodes: \"r\" with 3 means r1, r2, r3"),
         key("forward", FLAG, Fallback::Text("true"), "passes on packets that are not for itself"),
     ],
@@ -101,7 +96,7 @@ const RATES: Kind = Kind::OneOrMore(&Kind::Setting { plain: &RATE, models: Catal
 const DELAYS: Kind = Kind::OneOrMore(&Kind::Setting { plain: &DELAY, models: Catalogue::Delay });
 const LOSSES: Kind = Kind::OneOrMore(&Kind::Choice(Catalogue::Loss));
 const SHAPERS: Kind = Kind::OneOrMore(&Kind::Table(&SHAPER));
-const QUEUE: Kind = Kind::Setting { plain: &Kind::Queue, models: Catalogue::Queue };
+const QUEUE: Kind = Kind::Setting { plain: &Kind::Scalar(Scalar::Queue), models: Catalogue::Queue };
 
 static SHAPER: Section = Section {
     name: "shaper",
@@ -111,7 +106,7 @@ static SHAPER: Section = Section {
     inherits: true,
     keys: &[
         key("rate", SHAPED, Fallback::Compulsory, "rate of the tokens; \"unlimited\" takes the shaper away"),
-        key("burst", Kind::Size { min: Bytes(1), max: GIB }, Fallback::Compulsory, "size of the bucket"),
+        key("burst", size(Bytes(1), GIB), Fallback::Compulsory, "size of the bucket"),
     ],
 };
 
@@ -158,7 +153,7 @@ pub(crate) static DIRECTION: Section = Section {
             "a token bucket behind the queue; several must all let a packet go",
         ),
         key("faults", Kind::Table(&FAULTS), Fallback::Absent, "what else goes wrong with packets"),
-        key("strip_mptcp", Kind::Strip, Fallback::Text("false"), STRIP),
+        key("strip_mptcp", Kind::Scalar(Scalar::Strip), Fallback::Text("false"), STRIP),
     ],
 };
 
@@ -180,15 +175,15 @@ static PATH: Section = Section {
     inline: false,
     inherits: true,
     keys: &[
-        key("name", Kind::Name, Fallback::Compulsory, "its name; its directions are NAME.up and NAME.down"),
+        key("name", NAME, Fallback::Compulsory, "its name; its directions are NAME.up and NAME.down"),
         key(
             "like",
-            Kind::Reference("another path"),
+            reference("another path"),
             Fallback::Absent,
             "take every key that is not given here from it",
         ),
-        key("from", Kind::Name, Fallback::Text("terminal"), "node at the client's end"),
-        key("to", Kind::Name, Fallback::Text("server"), "node at the server's end"),
+        key("from", NAME, Fallback::Text("terminal"), "node at the client's end"),
+        key("to", NAME, Fallback::Text("server"), "node at the server's end"),
         BOTH,
         direction("up", "from `from` to `to`"),
         direction("down", "from `to` to `from`"),
@@ -202,19 +197,19 @@ static LINK: Section = Section {
     inline: false,
     inherits: true,
     keys: &[
-        key(
-            "name",
-            Kind::Name,
-            Fallback::Compulsory,
-            "its name; its directions are NAME.forward and NAME.reverse",
-        ),
+        key("name", NAME, Fallback::Compulsory, "its name; its directions are NAME.forward and NAME.reverse"),
         key(
             "like",
-            Kind::Reference("another link"),
+            reference("another link"),
             Fallback::Absent,
             "take every key that is not given here from it",
         ),
-        key("ends", Kind::Nodes { exactly: Some(2) }, Fallback::Compulsory, "the nodes that it joins"),
+        key(
+            "ends",
+            Kind::Scalar(Scalar::Nodes { exactly: Some(2) }),
+            Fallback::Compulsory,
+            "the nodes that it joins",
+        ),
         BOTH,
         direction("forward", "from the first end to the second"),
         direction("reverse", "from the second end to the first"),
@@ -229,9 +224,19 @@ static MESH: Section = Section {
     inline: false,
     inherits: false,
     keys: &[
-        key("name", Kind::Name, Fallback::Compulsory, "its name, the first part of the names of its links"),
-        key("left", Kind::Nodes { exactly: None }, Fallback::Compulsory, "nodes on the one side"),
-        key("right", Kind::Nodes { exactly: None }, Fallback::Compulsory, "nodes on the other side"),
+        key("name", NAME, Fallback::Compulsory, "its name, the first part of the names of its links"),
+        key(
+            "left",
+            Kind::Scalar(Scalar::Nodes { exactly: None }),
+            Fallback::Compulsory,
+            "nodes on the one side",
+        ),
+        key(
+            "right",
+            Kind::Scalar(Scalar::Nodes { exactly: None }),
+            Fallback::Compulsory,
+            "nodes on the other side",
+        ),
         BOTH,
         direction("forward", "from left to right"),
         direction("reverse", "from right to left"),
@@ -245,15 +250,15 @@ static FLOW: Section = Section {
     inline: false,
     inherits: true,
     keys: &[
-        key("name", Kind::Name, Fallback::Compulsory, "its name"),
+        key("name", NAME, Fallback::Compulsory, "its name"),
         key(
             "like",
-            Kind::Reference("another flow"),
+            reference("another flow"),
             Fallback::Absent,
             "take every key that is not given here from it",
         ),
-        key("from", Kind::Reference("a node"), Fallback::Compulsory, "node that sends the data"),
-        key("to", Kind::Reference("a node"), Fallback::Compulsory, "node that receives it"),
+        key("from", reference("a node"), Fallback::Compulsory, "node that sends the data"),
+        key("to", reference("a node"), Fallback::Compulsory, "node that receives it"),
         key(
             "count",
             integer(0, 1000),
@@ -268,7 +273,7 @@ static FLOW: Section = Section {
         ),
         key(
             "after",
-            Kind::Reference("another flow"),
+            reference("another flow"),
             Fallback::Absent,
             "start when that flow (each of its `count`) has ended",
         ),
@@ -293,7 +298,7 @@ static FLOW: Section = Section {
         key("app", Kind::Choice(Catalogue::App), Fallback::Text("bulk"), "what is sent"),
         key(
             "via",
-            Kind::Reference("a path or link"),
+            reference("a path or link"),
             Fallback::Derived("the first path that joins `from` and `to`, else routing decides"),
             "the way of a TCP connection and of the first subflow",
         ),
@@ -324,12 +329,12 @@ static EVENT: Section = Section {
         key("at", INSTANT, Fallback::Compulsory, "when"),
         key(
             "link",
-            Kind::Reference("a path or link, or one of its directions"),
+            reference("a path or link, or one of its directions"),
             Fallback::Absent,
             "what changes: both directions, or one (NAME.up, NAME.down, NAME.forward, NAME.reverse)",
         ),
         key("set", Kind::Table(&SET), Fallback::Absent, "what it becomes; the other keys stay"),
-        key("flow", Kind::Reference("a flow"), Fallback::Absent, "to whose connection something happens"),
+        key("flow", reference("a flow"), Fallback::Absent, "to whose connection something happens"),
         key("do", Kind::Table(&DO), Fallback::Absent, "what happens to it"),
     ],
 };
@@ -338,7 +343,7 @@ static EVENT: Section = Section {
 pub(crate) const FLOW_ACTIONS: &[&str] = &["leave", "join", "backup", "regular", "abort"];
 
 const fn action(name: &'static str, doc: &'static str) -> Key {
-    key(name, Kind::Reference("a path or link"), Fallback::Absent, doc)
+    key(name, reference("a path or link"), Fallback::Absent, doc)
 }
 
 static DO: Section = Section {
@@ -379,7 +384,7 @@ pub(crate) static SET: Section = Section {
         key("loss", LOSSES, Fallback::Absent, "which packets are lost"),
         key("shaper", SHAPERS, Fallback::Absent, "a token bucket behind the queue"),
         key("faults", Kind::Table(&FAULTS), Fallback::Absent, "what else goes wrong with packets"),
-        key("strip_mptcp", Kind::Strip, Fallback::Absent, STRIP),
+        key("strip_mptcp", Kind::Scalar(Scalar::Strip), Fallback::Absent, STRIP),
         key("up", FLAG, Fallback::Absent, "false: nothing is transmitted; true: what waits is"),
     ],
 };

@@ -3,16 +3,16 @@
 use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor, RtoRule};
 use units::{Bytes, Nanos};
 
-use super::shorthand::{END, FLAG, GIB, integer, key, words};
-use super::{Fallback, Key, Kind, Section};
+use super::shorthand::{END, FLAG, GIB, buffer, duration, integer, key, limit, reference, size, words};
+use super::{Fallback, Key, Kind, Scalar, Section};
 use crate::held::Words;
 use crate::path_managers;
 use crate::registries::Catalogue;
 
 const HOUR: Nanos = Nanos::from_secs(3600);
-const TIMER: Kind = Kind::Duration { min: Nanos(1), max: HOUR };
-const LIMIT: Kind = Kind::Size { min: Bytes(1), max: Bytes::MAX };
-const BUFFER: Kind = Kind::Size { min: Bytes(1), max: GIB };
+const TIMER: Kind = duration(Nanos(1), HOUR);
+const LIMIT: Kind = size(Bytes(1), Bytes::MAX);
+const BUFFER: Kind = size(Bytes(1), GIB);
 
 /// A transport setting whose default is in the profile.
 const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
@@ -31,7 +31,12 @@ pub(crate) static TRANSPORT: Section = Section {
     inherits: true,
     keys: &[
         key("kind", words(&["tcp", "mptcp", "udp"]), Fallback::Compulsory, "one path, several, or datagrams"),
-        key("profile", Kind::Profile, Fallback::Text("linux"), "where the other defaults come from"),
+        key(
+            "profile",
+            Kind::Scalar(Scalar::Profile),
+            Fallback::Text("linux"),
+            "where the other defaults come from",
+        ),
         tcp("congestion", Kind::Choice(Catalogue::Congestion), "congestion control, one for each path"),
         mptcp(
             "scheduler",
@@ -87,44 +92,32 @@ pub(crate) static TRANSPORT: Section = Section {
             Fallback::Text("true"),
             "false: the peer does not speak MPTCP, TCP is the fallback",
         ),
-        tcp(
-            "mss",
-            Kind::Size { min: Bytes(1), max: Bytes(65_495) },
-            "payload of a full segment without options",
-        ),
+        tcp("mss", size(Bytes(1), Bytes(65_495)), "payload of a full segment without options"),
         Key {
             name: "payload",
-            kind: Kind::Size { min: Bytes(1), max: Bytes(65_507) },
+            kind: size(Bytes(1), Bytes(65_507)),
             default: Fallback::Text("1472B"),
             doc: "largest payload of a datagram; a larger message takes several",
             only: &["udp"],
         },
         key(
             "header",
-            Kind::Size { min: Bytes(20), max: Bytes(1000) },
+            size(Bytes(20), Bytes(1000)),
             Fallback::Profile,
             "IP and TCP or UDP headers without options",
         ),
         key(
             "overhead",
-            Kind::Size { min: Bytes(0), max: Bytes(10_000) },
+            size(Bytes(0), Bytes(10_000)),
             Fallback::Profile,
             "further bytes per packet on the wire",
         ),
         tcp("initial_window", integer(1, 10_000), "initial window in segments"),
-        tcp(
-            "initial_ssthresh",
-            Kind::Size { min: Bytes(1), max: Bytes::MAX },
-            "initial slow-start threshold",
-        ),
-        tcp(
-            "slow_start_limit",
-            Kind::Limit { min: 1, max: 10_000 },
-            "slow start adds at most this many segments per ACK",
-        ),
+        tcp("initial_ssthresh", size(Bytes(1), Bytes::MAX), "initial slow-start threshold"),
+        tcp("slow_start_limit", limit(1, 10_000), "slow start adds at most this many segments per ACK"),
         tcp("byte_counting", FLAG, "congestion avoidance counts acknowledged bytes, otherwise ACKs"),
         tcp("rto_initial", TIMER, "retransmission timer before the first sample"),
-        tcp("rto_min", Kind::Duration { min: Nanos::ZERO, max: HOUR }, "its lower bound, see `rto_floor`"),
+        tcp("rto_min", duration(Nanos::ZERO, HOUR), "its lower bound, see `rto_floor`"),
         tcp("rto_max", TIMER, "its upper bound, also when backed off"),
         tcp("rto_granularity", TIMER, "granularity of the clock"),
         tcp("rto_floor", words(RtoFloor::WORDS), "`rto_min` bounds the whole timer, or its variance term"),
@@ -140,7 +133,7 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),
         tcp(
             "ack_delay",
-            Kind::Duration { min: Nanos::ZERO, max: HOUR },
+            duration(Nanos::ZERO, HOUR),
             "the receiver holds an acknowledgement back for at most this long",
         ),
         tcp(
@@ -200,7 +193,7 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         tcp(
             "send_buffer",
-            Kind::Buffer { min: Bytes(1), max: GIB },
+            buffer(Bytes(1), GIB),
             "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest one so far",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit of `send_buffer = \"auto\"`; not with a fixed one"),
@@ -215,16 +208,11 @@ static ENDPOINT: Section = Section {
     inline: true,
     inherits: false,
     keys: &[
-        key(
-            "path",
-            Kind::Reference("a path or link"),
-            Fallback::Compulsory,
-            "the address that the end has on it",
-        ),
+        key("path", reference("a path or link"), Fallback::Compulsory, "the address that the end has on it"),
         END,
         key(
             "flags",
-            Kind::Words(&["subflow", "signal", "backup", "fullmesh", "laminar"]),
+            Kind::Scalar(Scalar::Words(&["subflow", "signal", "backup", "fullmesh", "laminar"])),
             Fallback::Compulsory,
             "`subflow`: join the peer's first address from here; `fullmesh`: every known address; `signal`: announce \
              it; `laminar`: join announced addresses from here; `backup`: used when no other subflow is usable",
