@@ -29,7 +29,7 @@ pub trait Backend: Sync {
     /// One line: what it is.
     fn summary(&self) -> &'static str;
 
-    /// What of `scenario` it cannot run, key by key; empty: it runs it. Each key that it does not know is listed: no
+    /// Keys of `scenario` that it cannot run; empty: it runs the scenario. Each key that it does not know is listed: no
     /// key is left out in silence.
     fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported>;
 
@@ -75,7 +75,7 @@ pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
 pub struct Rule {
     /// The key, below what has it; empty: that itself.
     pub key: &'static str,
-    /// What can be run, in words.
+    /// Supported values, in words.
     pub allowed: &'static str,
 }
 

@@ -160,7 +160,7 @@ impl HostConnection {
         self.paths.get(subflow.index()).and_then(Option::as_ref)
     }
 
-    /// What a turn of the connection needs at the same time; `None` with datagrams.
+    /// Parts that a step of the connection needs at the same time; `None` with datagrams.
     #[inline]
     pub(crate) fn parts(&mut self) -> Option<Parts<'_>> {
         let Self { machine, timer, paths, .. } = self;

@@ -271,7 +271,7 @@ impl MptcpConnection {
         self.negotiation.role()
     }
 
-    /// What the congestion controls would see now; for those who only look.
+    /// Current views for the congestion controls, without updating the cache.
     pub fn path_views(&self) -> Vec<PathView> {
         self.subflows.path_views()
     }

@@ -44,7 +44,7 @@ impl Silence {
     }
 }
 
-/// What is known of the path of a subflow.
+/// State of the path of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Health {
     /// A timeout that no progress has followed: other subflows carry its data.

@@ -58,14 +58,14 @@ fn join_hmac(own_key: Key, peer_key: Key, own_nonce: Nonce, peer_nonce: Nonce) -
     hmac_sha256(&key, &message)
 }
 
-/// What the listener puts into the SYN/ACK of MP_JOIN.
+/// HMAC of the listener in the SYN/ACK of MP_JOIN.
 pub fn join_hmac64(own_key: Key, peer_key: Key, own_nonce: Nonce, peer_nonce: Nonce) -> Hmac64 {
     let mut first = [0; 8];
     first.copy_from_slice(&join_hmac(own_key, peer_key, own_nonce, peer_nonce)[..8]);
     Hmac64(first)
 }
 
-/// What the initiator puts into the third ACK of MP_JOIN.
+/// HMAC of the initiator in the third ACK of MP_JOIN.
 pub fn join_hmac160(own_key: Key, peer_key: Key, own_nonce: Nonce, peer_nonce: Nonce) -> Hmac160 {
     let mut first = [0; 20];
     first.copy_from_slice(&join_hmac(own_key, peer_key, own_nonce, peer_nonce)[..20]);

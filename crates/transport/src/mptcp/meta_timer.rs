@@ -25,7 +25,7 @@ use crate::tcp::ranges::Range;
 const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(200);
 /// Timers may be due at this very instant.
 const LEAST_INTERVAL: Nanos = Nanos::from_millis(1);
-/// What the kernel sends again in one piece: data is cut where its page fragments end.
+/// Unit of retransmission of the kernel: data is cut where its page fragments end.
 const FRAGMENT: u64 = 32_768;
 
 /// The timer of the connection.

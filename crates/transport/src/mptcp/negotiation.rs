@@ -1,4 +1,4 @@
-//! What the two ends have agreed on (RFC 8684 section 3.1): MPTCP or plain TCP, the keys, and what is derived from
+//! Result of the negotiation (RFC 8684 section 3.1): MPTCP or plain TCP, the keys, and the values derived from
 //! them.
 
 use super::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
@@ -7,7 +7,7 @@ use crate::role::Role;
 use crate::seq::Seq;
 use crate::tcp::segment::TcpSegment;
 
-/// What the two ends have agreed on.
+/// Result of the negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// The handshake is under way.
@@ -18,7 +18,7 @@ pub(super) enum Mode {
     Fallback,
 }
 
-/// What a segment of the first subflow means for the negotiation.
+/// Effect of a segment of the first subflow on the negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Nothing changes.

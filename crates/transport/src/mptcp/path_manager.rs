@@ -12,7 +12,7 @@ use crate::address::AddressPair;
 use crate::config::{AddressEndpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
 use crate::role::Role;
 
-/// What one end knows of the addresses of both.
+/// Addresses of both ends as known to one of them.
 #[derive(Clone, Debug)]
 pub(super) struct AddressBook {
     /// Of its settings the path manager alone matters.

@@ -25,7 +25,7 @@ struct Head {
     carriers: SubflowSet,
 }
 
-/// What decides which subflow gets the next data.
+/// Selects the subflow that gets the next data.
 pub(super) struct Placement {
     config: Arc<MptcpConfig>,
     scheduler: Box<dyn Scheduler>,
@@ -52,7 +52,7 @@ impl Placement {
         Self { config, scheduler, needs, skips_views, head: None, acked_since: false }
     }
 
-    /// What the scheduler looks at.
+    /// Inputs of the scheduler.
     #[inline]
     pub(super) fn needs(&self) -> Needs {
         self.needs
@@ -133,7 +133,7 @@ impl Placement {
             if let Some(i) = self.place_reinjection(now, send, subflows) {
                 return Some(i);
             }
-            // What was taken back comes before what follows it in the stream.
+            // Data taken back goes before the data that follows it in the stream.
             if send.reinject().front().is_some_and(QueuedData::is_unsent) {
                 return None;
             }
@@ -327,7 +327,7 @@ impl Placement {
             Some((n, r.carriers(), i))
         });
         let unsent = send.reinject().items().position(QueuedData::is_unsent);
-        // What was never sent takes its turn as new data.
+        // Data that was never sent is scheduled as new data.
         if let Some(n) = unsent.filter(|n| found.is_none_or(|(m, ..)| *n < m)) {
             let len = send.reinject().items().nth(n).map(|r| r.segment_len(mss))?;
             return self.place_taken_back(now, n, len, send, subflows);
@@ -484,7 +484,7 @@ fn note_carriers(send: &mut SendSide, subflows: &Subflows) {
     }
 }
 
-/// What the scheduler sees when it is asked this, about a segment of so many bytes.
+/// View for the scheduler, for this question about a segment of so many bytes.
 fn connection_view<'a>(
     subflows: &'a [SubflowView],
     send: &SendSide,

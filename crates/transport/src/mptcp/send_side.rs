@@ -217,7 +217,7 @@ impl SendSide {
     }
 }
 
-/// What is sent again on another subflow.
+/// Data to be reinjected on another subflow.
 impl SendSide {
     #[inline]
     pub(super) fn reinject(&self) -> &ReinjectQueue {

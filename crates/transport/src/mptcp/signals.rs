@@ -67,7 +67,7 @@ pub(super) enum FastCloseStep {
     Reset(usize),
 }
 
-/// What waits to be signalled.
+/// Signals waiting to be sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
     /// Addresses of this end to be announced, and those of the peer to be echoed.

@@ -409,7 +409,7 @@ impl Subflow {
         self.endpoint.sender_mut().take_unsent()
     }
 
-    /// What was sent on it and is not acknowledged there, in the order of sending.
+    /// Data sent on it and not acknowledged there, in the order of sending.
     pub(super) fn sent_data(&self) -> impl Iterator<Item = Range<Dsn>> {
         self.sender().sent_mappings()
     }
@@ -429,7 +429,7 @@ impl Subflow {
         self.send_buffer.expand(tcp, self.endpoint.sender().controlled_cwnd());
     }
 
-    /// The payload `subflow` has arrived, mapped to `dsn`: what is in order here goes to the connection.
+    /// The payload `subflow` has arrived, mapped to `dsn`: data in order here goes to the connection.
     #[inline]
     pub(super) fn on_payload(
         &mut self,
@@ -529,7 +529,7 @@ impl Subflow {
         self.mappings = Mappings::default();
     }
 
-    /// What it held out of order is discarded.
+    /// Its out-of-order data is discarded.
     pub(super) fn is_discarded(&self) -> bool {
         self.ending.discarded
     }

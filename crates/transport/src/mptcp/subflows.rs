@@ -292,7 +292,7 @@ impl Subflows {
     }
 }
 
-/// What others see.
+/// Views for other parts.
 impl Subflows {
     /// Brings what the scheduler sees up to date; room for `quantum` bytes makes a subflow available.
     #[inline]
@@ -306,7 +306,7 @@ impl Subflows {
         self.views.freshen_paths(&self.list);
     }
 
-    /// What the congestion controls would see now.
+    /// Current views for the congestion controls.
     pub(super) fn path_views(&self) -> Vec<PathView> {
         self.list.iter().map(|s| s.as_ref().map_or(PathView::default(), path_view)).collect()
     }
@@ -392,7 +392,7 @@ impl Subflows {
     }
 }
 
-/// What concerns all of them.
+/// Operations on all subflows.
 impl Subflows {
     /// DATA_FIN is acknowledged: every subflow may close (RFC 8684 section 3.3.3).
     pub(super) fn finish_all(&mut self) {

@@ -1,4 +1,4 @@
-//! What schedulers and congestion controls see of the subflows of a connection, kept up to date lazily.
+//! Views of the subflows of a connection for schedulers and congestion controls, updated lazily.
 
 use congestion::{PathView, Paths};
 use schedulers::{Needs, SubflowSet, SubflowView};
@@ -56,13 +56,13 @@ impl Views {
         [self.stale_subflows, self.stale_paths, self.stale_room].iter().all(|stale| stale.contains(i))
     }
 
-    /// What the scheduler sees; after `freshen` up to date.
+    /// Views for the scheduler; up to date after `freshen`.
     #[inline]
     pub(super) fn subflows(&self) -> &[SubflowView] {
         &self.subflows
     }
 
-    /// What the congestion control of subflow `me` sees; after `freshen_paths` up to date.
+    /// Views for the congestion control of subflow `me`; up to date after `freshen_paths`.
     #[inline]
     pub(super) fn paths(&self, me: usize) -> Paths<'_> {
         Paths { all: &self.paths, me }
@@ -118,7 +118,7 @@ impl Views {
         self.judge(list, |subflow| subflow.sender().has_room_for(len));
     }
 
-    /// What is sent again goes ahead of what is queued.
+    /// Reinjected data goes ahead of queued data.
     pub(super) fn judge_room_ahead(&mut self, list: &[Option<Subflow>], now: SimTime, len: u64) {
         self.judge(list, |subflow| subflow.sender().has_room_ahead_of_queue(now, len));
     }
@@ -185,7 +185,7 @@ fn has_room(list: &[Option<Subflow>], i: usize, len: u64) -> bool {
     list[i].as_ref().is_some_and(|s| s.has_room_for(len))
 }
 
-/// What the congestion controls of other subflows see of this one.
+/// View of this subflow for the congestion controls of the others.
 #[inline]
 pub(super) fn path_view(subflow: &Subflow) -> PathView {
     subflow.endpoint().path_view(!subflow.health().is_potentially_failed())

@@ -104,7 +104,7 @@ impl<P: Position> AdvertisedWindow<P> {
         Bytes(self.right.distance().saturating_sub(next.distance()))
     }
 
-    /// What `offer` would answer, without promising it.
+    /// The window that `offer` would return, without advertising it.
     pub fn peek(&self, config: &TcpConfig, next: P, room: Room) -> Bytes {
         Bytes(self.wanted(config, next, room.free).saturating_sub(next.distance()))
     }
@@ -133,7 +133,7 @@ pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: Exp
     }
 }
 
-/// What the application may write: a send buffer of `size` holds `unacked` bytes, of which `unsent` have not left.
+/// Bytes that the application may write. A send buffer of `size` holds `unacked` bytes, `unsent` of them not sent.
 ///
 /// Source: Linux, `sk_stream_memory_free` in include/net/sock.h with `TCP_NOTSENT_LOWAT`. Room that appears because
 /// something leaves is used with the next ACK, as there.
@@ -145,7 +145,7 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
     }
 }
 
-/// What a send buffer has been expanded to, in bytes.
+/// Size to which a send buffer has been expanded, in bytes.
 ///
 /// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that
 /// the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.

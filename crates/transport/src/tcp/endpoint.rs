@@ -36,7 +36,7 @@ enum State {
     Dead(&'static str),
 }
 
-/// What the owner lets the endpoint put into its segments.
+/// Permissions of the owner for the next segments of the endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
     /// SACK blocks that fit beside the other options of a segment with data, and without.
@@ -45,7 +45,7 @@ pub struct Offer {
     pub may_send: bool,
 }
 
-/// What a segment changed.
+/// Changes by a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Input {
     /// The handshake is complete with this segment.
@@ -58,7 +58,7 @@ pub struct Input {
     pub reset: bool,
 }
 
-/// What `poll_transmit` has written.
+/// Record of the segment that `poll_transmit` has written.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
     /// Data sequence number of the payload, if there is payload of a mapped stream.
@@ -522,7 +522,7 @@ impl Endpoint {
         }
     }
 
-    /// What keeps it from sending (more). `more`: the application has more to write than the send buffer accepts.
+    /// Reason why it does not send (more). `more`: the application has more to write than the send buffer accepts.
     #[inline]
     pub fn limit(&self, more: bool) -> Limit {
         match self.state {
@@ -532,7 +532,7 @@ impl Endpoint {
         }
     }
 
-    /// What the siblings' congestion controls see; `usable` false keeps it out of the coupling.
+    /// View for the congestion controls of siblings; `usable` false keeps it out of the coupling.
     pub fn path_view(&self, usable: bool) -> PathView {
         self.sender.path_view(usable && self.is_established())
     }

@@ -22,7 +22,7 @@ pub(super) struct Handshake {
     complete_at: Option<SimTime>,
 }
 
-/// What the timer of the SYN has brought.
+/// Effect of the timer of the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SynTimer {
     /// It does not run, or is not due.

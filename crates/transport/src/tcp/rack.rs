@@ -49,7 +49,7 @@ impl Default for Rack {
     }
 }
 
-/// What RACK needs to know besides its own state.
+/// Inputs of RACK besides its own state.
 #[derive(Clone, Copy, Debug)]
 pub struct RackInput {
     /// When.

@@ -1,4 +1,4 @@
-//! Sets of sequence-number ranges: what has arrived out of order, what has been SACKed, what must be sent again.
+//! Sets of sequence-number ranges: data that arrived out of order, was SACKed, or must be sent again.
 
 use std::collections::VecDeque;
 
@@ -91,7 +91,7 @@ impl<P: Position> RangeSet<P> {
         if range.is_empty() {
             return 0;
         }
-        // What has arrived last is the highest for the most part.
+        // The latest arrival is mostly the highest.
         match self.ranges.back_mut() {
             Some(last) if range.start < last.start => self.merge(range),
             Some(last) if range.start <= last.end => {

@@ -47,7 +47,7 @@ impl Scoreboard {
         self.outstanding + self.in_flight_again - self.sacked.bytes() - self.lost
     }
 
-    /// What has been SACKed above snd_una.
+    /// Ranges SACKed above snd_una.
     pub fn sacked(&self) -> &RangeSet<Seq> {
         &self.sacked
     }
@@ -333,7 +333,7 @@ impl Scoreboard {
         }
     }
 
-    /// What is deemed lost is on its way after all.
+    /// Segments that were deemed lost are in flight after all.
     pub fn forget_losses(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.lost = false);
         self.lost = 0;

@@ -30,7 +30,7 @@ pub struct SackBlocks {
     count: u8,
 }
 
-/// What lies behind the last block does not count.
+/// Entries behind the last block are ignored.
 impl PartialEq for SackBlocks {
     fn eq(&self, other: &Self) -> bool {
         self.as_slice() == other.as_slice()

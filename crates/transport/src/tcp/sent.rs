@@ -51,7 +51,7 @@ impl Sent {
         Seq(self.seq.0 + u64::from(self.len))
     }
 
-    /// What lies below `una` is taken away. Returns its length.
+    /// Removes the part below `una` and returns its length.
     #[inline]
     pub(super) fn cut(&mut self, una: Seq) -> u64 {
         let cut = una - self.seq;
@@ -77,7 +77,7 @@ pub struct Delivered {
     pub retransmitted: bool,
 }
 
-/// What an ACK changed.
+/// Changes by an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
     /// Bytes newly covered by the cumulative ACK.
@@ -113,7 +113,7 @@ impl Change {
     }
 }
 
-/// What an ACK has covered while nothing was lost, SACKed or retransmitted.
+/// Segments covered by an ACK while nothing was lost, SACKed or retransmitted.
 #[derive(Clone, Copy, Debug)]
 pub struct CleanAck {
     /// When the oldest segment left of those that are acknowledged as a whole.

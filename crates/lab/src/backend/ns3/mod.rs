@@ -23,7 +23,7 @@ use super::{Backend, Failure, NotReady, Replication, Rule};
 pub use arguments::{Arguments, arguments};
 pub use program::{built, installed};
 
-/// What ns-3 measures.
+/// Columns that ns-3 measures.
 const MEASURED: Measured = Measured::only(&[
     MeasuredTable { table: "runs", columns: &["packet_hops", "end_s"] },
     MeasuredTable {

@@ -1,4 +1,4 @@
-//! What the program for ns-3 prints, as a record.
+//! Output of the program for ns-3, as a record.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::backend::Replication;
 /// flow; a flow that is not complete has the completion `null`.
 ///
 /// # Errors
-/// What is missing or of another form.
+/// The field that is missing or malformed.
 pub(super) fn parse(text: &str, scenario: &Scenario, seed: u64) -> Result<Replication, String> {
     let printed: Value = serde_json::from_str(text.trim()).map_err(|error| error.to_string())?;
     let count = scenario.flows.len();

@@ -72,7 +72,7 @@ pub fn built(folder: &Path) -> Result<PathBuf, NotReady> {
         return Err(missing(&message));
     }
     fs::rename(part, &program).map_err(failed)?;
-    // What is left there does no harm.
+    // Leftover files are harmless.
     let _ = fs::remove_dir_all(sources);
     Ok(program)
 }
@@ -89,7 +89,7 @@ fn key(version: &str) -> String {
     key
 }
 
-/// What the program prints with `arguments`.
+/// Runs the program with `arguments` and returns its output.
 pub(super) fn run(program: &Path, arguments: &Arguments, cancel: &AtomicBool) -> Result<String, Failure> {
     let options: Vec<String> = arguments.iter().map(|(name, value)| format!("--{name}={value}")).collect();
     let failed = |message: String| Failure::Failed {
@@ -131,7 +131,7 @@ fn wait(child: &mut Child, cancel: &AtomicBool) -> io::Result<Option<bool>> {
 fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
-        // What cannot be read is missing, and the status or the parser tells.
+        // Unreadable output is taken as empty: the exit status or the parser reports it.
         let _ = pipe.read_to_end(&mut bytes);
     }
     bytes

@@ -1,4 +1,4 @@
-//! What the program for ns-3 has, key by key: the texts of refusals, and the table of the reference page.
+//! Keys that the program for ns-3 supports: the texts of refusals, and the table of the reference page.
 
 use scenario::{Part, Unsupported};
 
@@ -111,7 +111,7 @@ pub(super) const RECEIVE_BUFFER_MAX: Rule = rule("transport.receive_buffer_max",
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "a size");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");
 
-/// What has been refused so far.
+/// Refusals so far.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(Vec<Unsupported>);
 

@@ -197,7 +197,7 @@ impl MptcpConnection {
         true
     }
 
-    /// Payload arrived: what is in order on the subflow goes to the connection.
+    /// Payload arrived: data in order on the subflow goes to the connection.
     #[inline]
     pub(super) fn on_received(
         &mut self,

@@ -26,7 +26,7 @@ use reassembly::{Place, ReassemblyQueue};
 /// For reports before the first sample.
 const UNKNOWN_ROUND_TRIP: Nanos = Nanos::from_secs(1);
 
-/// What a segment brought.
+/// Effect of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Sequence numbers of data that are now in order and were not before.
@@ -56,7 +56,7 @@ pub struct Receiver {
     /// SACK blocks may be sent.
     sack: bool,
     seen: Seen,
-    /// What it reports besides acknowledgements, or in their place.
+    /// Reports besides acknowledgements, or in their place.
     reports: Option<Box<Reports>>,
 }
 
@@ -78,7 +78,7 @@ impl Receiver {
         self.reports = Some(Box::new(reports));
     }
 
-    /// From now on what fills a gap is taken alone, what is stored behind it by the next `release`.
+    /// From now on data that fills a gap is taken alone; data stored behind it is taken by the next `release`.
     pub fn hold_back(&mut self) {
         self.queue.hold_back();
     }
@@ -128,7 +128,7 @@ impl Receiver {
         self.queue.finished()
     }
 
-    /// What a capture would have counted.
+    /// Counters as a capture would have them.
     pub fn seen(&self) -> Seen {
         self.seen
     }

@@ -31,7 +31,7 @@ pub(super) struct ReassemblyQueue {
     duplicate: Option<Range<Seq>>,
     /// Sequence number of the peer's FIN, once seen.
     fin: Option<Seq>,
-    /// What is stored behind a gap waits for `release` when the gap has been filled.
+    /// Data stored behind a gap waits for `release` when the gap has been filled.
     holds_back: bool,
 }
 
@@ -54,7 +54,7 @@ impl ReassemblyQueue {
         self.next
     }
 
-    /// What has arrived above a gap.
+    /// Data that arrived above a gap.
     #[inline]
     pub(super) fn out_of_order(&self) -> &RangeSet<Seq> {
         &self.out_of_order
@@ -78,7 +78,7 @@ impl ReassemblyQueue {
         Seq(self.next.0 - u64::from(self.finished()))
     }
 
-    /// From now on what fills a gap is taken alone, what is stored behind it by the next `release`.
+    /// From now on data that fills a gap is taken alone; data stored behind it is taken by the next `release`.
     pub(super) fn hold_back(&mut self) {
         self.holds_back = true;
     }

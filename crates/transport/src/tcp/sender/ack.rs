@@ -270,7 +270,7 @@ impl Sender {
         }
     }
 
-    /// What a loss, a mark or a timeout tells the congestion control.
+    /// Signal of a loss, a mark or a timeout to the congestion control.
     pub(super) fn loss_event(&self, now: SimTime, first_timeout: bool) -> Loss {
         Loss {
             now,

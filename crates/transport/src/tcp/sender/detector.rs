@@ -13,7 +13,7 @@ use super::recovery::Phase;
 use crate::config::{RecoveryKind, Reliability, TcpConfig};
 use crate::seq::Seq;
 
-/// What shows a loss.
+/// Evidence of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detection {
     /// RFC 6582: duplicate and partial ACKs.
@@ -122,7 +122,7 @@ impl LossDetector {
         self.limited_sent = 0;
     }
 
-    /// What Limited Transmit has sent belongs to the flight of the recovery that begins.
+    /// Segments sent by Limited Transmit belong to the flight of the recovery that begins.
     pub(super) fn end_limited_transmit(&mut self) {
         self.limited_sent = 0;
     }
@@ -233,7 +233,7 @@ impl LossDetector {
             let input = self.rack_input(now, board, rtt, (true, mss));
             self.rack.mark_on_timeout(board, &input);
         } else if corruption {
-            // What was sent a timeout ago has met the same fate; of the rest the peer may yet tell.
+            // Segments sent a timeout ago are lost as well; the rest may still be acknowledged.
             let rto = rtt.rto(0);
             board.mark_lost_on_timeout(|s| s.sent_at + rto <= now);
         } else {
@@ -313,7 +313,7 @@ pub(super) struct ProbeAck {
     pub advanced: bool,
 }
 
-/// What decides whether and when a tail-loss probe is planned.
+/// Inputs that decide whether and when a tail-loss probe is planned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProbePlan {
     /// Outside recovery and not after a timeout.

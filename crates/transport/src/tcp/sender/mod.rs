@@ -299,7 +299,7 @@ impl Sender {
         self.marks.take_cwr()
     }
 
-    /// What the siblings' controllers see of this path.
+    /// View of this path for the controllers of siblings.
     pub fn path_view(&self, coupled: bool) -> PathView {
         // In recovery the inflated window would mislead the others.
         let recovers = self.recovery.phase() == Phase::Recovery;
@@ -312,7 +312,7 @@ impl Sender {
         }
     }
 
-    /// What the controller knows of the path, see [`CongestionControl::gauges`].
+    /// Path state of the controller, see [`CongestionControl::gauges`].
     pub fn congestion_gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         if let Some(queue) = self.congestion.dummies() {
             report("dummies_sent", queue.sent() as f64);

@@ -14,7 +14,7 @@ struct InFlight {
     retransmission: bool,
 }
 
-/// What an ACK says about the probe.
+/// Outcome of the probe by an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProbeOutcome {
     /// Nothing yet, or there was none, or it repaired nothing.

@@ -163,7 +163,7 @@ impl Recovery {
         seen
     }
 
-    /// A timeout: what is outstanding below `nxt` belongs to the episode.
+    /// A timeout: data outstanding below `nxt` belongs to the episode.
     pub(super) fn on_timeout(&mut self, nxt: Seq) {
         self.phase = Phase::Loss;
         self.until = Some(nxt);

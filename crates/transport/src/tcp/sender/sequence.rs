@@ -1,4 +1,4 @@
-//! The stream on its way out, in sequence numbers: what is acknowledged, what is sent, what waits.
+//! The outgoing stream in sequence numbers: acknowledged, sent and waiting data.
 
 use std::collections::VecDeque;
 

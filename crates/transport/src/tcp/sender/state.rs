@@ -1,8 +1,8 @@
-//! What a sender is doing, as recorders name it.
+//! State of a sender, as recorders name it.
 
 use std::fmt;
 
-/// What the sender is doing.
+/// State of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderState {
     /// Before the handshake is complete.

@@ -47,7 +47,7 @@ impl Sender {
         self.send.unsent() == 0 && !self.pacer.holds() && self.windows_have_room_for(len)
     }
 
-    /// True if a new segment of `len` bytes could leave now if it were the next: what is queued does not count.
+    /// True if a new segment of `len` bytes could leave now if it were the next: queued data does not count.
     pub fn has_room_ahead_of_queue(&self, now: SimTime, len: u64) -> bool {
         self.pacer.permits(now) && self.windows_have_room_for(len)
     }

@@ -96,7 +96,7 @@ impl Sender {
         new
     }
 
-    /// What a report names takes the place in the network of what was lost, whatever the window has become.
+    /// Data named by a report replaces the lost data in the network, whatever the window is now.
     fn resends_at_once(&self) -> bool {
         self.detector.kind() == Detection::Reported && self.recovery.phase() != Phase::Loss
     }
@@ -163,7 +163,7 @@ impl Sender {
         self.transmit(now, fresh, len as u32, false)
     }
 
-    /// What leaves for the first time: `len` bytes, or a FIN.
+    /// A first transmission: `len` bytes, or a FIN.
     fn transmit(&mut self, now: SimTime, fresh: Fresh, len: u32, fin: bool) -> Transmission {
         let sent = Sent::new(fresh.seq, (len + u32::from(fin), fin), fresh.dsn, now);
         if let Some(rate) = &mut self.delivery_rate {
@@ -256,7 +256,7 @@ impl Sender {
     /// True if a dummy leaves now (TCP-Peach).
     #[inline]
     pub fn take_dummy(&mut self) -> bool {
-        // What an MPTCP connection has to send is not all with the subflow.
+        // The data of an MPTCP connection is not all on this subflow.
         let in_use = self.send.unsent() > 0 || (self.send.is_mapped() && !self.send.is_closing());
         self.congestion.take_dummy(in_use)
     }

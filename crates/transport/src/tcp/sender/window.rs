@@ -6,7 +6,7 @@ use units::{Bytes, Nanos, SimTime};
 use super::super::rtt::RttEstimator;
 use crate::seq::Seq;
 
-/// What the peer permits to be outstanding.
+/// Bytes that the peer permits to be outstanding.
 #[derive(Debug)]
 pub(super) struct SendWindow {
     /// Right edge, as a sequence number; never moves left.
