@@ -6,6 +6,7 @@
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
 #   make storm    run random scenarios against everything that must hold, until stopped
+#   make fuzz     hostile files and packets, guided by coverage, until stopped
 #   make validate compare with ns-3 on the same work, three quarters of an hour on two cores (Debian; as root where ns-3 is missing)
 #   make clean    remove everything that was built, and results/
 
@@ -17,7 +18,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm
+.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm fuzz
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -122,6 +123,25 @@ bench: count
 storm:
 	cargo run --profile storm --locked --quiet -p storm -- $(ARGS)
 
+# The passes that libFuzzer needs are those of cargo-fuzz without a sanitizer, which stable Rust has.
+SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+  -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
+FUZZ_TARGETS ?= scenario data packets
+FUZZ_SECONDS ?= 600
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+# Each target in turn, round after round: make fuzz FUZZ_TARGETS=packets FUZZ_SECONDS=60. What fails, and the inputs that
+# reach new code, are in results/fuzz.
+fuzz:
+	RUSTFLAGS="$(SANCOV)" cargo build --release --quiet --manifest-path fuzz/Cargo.toml --target $(HOST) \
+	  --target-dir $(or $(CARGO_TARGET_DIR),target)/fuzz
+	@set -e; while true; do for target in $(FUZZ_TARGETS); do \
+	  mkdir -p results/fuzz/$$target; \
+	  $(or $(CARGO_TARGET_DIR),target)/fuzz/$(HOST)/release/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=20 \
+	    -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=results/fuzz/$$target- \
+	    results/fuzz/$$target crates/storm/corpus/$$target; \
+	done; done
+
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:
 	$(PYTHON) tools/instructions.py $(if $(filter count-update,$@),--update)
@@ -141,6 +161,6 @@ format: $(VENV)/.requirements
 
 clean:
 	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so scenarios/ropewalk.schema.json
-	rm -rf examples/*/target examples/*/Cargo.lock
+	rm -rf examples/*/target examples/*/Cargo.lock fuzz/target fuzz/Cargo.lock
 	find python tests tools validation -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache

@@ -47,7 +47,7 @@ impl Grammar {
     }
 
     /// The algorithms of a catalogue.
-    fn catalogue(&self, name: &str) -> Option<&[Entry]> {
+    pub(crate) fn catalogue(&self, name: &str) -> Option<&[Entry]> {
         self.catalogues.iter().find(|(known, _)| *known == name).map(|(_, entries)| entries.as_slice())
     }
 

@@ -10,6 +10,7 @@ mod case;
 mod dice;
 mod generate;
 mod grammar;
+pub mod hostile;
 mod invariants;
 mod minimise;
 mod text;

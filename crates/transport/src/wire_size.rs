@@ -102,6 +102,18 @@ fn usual_size(segment: &TcpSegment, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>
     Some(size)
 }
 
+/// Leaves SACK blocks out where the options of a handshake leave no room for them: they are advice (RFC 2018), and data
+/// that overtakes the handshake is rare.
+#[cold]
+pub(crate) fn fit_sack(segment: &mut TcpSegment, config: &MptcpConfig) {
+    let blocks = segment.sack.as_slice().len() as u64;
+    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
+    let others = timestamps + mptcp_size(&segment.mptcp, config);
+    if blocks > 0 && others + SACK_HEAD + SACK_BLOCK * blocks > OPTION_SPACE {
+        segment.sack.clear();
+    }
+}
+
 /// Size on the wire: headers, options, payload, overhead.
 #[inline(never)]
 fn wire_size(

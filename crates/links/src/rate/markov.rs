@@ -74,7 +74,8 @@ impl Chain {
         let rates = options.rates("rates");
         let n = rates.len();
         let mut jump = options.numbers("jump");
-        if jump.len() != n * n {
+        // 1 alone, with one state too: all others alike.
+        if jump.len() != n * n || jump == [1.0] {
             jump = (0..n * n).map(|k| if k / n == k % n { 0.0 } else { 1.0 }).collect();
         }
         let dwell = options.durations("dwell").into_iter().map(Nanos::as_secs_f64).collect();

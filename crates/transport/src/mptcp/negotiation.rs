@@ -130,7 +130,7 @@ impl Negotiation {
                 | MptcpOption::AddAddr { .. }
                 | MptcpOption::RemoveAddr { .. }
                 | MptcpOption::Prio { .. },
-            ) => self.confirm(),
+            ) if self.mode == Mode::Multipath => self.confirm(),
             // The server took a plain SYN, or a middlebox strips options: data is acknowledged without a Data ACK.
             (Role::Client, MptcpOption::None)
                 if !self.fully_established && (segment.ack > Seq::FIRST_DATA || segment.len > 0) =>

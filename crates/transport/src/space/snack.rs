@@ -78,6 +78,9 @@ impl Snack {
     }
 }
 
+/// A hole is not reported again before this, however short the round trip.
+const SHORTEST_PATIENCE: Nanos = Nanos(10_000);
+
 /// The receiver's memory of which holes it has reported when.
 #[derive(Clone, Debug)]
 pub struct SnackReporter {
@@ -127,7 +130,8 @@ impl SnackReporter {
         if self.due > now {
             return None;
         }
-        let patience = round_trip + round_trip / 4;
+        // A peer can make the round trip look like nothing: then one hole would be reported for ever.
+        let patience = (round_trip + round_trip / 4).max(SHORTEST_PATIENCE);
         self.refresh(next, received);
         let is_due = |at: SimTime| at.is_never() || at + patience <= now;
         let mut described = Seq::SYN;

@@ -117,7 +117,10 @@ impl MptcpConnection {
             }
             return false;
         }
-        if i == 0 && segment.flags.syn && !self.negotiation.on_syn(segment.mptcp, self.config.peer_capable) {
+        let opening = i == 0
+            && segment.flags.syn
+            && self.subflows.get(0).is_some_and(|first| first.endpoint().established_at().is_none());
+        if opening && !self.negotiation.on_syn(segment.mptcp, self.config.peer_capable) {
             // Plain TCP from the start: nothing was sent, so segments may be as large as those of TCP.
             self.fall_back();
             self.send.set_mss(self.tcp.segment.mss);

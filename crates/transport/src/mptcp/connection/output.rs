@@ -120,6 +120,7 @@ impl MptcpConnection {
             segment.mptcp = self.dss(dsn);
         } else {
             segment.mptcp = self.option_of_others(i, dsn, segment);
+            wire_size::fit_sack(segment, &self.config);
         }
         self.complete(packet);
         Some(())

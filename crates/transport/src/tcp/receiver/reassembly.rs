@@ -90,10 +90,13 @@ impl ReassemblyQueue {
         self.next
     }
 
-    /// The FIN of a segment that ends with data at `end`.
+    /// The FIN of a segment that ends with data at `end`. The first one counts, and only if it ends the data: another one
+    /// would take back what has been delivered.
     #[inline]
     pub(super) fn note_fin(&mut self, end: Seq) {
-        self.fin = Some(end);
+        if self.fin.is_none() && end >= self.next {
+            self.fin = Some(end);
+        }
     }
 
     /// Takes in `range`, which is not empty. Returns where it lies, and how many of its numbers are new.

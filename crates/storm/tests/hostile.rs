@@ -1,0 +1,51 @@
+//! The fuzz targets on their corpus, and on a few thousand random inputs made from it; `make fuzz` runs them with the
+//! guidance of coverage.
+#![allow(clippy::unwrap_used)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use storm::hostile;
+
+/// Name and function of each target; `fuzz/fuzz_targets/NAME.rs` calls the same.
+const TARGETS: [(&str, fn(&[u8])); 3] =
+    [("scenario", hostile::scenario), ("data", hostile::data), ("packets", hostile::packets)];
+
+fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.into_iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect()
+}
+
+#[test]
+fn every_target_takes_its_corpus() {
+    for (name, target) in TARGETS {
+        let inputs = inputs(name);
+        assert!(!inputs.is_empty(), "{name}");
+        for (file, bytes) in inputs {
+            println!("{}", file.display());
+            target(&bytes);
+        }
+    }
+}
+
+/// ROPEWALK_FUZZ asks for more inputs than usual, ROPEWALK_SEED for others.
+#[test]
+fn every_target_takes_what_is_made_from_it() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (many, seed) = (number("ROPEWALK_FUZZ").unwrap_or(300), number("ROPEWALK_SEED").unwrap_or(1));
+    for (name, target) in TARGETS {
+        let inputs: Vec<Vec<u8>> = inputs(name).into_iter().map(|(_, bytes)| bytes).collect();
+        for n in 0..many {
+            let bytes = hostile::mutated(&inputs, seed + n);
+            let fine = catch_unwind(AssertUnwindSafe(|| target(&bytes))).is_ok();
+            if !fine {
+                let file = std::env::temp_dir().join(format!("{name}-{}", seed + n));
+                std::fs::write(&file, &bytes).unwrap();
+                panic!("{name}: the input of seed {} fails; it is in {}", seed + n, file.display());
+            }
+        }
+    }
+}
