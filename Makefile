@@ -18,7 +18,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm fuzz
+.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -123,6 +123,10 @@ bench: count
 storm:
 	cargo run --profile storm --locked --quiet -p storm -- $(ARGS)
 
+# Faults of the disk under a study, an hour of them; ROPEWALK_SEED=N for others.
+storm-disk: build
+	ROPEWALK_ROUNDS=1000 $(BIN)/pytest --quiet tests/test_disk_faults.py
+
 # The passes that libFuzzer needs are those of cargo-fuzz without a sanitizer, which stable Rust has.
 SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
   -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
@@ -141,6 +145,10 @@ fuzz:
 	    -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=results/fuzz/$$target- \
 	    results/fuzz/$$target crates/storm/corpus/$$target; \
 	done; done
+
+# Study files, expressions and edited results: random edits, not guided by coverage.
+fuzz-python: build
+	ROPEWALK_FUZZ=100000 $(BIN)/pytest --quiet tests/test_mutated.py
 
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:

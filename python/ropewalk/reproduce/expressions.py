@@ -117,11 +117,16 @@ def parse(
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise ExpressionError(f"not an expression: {error.msg}", _ALLOWED) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ExpressionError(f"not an expression: {error}", _ALLOWED) from None
     found = _Checker(factors, published=published)
-    if check:
-        found.truth(tree)
-    else:
-        found.value(tree)
+    try:
+        if check:
+            found.truth(tree)
+        else:
+            found.value(tree)
+    except RecursionError:
+        raise ExpressionError("too many levels of operators or brackets", _ALLOWED) from None
     return Expression(text, tree, tuple(found.uses), tuple(found.configs))
 
 
