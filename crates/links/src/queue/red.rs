@@ -144,7 +144,8 @@ impl Red {
                 self.count = Some(0);
                 return Verdict::Forced;
             }
-            _ if average >= max => {
+            // Thresholds of zero have no slope between them.
+            _ if average >= max && average > 0.0 => {
                 self.max_probability + (1.0 - self.max_probability) * (average - max) / max
             }
             _ if average > min => self.max_probability * (average - min) / (max - min),
@@ -318,6 +319,19 @@ mod tests {
         context.now = SimTime::from_millis(10);
         queue.enqueue(packet(9), &mut context);
         assert!((queue.policy().average - expected * 0.8f64.powi(10)).abs() < 1e-12);
+    }
+
+    /// Thresholds of zero: an empty queue passes a packet, any other drops it.
+    #[test]
+    fn thresholds_of_zero_leave_an_idle_link_alone() {
+        for changes in
+            [[("limit", "0p"), ("gentle", "true")], [("max_threshold", "0"), ("min_threshold", "0")]]
+        {
+            let mut red = red(&changes);
+            assert_eq!(red.verdict(), Verdict::Pass);
+            red.average = 1e-9;
+            assert_eq!(red.verdict(), Verdict::Forced);
+        }
     }
 
     /// Every packet is marked while the average is above half the buffer, none below (D-21).
