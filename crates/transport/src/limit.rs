@@ -5,7 +5,7 @@
 //!
 //! | Limit | Linux |
 //! |---|---|
-//! | `ReceiveWindow` | `tcpi_rwnd_limited`: the next segment does not fit into the offered window |
+//! | `ReceiveWindow` | `tcpi_rwnd_limited`: the congestion window has room, and the next segment does not fit into the offered window |
 //! | `SendBuffer` | `tcpi_sndbuf_limited`: everything is sent, the congestion window has room, and the application waits for space |
 //! | all but `Application`, `Handshake` and `PathDown` | within `tcpi_busy_time`: there is data that is not acknowledged |
 //!
@@ -15,8 +15,8 @@
 use std::fmt;
 
 /// The reason why nothing (more) is transmitted now. A segment that could have left for one reason is held by the
-/// first limit that it meets, in the order in which a sender asks: path, handshake, pacing, recovery, data, receive
-/// window, congestion window.
+/// first limit that it meets, in the order in which Linux asks: path, handshake, pacing, recovery, data, congestion
+/// window, receive window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// There is no data to send: the application has written nothing more, or has closed. Also a small segment that

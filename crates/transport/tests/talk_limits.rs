@@ -76,6 +76,23 @@ fn receive_window() {
     );
 }
 
+/// Both windows are full at the same byte: Linux asks the congestion window first.
+#[test]
+fn congestion_window_before_receive_window() {
+    setups::talk(&setups::tcp(), "newreno").play(
+        "  0  open
+           0  > S 0..1
+         100  < S. 0..1 ack 1 win 14600
+         100  > . ack 1
+         100  write s12
+         100  > . s0..s10
+         100  = limit congestion_window
+         200  < . ack s10 win 1460
+         200  > . s10..s11
+         200  = limit receive_window",
+    );
+}
+
 /// Everything that the send buffer accepted is sent, the window has room, and the application waits for space.
 #[test]
 fn send_buffer() {

@@ -1,7 +1,6 @@
 //! The limit that keeps the sender from sending (more).
 
 use super::Sender;
-use super::recovery::Phase;
 use super::transmit::Transmission;
 use crate::limit::Limit;
 use crate::seq::Seq;
@@ -33,27 +32,23 @@ impl Sender {
     /// Why a full new segment cannot leave now, where it is known that it cannot.
     #[inline]
     pub fn blocked_by(&self) -> Limit {
-        if !self.recovery.is_open() {
-            Limit::Recovery
-        } else if self.passes_right_edge() {
-            Limit::ReceiveWindow
-        } else if self.pacer.holds() {
-            Limit::Pacing
-        } else {
-            Limit::CongestionWindow
+        if self.recovery.is_open() && !self.pacer.holds() && !self.passes_right_edge() {
+            return Limit::CongestionWindow;
         }
+        self.limit_of_new().unwrap_or_else(|| self.limit_of_window())
     }
 
-    /// Why a full new segment could not leave now, whether there is one or not. `None` if it could.
+    /// Why a full new segment could not leave now, whether there is one or not. `None` if it could. The order is that of
+    /// `tcp_write_xmit` in Linux: pacing, congestion window, receive window.
     pub fn limit_of_new(&self) -> Option<Limit> {
         if self.timer.is_outage() {
             Some(Limit::PathDown)
-        } else if self.passes_right_edge() {
-            Some(Limit::ReceiveWindow)
-        } else if self.recovery.phase() == Phase::Loss || !self.windows_have_room_for(self.send.mss()) {
-            Some(self.limit_of_window())
         } else if self.pacer.holds() {
             Some(Limit::Pacing)
+        } else if !self.cwnd_has_room_for(self.send.mss()) {
+            Some(self.limit_of_window())
+        } else if self.passes_right_edge() {
+            Some(Limit::ReceiveWindow)
         } else {
             None
         }

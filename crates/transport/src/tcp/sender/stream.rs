@@ -59,9 +59,14 @@ impl Sender {
             return self.board.outstanding() + len <= self.congestion.cwnd()
                 && Seq(self.send.nxt().0 + len) <= self.right_edge();
         }
+        self.cwnd_has_room_for(len) && Seq(self.send.nxt().0 + len) <= self.right_edge()
+    }
+
+    /// The window has room for `len` new bytes, and no timeout is being repaired.
+    #[inline]
+    pub(super) fn cwnd_has_room_for(&self, len: u64) -> bool {
         self.recovery.phase() != Phase::Loss
             && self.in_flight() + len <= self.usable_window() + self.limited_transmit_allowance()
-            && Seq(self.send.nxt().0 + len) <= self.right_edge()
     }
 
     /// Halves the window, and the threshold if the window had reached it (Raiciu et al., NSDI 2012, section 4).

@@ -117,7 +117,8 @@ impl Sender {
             // Sender-side silly window avoidance (RFC 1122 4.2.3.4).
             if !self.window.permits_fragment(usable) {
                 self.start_persist(now);
-                return self.wait(Limit::ReceiveWindow);
+                let full = flight + len > window + self.limited_transmit_allowance();
+                return self.wait(if full { self.limit_of_window() } else { Limit::ReceiveWindow });
             }
             len = usable;
         }
