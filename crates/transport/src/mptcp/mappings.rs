@@ -45,16 +45,30 @@ impl Mappings {
 
     /// The subflow is in order up to `next`: hands out what that covers, as data ranges.
     pub(super) fn take_below(&mut self, next: Seq, mut deliver: impl FnMut(Range<Dsn>)) {
-        while let Some(first) = self.0.front_mut().filter(|m| m.subflow.start < next) {
-            let until = first.subflow.end.min(next);
-            let len = until - first.subflow.start;
-            deliver(Range::new(first.dsn, first.dsn + len));
-            if until < first.subflow.end {
-                first.subflow.start = until;
-                first.dsn += len;
+        // A peer that keeps to nothing maps bytes twice: of what lies above `next` one mapping is kept.
+        let mut rest: Option<Mapping> = None;
+        while let Some(first) = self.0.front().copied() {
+            let from = first.subflow.start;
+            if from > next || from == next && rest.is_none() {
                 break;
             }
             self.0.pop_front();
+            let until = first.subflow.end.min(next);
+            let len = until - from;
+            if len > Bytes::ZERO {
+                deliver(Range::new(first.dsn, first.dsn + len));
+            }
+            if until < first.subflow.end {
+                let (subflow, dsn) = (Range::new(until, first.subflow.end), first.dsn + len);
+                match &mut rest {
+                    None => rest = Some(Mapping { subflow, dsn }),
+                    Some(kept) if kept.dsn == dsn => kept.subflow.end = kept.subflow.end.max(subflow.end),
+                    Some(_) => {}
+                }
+            }
+        }
+        if let Some(rest) = rest {
+            self.0.push_front(rest);
         }
         self.check();
     }
@@ -87,5 +101,18 @@ mod tests {
         mappings.take_below(Seq(401), |r| got.push((r.start.0, r.end.0)));
         assert_eq!(got.last(), Some(&(951, 1001)));
         assert!(mappings.is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_mapped_twice_keep_one_mapping() {
+        let mut mappings = Mappings::default();
+        mappings.insert(Range::new(Seq(201), Seq(301)), Dsn(201));
+        mappings.insert(Range::new(Seq(101), Seq(401)), Dsn(101));
+        mappings.insert(Range::new(Seq(351), Seq(501)), Dsn(9001));
+        let mut got = Vec::new();
+        mappings.take_below(Seq(351), |r| got.push((r.start.0, r.end.0)));
+        assert_eq!(got, [(101, 351), (201, 301)]);
+        mappings.take_below(Seq(501), |r| got.push((r.start.0, r.end.0)));
+        assert_eq!((got.last(), mappings.is_empty()), (Some(&(351, 401)), true));
     }
 }
