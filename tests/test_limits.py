@@ -7,13 +7,14 @@ import pytest
 
 import ropewalk as rw
 from conftest import SMALL, Ropewalk
-from ropewalk.limits import ALL, limits, names
+from ropewalk import catalogue
+from ropewalk.limits import ALL, limits
 
 
 def test_every_limit_has_a_name_of_its_own() -> None:
-    assert len(names()) == len(set(names().values())) == 9
-    assert names()["limited_sndbuf_s"] == "send buffer"
-    assert "path" not in names().values()
+    assert len(catalogue.limits()) == len(set(catalogue.limits().values())) == 9
+    assert catalogue.limits()["limited_sndbuf_s"] == "send buffer"
+    assert "path" not in catalogue.limits().values()
 
 
 def test_shares_are_those_of_the_tables(results: rw.Results) -> None:
@@ -28,7 +29,7 @@ def test_shares_are_those_of_the_tables(results: rw.Results) -> None:
     for row in found:
         assert sum(row.shares.values()) == pytest.approx(1.0)
     own = results.flows.filter(results.flows["flow"] == "upload")
-    seconds = own.select(list(names())).sum().row(0, named=True)
+    seconds = own.select(list(catalogue.limits())).sum().row(0, named=True)
     share = seconds["limited_cwnd_s"] / sum(seconds.values())
     assert found[0].shares["congestion window"] == pytest.approx(share)
 

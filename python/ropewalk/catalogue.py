@@ -1,4 +1,4 @@
-"""Columns and time series: what each is called, measured in and wanted for, as the extension says."""
+"""Columns, time series and limits: what each is called, measured in and wanted for, as the extension says."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def series() -> dict[tuple[str, str], Spec]:
     """Every time series that the project reports, by `flow` (its subflows too) or `link`, and name."""
     found = json.loads(_core.metrics())["series"]
     return {("link" if row["of"] == "link" else "flow", row["name"]): _spec(row) for row in found}
+
+
+@functools.cache
+def limits() -> dict[str, str]:
+    """Columns of the tables `flows` and `subflows` to the limits of a sender, such as `congestion window`."""
+    return {row["column"]: row["name"] for row in json.loads(_core.metrics())["limits"]}
 
 
 def figures(table: str) -> list[str]:

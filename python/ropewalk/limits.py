@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,18 +29,6 @@ class Limited:
     """Limit to its share in the time of all replications together."""
 
 
-@functools.cache
-def names() -> dict[str, str]:
-    """Columns of the tables `flows` and `subflows` to the limits in words, such as `congestion window`."""
-    found = {
-        column: spec.label.removeprefix("limited by ").removeprefix("the ")
-        for column, spec in catalogue.tables()["flows"].items()
-        if column.startswith("limited_")
-    }
-    # Tables have a column `path` of their own.
-    return {column: "path down" if name == "path" else name for column, name in found.items()}
-
-
 def limits(results: Results) -> list[Limited]:
     """A row for each flow with a connection; for one with several paths also a row for each of them."""
     of_paths = _sums(results.subflows, ["flow", "path"]).partition_by("flow", as_dict=True)
@@ -53,9 +40,9 @@ def limits(results: Results) -> list[Limited]:
         rows = [(ALL if several or not paths else paths[0]["path"], row)]
         rows += [(path["path"], path) for path in paths] if several else []
         for path, sums in rows:
-            total = sum(sums[column] for column in names())
+            total = sum(sums[column] for column in catalogue.limits())
             if total > 0:
-                shares = {name: sums[column] / total for column, name in names().items()}
+                shares = {name: sums[column] / total for column, name in catalogue.limits().items()}
                 found.append(Limited(row["flow"], path or "", shares))
     return found
 
@@ -63,4 +50,4 @@ def limits(results: Results) -> list[Limited]:
 def _sums(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Sums over the replications, names as texts."""
     texts = table.with_columns(pl.col(keys).cast(pl.String))
-    return texts.group_by(keys, maintain_order=True).agg(pl.col(list(names())).sum())
+    return texts.group_by(keys, maintain_order=True).agg(pl.col(list(catalogue.limits())).sum())

@@ -1,10 +1,11 @@
 //! Every column and every time series, as JSON: for Python, which adds no knowledge of its own.
 
 use serde_json::{Value, json};
-use trace::metrics::{TABLES, TIME_SERIES};
-use trace::{Kind, MetricSpec};
+use trace::metrics::{LIMITED, TABLES, TIME_SERIES};
+use trace::{Kind, LIMITS, MetricSpec};
 
-/// `tables`: a list of tables with their `columns`; `series`: a list of time series.
+/// `tables`: a list of tables with their `columns`; `series`: a list of time series; `limits`: the limits of a sender, each
+/// with its column.
 pub fn metrics() -> Value {
     let table = |table: &&trace::TableSpec| {
         let columns: Vec<Value> = table.columns.iter().map(metric).collect();
@@ -16,7 +17,11 @@ pub fn metrics() -> Value {
         described["by"] = series.by.into();
         described
     };
+    let limits = LIMITED.iter().zip(LIMITS);
     json!({
+        "limits": limits
+            .map(|(column, limit)| json!({ "column": column.name, "name": limit.replace('_', " ") }))
+            .collect::<Vec<_>>(),
         "tables": TABLES.iter().map(table).collect::<Vec<_>>(),
         "series": TIME_SERIES.iter().map(series).collect::<Vec<_>>(),
     })

@@ -67,7 +67,7 @@ impl Limit {
         self as u8
     }
 
-    /// Its name in columns: `limited_<name>_s`.
+    /// Its name, as records list it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Application => "application",

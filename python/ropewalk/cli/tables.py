@@ -191,13 +191,14 @@ def show_results(results: Results) -> None:
 
 def _show_limits(out: Console, results: Results) -> None:
     """What kept each flow from sending more; limits without a share are left out."""
-    from ropewalk.limits import LEAST, Limited, limits, names
+    from ropewalk import catalogue
+    from ropewalk.limits import LEAST, Limited, limits
 
     def share(name: str, row: Limited) -> str:
         return NONE if row.shares[name] < LEAST else f"{100 * row.shares[name]:.1f}"
 
     columns: Columns[Limited] = {"flow": lambda row: row.flow, "path": lambda row: row.path or NONE}
-    for name in names().values():
+    for name in catalogue.limits().values():
         columns[name.replace(" ", "\n")] = functools.partial(share, name)
     if rows := limits(results):
         _show_first(out, "Limits, % of the time", columns, rows)

@@ -8,7 +8,8 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.limits import LEAST, names
+from ropewalk import catalogue
+from ropewalk.limits import LEAST
 from ropewalk.plots.palette import STATES
 from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.report import topology
@@ -363,7 +364,7 @@ def _flows(network: topology.Network) -> str:
 
 
 def _limits(found: list[Limited]) -> str:
-    shown = [name for name in names().values() if any(row.shares[name] >= LEAST for row in found)]
+    shown = [name for name in catalogue.limits().values() if any(row.shares[name] >= LEAST for row in found)]
     rows = [
         [row.flow, row.path or "-", *(_percent(row.shares[name]) for name in shown)]
         for row in found[:MOST_LIMITED]

@@ -10,7 +10,7 @@ const fn limited(name: &'static str, label: &'static str, doc: &'static str) -> 
 }
 
 /// In the order of [`LIMITS`].
-pub(super) const LIMITED: [MetricSpec; LIMITS.len()] = [
+pub const LIMITED: [MetricSpec; LIMITS.len()] = [
     limited("limited_application_s", "limited by the application", "time in which there was no data to send"),
     limited(
         "limited_cwnd_s",

@@ -13,6 +13,7 @@ mod subflows;
 use crate::metric::{Kind, MetricSpec, SeriesSpec, TableSpec};
 
 pub use flows::{DELAYS, FLOWS};
+pub use limits::LIMITED;
 pub use messages::{MEASURES, MESSAGES, PAGES};
 pub use runs::{LINKS, RUNS};
 pub use series::SERIES;
