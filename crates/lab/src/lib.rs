@@ -11,6 +11,7 @@ mod baseline;
 mod catalogue;
 mod cpu;
 mod marks;
+mod memory;
 mod metrics;
 mod opportunities;
 mod pool;
@@ -100,6 +101,18 @@ fn bound_samples(scenario: &Scenario, replications: u64) -> Result<(), RunError>
 pub enum RunError {
     /// The caller set the cancel flag.
     Cancelled,
+    /// The flows would open more connections than a run may have.
+    TooManyConnections {
+        /// How many.
+        connections: u64,
+    },
+    /// Packets and connections would not fit into memory.
+    TooMuchMemory {
+        /// Bytes that they need at least.
+        bytes: u64,
+        /// Packets that wait or are under way.
+        packets: u64,
+    },
     /// The time series would not fit into memory.
     TooManySamples {
         /// About how many there would be.
@@ -128,6 +141,19 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("cancelled"),
+            Self::TooManyConnections { connections } => write!(
+                f,
+                "the flows would open {connections} connections, and {} are allowed: lower `count` of the flows or \
+                 `connections` of their applications",
+                memory::MAX_CONNECTIONS
+            ),
+            Self::TooMuchMemory { bytes, packets } => write!(
+                f,
+                "{packets} packets would wait in queues, which with the connections takes {:.1} GiB of memory, and {} GiB \
+                 are allowed: set a smaller `queue` on the links, a lower `rate` of the applications or a shorter `duration`",
+                *bytes as f64 / f64::from(1 << 30),
+                memory::MAX_MEMORY >> 30
+            ),
             Self::TooManySamples { samples } => write!(
                 f,
                 "the time series would have about {samples} samples, and {MAX_SAMPLES} are allowed: set record.interval \
@@ -191,6 +217,7 @@ fn replications(
     let variants = Variant::all(scenario);
     let runs = |variant: &Variant<'_>| backend.unsupported(&variant.scenario).is_empty();
     debug_assert!(variants.iter().all(runs), "what runs a scenario runs its baselines");
+    memory::bound(scenario)?;
     let total = options.seeds.len() * variants.len();
     if options.series {
         bound_samples(scenario, total as u64)?;

@@ -160,6 +160,8 @@ impl Document {
                 RunError::Unsupported(mistakes) => invalid(&mistakes),
                 failure @ (RunError::Failed { .. }
                 | RunError::NotReady(_)
+                | RunError::TooManyConnections { .. }
+                | RunError::TooMuchMemory { .. }
                 | RunError::TooManySamples { .. }) => RunFailed::new_err(failure.to_string()),
             }),
         }

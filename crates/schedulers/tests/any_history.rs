@@ -51,6 +51,14 @@ fn moment() -> impl Strategy<Value = Moment> {
     })
 }
 
+/// Questions in the order of time.
+fn moments() -> impl Strategy<Value = Vec<Moment>> {
+    vec(moment(), 1..40).prop_map(|mut history| {
+        history.sort_by_key(|moment| moment.at);
+        history
+    })
+}
+
 impl Moment {
     /// What the connection shows to a scheduler with these needs.
     fn view(&self, needs: Needs) -> ConnectionView<'_> {
@@ -116,7 +124,7 @@ proptest! {
 
     /// What the connection relies on, for every question and whatever came before.
     #[test]
-    fn every_answer_is_legal(row in any_row(), history in vec(moment(), 1..40)) {
+    fn every_answer_is_legal(row in any_row(), history in moments()) {
         let mut scheduler = (row.build)(&Options::defaults(row.options));
         let needs = scheduler.needs();
         for moment in &history {
@@ -186,7 +194,7 @@ proptest! {
 
     /// Copies first where something is lacking, whoever has the turn, and nothing new when nothing new may leave.
     #[test]
-    fn redundant_copies_what_is_lacking(history in vec(moment(), 1..40)) {
+    fn redundant_copies_what_is_lacking(history in moments()) {
         let mut scheduler = scheduler("redundant", &[]);
         for moment in history.into_iter().map(Moment::with_lags) {
             let connection = moment.view(scheduler.needs());
