@@ -7,9 +7,13 @@
 use congestion::Dummies;
 use units::{Bytes, Nanos, SimTime};
 
+use super::segment::SpaceSignal;
+
 /// Dummies to be sent.
 #[derive(Clone, Debug)]
 pub struct DummyQueue {
+    /// The newest order, not begun: it begins with the next ACK or segment with data.
+    ordered: Option<Dummies>,
     /// A round trip of them follows the next segment with data.
     awaits_data: bool,
     /// Still to leave in equal steps of time, the next one at `next_at`; `NEVER` without any.
@@ -26,7 +30,7 @@ pub struct DummyQueue {
 impl Default for DummyQueue {
     fn default() -> Self {
         let (gap, next_at) = (Nanos::ZERO, SimTime::NEVER);
-        Self { awaits_data: false, spaced: 0, gap, next_at, per_ack: 0, due: 0, sent: 0 }
+        Self { ordered: None, awaits_data: false, spaced: 0, gap, next_at, per_ack: 0, due: 0, sent: 0 }
     }
 }
 
@@ -41,8 +45,13 @@ impl DummyQueue {
         self.sent
     }
 
-    /// An order of the congestion control takes the place of the one before.
+    /// An order of the congestion control takes the place of the one before, once it begins.
     pub fn order(&mut self, order: Dummies) {
+        self.ordered = Some(order);
+    }
+
+    fn begin_order(&mut self) {
+        let Some(order) = self.ordered.take() else { return };
         *self = Self { sent: self.sent, ..Self::default() };
         match order {
             Dummies::WindowOverRoundTrip => self.awaits_data = true,
@@ -53,6 +62,7 @@ impl DummyQueue {
     /// A segment with data has left: Sudden Start begins with it, once a round-trip time is known. `window` is what
     /// the peer offers.
     pub fn data_sent(&mut self, now: SimTime, round_trip: Option<Nanos>, window: Bytes, mss: Bytes) {
+        self.begin_order();
         let (Some(round_trip), true) = (round_trip, self.awaits_data) else { return };
         self.awaits_data = false;
         self.spaced = (window.0 / mss.0).saturating_sub(1);
@@ -67,6 +77,7 @@ impl DummyQueue {
 
     /// An ACK has arrived.
     pub fn on_ack(&mut self) {
+        self.begin_order();
         if self.per_ack > 0 {
             self.per_ack -= 1;
             self.due += 1;
@@ -83,18 +94,15 @@ impl DummyQueue {
         self.check();
     }
 
-    /// True if a dummy leaves now. `in_use`: there is data to send; without any those that are due are dropped.
-    pub fn take(&mut self, in_use: bool) -> bool {
-        if self.due == 0 {
-            return false;
-        }
+    /// The dummy that leaves now, if one is due, as large as a segment with `mss` bytes. `in_use`: there is data to
+    /// send; without any those that are due are dropped.
+    pub fn take(&mut self, in_use: bool, mss: Bytes) -> Option<SpaceSignal> {
         if !in_use {
             self.due = 0;
-            return false;
         }
-        self.due -= 1;
+        self.due = self.due.checked_sub(1)?;
         self.sent += 1;
-        true
+        Some(SpaceSignal::Dummy { len: mss.0 as u32 })
     }
 
     fn check(&self) {

@@ -168,11 +168,11 @@ impl Policy {
         }
     }
 
-    /// The number of the poll that leaves now, if one is due.
-    pub fn take_poll(&mut self, now: SimTime, sender: SenderView) -> Option<u32> {
+    /// The poll that leaves now, if one is due.
+    pub fn take_poll(&mut self, now: SimTime, sender: SenderView) -> Option<SpaceSignal> {
         match self {
             Self::Snack => None,
-            Self::Poll(poller) => poller.take(now, sender),
+            Self::Poll(poller) => poller.take(now, sender).map(|number| SpaceSignal::Poll { number }),
         }
     }
 

@@ -112,10 +112,11 @@ impl SnackReporter {
             self.due = now;
         }
         self.highest = self.highest.max(segment.end).max(next);
+        self.check();
         self.due <= now
     }
 
-    /// Is a report due?
+    /// True if a report is due.
     pub fn is_due(&self, now: SimTime) -> bool {
         self.due <= now
     }
@@ -163,6 +164,18 @@ impl SnackReporter {
             let reported = old.peek().filter(|(o, _)| o.start < hole.end).map_or(SimTime::NEVER, |o| o.1);
             self.known.push((hole, reported));
         }
+        self.check();
+    }
+
+    pub(super) fn check(&self) {
+        debug_assert!(
+            self.known.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start),
+            "holes out of order: {self:?}"
+        );
+        debug_assert!(
+            self.known.last().is_none_or(|(hole, _)| hole.end <= self.highest),
+            "a hole above everything that has arrived: {self:?}"
+        );
     }
 }
 

@@ -50,7 +50,7 @@ impl StpReporter {
         }
     }
 
-    /// Is there anything to report?
+    /// True if there is anything to report.
     pub fn is_due(&self) -> bool {
         !self.gaps.is_empty() || self.poll.is_some()
     }
@@ -88,6 +88,21 @@ impl StpReporter {
             blocks.push(*gap);
         }
         Some(SpaceSignal::Stat { number })
+    }
+
+    pub(super) fn check(&self) {
+        debug_assert!(
+            self.gaps.iter().zip(self.gaps.iter().skip(1)).all(|(a, b)| a.end <= b.start),
+            "gaps out of order: {self:?}"
+        );
+        debug_assert!(
+            self.gaps.back().is_none_or(|gap| gap.end <= self.highest),
+            "a gap above everything that has arrived: {self:?}"
+        );
+        debug_assert!(
+            self.poll.is_none_or(|(_, part)| part.end <= self.highest),
+            "data sent before a poll counts as new: {self:?}"
+        );
     }
 }
 

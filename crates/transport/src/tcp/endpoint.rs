@@ -18,12 +18,12 @@ use super::handshake::{Handshake, SynTimer};
 use super::receiver::{Received, Receiver};
 use super::segment::{Flags, TcpSegment, Timestamps};
 use super::sender::{Expired, Sender, SenderState, Transmission};
-use crate::config::{LossMeans, Reliability, TcpConfig};
+use crate::config::TcpConfig;
 use crate::limit::Limit;
 use crate::mptcp::option::MptcpOption;
 use crate::packet::{Ecn, Packet, PathId};
 use crate::seq::{Dsn, Seq};
-use crate::space::{Reports, SnackReporter, SpaceSignal, StpReporter};
+use crate::space::{Extras, Outcome, Reports, SpaceSignal};
 
 /// Connection state, as far as it is not told by the sender and the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,17 +90,14 @@ pub struct Endpoint {
     probe_window: bool,
     /// Round-trip time as the data receiver sees it, from echoed timestamps.
     receive_rtt: Option<Nanos>,
-    /// The peer's SYN has shown the capabilities of SCPS-TP, and this end has them too.
-    scps: bool,
-    /// Dummies of the peer that have not been answered.
-    unanswered_dummies: u32,
+    /// State of transports over space links; plain TCP has none.
+    extras: Option<Box<Extras>>,
 }
 
-/// STP needs no negotiation; SCPS-TP starts to report when both ends have shown that they can.
 fn new_receiver(config: &TcpConfig) -> Receiver {
     let mut receiver = Receiver::new(config.ack, config.options.sack);
-    if config.recovery.reliability == Reliability::Poll {
-        receiver.report_by(Reports::Stp(StpReporter::default()));
+    if let Some(reports) = Reports::unconditional(config) {
+        receiver.report_by(reports);
     }
     receiver
 }
@@ -118,6 +115,7 @@ impl Endpoint {
             sender: Sender::new(Arc::clone(&config), mss, congestion, mapped),
             receiver: new_receiver(&config),
             ecn: EcnState::new(config.options.ecn),
+            extras: Extras::new(&config),
             config,
             path,
             state: State::Idle,
@@ -125,8 +123,6 @@ impl Endpoint {
             send_reset: false,
             probe_window: false,
             receive_rtt: None,
-            scps: false,
-            unanswered_dummies: 0,
         }
     }
 
@@ -174,7 +170,7 @@ impl Endpoint {
             State::Idle if segment.flags.syn => {
                 self.receiver.note_timestamp(segment);
                 self.ecn.on_syn(segment.flags);
-                self.scps = signal == Some(&SpaceSignal::ScpsCapable) && self.config.speaks_scps();
+                self.agree(signal, true);
                 self.state = State::SynReceived;
                 self.handshake.begin();
                 return input;
@@ -188,7 +184,7 @@ impl Endpoint {
             State::SynSent if segment.flags.syn && segment.flags.ack => {
                 self.receiver.note_timestamp(segment);
                 self.ecn.on_syn(segment.flags);
-                self.scps = signal == Some(&SpaceSignal::ScpsCapable);
+                self.agree(signal, false);
                 self.receiver.acknowledge_now();
                 self.establish(now, segment);
                 input.established = true;
@@ -207,16 +203,9 @@ impl Endpoint {
             State::Established => {}
             State::Idle | State::SynSent | State::SynReceived => return input,
         }
-        match signal {
-            Some(SpaceSignal::Dummy { .. }) => {
-                self.unanswered_dummies += 1;
-                return input;
-            }
-            Some(SpaceSignal::DummyAnswer) => {
-                self.sender.on_dummy_answer(now);
-                return input;
-            }
-            _ => {}
+        if let Some(probe) = signal.filter(|signal| signal.is_low_priority()) {
+            self.on_probe(now, probe);
+            return input;
         }
         self.receiver.note_timestamp(segment);
         if segment.flags.ack {
@@ -228,11 +217,26 @@ impl Endpoint {
             self.ecn.on_segment(packet.ecn, segment.flags);
             input.received = Some(self.receiver.on_segment(now, segment));
         }
-        if let Some(SpaceSignal::Poll { number }) = signal {
-            self.receiver.on_poll(*number, segment.seq);
+        if let Some(signal) = signal {
+            self.receiver.on_signal(signal, segment);
         }
         self.check();
         input
+    }
+
+    /// The peer's SYN has arrived, with what it says beyond TCP.
+    fn agree(&mut self, signal: Option<&SpaceSignal>, passive: bool) {
+        if let Some(extras) = self.extras.as_deref_mut() {
+            extras.on_syn(signal, passive);
+        }
+    }
+
+    /// A dummy or an answer arrives: it says nothing else. Any end answers dummies.
+    #[cold]
+    fn on_probe(&mut self, now: SimTime, probe: &SpaceSignal) {
+        if self.extras.get_or_insert_default().on_probe(probe) {
+            self.sender.on_dummy_answer(now);
+        }
     }
 
     #[inline]
@@ -269,22 +273,17 @@ impl Endpoint {
         if let Some(rtt) = rtt {
             self.receiver.note_round_trip(rtt);
         }
-        if matches!(self.config.recovery.reliability, Reliability::Snack { .. }) {
-            self.agree_on_scps();
+        match self.extras.as_deref().map(|extras| extras.outcome(&self.config)) {
+            Some(Outcome::Reports(reports)) => self.receiver.report_by(reports),
+            Some(Outcome::Plain(config)) => self.fall_back(config),
+            None => {}
         }
     }
 
-    /// Both ends speak SCPS-TP, or it is TCP as RFC 6582 has it.
-    fn agree_on_scps(&mut self) {
-        if self.scps {
-            self.receiver.report_by(Reports::Snack(SnackReporter::new(self.config.segment.mss)));
-            return;
-        }
-        let mut plain = TcpConfig::clone(&self.config);
-        plain.recovery.reliability = Reliability::Acknowledged;
-        plain.recovery.loss_means = LossMeans::Congestion;
-        plain.ack.per_round_trip = 0;
-        self.config = Arc::new(plain);
+    /// The peer is a plain one: so is this end from now on.
+    fn fall_back(&mut self, config: Arc<TcpConfig>) {
+        self.extras = None;
+        self.config = config;
         self.sender.fall_back(Arc::clone(&self.config));
         self.receiver.fall_back(self.config.ack);
     }
@@ -318,7 +317,7 @@ impl Endpoint {
             || self.send_reset
             || self.probe_window
             || self.receiver.owes_ack()
-            || self.unanswered_dummies > 0
+            || self.extras.as_deref().is_some_and(Extras::is_due)
             || self.sender.may_have_something()
     }
 
@@ -335,8 +334,8 @@ impl Endpoint {
         self.ecn.offer(passive, &mut segment.flags);
         segment.ack = Seq(u64::from(passive));
         packet.retransmission = self.handshake.tries() > 0;
-        if self.scps || (!passive && matches!(self.config.recovery.reliability, Reliability::Snack { .. })) {
-            packet.add_signal(SpaceSignal::ScpsCapable);
+        if let Some(signal) = self.extras.as_deref().and_then(|extras| extras.syn_signal(passive)) {
+            packet.add_signal(signal);
         }
         Some(Written::CONTROL)
     }
@@ -349,10 +348,8 @@ impl Endpoint {
             let dsn = (transmission.dsn > Dsn(0)).then_some(transmission.dsn);
             return Some(Written { dsn, last: false });
         }
-        if let Some(number) = self.sender.take_poll(now) {
-            self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
-            packet.add_signal(SpaceSignal::Poll { number });
-            return Some(Written::CONTROL);
+        if let Some(poll) = self.sender.take_poll(now) {
+            return Some(self.signal(now, poll, packet));
         }
         if std::mem::take(&mut self.probe_window) {
             // Below snd_una: the peer must answer with its window (RFC 9293 3.8.6.1).
@@ -363,20 +360,21 @@ impl Endpoint {
             self.bare_ack(now, self.sender.nxt(), offer, packet);
             return Some(Written::LAST);
         }
-        let signal = self.dummy_or_answer(offer)?;
-        self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
-        packet.add_signal(signal);
-        Some(Written::CONTROL)
+        // Probes and their answers go last.
+        let answer = self.extras.as_deref_mut().and_then(Extras::next_signal);
+        let probe = match answer {
+            None if offer.may_send => self.sender.take_dummy()?,
+            answer => answer?,
+        };
+        Some(self.signal(now, probe, packet))
     }
 
-    /// What goes last.
-    fn dummy_or_answer(&mut self, offer: &Offer) -> Option<SpaceSignal> {
-        if self.unanswered_dummies > 0 {
-            self.unanswered_dummies -= 1;
-            return Some(SpaceSignal::DummyAnswer);
-        }
-        let dummy = offer.may_send && self.sender.take_dummy();
-        dummy.then(|| SpaceSignal::Dummy { len: self.sender.mss() as u32 })
+    /// A segment without data, for what `signal` says.
+    #[cold]
+    fn signal(&self, now: SimTime, signal: SpaceSignal, packet: &mut Packet) -> Written {
+        self.header(now, self.sender.nxt(), packet).flags = Flags { ack: true, ..Flags::default() };
+        packet.add_signal(signal);
+        Written::CONTROL
     }
 
     fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, packet: &mut Packet) {
@@ -459,8 +457,7 @@ impl Endpoint {
 
     /// A pure acknowledgement leaves at once.
     pub fn acknowledge_now(&mut self) {
-        // STP says the window when it is polled.
-        if self.config.recovery.reliability != Reliability::Poll {
+        if self.receiver.acknowledges() {
             self.receiver.acknowledge_now();
         }
     }

@@ -17,7 +17,7 @@ use super::ranges::Range;
 use super::segment::{SackBlocks, TcpSegment};
 use crate::config::AckConfig;
 use crate::seq::Seq;
-use crate::space::{Reports, SpaceSignal};
+use crate::space::{Due, Reports, SpaceSignal};
 
 use acks::{AckSchedule, Owed};
 use echo::TimestampEcho;
@@ -194,10 +194,10 @@ impl Receiver {
         }
     }
 
-    /// A POLL of STP asks for the state of everything below `until`.
-    pub fn on_poll(&mut self, number: u32, until: Seq) {
-        if let Some(Reports::Stp(reporter)) = self.reports.as_deref_mut() {
-            reporter.polled(number, until);
+    /// What `segment` says beyond TCP: it may ask for a report.
+    #[cold]
+    pub fn on_signal(&mut self, signal: &SpaceSignal, segment: &TcpSegment) {
+        if self.reports.as_deref_mut().is_some_and(|reports| reports.on_signal(signal, segment.seq)) {
             self.acks.at_once();
         }
     }
@@ -205,26 +205,18 @@ impl Receiver {
     /// A receiver that reports holes does not acknowledge around them: only what is new leaves at once. `before` is what
     /// was owed before the segment; it brought `fresh` bytes.
     fn decide_to_report(&mut self, now: SimTime, segment: &TcpSegment, (before, fresh): (Owed, Bytes)) {
-        let range = Range::new(segment.seq, segment.end());
-        let queue = &self.queue;
-        match self.reports.as_deref_mut() {
-            Some(Reports::Snack(reporter)) => {
-                let urgent = reporter.arrived(now, range, (queue.next(), queue.out_of_order()));
+        let Some(reports) = self.reports.as_deref_mut() else { return };
+        let (range, queue) = (Range::new(segment.seq, segment.end()), &self.queue);
+        match reports.arrived(now, range, (queue.next(), queue.out_of_order())) {
+            Due::Now => self.acks.at_once(),
+            Due::InRhythm => {
                 // A retransmission of data received already means that our ACK was lost.
                 let calm = !queue.fin_is_known() && before != Owed::Now && fresh > Bytes::ZERO;
-                if urgent {
-                    self.acks.at_once();
-                } else if calm && let Some(at) = self.acks.next_in_rhythm() {
+                if calm && let Some(at) = self.acks.next_in_rhythm() {
                     self.acks.decide(if at <= now { Owed::Now } else { Owed::Later(at) });
                 }
             }
-            Some(Reports::Stp(reporter)) => {
-                if !range.is_empty() {
-                    reporter.arrived(range, queue.next());
-                }
-                self.acks.decide(if reporter.is_due() { Owed::Now } else { before });
-            }
-            None => {}
+            Due::AsBefore => self.acks.decide(before),
         }
     }
 
@@ -232,12 +224,7 @@ impl Receiver {
     #[inline]
     pub fn acknowledged_with_data(&mut self, now: SimTime) {
         self.acks.left(now);
-        let waiting = match self.reports.as_deref() {
-            Some(Reports::Snack(reporter)) => reporter.is_due(now),
-            Some(Reports::Stp(reporter)) => reporter.is_due(),
-            None => false,
-        };
-        if waiting {
+        if self.reports.as_deref().is_some_and(|reports| reports.is_due(now)) {
             self.acks.at_once();
         }
     }
@@ -256,6 +243,11 @@ impl Receiver {
             self.acks.at_once();
         }
         signal
+    }
+
+    /// False if it answers polls alone: then the peer learns the window by asking.
+    pub fn acknowledges(&self) -> bool {
+        self.reports.as_deref().is_none_or(Reports::acknowledges)
     }
 
     /// An acknowledgement must leave at once.

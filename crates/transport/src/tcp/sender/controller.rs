@@ -2,8 +2,7 @@
 //! change only when the controller handles an event.
 
 use congestion::{
-    Ack, Capabilities, CongestionControl, Dummies, DummyAnswer, Loss, Pacing, Paths, RecoveryAck, RtoTimer,
-    Window,
+    Ack, Capabilities, CongestionControl, DummyAnswer, Loss, Pacing, Paths, RecoveryAck, RtoTimer, Window,
 };
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
@@ -23,9 +22,7 @@ pub(super) struct Controller {
     /// For the sibling paths, see `congestion::SharedState`.
     loss_interval: f64,
     measured_rate: f64,
-    /// Dummies that it has ordered since the last ACK or transmission.
-    ordered: Option<Dummies>,
-    /// Those that are to leave; only for one that probes.
+    /// Dummies that it has ordered; only for one that probes.
     dummies: Option<Box<DummyQueue>>,
     /// Losses mean congestion: it is told of them.
     reacts_to_losses: bool,
@@ -43,7 +40,6 @@ impl Controller {
             beyond_window: 0,
             loss_interval: 0.0,
             measured_rate: 0.0,
-            ordered: None,
             dummies: capabilities.probing.then(Box::default),
             reacts_to_losses: loss_means == LossMeans::Congestion,
         };
@@ -125,8 +121,11 @@ impl Controller {
         if shared_state && let Some(shared) = self.inner.shared_state() {
             (self.loss_interval, self.measured_rate) = (shared.loss_interval(), shared.measured_rate());
         }
-        if probing && let Some(probing) = self.inner.probing() {
-            self.ordered = probing.take_dummies().or(self.ordered);
+        if probing
+            && let (Some(queue), Some(probing)) = (self.dummies.as_deref_mut(), self.inner.probing())
+            && let Some(order) = probing.take_dummies()
+        {
+            queue.order(order);
         }
     }
 
@@ -225,33 +224,16 @@ impl Controller {
         self.inner.overdraft().map_or(Nanos::ZERO, |overdraft| overdraft.rto_margin(timer))
     }
 
-    /// The dummies that are to leave, with what was ordered since; `None` of a controller that does not probe.
+    /// The dummies that are to leave, to be changed.
     #[inline]
     pub(super) fn dummies_mut(&mut self) -> Option<&mut DummyQueue> {
-        let queue = self.dummies.as_deref_mut()?;
-        if let Some(order) = self.ordered.take() {
-            queue.order(order);
-        }
-        Some(queue)
+        self.dummies.as_deref_mut()
     }
 
-    /// The dummies that are to leave, without orders that have not been taken up.
+    /// The dummies that are to leave; `None` of a controller that does not probe.
     #[inline]
     pub(super) fn dummies(&self) -> Option<&DummyQueue> {
         self.dummies.as_deref()
-    }
-
-    /// Dummies whose time has come are due.
-    pub(super) fn release_dummies(&mut self, now: SimTime) {
-        if let Some(queue) = self.dummies.as_deref_mut() {
-            queue.release(now);
-        }
-    }
-
-    /// True if a dummy leaves now. `in_use`: there is data to send.
-    #[inline]
-    pub(super) fn take_dummy(&mut self, in_use: bool) -> bool {
-        self.dummies.as_deref_mut().is_some_and(|queue| queue.take(in_use))
     }
 
     /// A dummy is answered; an answer to one that was never sent has no meaning.

@@ -60,7 +60,9 @@ impl Sender {
 
     fn expire(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
         self.pacer.is_held(now);
-        self.congestion.release_dummies(now);
+        if let Some(queue) = self.congestion.dummies_mut() {
+            queue.release(now);
+        }
         if let Some(rate) = &mut self.delivery_rate {
             rate.room_may_appear(now);
         }

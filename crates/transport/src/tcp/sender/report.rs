@@ -114,9 +114,9 @@ impl Sender {
         }
     }
 
-    /// The number of the poll that leaves now, if one is due (STP).
+    /// The poll that leaves now, if one is due (STP).
     #[inline]
-    pub fn take_poll(&mut self, now: SimTime) -> Option<u32> {
+    pub fn take_poll(&mut self, now: SimTime) -> Option<SpaceSignal> {
         self.policy.as_ref()?;
         let view = self.view();
         self.policy.as_deref_mut()?.take_poll(now, view)

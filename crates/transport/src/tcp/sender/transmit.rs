@@ -9,6 +9,7 @@ use super::recovery::{HoleKind, Phase};
 use super::sequence::Fresh;
 use crate::limit::Limit;
 use crate::seq::{Dsn, Seq};
+use crate::space::SpaceSignal;
 
 /// A range of the stream to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,12 +255,13 @@ impl Sender {
         Some(probe)
     }
 
-    /// True if a dummy leaves now (TCP-Peach).
+    /// The dummy that leaves now, if one is due (TCP-Peach).
     #[inline]
-    pub fn take_dummy(&mut self) -> bool {
+    pub fn take_dummy(&mut self) -> Option<SpaceSignal> {
+        let queue = self.congestion.dummies_mut()?;
         // The data of an MPTCP connection is not all on this subflow.
         let in_use = self.send.unsent() > 0 || (self.send.is_mapped() && !self.send.is_closing());
-        self.congestion.take_dummy(in_use)
+        queue.take(in_use, Bytes(self.send.mss()))
     }
 
     /// The peer has answered a dummy.
