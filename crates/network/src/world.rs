@@ -342,7 +342,7 @@ impl World {
     }
 
     /// The SYN of a further subflow whose MP_JOIN a middlebox has removed. A listener would take it for a new
-    /// connection; a connection of the flow that has no such subflow gives the same answer.
+    /// connection; a connection of the flow that has no such subflow gives the same answer (choice D-44).
     fn without_token(&mut self, flow: u32, addresses: PacketAddresses, subflow: PathId) -> Option<SocketId> {
         let Self { flows, hosts, network, .. } = self;
         let flow = &flows[flow as usize];

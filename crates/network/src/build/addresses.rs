@@ -10,7 +10,7 @@ use crate::net::routing::{Routes, Target};
 use crate::net::topology::{LinkId, NodeId, Topology};
 
 /// Every pair of addresses of two hosts that routing connects when packets leave by the local interface and
-/// arrive by the remote one.
+/// arrive by the remote one: the configuration of a client (choice D-45).
 pub(crate) fn connected_pairs(routes: &mut Routes, from: NodeId, to: NodeId) -> Vec<AddressPair> {
     let mut pairs = Vec::new();
     for local in routes.topology().addresses(from) {

@@ -160,7 +160,7 @@ impl Opener {
         machine
     }
 
-    /// An own address (or one of the server) appears or is removed, for connections opened from now on.
+    /// An own address (or one of the server, choice D-46) appears or is removed, for connections opened from now on.
     pub(crate) fn set_present(&mut self, own: bool, address: u8, present: bool) {
         set_present(&mut self.absent[usize::from(!own)], address, present);
         debug_assert!(self.absent.iter().all(|list| all_different(list)), "an address is absent once");
