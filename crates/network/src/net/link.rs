@@ -159,7 +159,7 @@ impl Part<QueueLimit, dyn QueueDiscipline> {
 
 impl Link {
     /// When it wants to be called next.
-    pub(crate) fn next_event(&self) -> SimTime {
+    pub fn next_event(&self) -> SimTime {
         match self {
             Self::Fifo(link) => link.next_arrival(),
             Self::Station(station) => station.next_event(),
@@ -167,7 +167,7 @@ impl Link {
     }
 
     /// Its counters up to `now`.
-    pub(crate) fn counters(&mut self, now: SimTime) -> Counters {
+    pub fn counters(&mut self, now: SimTime) -> Counters {
         match self {
             Self::Fifo(link) => link.counters(now),
             Self::Station(station) => station.counters(),
@@ -175,7 +175,7 @@ impl Link {
     }
 
     /// Packets that it holds.
-    pub(crate) fn packets(&self) -> usize {
+    pub fn packets(&self) -> usize {
         match self {
             Self::Fifo(link) => link.packets(),
             Self::Station(station) => station.packets(),
@@ -183,7 +183,7 @@ impl Link {
     }
 
     /// Packets and bytes that wait in front of it.
-    pub(crate) fn queue_length(&mut self, now: SimTime) -> (u64, Bytes) {
+    pub fn queue_length(&mut self, now: SimTime) -> (u64, Bytes) {
         match self {
             Self::Fifo(link) => link.queue_length(now),
             Self::Station(station) => station.queue_length(),
@@ -191,7 +191,7 @@ impl Link {
     }
 
     /// Its row at the end of a run.
-    pub(crate) fn record(&mut self, end: SimTime) -> LinkRecord {
+    pub fn record(&mut self, end: SimTime) -> LinkRecord {
         let counters = self.counters(end);
         let utilisation = match self {
             Self::Fifo(link) => link.utilisation(end),
