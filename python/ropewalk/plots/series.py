@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from ropewalk import catalogue
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Chart, Line, Panel, Stack, Strip
 from ropewalk.plots.palette import PALETTE, colours, looks
 from ropewalk.plots.scales import LOG_FROM
@@ -115,6 +116,17 @@ def describe(results: Results, flow: str) -> str:
     return f"{flow} ({', '.join(filter(None, parts))})"
 
 
+def _label(metric: str, of: str = "flow") -> str:
+    """Name and unit of a time series, for its axis."""
+    spec = catalogue.series()[of, metric]
+    return f"{spec.label} ({spec.unit})"
+
+
+def _scale(metric: str, of: str = "flow") -> float:
+    """What to divide its values by for that unit."""
+    return catalogue.series()[of, metric].scale
+
+
 def _subflows(results: Results, flow: str, run: int) -> list[Subflow]:
     rows = results.subflows.filter((pl.col("flow") == flow) & (pl.col("run") == run))
     return [Subflow(*row) for row in rows.select("connection", "subflow", "path").iter_rows()]
@@ -218,7 +230,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
             subflows = _subflows(results, name, choice.run)
             # Datagrams are counted by the flow.
             lines = [_all(samples)] if udp else [_lines(samples, subflow) for subflow in subflows]
-            layers = [bins.means(*line) / 1e6 for line in lines]
+            layers = [bins.means(*line) / _scale("throughput_bit_s") for line in lines]
             labels = ["datagrams"] if udp else [subflow.label for subflow in subflows]
             tones, _, patterns = zip(*looks(len(labels)), strict=True)
             panel.marks.append(Stack(labels, list(tones), list(patterns), bins.edges, layers))
@@ -229,7 +241,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
         heading="Throughput per subflow, stacked",
         title=choice.title("Throughput per subflow", results),
         x=_over_time(results),
-        y=Axis(f"throughput (Mbit/s), {bins.width:g} s means", low=0.0),
+        y=Axis(f"{_label('throughput_bit_s')}, {bins.width:g} s means", low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
@@ -241,6 +253,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
 
 def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.cwnd`."""
+    scale = _scale("cwnd_bytes")
     choice = Choice.make(results, flow, run, udp=False)
     panels = []
     for name in choice.flows:
@@ -251,11 +264,11 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
         for subflow, (colour, dash, _) in zip(subflows, looks(len(subflows)), strict=True):
             at, value = _lines(windows, subflow)
             if len(at):
-                panel.marks.append(Line(subflow.label, at, value / 1e3, colour, dash))
+                panel.marks.append(Line(subflow.label, at, value / scale, colour, dash))
             at, value = _lines(thresholds, subflow)
             if len(at):
                 label = f"{subflow.label}, ssthresh"
-                panel.marks.append(Line(label, at, value / 1e3, colour, "dot", width=0.9, legend=False))
+                panel.marks.append(Line(label, at, value / scale, colour, "dot", width=0.9, legend=False))
         if panel.marks:
             nowhere = np.array([])
             panel.marks.append(Line("ssthresh", nowhere, nowhere, dash="dot", width=0.9))
@@ -266,7 +279,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
         heading="Congestion window per subflow",
         title=choice.title("Congestion window per subflow", results),
         x=_over_time(results),
-        y=Axis("congestion window (kB)", low=0.0),
+        y=Axis(_label("cwnd_bytes"), low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
@@ -306,6 +319,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
 
 def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.out_of_order`."""
+    scale = _scale("ofo_bytes")
     choice = Choice.make(results, flow, run, udp=False)
     panels = []
     replications = 1
@@ -316,12 +330,12 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         if replications > 1:
             over = _spread(samples)
             at = over["t_s"].to_numpy()
-            low, middle, high = (over[key].to_numpy() / 1e3 for key in ("low", "median", "high"))
+            low, middle, high = (over[key].to_numpy() / scale for key in ("low", "median", "high"))
             panel.marks.append(Band(f"5 to 95 % of {replications} runs", at, low, high, QUIET))
             panel.marks.append(Line("median", at, middle, INK, width=1.0))
         one = samples.filter(pl.col("run") == choice.run)
         if not one.is_empty():
-            at, value = one["t_s"].to_numpy(), one["value"].to_numpy() / 1e3
+            at, value = one["t_s"].to_numpy(), one["value"].to_numpy() / scale
             panel.marks.insert(0, Line(f"seed {choice.run}", at, value, PALETTE[0], width=1.0))
         panel.strips.extend(_strips(results, name, choice.run))
         panels.append(panel)
@@ -330,7 +344,7 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         heading="Out-of-order memory",
         title=choice.title("Out-of-order queue", results, spread=replications > 1),
         x=_over_time(results),
-        y=Axis("held back (kB)", low=0.0),
+        y=Axis(_label("ofo_bytes"), low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
         caption=choice.caption(
@@ -372,7 +386,7 @@ def queue(results: Results, run: int | None) -> Chart:
         heading="Queues of the links",
         title=f"Queues of the links: {results.origin.scenario.name}, seed {choice.run}",
         x=_over_time(results),
-        y=Axis("waiting (packets)", low=0.0),
+        y=Axis(_label("queue_packets", "link"), low=0.0),
         panels=[panel],
         events=results.origin.scenario.events(),
         legend_title="link",
