@@ -68,7 +68,7 @@ def test_a_wrong_line_is_named(scenario: Path) -> None:
 def test_opportunities_are_written_and_read_back(scenario: Path, ropewalk: Ropewalk) -> None:
     out = scenario.parent / "written.up"
     done = ropewalk("opportunities", scenario, "cell.up", "--set", "duration=400ms", "--out", out)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (0, f"400 times in {out}\n")
     assert out.read_text(encoding="utf-8") == "".join(f"{ms}\n" for ms in range(1, 401))
     first = Scenario.load(scenario)
     again = first.set("path.cell.up.rate.file", str(out))

@@ -497,7 +497,7 @@ def test_differences_without_a_mean_have_an_interval(
         ]
     )
     show(results)
-    assert re.search(r"olia +0.0 +- +0±127 ", capsys.readouterr().out)
+    assert re.search(r"olia +0.0 +- +0±127\n", capsys.readouterr().out)
 
 
 def test_figures_that_do_not_exist_do_not_break_anything(ropewalk: Ropewalk, tmp_path: Path) -> None:
