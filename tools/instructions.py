@@ -7,8 +7,10 @@ instructions fails, and so does one that needs 3 % less, so that the record foll
 
 Cache misses are those of a simulated machine: first-level caches of 32 KiB, a second level of 512 KiB. I1
 misses tell whether the code of a packet fits into the instruction cache, L2 misses whether the state of the
-flows does. A case with over 25 % more of them fails; counts below one in ten thousand instructions are only
-printed.
+flows does. A case with over 25 % more L2 misses fails, unless they are fewer than one in ten thousand
+instructions.
+I1 misses are only printed: they move by a third with the place of functions in the program, which another
+source directory changes.
 
 Beside them stands the share of the segments whose acknowledgement takes the usual way through its sender
 (decision 0011). A case whose share falls by over 2 percentage points fails, so that no change closes that
@@ -51,6 +53,7 @@ HEAD = """\
 
 Case = dict[str, Any]
 MISSES = ("i1_misses", "l2_misses")
+GATED_MISSES = ("l2_misses",)
 
 
 class NoHistoryError(Exception):
@@ -205,8 +208,9 @@ def compared(before: dict[str, Case], now: dict[str, Case], *, comparable: bool)
         row = f"{name:<20} {old:>16,} {new:>16,} {change:>+8.1%}{'  !' if bad else ''}"
         for key in MISSES:
             text, more = missed(before[name].get(key), case.get(key, 0), new)
-            bad = bad or (comparable and more)
-            row += f" {text:>20}{'  !' if comparable and more else ''}"
+            more = comparable and more and key in GATED_MISSES
+            bad = bad or more
+            row += f" {text:>20}{'  !' if more else ''}"
         share, known = case.get("usual"), before[name].get("usual")
         fell = share is not None and known is not None and share < known - SHARE_TOLERANCE
         bad = bad or (comparable and fell)
@@ -254,7 +258,7 @@ def main() -> int:
     if not right:
         cure = "if that is meant: make count-update, and say why in the commit"
         print(
-            f"more than 3 % off, 25 % more misses, or fewer segments on the usual way; {cure}",
+            f"more than 3 % off, 25 % more L2 misses, or fewer segments on the usual way; {cure}",
             file=sys.stderr,
         )
     return int(not right)
