@@ -13,7 +13,7 @@ from selenium import webdriver
 import ropewalk as rw
 from conftest import SMALL, Ropewalk
 from ropewalk import report
-from ropewalk.cli.tables import console
+from ropewalk.cli.tables import printer
 from ropewalk.export import export
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow, to_csv
 from ropewalk.visible import BIDI, cell, json_in_html, visible
@@ -142,5 +142,5 @@ def test_a_terminal_obeys_no_label(
     run = ropewalk("run", hostile.parent / "small.toml", "--seeds", "1")
     assert run.returncode == 0, run.stderr
     assert not HOSTILE.search(run.stdout + run.stderr)
-    console().print("a\x1b[31mb")
+    printer().line("a\x1b[31mb")
     assert capsys.readouterr().out == "a\\u001b[31mb\n"

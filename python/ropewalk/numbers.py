@@ -34,8 +34,12 @@ def interval(mean: float, half_width: float | None, between: str = " ± ", *, na
     """
     if half_width is None or 0 < max(abs(mean), half_width) < LEAST:
         return figure(mean)
+    if half_width == 0:
+        return f"{figure(mean)}{between}0"
     if half_width < LEAST:
-        return f"{figure(mean)}{between}{figure(half_width)}"
+        # Three digits of the mean, and as many decimals of what is next to nothing.
+        places = max(2 - math.floor(math.log10(abs(mean))), 0)
+        return f"{mean:.{places}f}{between}{half_width:.{places}f}"
     places = max(1 - math.floor(math.log10(half_width)), 0)
     if narrow:
         places = min(places, max(2 - math.floor(math.log10(abs(mean))) if mean else 0, 2))

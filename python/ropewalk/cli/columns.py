@@ -1,11 +1,13 @@
 """Tables of figures for terminals of any width: no cell is broken, no line ends in blanks.
 
-A table that is too wide is divided: each block has the names of the rows and as many columns as fit.
+A table that is too wide loses columns, the least important ones first, and a line below names them. Columns
+that may not be left out are divided among blocks, each with the names of the rows. Where the names and one
+column do not fit beside each other, a row becomes a list.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -15,13 +17,14 @@ from ropewalk.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
+    from ropewalk.cli.texts import Printer
 
-GAPS = (3, 2, 1)
+GAPS = (3, 2)
 """Blanks between columns, the first that fits."""
 DIVIDED = 2
-"""The same in a table that is divided."""
+"""The same in a table that is divided or has lost columns."""
 INDENT = 1
+HOW = "`| less -S` shows all columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,59 +37,98 @@ class Column:
     """Figures are aligned at their right end."""
     names: bool = False
     """It says what the row is about, and stands in every block."""
+    rank: float | None = None
+    """In a table that is too wide, the column of the largest rank is left out first; None: it stays."""
 
     @property
     def width(self) -> int:
         """Of the widest line."""
         return max(map(cell_len, (*self.header.split("\n"), *self.cells)), default=0)
 
+    @property
+    def label(self) -> str:
+        """The header in one line."""
+        return self.header.replace("-\n", "").replace("\n", " ")
 
-def show_table(out: Console, title: str, columns: Sequence[Column], width: int | None) -> None:
-    """Prints the columns that have anything in them.
 
-    Args:
-        out: where.
-        title: above the table.
-        columns: all of the same length.
-        width: of the terminal, in characters; None: as much as it takes.
-    """
-    plain = [
-        Column(visible(c.header), [visible(cell) for cell in c.cells], c.right, c.names) for c in columns
-    ]
-    _print(out, f"{title}\n", bold=True)
-    for chosen, gap in _blocks(plain, width):
+def show_table(out: Printer, title: str, columns: Sequence[Column]) -> None:
+    """Prints a table of columns of the same length under its title."""
+    plain = [replace(c, header=visible(c.header), cells=[visible(cell) for cell in c.cells]) for c in columns]
+    out.paragraph(title, style="bold")
+    out.line()
+    kept, left_out = _fitting(plain, out.width)
+    blocks = _blocks(kept, out.width)
+    if blocks is None:
+        _lists(out, kept)
+    for chosen, gap in blocks or []:
         for line in _header(chosen, gap):
-            _print(out, line, bold=True)
-        _print(out, " " * INDENT + "─" * _width(chosen, gap))
+            out.line(line, "bold")
+        out.line(" " * INDENT + "─" * _width(chosen, gap))
         for row in zip(*(column.cells for column in chosen), strict=True):
-            _print(out, _line(chosen, row, gap))
-        _print(out, "")
-
-
-def _print(out: Console, line: str, *, bold: bool = False) -> None:
-    out.print(line, style="bold" if bold else None, no_wrap=True, overflow="ignore", crop=False)
+            out.line(_line(chosen, row, gap))
+        out.line()
+    if left_out:
+        names = ", ".join(column.label for column in left_out)
+        out.paragraph(f"Left out: {names}; {HOW}.", indent=INDENT, style="dim")
+        out.line()
 
 
 def _width(columns: Sequence[Column], gap: int) -> int:
     return sum(column.width for column in columns) + gap * (len(columns) - 1)
 
 
-def _blocks(columns: list[Column], width: int | None) -> list[tuple[list[Column], int]]:
-    """The columns of each block and the blanks between them."""
+def _fits(columns: Sequence[Column], gap: int, width: int) -> bool:
+    return INDENT + _width(columns, gap) <= width
+
+
+def _fitting(columns: list[Column], width: int | None) -> tuple[list[Column], list[Column]]:
+    """The columns that stay, and those that a terminal of this width has no room for."""
+    if width is None or any(_fits(columns, gap, width) for gap in GAPS):
+        return columns, []
+    kept = list(columns)
+    candidates = sorted(
+        (place for place, column in enumerate(columns) if column.rank is not None),
+        key=lambda place: (columns[place].rank, place),
+    )
+    # One figure stays, whatever its width.
+    dropped: set[int] = set()
+    for place in reversed(candidates[1:]):
+        dropped.add(place)
+        kept = [column for at, column in enumerate(columns) if at not in dropped]
+        if _fits(kept, DIVIDED, width):
+            break
+    return kept, [columns[place] for place in sorted(dropped)]
+
+
+def _blocks(columns: list[Column], width: int | None) -> list[tuple[list[Column], int]] | None:
+    """The columns of each block and the blanks between them; None where not one fits beside the names."""
     if width is None:
         return [(columns, GAPS[0])]
     for gap in GAPS:
-        if INDENT + _width(columns, gap) <= width:
+        if _fits(columns, gap, width):
             return [(columns, gap)]
     names = [column for column in columns if column.names]
     blocks: list[list[Column]] = [[]]
     for column in columns:
         if column.names:
             continue
-        if blocks[-1] and INDENT + _width([*names, *blocks[-1], column], DIVIDED) > width:
+        if not _fits([*names, column], DIVIDED, width):
+            return None
+        if blocks[-1] and not _fits([*names, *blocks[-1], column], DIVIDED, width):
             blocks.append([])
         blocks[-1].append(column)
     return [([*names, *block], DIVIDED) for block in blocks]
+
+
+def _lists(out: Printer, columns: list[Column]) -> None:
+    """Each row as a list: its names, then a line for each figure."""
+    for row in range(len(columns[0].cells)):
+        names = "  ".join(column.cells[row] for column in columns if column.names)
+        out.paragraph(names, indent=INDENT, style="bold")
+        for column in columns:
+            if not column.names:
+                out.paragraph(f"{column.label}: {column.cells[row]}", indent=INDENT + 2)
+        out.line()
 
 
 def _header(columns: Sequence[Column], gap: int) -> list[str]:

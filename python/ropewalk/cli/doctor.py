@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import sys
 import tempfile
+import textwrap
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +47,14 @@ def _passes(name: str, check: Callable[[], str]) -> bool:
         found, ok = check(), True
     except Exception as error:  # whatever is broken is to be reported
         found, ok = f"{type(error).__name__}: {error}", False
-    sys.stdout.write(f"{'ok  ' if ok else 'FAIL'} {name}: {found}\n")
+    text = f"{'ok  ' if ok else 'FAIL'} {name}: {found}"
+    # The library that knows terminals may be what is missing.
+    if sys.stdout.isatty():
+        columns = shutil.get_terminal_size().columns
+        text = textwrap.fill(
+            text, columns, subsequent_indent=" " * 5, break_long_words=False, break_on_hyphens=False
+        )
+    sys.stdout.write(f"{text}\n")
     return ok
 
 

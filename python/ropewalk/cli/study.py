@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.cli.columns import Column
+from ropewalk.cli.columns import Column, show_table
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
-from ropewalk.cli.tables import NONE, console, narrow, show_columns
+from ropewalk.cli.tables import FEW_SEEDS, NONE, few_seeds, narrow, printer
 from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rich.console import Console
-
+    from ropewalk.cli.texts import Printer
     from ropewalk.study import Ran
     from ropewalk.study.metrics import Metric
     from ropewalk.study.results import StudyResults
@@ -67,7 +66,7 @@ def dry_run(study: Study, order: StudyOrder) -> None:
             json.dumps({"study": plan.study.name, "cases": rows, "least": least, "most": most}) + "\n"
         )
         return
-    out = console()
+    out = printer()
     wanted = str(rule.minimum) if rule.metric is None else f"{rule.minimum} to {rule.maximum}"
     listed = [
         [case.name, *case.levels.values(), wanted, str(there)]
@@ -75,7 +74,7 @@ def dry_run(study: Study, order: StudyOrder) -> None:
     ]
     _show(out, "Cases", ["case", *plan.factors, "runs", "stored"], listed, names=1 + len(plan.factors))
     runs = f"{least}" if least == most else f"{least} to {most}"
-    out.print(
+    out.paragraph(
         f"{count(len(plan.cases), 'case')}, {count(sum(have), 'run')} stored in {order.place}/, "
         f"{runs} to compute"
     )
@@ -156,22 +155,26 @@ def spent(computed: int, found: int, cpu_s: float, elapsed_s: float) -> str:
 
 def show(results: StudyResults) -> None:
     """The tables that `ropewalk study` prints."""
-    out = console()
+    out = printer()
     m = results.manifest
-    out.print(
-        f"{m.name}: {count(len(m.cases), 'case')}, mean ± 95 % interval over replications\n",
-        style="bold",
+    out.paragraph(
+        f"{m.name}: {count(len(m.cases), 'case')}, mean ± 95 % interval over replications", style="bold"
     )
+    out.line()
     _show_cases(results, out)
     if results.comparisons is not None and results.comparisons.height:
         _show_comparisons(results, out)
     if results.pooled is not None and results.pooled.height:
         _show_pooled(results, out)
     for text in reservations(results):
-        out.print(f"{text}\n", style="bold red")
+        out.paragraph(text, style="bold red")
+        out.line()
+    if few_seeds(results.estimates.select("mean", "ci95", "n").iter_rows(named=True)):
+        out.paragraph(FEW_SEEDS)
+        out.line()
 
 
-def _show_cases(results: StudyResults, out: Console) -> None:
+def _show_cases(results: StudyResults, out: Printer) -> None:
     m = results.manifest
     by_case: dict[str, dict[str, dict[str, Any]]] = {}
     for row in results.estimates.iter_rows(named=True):
@@ -187,7 +190,7 @@ def _show_cases(results: StudyResults, out: Console) -> None:
     _show(out, title, [*names, "runs", *map(_header, m.metrics)], rows, names=len(names))
 
 
-def _show_comparisons(results: StudyResults, out: Console) -> None:
+def _show_comparisons(results: StudyResults, out: Printer) -> None:
     """Differences in percent of the baseline; a star where they are significant."""
     m = results.manifest
     comparisons = results.comparisons
@@ -212,10 +215,11 @@ def _show_comparisons(results: StudyResults, out: Console) -> None:
     title = f"Difference from {baseline}, paired by seed"
     _show(out, title, [*results.factors, *headers], shown, names=len(results.factors))
     correction = " after Holm's correction" if m.treatment.correction == "holm" else ""
-    out.print(f"* differs: p < {m.treatment.alpha:g}{correction}\n")
+    out.paragraph(f"* differs: p < {m.treatment.alpha:g}{correction}")
+    out.line()
 
 
-def _show_pooled(results: StudyResults, out: Console) -> None:
+def _show_pooled(results: StudyResults, out: Printer) -> None:
     m = results.manifest
     rest = [factor for factor in results.factors if factor not in m.treatment.pool]
     if results.pooled is None:
@@ -234,9 +238,10 @@ def _show_pooled(results: StudyResults, out: Console) -> None:
     ]
     _show(out, f"Pooled over {over}: mean (sd)", [*rest, *map(_header, m.metrics)], listed, names=len(rest))
     if not results.pooled["poolable"].all():
-        out.print(
-            "! groups more than three pooled standard deviations apart: the mean of them means little\n"
+        out.paragraph(
+            "! groups more than three pooled standard deviations apart: the mean of them means little"
         )
+        out.line()
 
 
 def _header(metric: Metric) -> str:
@@ -252,11 +257,11 @@ def _cell(metric: Metric, row: dict[str, Any] | None) -> str:
 
 
 def _show(
-    out: Console, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], names: int
+    out: Printer, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], names: int
 ) -> None:
     """A table whose first `names` columns say what the rows are about."""
     columns = [list(cells) for cells in zip(*rows, strict=True)] or [[] for _ in headers]
-    show_columns(
+    show_table(
         out,
         title,
         [

@@ -7,19 +7,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from ropewalk import backends, numbers
 from ropewalk.cli.columns import Column, show_table
+from ropewalk.cli.texts import Printer, show_texts
 from ropewalk.numbers import figure
-from ropewalk.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.text import Text
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ropewalk.results import Results
     from ropewalk.statistics import EstimateDict
@@ -37,25 +33,19 @@ NONE = "-"
 MAX_ROWS = 30
 SHOWN_ROWS = 20
 """Longer tables than `MAX_ROWS` are cut to this: the files have all rows."""
-PIPE_WIDTH = 120
+ENOUGH, WIDE = 10, 0.25
+"""Replications, and the half width of an interval as a share of its mean."""
+FEW_SEEDS = "Some intervals are wide, for lack of replications: --seeds 20 makes them narrower."
 TEXTS = {"flow", "message", "page", "path", "link"}
 """Headers of columns of words."""
 NAMES = {*TEXTS, "connec-\ntion", "subflow"}
 """Headers of columns that say what a row is about."""
 
 
-class _Console(Console):
-    """Names and labels are those of others: they must not command the terminal."""
-
-    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401
-        return super().render_str(visible(text), **options)
-
-
-def console() -> Console:
+def printer() -> Printer:
     """As wide as the terminal."""
-    return _Console(
-        width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False, emoji=False
-    )
+    out = Console(highlight=False, markup=False, emoji=False)
+    return Printer(out, out.width if sys.stdout.isatty() else None)
 
 
 def interval(value: EstimateDict | None, scale: float = 1.0) -> str:
@@ -88,6 +78,9 @@ FLOWS: Columns[FlowSummary] = {
     "out of\norder\nmean kB": lambda row: number(row["ofo_bytes"]["mean"], 1e3),
     "out of\norder\nmax kB": lambda row: number(row["ofo_bytes"]["max"], 1e3),
 }
+
+FLOW_RANKS = {"completed\nafter\ns": 4.5, "retrans-\nmitted\nsegments": 7.5}
+"""Completion comes after benefit, retransmissions after delay; see `Column.rank`."""
 
 MEASURES: Columns[MeasureSummary] = {
     "flow": lambda row: row["flow"],
@@ -135,20 +128,29 @@ def _benefit(row: FlowSummary, which: Literal["vs_best", "vs_sum"]) -> str:
     return interval(benefit[which]) if benefit else NONE
 
 
-def show_columns(out: Console, title: str, columns: Sequence[Column]) -> None:
-    """A table as wide as the terminal; elsewhere as wide as it is."""
-    show_table(out, title, columns, out.width if sys.stdout.isatty() else None)
+def _show(
+    out: Printer,
+    title: str,
+    columns: Columns[T],
+    rows: Sequence[T],
+    ranks: Mapping[str, float] | None = None,
+) -> None:
+    """A column in which nothing would stand is left out.
 
-
-def _show(out: Console, title: str, columns: Columns[T], rows: Sequence[T]) -> None:
-    """A column in which nothing would stand is left out."""
+    Args:
+        out: where.
+        title: above the table.
+        columns: header to what stands in a row.
+        rows: of the table.
+        ranks: header to the rank of its column; without it the columns on the right are left out first.
+    """
     filled = {header: [cell(row) for row in rows] for header, cell in columns.items()}
     shown = {header: cells for header, cells in filled.items() if set(cells) != {NONE}}
-    show_columns(
-        out,
-        title,
-        [Column(header, cells, header not in TEXTS, header in NAMES) for header, cells in shown.items()],
-    )
+    made = []
+    for place, (header, cells) in enumerate(shown.items()):
+        rank = None if header in NAMES else (ranks or {}).get(header, float(place))
+        made.append(Column(header, cells, header not in TEXTS, header in NAMES, rank))
+    show_table(out, title, made)
 
 
 def _busiest(links: list[LinkSummary]) -> list[LinkSummary]:
@@ -161,15 +163,20 @@ def _busiest(links: list[LinkSummary]) -> list[LinkSummary]:
 
 def show_results(results: Results) -> None:
     """The tables that `ropewalk run` prints."""
-    out = console()
+    out = printer()
     summary = results.summary()
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
     ran = "" if summary["backend"] == backends.default() else f" on {summary['backend']}"
-    out.print(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}{ran}\n", style="bold")
-    _show_first(out, "Flows", FLOWS, summary["flows"])
+    out.paragraph(f"{summary['scenario']}: {summary['duration_s']:g} s, {runs}{ran}", style="bold")
+    out.line()
+    _show_first(out, "Flows", FLOWS, summary["flows"], FLOW_RANKS)
     for line in problems(results):
-        out.print(f"{line}\n", style="bold red")
+        out.paragraph(line, style="bold red")
+        out.line()
+    if few_seeds([flow["goodput_bit_s"] for flow in summary["flows"]]):
+        out.paragraph(FEW_SEEDS)
+        out.line()
     # A single transfer has its time of completion in the table of flows.
     if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:
         _show_first(out, "Messages", MEASURES, measures)
@@ -186,10 +193,21 @@ def show_results(results: Results) -> None:
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
     events = "" if summary["events"] is None else f"{summary['events']:,} events, "
     cost = f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
-    out.print(f"{summary['packet_hops']:,} packet hops, {events}{cost}", soft_wrap=True)
+    out.paragraph(f"{summary['packet_hops']:,} packet hops, {events}{cost}")
 
 
-def _show_limits(out: Console, results: Results) -> None:
+def few_seeds(estimates: Iterable[Mapping[str, Any] | None]) -> bool:
+    """Whether an interval is so wide that more replications are the first thing to try."""
+    return any(
+        one is not None
+        and one["ci95"] is not None
+        and one["n"] < ENOUGH
+        and one["ci95"] > WIDE * abs(one["mean"])
+        for one in estimates
+    )
+
+
+def _show_limits(out: Printer, results: Results) -> None:
     """What kept each flow from sending more; limits without a share are left out."""
     from ropewalk import catalogue
     from ropewalk.limits import LEAST, Limited, limits
@@ -201,13 +219,22 @@ def _show_limits(out: Console, results: Results) -> None:
     for name in catalogue.limits().values():
         columns[name.replace(" ", "\n")] = functools.partial(share, name)
     if rows := limits(results):
-        _show_first(out, "Limits, % of the time", columns, rows)
+        names = catalogue.limits().values()
+        # The limit with the smallest shares is left out first.
+        ranks = {name.replace(" ", "\n"): -max(row.shares[name] for row in rows) for name in names}
+        _show_first(out, "Limits, % of the time", columns, rows, ranks)
 
 
-def _show_first(out: Console, name: str, columns: Columns[T], rows: Sequence[T]) -> None:
+def _show_first(
+    out: Printer,
+    name: str,
+    columns: Columns[T],
+    rows: Sequence[T],
+    ranks: Mapping[str, float] | None = None,
+) -> None:
     """All of a few rows, the first ones of many."""
     shown = rows if len(rows) <= MAX_ROWS else rows[:SHOWN_ROWS]
-    _show(out, _title(name, "first", len(shown), len(rows)), columns, shown)
+    _show(out, _title(name, "first", len(shown), len(rows)), columns, shown, ranks)
 
 
 def _title(name: str, which: str, shown: int, total: int) -> str:
@@ -236,26 +263,28 @@ def problems(results: Results) -> list[str]:
 
 def show_catalogue(entries: list[dict[str, Any]]) -> None:
     """Names, what they are, and their options."""
-    out = console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    out = printer()
     columns = [c for c in ("name", "summary", "source", "notes") if any(entry.get(c) for entry in entries)]
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    rows = []
     for entry in entries:
         mark = "" if entry.get("fidelity", True) else " ~"
-        table.add_row(entry["name"] + mark, *(entry.get(column, "") for column in columns[1:]))
-    out.print(table)
+        rows.append([entry["name"] + mark, *(entry.get(column, "") for column in columns[1:])])
+    show_texts(out, columns, rows)
     if not all(entry.get("fidelity", True) for entry in entries):
-        out.print("~ fidelity to the source is not claimed\n")
-    options = [(entry["name"], option) for entry in entries for option in entry.get("options", [])]
+        out.paragraph("~ fidelity to the source is not claimed")
+        out.line()
+    options = [
+        [
+            f"{entry['name']}.{option['name']}",
+            option["doc"],
+            option["values"],
+            "compulsory" if option["default"] is None else option["default"],
+        ]
+        for entry in entries
+        for option in entry.get("options", [])
+    ]
     if options:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in ("option", "meaning", "value", "default"):
-            table.add_column(column, overflow="fold")
-        for name, option in options:
-            default = "compulsory" if option["default"] is None else option["default"]
-            table.add_row(f"{name}.{option['name']}", option["doc"], option["values"], default)
-        out.print(table)
+        show_texts(out, ["option", "meaning", "value", "default"], options)
     for entry in entries:
         for key, value in entry.get("values", {}).items():
-            out.print(f"{entry['name']}.{key} = {value}")
+            out.paragraph(f"{entry['name']}.{key} = {value}", hanging=4)

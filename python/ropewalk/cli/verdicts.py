@@ -7,14 +7,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import RUN_FAILED, UNEXPLAINED, WRONG_INPUT, fail, refuse_others
 from ropewalk.cli.study import computing, spent
-from ropewalk.cli.tables import console
+from ropewalk.cli.tables import printer
+from ropewalk.cli.texts import show_texts
 from ropewalk.numbers import count
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
@@ -53,16 +50,12 @@ class ReproduceOrder:
 
 def list_all() -> None:
     """The reproductions that come with Ropewalk."""
-    out = console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("name", "what", "claims", "quick"):
-        table.add_column(header, justify="right" if header in {"claims", "quick"} else "left")
+    rows = []
     for name in files.names():
         found = files.load(name)
-        table.add_row(
-            name, found.title, str(len(found.claims)), str(sum(claim.quick for claim in found.claims))
-        )
-    out.print(table)
+        quick = sum(claim.quick for claim in found.claims)
+        rows.append([name, found.title, str(len(found.claims)), str(quick)])
+    show_texts(printer(), ["name", "what", "claims", "quick"], rows)
 
 
 def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
@@ -112,36 +105,37 @@ class _Progress:
 
 def show(made: Reproduced) -> None:
     """The table of verdicts, and why claims differ or cannot be checked."""
-    out = console()
+    out = printer()
     reproduction = made.reproduction
     kind = ", the quick claims" if made.quick else ""
-    out.print(f"{reproduction.name}: {reproduction.title}{kind}\n", style="bold")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("claim", "what", "published", "measured", "verdict"):
-        table.add_column(header, overflow="fold", vertical="top")
-    for row in made.rows:
-        style = STYLES[row.verdict]
-        table.add_row(
+    out.paragraph(f"{reproduction.name}: {reproduction.title}{kind}", style="bold")
+    out.line()
+    rows = [
+        (
             *(_short(row, reproduction.name), _what(row), _published(row), row.measured or "-"),
-            Text(row.verdict, style),
+            row.verdict.value,
         )
-    out.print(table)
+        for row in made.rows
+    ]
+    headers = ["claim", "what", "published", "measured", "verdict"]
+    show_texts(out, headers, rows, [STYLES[row.verdict] for row in made.rows])
     for verdict in (Verdict.DIFFERS, Verdict.CANNOT):
-        rows = [row for row in made.rows if row.verdict is verdict]
-        if rows:
-            out.print(f"{verdict.value.capitalize()}\n", style="bold")
-        for row in rows:
-            out.print(f"  {_short(row, reproduction.name)}: {_why(row)}")
-        if rows:
-            out.print()
+        chosen = [row for row in made.rows if row.verdict is verdict]
+        if chosen:
+            out.paragraph(verdict.value.capitalize(), style="bold")
+            out.line()
+        for row in chosen:
+            out.paragraph(f"{_short(row, reproduction.name)}: {_why(row)}", indent=2, hanging=2)
+        if chosen:
+            out.line()
     share = share_agreeing(made.rows)
     told = ", ".join(f"{number} {verdict}" for verdict, number in counts(made.rows).items())
     agreeing = f"{share:.0%} of those that can be checked agree" if share is not None else ""
-    out.print("; ".join(filter(None, (told, agreeing))))
+    out.paragraph("; ".join(filter(None, (told, agreeing))))
     if readings := readings_told(made.rows, list(made.sources)):
-        out.print(readings)
+        out.paragraph(readings)
     if causes := causes_told(made.rows):
-        out.print(causes)
+        out.paragraph(causes)
 
 
 def _short(row: VerdictRow, name: str) -> str:
