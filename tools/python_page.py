@@ -37,6 +37,7 @@ PARTS = {
     "A scenario and its results": {
         "scenario.py": ["Scenario"],
         "results.py": ["Results", "Totals"],
+        "why/model.py": ["Diagnosis", "FlowDiagnosis", "Reason", "Cure"],
         "plots/__init__.py": ["Plots"],
         "errors.py": ["ScenarioError", "Diagnostic"],
     },
@@ -64,7 +65,8 @@ PARTS = {
 }
 """Headings, and under each what of which module; of a class all that is public."""
 INTERNAL = {
-    *("Scenario.output", "Results.from_output", "ScenarioError.from_core", "Estimate.to_dict"),
+    *("Scenario.output", "Scenario.override", "Results.from_output", "ScenarioError.from_core"),
+    "Estimate.to_dict",
     *("StudyResults.rows", "StudyResults.forget"),
 }
 """Public for other parts of the package."""

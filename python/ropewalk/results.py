@@ -14,11 +14,12 @@ from ropewalk.summary import Summary, summarise
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ropewalk.plots import Plots
     from ropewalk.scenario import Scenario
+    from ropewalk.why import Diagnosis
 
 TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages", "delays", "series")
 """Names of the tables, as attributes of `Results` and as Parquet files."""
@@ -161,6 +162,32 @@ class Results:
     def summary(self) -> Summary:
         """Figures over replications: the object that `ropewalk run --json` prints."""
         return self._summary
+
+    def why(
+        self,
+        *,
+        effort: str = "normal",
+        jobs: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Diagnosis:
+        """Why the flows are as slow as they are, as `Scenario.why` under the seeds of these results.
+
+        The scenario is run again, with and without changes. A single seed has no interval: others are
+        added.
+
+        Args:
+            effort: `quick`, `normal` or `thorough`; no more seeds are used than it says.
+            jobs: threads; None: one per processor.
+            progress: called with (done, total) replications.
+
+        Raises:
+            ValueError: there is no such effort.
+            RunFailed: a replication without any change failed.
+            KeyboardInterrupt: Ctrl-C; the run ends at once.
+        """
+        from ropewalk.why import why
+
+        return why(self.origin.scenario, self.origin.seeds, effort=effort, jobs=jobs, progress=progress)
 
     @cached_property
     def plot(self) -> Plots:

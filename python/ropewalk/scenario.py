@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ropewalk.results import Results
+    from ropewalk.why import Diagnosis
 
 Value: TypeAlias = "str | bool | int | float | os.PathLike[str] | Sequence[Value] | Mapping[str, Value]"
 """What a key of a scenario can hold."""
@@ -72,7 +73,15 @@ class Scenario:
             ScenarioError: there is no such key, or it does not take this value.
             TypeError: nothing in a scenario is of this type.
         """
-        return Scenario(self._text, self._name, [*self._overrides, (key, toml_value(value))])
+        return self.override([(key, toml_value(value))])
+
+    def override(self, overrides: Sequence[tuple[str, str]]) -> Scenario:
+        """The same scenario with several keys changed at once; values as after `--set`: TOML, or bare text.
+
+        Raises:
+            ScenarioError: there is no such key, or it does not take this value.
+        """
+        return Scenario(self._text, self._name, [*self._overrides, *overrides])
 
     @property
     def name(self) -> str:
@@ -147,6 +156,33 @@ class Scenario:
             raise ValueError(f"jobs is {jobs}: at least 1 is needed")
         output = self.output(chosen, jobs, series=series, trace=trace, progress=progress, backend=backend)
         return Results.from_output(self, chosen, output, backend)
+
+    def why(
+        self,
+        seeds: int | Iterable[int] | None = None,
+        *,
+        effort: str = "normal",
+        jobs: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Diagnosis:
+        """Why the flows are as slow as they are: where their time goes, and which changes help.
+
+        Each change is run against the scenario as it stands, under the same seeds.
+
+        Args:
+            seeds: a number of replications, or the seeds; None: as many as the effort says.
+            effort: `quick`, `normal` or `thorough`.
+            jobs: threads; None: one per processor. The diagnosis does not depend on it.
+            progress: called with (done, total) replications; promising changes raise the total.
+
+        Raises:
+            ValueError: there is no such effort, or no seed, or a seed twice.
+            RunFailed: a replication without any change failed.
+            KeyboardInterrupt: Ctrl-C; the run ends at once.
+        """
+        from ropewalk.why import why
+
+        return why(self, seeds, effort=effort, jobs=jobs, progress=progress)
 
     def output(
         self,

@@ -173,6 +173,49 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
 
 
 @app.command()
+@scenario_file
+@click.option(
+    "--seeds",
+    type=click.IntRange(2, MAX_REPLICATIONS),
+    metavar="N",
+    help="Replications to compare; without it as many as the effort says.",
+)
+@click.option(
+    "--effort",
+    type=click.Choice(["quick", "normal", "thorough"]),
+    default="normal",
+    show_default=True,
+    help="How much is tried.",
+)
+@overrides
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
+)
+@as_json
+def why(
+    *,
+    file: Path,
+    seeds: int | None,
+    effort: str,
+    overrides: tuple[str, ...],
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Say why the flows of a scenario are as slow as they are, and what helps.
+
+    Each change is tried against the scenario as it stands, under the same seeds. Those that help are listed.
+
+    Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
+    """
+    with reported():
+        scenario = load(file, overrides)
+        from ropewalk.cli.why import execute
+
+        chosen = None if seeds is None else _seeds(scenario, seeds, None)
+        execute(scenario, chosen, effort, jobs, as_json=as_json)
+
+
+@app.command()
 @study_file
 @overrides
 @click.option(

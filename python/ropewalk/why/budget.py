@@ -1,0 +1,81 @@
+"""What a run measured of each flow: how fast it was, and where its time went."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ropewalk import catalogue
+from ropewalk.why.facts import kind
+
+if TYPE_CHECKING:
+    from ropewalk.results import Results
+    from ropewalk.why.facts import Flow
+
+REPORTS = frozenset({"iperf"})
+"""Applications whose messages are reports, not data that somebody waits for."""
+
+
+def budget(results: Results, flow: Flow) -> dict[str, float]:
+    """Limit to its share in the time of the flow over all replications. Empty without a connection."""
+    own = rows(results.flows, flow)
+    columns = catalogue.limits()
+    sums = own.select(pl.col(list(columns)).sum()).row(0, named=True)
+    total = math.fsum(sums.values())
+    if total <= 0:
+        return {}
+    return {limit.replace(" ", "_"): sums[column] / total for column, limit in columns.items()}
+
+
+def rows(table: pl.DataFrame, flow: Flow) -> pl.DataFrame:
+    """The rows of a table that belong to a flow, without baselines."""
+    names = table["flow"].unique().cast(pl.String).to_list()
+    return table.filter(pl.col("flow").cast(pl.String).is_in(flow.members(names)))
+
+
+def goodput(results: Results, flow: Flow) -> dict[int, float]:
+    """Seed to goodput in bit/s, the mean of the members of a group."""
+    return _by_seed(rows(results.flows, flow), "goodput_bit_s")
+
+
+def waits_for_messages(results: Results, flow: Flow) -> bool:
+    """Whether the flow is a sequence of messages, whose delay matters and not their sum over time."""
+    if kind(flow.app) in REPORTS:
+        return False
+    sent = rows(results.measures, flow)["sent"]
+    return bool(len(sent)) and bool((sent > 1).any())
+
+
+def speed(results: Results, flow: Flow) -> dict[int, float]:
+    """Seed to what a cure must raise.
+
+    It is the goodput; of a flow that is a sequence of messages the inverse of their mean delay (1/s),
+    which is proportional to the goodput that each message sees.
+    """
+    if not waits_for_messages(results, flow):
+        return goodput(results, flow)
+    delays = _by_seed(rows(results.measures, flow), "delay_mean_s")
+    return {seed: 1.0 / delay for seed, delay in delays.items() if delay > 0}
+
+
+def _by_seed(table: pl.DataFrame, column: str) -> dict[int, float]:
+    means = table.group_by("run", maintain_order=True).agg(pl.col(column).mean())
+    return {seed: value for seed, value in means.iter_rows() if value is not None}
+
+
+def best_path(results: Results, flow: Flow) -> tuple[dict[int, float], str | None]:
+    """Seed to the goodput of the best path alone, and the path that is the best most often."""
+    names = results.flows["flow"].cast(pl.String)
+    alone = results.flows.filter(names.str.starts_with(f"{flow.name}@"))
+    if alone.is_empty():
+        return {}, None
+    best: dict[int, float] = {}
+    wins: dict[str, int] = {}
+    for run in alone.partition_by("run", maintain_order=True):
+        top = run.sort("goodput_bit_s", descending=True, nulls_last=True).row(0, named=True)
+        best[top["run"]] = top["goodput_bit_s"] or 0.0
+        path = str(top["flow"]).partition("@")[2]
+        wins[path] = wins.get(path, 0) + 1
+    return best, max(wins, key=lambda path: wins[path])

@@ -1,0 +1,213 @@
+"""From trials to reasons: what is proven, how much time it accounts for, and in which order it is told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ropewalk.statistics import estimate
+from ropewalk.why.budget import best_path, budget, goodput, rows, waits_for_messages
+from ropewalk.why.candidates import ACTS, Candidate, Case, candidates, deviates, single_paths, times
+from ropewalk.why.evidence import FULL, LATE, Seen, evidence
+from ropewalk.why.model import Cure, FlowDiagnosis, Reason
+from ropewalk.why.paths import directions, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ropewalk.why.facts import Facts, Flow
+    from ropewalk.why.model import Cause
+    from ropewalk.why.trial import Bench, Trial
+
+WORTH = 1.15
+"""If no change makes a flow faster than by this factor, and its links are full, nothing is wrong with it."""
+NOTED = 0.05
+"""Handshakes that take a smaller part of the time are not told."""
+IDLE = 0.3
+"""An application that has nothing to send for this part of the time is told."""
+MOST_CURES = 4
+"""Cures of a reason that are told."""
+
+
+@dataclass(slots=True)
+class Proof:
+    """What the trials of a cause have shown."""
+
+    gain: float = 1.0
+    """Best ratio of its changes that help."""
+    cures: list[Cure] = field(default_factory=list)
+
+
+def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
+    """The flow as it was run without any change."""
+    own = rows(bench.base.flows, flow)
+    spans = own["end_s"] - own["start_s"]
+    lifetime = _mean(spans.mean())
+    ended = _mean(bench.base.runs["end_s"].mean())
+    seen_paths = paths(bench.base, flow)
+    data = directions(bench.base, flow.data, lifetime / ended if ended else 1.0)
+    acks = directions(bench.base, flow.acks, lifetime / ended if ended else 1.0)
+    bottom = sum(2 * (way.delay or 0.0) for way in flow.data[:1])
+    case = Case(
+        facts,
+        flow,
+        budget(bench.base, flow),
+        max([path.rtt_s for path in seen_paths if path.rtt_s is not None], default=bottom),
+        _rate(bench, flow),
+        bool(own["fell_back"].any()),
+    )
+    rate = estimate(goodput(bench.base, flow).values())
+    return Seen(case, bench.base, seen_paths, data, acks, rate.mean if rate else 0.0, lifetime)
+
+
+def _mean(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _rate(bench: Bench, flow: Flow) -> float:
+    """Sum of the capacities of the paths, each that of its slowest link (its throughput if it varies)."""
+    rates: dict[str, float] = {}
+    lasted = _mean(bench.base.runs["end_s"].mean()) or 1.0
+    for way in flow.data:
+        rate = way.rate
+        if rate is None:
+            links = bench.base.links
+            sent = _mean(links.filter(links["link"].cast(str) == way.name)["bytes"].mean())
+            rate = 8 * sent / lasted
+        rates[way.path] = min(rate, rates.get(way.path, math.inf))
+    return math.fsum(rates.values())
+
+
+def plan(seen: Sequence[Seen]) -> list[tuple[Candidate, list[str]]]:
+    """What to try for all flows: each change once, with the flows that wait for it. Flows take turns."""
+    queues = [candidates(one.case) + _left_out(one.case) for one in seen]
+    found: dict[object, tuple[Candidate, list[str]]] = {}
+    for turn in range(max(map(len, queues), default=0)):
+        for queue in queues:
+            if turn < len(queue):
+                candidate = queue[turn]
+                _, flows = found.setdefault(candidate.settings, (candidate, []))
+                flows.append(candidate.flow)
+    return list(found.values())
+
+
+def _left_out(case: Case) -> list[Candidate]:
+    return [Candidate("scheduler", case.flow.name, settings) for settings in single_paths(case)]
+
+
+def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
+    """The reasons of a flow, by weight. All trials have been done."""
+    flow = seen.case.flow
+    best, path = best_path(bench.base, flow)
+    rates = goodput(bench.base, flow)
+    proofs = _proofs(bench, seen, best)
+    shares = _shares(seen, proofs)
+    _nothing_wrong(bench, seen, proofs, shares)
+    alone = _alone(bench, seen, best)
+    order = sorted(shares, key=lambda cause: (-shares[cause], -_gain(proofs, cause)))
+    reasons: list[Reason] = []
+    for cause in order:
+        cures = sorted(proofs[cause].cures if cause in proofs else [], key=lambda cure: -cure.ratio.mean)
+        if not reasons and cause not in {"capacity", "application", "fallback"}:
+            cures = sorted([*cures, *alone], key=lambda cure: -cure.ratio.mean)
+        reasons.append(
+            Reason(cause, min(1.0, shares[cause]), evidence(cause, seen), tuple(cures[:MOST_CURES]))
+        )
+    if not reasons and alone:
+        reasons = [Reason("scheduler", _alone_share(seen, alone), evidence("scheduler", seen), tuple(alone))]
+    return FlowDiagnosis(
+        flow=flow.name,
+        goodput_bit_s=estimate(rates.values()),
+        budget=dict(seen.case.budget),
+        reasons=tuple(reasons),
+        vs_best=estimate(rates[seed] / best[seed] for seed in rates if best.get(seed)),
+        best_path=path,
+    )
+
+
+def _gain(proofs: dict[Cause, Proof], cause: Cause) -> float:
+    return proofs[cause].gain if cause in proofs else 1.0
+
+
+def _proofs(bench: Bench, seen: Seen, best: dict[int, float]) -> dict[Cause, Proof]:
+    """Causes of which a change helps."""
+    proofs: dict[Cause, Proof] = {}
+    for candidate in candidates(seen.case):
+        trial = bench.known(candidate.settings)
+        ratio = trial and bench.helps(trial, candidate.flow)
+        if not trial or not ratio:
+            continue
+        proof = proofs.setdefault(candidate.cause, Proof())
+        proof.gain = max(proof.gain, ratio.mean)
+        if candidate.is_cure:
+            proof.cures.append(_cure(bench, trial, candidate.flow, best))
+    return proofs
+
+
+def _cure(bench: Bench, trial: Trial, flow: str, best: dict[int, float]) -> Cure:
+    ratio = bench.ratio(trial, flow)
+    assert ratio is not None  # noqa: S101
+    rates = trial.goodputs[flow]
+    versus = estimate(rates[seed] / best[seed] for seed in rates if best.get(seed))
+    found = estimate(rates.values())
+    return Cure(
+        trial.settings,
+        ratio,
+        found.mean if found else 0.0,
+        versus.mean if versus else None,
+        bench.costs(trial, flow),
+    )
+
+
+def _alone(bench: Bench, seen: Seen, best: dict[int, float]) -> list[Cure]:
+    """The best way to leave paths out, if that helps."""
+    found = []
+    for settings in single_paths(seen.case):
+        trial = bench.known(settings)
+        if trial and bench.helps(trial, seen.case.flow.name):
+            found.append(_cure(bench, trial, seen.case.flow.name, best))
+    return sorted(found, key=lambda cure: -cure.ratio.mean)[:1]
+
+
+def _alone_share(seen: Seen, alone: list[Cure]) -> float:
+    waits = math.fsum(
+        seen.case.budget.get(limit, 0.0) for limit in ("receive_window", "send_buffer", "scheduler")
+    )
+    return waits * (1 - 1 / alone[0].ratio.mean)
+
+
+def _shares(seen: Seen, proofs: dict[Cause, Proof]) -> dict[Cause, float]:
+    """Part of the time that each proven cause accounts for.
+
+    Of the time in a limit a cause takes its weight times the part that the flow saves without it. Causes
+    that would take more than all of it together get it in that proportion.
+    """
+    flow = seen.case.flow
+    shares: dict[Cause, float] = {}
+    for limit, share in times(seen.case.budget, flow).items():
+        claims = {}
+        for cause, proof in proofs.items():
+            weight = ACTS[cause].get(limit, 0.0) * (2.0 if deviates(flow, cause) else 1.0)
+            claims[cause] = min(1.0, weight) * (1 - 1 / proof.gain)
+        total = max(1.0, math.fsum(claims.values()))
+        for cause, claim in claims.items():
+            shares[cause] = shares.get(cause, 0.0) + share * claim / total
+    return shares
+
+
+def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares: dict[Cause, float]) -> None:
+    """Adds the causes that are measured, not proven: the handshake, the application, full links."""
+    flow, spent = seen.case.flow, seen.case.budget
+    opening = spent.get("handshake", 0.0)
+    late = any(path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s for path in seen.paths)
+    if opening >= NOTED or "handshake" in shares or (late and flow.is_mptcp and not seen.case.fell_back):
+        shares["handshake"] = max(shares.get("handshake", 0.0), opening)
+    wrong = max((proof.gain for proof in proofs.values()), default=1.0) >= WORTH
+    idle = spent.get("application", 0.0)
+    if not flow.is_backlogged and idle >= IDLE:
+        late_messages = wrong and waits_for_messages(bench.base, flow)
+        shares["application"] = min(shares.values(), default=idle) / 2 if late_messages else idle
+    full = math.fsum(times(spent, flow).get(limit, 0.0) for limit in ACTS["capacity"])
+    if not wrong and seen.data and seen.busy >= FULL:
+        shares["capacity"] = full * seen.busy

@@ -1,0 +1,264 @@
+"""What speaks for each cause: sentences with the figures of the run without any change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ropewalk.numbers import count, figure
+from ropewalk.why.budget import rows
+from ropewalk.why.facts import kind, quantity
+from ropewalk.why.paths import law, loss_limited_bit_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ropewalk.results import Results
+    from ropewalk.why.candidates import Case
+    from ropewalk.why.model import Cause
+    from ropewalk.why.paths import Direction, Path
+
+FULL = 0.85
+"""A link that is busy for this part of the time is full: headers and the first round trips take the rest."""
+LATE = 0.2
+"""A path that joins after this part of a flow's time joins late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A flow as it was measured without any change."""
+
+    case: Case
+    results: Results
+    paths: list[Path]
+    data: list[Direction]
+    acks: list[Direction]
+    goodput_bit_s: float
+    lifetime_s: float
+
+    @property
+    def rtt_s(self) -> float:
+        """The longest mean round trip of its paths."""
+        return self.case.rtt_s
+
+    @property
+    def busy(self) -> float:
+        """Part of what its bottlenecks could carry, weighted by their capacity."""
+        weights = [one.capacity_bit_s or 1.0 for one in self.data]
+        total = math.fsum(weights)
+        return (
+            math.fsum(w * one.busy for w, one in zip(weights, self.data, strict=True)) / total
+            if total
+            else 0.0
+        )
+
+    def time(self, *limits: str) -> str:
+        """Part of the time in some limits, in words."""
+        return f"{math.fsum(self.case.budget.get(limit, 0.0) for limit in limits):.0%} of the time"
+
+
+def evidence(cause: Cause, seen: Seen) -> str:
+    """One or two sentences for a cause."""
+    return WORDS[cause](seen)
+
+
+def mbit(rate: float) -> str:
+    """As in `19.5 Mbit/s`."""
+    return f"{figure(rate / 1e6)} Mbit/s"
+
+
+def duration(seconds: float) -> str:
+    """In ms below a second."""
+    return f"{figure(seconds * 1e3)} ms" if seconds < 1 else f"{figure(seconds)} s"
+
+
+def size(number: float) -> str:
+    """In kB or MB."""
+    return f"{figure(number / 1e6)} MB" if number >= 1e6 else f"{figure(number / 1e3)} kB"  # noqa: PLR2004
+
+
+def _slowest(seen: Seen) -> str:
+    """As in `over geo (567 ms)`; empty with one path."""
+    known = [path for path in seen.paths if path.rtt_s is not None]
+    if len(known) < 2:  # noqa: PLR2004
+        return ""
+    slow = max(known, key=lambda path: path.rtt_s or 0.0)
+    return f" {slow.name}, whose round trip takes {duration(slow.rtt_s or 0.0)},"
+
+
+def _receive_window(seen: Seen) -> str:
+    transport = seen.case.flow.transport
+    size_now = transport.get("receive_buffer_max", transport.get("receive_buffer", "?"))
+    held = rows(seen.results.flows, seen.case.flow)["ofo_max_bytes"].max()
+    slow = _slowest(seen)
+    behind = f" while data of{slow} was on its way" if slow else ""
+    late = f"; up to {size(held)} waited out of order" if isinstance(held, (int, float)) and held else ""
+    needed = 2 * seen.case.rate_bit_s * seen.rtt_s / 8
+    return (
+        f"{seen.time('receive_window')} the receive window was full{behind}: the buffer is {size_now}{late}. "
+        f"Twice the rates of the paths times the longest round trip is {size(needed)}"
+    )
+
+
+def _send_buffer(seen: Seen) -> str:
+    slow = _slowest(seen)
+    behind = f" while data of{slow} waited for its acknowledgement" if slow else ""
+    return (
+        f"{seen.time('send_buffer')} the sender had room on a path and none in the send buffer "
+        f"({seen.case.flow.transport.get('send_buffer')}){behind}"
+    )
+
+
+def _scheduler(seen: Seen) -> str:
+    known = [path for path in seen.paths if path.rtt_s is not None]
+    if len(known) < 2:  # noqa: PLR2004
+        return f"scheduler {seen.case.flow.scheduler}"
+    slow = max(known, key=lambda path: path.rtt_s or 0.0)
+    fast = min(known, key=lambda path: path.rtt_s or 0.0)
+    waits = rows(seen.results.flows, seen.case.flow)["out_of_order_s"].mean()
+    waited = float(waits) / seen.lifetime_s if isinstance(waits, (int, float)) and seen.lifetime_s else 0.0
+    return (
+        f"{seen.case.flow.scheduler} gives {slow.name} {slow.share:.0%} of the data, with a round trip of "
+        f"{duration(slow.rtt_s or 0.0)} against {duration(fast.rtt_s or 0.0)}; for {waited:.0%} of the time "
+        "the receiver held data that waited for earlier data"
+    )
+
+
+def _loss(seen: Seen) -> str:
+    flow = seen.case.flow
+    rtts = {path.name: path.rtt_s for path in seen.paths}
+    parts = []
+    for way, one in zip(flow.data, seen.data, strict=False):
+        rtt = rtts.get(way.path) or seen.rtt_s
+        if one.loss > 0 and rtt:
+            most = loss_limited_bit_s(flow, rtt, one.loss)
+            of = f" of {mbit(one.capacity_bit_s)}" if one.capacity_bit_s else ""
+            parts.append(
+                f"{one.name} loses {100 * one.loss:.2g} % of the packets at a round trip of {duration(rtt)}: "
+                f"{law(flow)} gives {mbit(most)}{of}"
+            )
+    return "; ".join(parts) or "packets are lost"
+
+
+def _coupled(seen: Seen) -> str:
+    flow = seen.case.flow
+    manager = flow.transport.get("path_manager", {})
+    alike = isinstance(manager, dict) and (manager.get("subflows", 1) > 1 or kind(manager) == "ndiffports")
+    shared = "the subflows share a link" if alike or len(flow.paths) < 2 else "the paths share no link"  # noqa: PLR2004
+    return (
+        f"{flow.congestion} couples the windows: all subflows together take what one TCP would take on the "
+        f"best path. It does so by design; {shared}"
+    )
+
+
+def _slow_start(seen: Seen) -> str:
+    transport = seen.case.flow.transport
+    segment = quantity(transport.get("mss")) or 1448.0
+    initial = int(transport.get("initial_window", 10))
+    whole = seen.case.rate_bit_s * seen.rtt_s / 8 / segment
+    rounds = max(0.0, math.log2(max(whole, 1.0) / initial))
+    lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
+    return (
+        f"the flow lasts {figure(lasted, 2)} round trips of {duration(seen.rtt_s)}; from "
+        f"{count(initial, 'segment')} slow start takes {figure(rounds, 2)} of them to fill the paths "
+        f"({count(round(whole), 'segment')})"
+    )
+
+
+def _handshake(seen: Seen) -> str:
+    late = [
+        f"{path.name} joined after {duration(path.joined_s)} of {duration(seen.lifetime_s)}"
+        for path in seen.paths
+        if path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s
+    ]
+    never = [f"{path.name} never joined" for path in seen.paths if path.joined_s is None]
+    opening = (
+        f"{seen.time('handshake')} the connection was not yet established; "
+        f"a round trip takes {duration(seen.rtt_s)}"
+    )
+    return "; ".join([opening, *late, *never])
+
+
+def _application(seen: Seen) -> str:
+    app = seen.case.flow.app
+    if app.get("read_rate", "unlimited") != "unlimited":
+        return f"the receiving application reads at {app['read_rate']}"
+    return f"{seen.time('application')} the application ({kind(app)}) had nothing to send"
+
+
+def _ack_path(seen: Seen) -> str:
+    if not seen.acks:
+        return "the direction of the ACKs is full"
+    worst = max(seen.acks, key=lambda one: one.busy)
+    rate = f" of {mbit(worst.capacity_bit_s)}" if worst.capacity_bit_s else ""
+    return (
+        f"ACKs take {worst.name}{rate}, which is busy for {worst.busy:.0%} of the time; they wait "
+        f"{duration(worst.queue_delay_s)} there, and {figure(worst.dropped)} are dropped"
+    )
+
+
+def _path_down(seen: Seen) -> str:
+    own = rows(seen.results.flows, seen.case.flow)
+    timeouts = own["timeouts"].mean()
+    outages = [
+        f"{event.get('link')} at {event.get('at')}"
+        for event in seen.case.facts.events
+        if event.get("set", {}).get("up") is False
+    ]
+    down = f"links go down: {', '.join(outages[:MOST])}" if outages else "a path is down"
+    times = float(timeouts) if isinstance(timeouts, (int, float)) else 0.0
+    return (
+        f"{down}; {seen.time('path_down', 'recovery')} the sender repaired losses or waited for a sign of "
+        f"life, with {figure(times)} retransmission timeouts in a replication"
+    )
+
+
+MOST = 3
+"""Events that are named."""
+
+
+def _fallback(seen: Seen) -> str:
+    flow = seen.case.flow
+    fell = rows(seen.results.flows, flow)["fell_back"]
+    stripping = [way.name for way in (*flow.data, *flow.acks) if way.strips]
+    why = f"{', '.join(stripping)} strips MPTCP options" if stripping else "the peer does not speak MPTCP"
+    return f"fell back to plain TCP in {int(fell.sum())} of {len(fell)} connections, on one path: {why}"
+
+
+def _queue(seen: Seen) -> str:
+    if not seen.data:
+        return "a queue does not fit its link"
+    worst = max(seen.data, key=lambda one: (one.queue_delay_s, one.dropped))
+    lossy = max(seen.data, key=lambda one: one.dropped)
+    text = f"packets wait {duration(worst.queue_delay_s)} in front of {worst.name} (limit {worst.limit})"
+    if lossy.dropped:
+        text += f"; {lossy.name} (limit {lossy.limit}) drops {figure(lossy.dropped)} packets in a replication"
+    return text
+
+
+def _pacing(seen: Seen) -> str:
+    return f"{seen.time('pacing')} a segment waited for its transmission time ({seen.case.flow.congestion})"
+
+
+def _capacity(seen: Seen) -> str:
+    parts = [f"{one.name} {one.busy:.0%}" for one in seen.data]
+    return f"the links are full: {', '.join(parts[:MOST])} busy. Nothing is wrong"
+
+
+WORDS: Mapping[Cause, Callable[[Seen], str]] = {
+    "receive_window": _receive_window,
+    "send_buffer": _send_buffer,
+    "scheduler": _scheduler,
+    "loss": _loss,
+    "coupled": _coupled,
+    "slow_start": _slow_start,
+    "handshake": _handshake,
+    "application": _application,
+    "ack_path": _ack_path,
+    "path_down": _path_down,
+    "fallback": _fallback,
+    "queue": _queue,
+    "pacing": _pacing,
+    "capacity": _capacity,
+}

@@ -1,0 +1,217 @@
+"""What a scenario says about its flows: settings, and the link directions that their data and ACKs take."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ropewalk.scenario import Scenario
+
+UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "bit/s": 1.0,
+    "kbit/s": 1e3,
+    "Mbit/s": 1e6,
+    "Gbit/s": 1e9,
+    "Tbit/s": 1e12,
+    "B": 1.0,
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 1024.0,
+    "MiB": 1024.0**2,
+    "GiB": 1024.0**3,
+    "p": 1.0,
+    "BDP": 1.0,
+}
+"""Units of a scenario, in seconds, bit/s, bytes, packets."""
+COUPLED = frozenset({"lia", "olia", "balia", "wvegas"})
+"""Congestion controls that share one window among the subflows of a connection."""
+BACKLOGGED = frozenset({"bulk", "iperf", "ftp"})
+"""Applications that write as fast as the connection takes it."""
+_QUANTITY = re.compile(r"([0-9.]+)([A-Za-z/]+)")
+
+
+def quantity(value: object) -> float | None:
+    """A quantity in seconds, bit/s, bytes or packets; None of a model or a word such as `unlimited`."""
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    return float(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
+
+
+def kind(value: object) -> str:
+    """The name of an algorithm, with or without options; of a list of models that of the first."""
+    if isinstance(value, dict):
+        return str(value.get("kind", ""))
+    if isinstance(value, list):
+        return kind(value[0]) if value else ""
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One direction of a link or path."""
+
+    key: str
+    """Of the direction in the scenario, as in `path.lte.down`."""
+    name: str
+    """In the table `links`, as in `lte.down`."""
+    path: str
+    """Name of the path or link."""
+    settings: dict[str, Any]
+
+    @property
+    def rate(self) -> float | None:
+        """In bit/s; None if a model says it."""
+        return quantity(self.settings.get("rate"))
+
+    @property
+    def delay(self) -> float | None:
+        """In seconds; None if a model says it."""
+        return quantity(self.settings.get("delay"))
+
+    @property
+    def is_lossy(self) -> bool:
+        """A loss model drops packets."""
+        return kind(self.settings.get("loss", "none")) not in {"none", ""}
+
+    @property
+    def strips(self) -> bool:
+        """A middlebox removes MPTCP options."""
+        return self.settings.get("strip_mptcp", False) is not False
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One flow of the scenario, or `count` of them that are alike."""
+
+    name: str
+    count: int
+    app: dict[str, Any]
+    transport: dict[str, Any]
+    via: str | None
+    data: tuple[Way, ...]
+    """Directions that its data may take."""
+    acks: tuple[Way, ...]
+    """Directions that its ACKs may take."""
+
+    @property
+    def key(self) -> str:
+        """As in `flow.dl`."""
+        return f"flow.{self.name}"
+
+    @property
+    def is_mptcp(self) -> bool:
+        """It may use several paths."""
+        return str(self.transport["kind"]) == "mptcp"
+
+    @property
+    def congestion(self) -> str:
+        """Name of the congestion control."""
+        return kind(self.transport.get("congestion", ""))
+
+    @property
+    def scheduler(self) -> str:
+        """Name of the scheduler; empty without MPTCP."""
+        return kind(self.transport.get("scheduler", ""))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The first links of its ways, in order."""
+        return tuple(dict.fromkeys(way.path for way in self.data))
+
+    @property
+    def is_backlogged(self) -> bool:
+        """The application writes as fast as the connection takes it, and reads as fast as data arrives."""
+        return kind(self.app) in BACKLOGGED and str(self.app.get("read_rate", "unlimited")) == "unlimited"
+
+    def members(self, names: list[str]) -> list[str]:
+        """Its flows in the tables of results."""
+        own = {self.name} if self.count == 1 else {f"{self.name}{n}" for n in range(1, self.count + 1)}
+        return [name for name in names if name in own]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A scenario with every default filled in."""
+
+    flows: tuple[Flow, ...]
+    events: tuple[dict[str, Any], ...]
+    duration_s: float
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Facts:
+        """Reads a scenario."""
+        document = tomllib.loads(scenario.show())
+        edges = _edges(document)
+        flows = tuple(_flow(flow, edges) for flow in document["flow"] if flow.get("count", 1) > 0)
+        return cls(flows, tuple(document.get("event", [])), scenario.duration_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """A link from one node to another."""
+
+    start: str
+    end: str
+    there: Way
+    back: Way
+
+
+def _edges(document: dict[str, Any]) -> list[_Edge]:
+    found = []
+    for path in document.get("path", []):
+        name = path["name"]
+        up, down = (Way(f"path.{name}.{d}", f"{name}.{d}", name, path[d]) for d in ("up", "down"))
+        found += [_Edge(path["from"], path["to"], up, down), _Edge(path["to"], path["from"], down, up)]
+    for link in document.get("link", []):
+        name, (one, other) = link["name"], link["ends"]
+        forward, reverse = (
+            Way(f"link.{name}.{d}", f"{name}.{d}", name, link[d]) for d in ("forward", "reverse")
+        )
+        found += [_Edge(one, other, forward, reverse), _Edge(other, one, reverse, forward)]
+    return found
+
+
+def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
+    via = flow.get("via")
+    routes = [route for edge in edges if edge.start == flow["from"] and (route := _route(edge, flow, edges))]
+    if flow["transport"]["kind"] != "mptcp":
+        chosen = [route for route in routes if via is None or any(edge.there.path == via for edge in route)]
+        routes = chosen[:1]
+    app = flow.get("app", "bulk")
+    return Flow(
+        name=flow["name"],
+        count=flow.get("count", 1),
+        app=app if isinstance(app, dict) else {"kind": app},
+        transport=flow["transport"],
+        via=via,
+        data=_once(edge.there for route in routes for edge in route),
+        acks=_once(edge.back for route in routes for edge in route),
+    )
+
+
+def _once(ways: Any) -> tuple[Way, ...]:  # noqa: ANN401
+    return tuple({way.name: way for way in ways}.values())
+
+
+def _route(first: _Edge, flow: dict[str, Any], edges: list[_Edge]) -> list[_Edge]:
+    """The way with the fewest links that begins with `first`; empty if it leads nowhere."""
+    waiting = deque([[first]])
+    seen = {flow["from"], first.end}
+    while waiting:
+        route = waiting.popleft()
+        if route[-1].end == flow["to"]:
+            return route
+        for edge in edges:
+            if edge.start == route[-1].end and edge.end not in seen:
+                seen.add(edge.end)
+                waiting.append([*route, edge])
+    return []

@@ -1,0 +1,164 @@
+"""What a diagnosis consists of, and its JSON form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ropewalk.statistics import Estimate, EstimateDict
+
+Cause: TypeAlias = Literal[
+    "receive_window",
+    "send_buffer",
+    "scheduler",
+    "loss",
+    "coupled",
+    "slow_start",
+    "handshake",
+    "application",
+    "ack_path",
+    "path_down",
+    "fallback",
+    "queue",
+    "pacing",
+    "capacity",
+]
+"""Why a flow is as slow as it is. `capacity`: nothing is wrong, the links are full."""
+
+Setting: TypeAlias = "tuple[str, str]"
+"""A key of the scenario and its value, as after `--set`."""
+
+
+class RatioDict(TypedDict):
+    """Goodput with a change over goodput without it, under the same seeds."""
+
+    mean: float
+    ci95: float | None
+
+
+class CureDict(TypedDict):
+    """A change that helps."""
+
+    set: list[str]
+    goodput_ratio: RatioDict
+
+
+class ReasonDict(TypedDict):
+    """One reason."""
+
+    cause: Cause
+    share: float
+    evidence: str
+    cures: list[CureDict]
+
+
+class FlowDict(TypedDict):
+    """One flow."""
+
+    flow: str
+    goodput_bit_s: EstimateDict | None
+    budget: dict[str, float]
+    reasons: list[ReasonDict]
+
+
+class DiagnosisDict(TypedDict):
+    """What `ropewalk why --json` prints."""
+
+    flows: list[FlowDict]
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """A change of the scenario that makes a flow faster, outside the 95 % interval of the paired ratio."""
+
+    settings: tuple[Setting, ...]
+    """What is changed."""
+    ratio: Estimate
+    """Goodput with the change over goodput without it, seed by seed."""
+    goodput_bit_s: float
+    """Mean with the change."""
+    vs_best: float | None = None
+    """The same over the goodput of the best path alone; None without such a baseline."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """Other flows that it makes slower, and the ratio of their goodput."""
+
+    def overrides(self) -> list[str]:
+        """As they stand after `--set`."""
+        return [f"{key}={value}" for key, value in self.settings]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One cause of a flow's rate."""
+
+    cause: Cause
+    """One of 14 names."""
+    share: float
+    """Part of the flow's time that the cause accounts for, 0 to 1."""
+    evidence: str
+    """In words, with the figures that say so."""
+    cures: tuple[Cure, ...] = ()
+    """Best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDiagnosis:
+    """Why one flow is as slow as it is."""
+
+    flow: str
+    """Name in the scenario; a flow with a `count` stands for all of them, with their mean."""
+    goodput_bit_s: Estimate | None
+    """None if nothing was measured."""
+    budget: dict[str, float]
+    """Limit to its share in the time of the flow."""
+    reasons: tuple[Reason, ...]
+    """By weight, the greatest first."""
+    vs_best: Estimate | None = None
+    """Goodput over that of its best path alone; None if it has one path."""
+    best_path: str | None = None
+    """The path that is most often the best one."""
+
+    def to_dict(self) -> FlowDict:
+        """For JSON."""
+        return FlowDict(
+            flow=self.flow,
+            goodput_bit_s=None if self.goodput_bit_s is None else self.goodput_bit_s.to_dict(),
+            budget=dict(self.budget),
+            reasons=[_reason(reason) for reason in self.reasons],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why the flows of a scenario are as slow as they are."""
+
+    scenario: str
+    """Title of the scenario."""
+    seeds: Sequence[int]
+    """Replications compared."""
+    flows: tuple[FlowDiagnosis, ...]
+    """In the order of the scenario."""
+    tried: int
+    """Changes that were tried."""
+    left_out: int
+    """Changes that the effort did not allow."""
+
+    def to_dict(self) -> DiagnosisDict:
+        """For JSON."""
+        return DiagnosisDict(flows=[flow.to_dict() for flow in self.flows])
+
+    def __str__(self) -> str:
+        from ropewalk.why.text import lines
+
+        return "\n".join(lines(self))
+
+
+def _reason(reason: Reason) -> ReasonDict:
+    cures = [
+        CureDict(set=cure.overrides(), goodput_ratio=RatioDict(mean=cure.ratio.mean, ci95=cure.ratio.ci95))
+        for cure in reason.cures
+    ]
+    return ReasonDict(cause=reason.cause, share=reason.share, evidence=reason.evidence, cures=cures)

@@ -1,0 +1,119 @@
+"""What a run measured of each path of a flow, and what the laws of congestion control allow on it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ropewalk.why.budget import rows
+from ropewalk.why.facts import quantity
+
+if TYPE_CHECKING:
+    from ropewalk.results import Results
+    from ropewalk.why.facts import Flow, Way
+
+RENO_LIKE = frozenset({"newreno", "lia", "olia", "balia", "westwood"})
+"""Controllers with the square-root law, alone on a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One link direction, means over the replications."""
+
+    name: str
+    capacity_bit_s: float | None
+    """None if it varies."""
+    busy: float
+    """Part of what the link could carry in the lifetime of the flow, 0 to 1."""
+    loss: float
+    """Part of the packets that the loss model dropped."""
+    queue_delay_s: float
+    dropped: float
+    """Packets that the queue dropped in a replication."""
+    limit: str
+    """Of the queue, as in the scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path of a flow, means over the replications."""
+
+    name: str
+    rtt_s: float | None
+    """None without a sample."""
+    share: float
+    """Part of the payload that it carried."""
+    joined_s: float | None
+    """From the start of the flow to its establishment; None if it never was."""
+
+
+def directions(results: Results, ways: tuple[Way, ...], lifetime: float) -> list[Direction]:
+    """The link directions of a flow.
+
+    Args:
+        results: without any change.
+        ways: of its data, or of its ACKs.
+        lifetime: of the flow, as a part of the run.
+    """
+    found = []
+    for way in ways:
+        own = results.links.filter(pl.col("link").cast(pl.String) == way.name)
+        if own.is_empty():
+            continue
+        means = own.mean().row(0, named=True)
+        sent = means["packets"] or 0.0
+        found.append(
+            Direction(
+                way.name,
+                way.rate,
+                min(1.0, (means["utilisation"] or 0.0) / max(lifetime, 1e-9)),
+                (means["drops_error"] or 0.0) / sent if sent else 0.0,
+                means["queue_delay_mean_s"] or 0.0,
+                means["drops_queue"] or 0.0,
+                str(way.settings.get("queue", "")),
+            )
+        )
+    return found
+
+
+def paths(results: Results, flow: Flow) -> list[Path]:
+    """The paths of a flow by the subflows on them, in the order of the scenario."""
+    own = rows(results.subflows, flow)
+    starts = rows(results.flows, flow).group_by("run").agg(pl.col("start_s").min())
+    own = own.join(starts, on="run", how="left")
+    found = []
+    for name in flow.paths:
+        on_it = own.filter(pl.col("path").cast(pl.String) == name)
+        if on_it.is_empty():
+            found.append(Path(name, None, 0.0, None))
+            continue
+        means = on_it.select(
+            pl.col("srtt_mean_s").mean(),
+            pl.col("share").mean(),
+            (pl.col("established_s") - pl.col("start_s")).min().alias("joined"),
+        ).row(0, named=True)
+        found.append(Path(name, means["srtt_mean_s"], means["share"] or 0.0, means["joined"]))
+    return found
+
+
+def loss_limited_bit_s(flow: Flow, rtt_s: float, loss: float) -> float:
+    """Payload rate that the response function of the flow's congestion control gives at a random loss.
+
+    CUBIC: RFC 9438 section 5.1 with C = 0.4 and beta = 0.7, at least that of Reno; others: the square-root
+    law 1.22 / sqrt(p) segments for each round trip (Mathis et al. 1997).
+    """
+    if loss <= 0 or rtt_s <= 0:
+        return math.inf
+    segment = 8 * (quantity(flow.transport.get("mss")) or 1448.0)
+    window = 1.22 / math.sqrt(loss)
+    if flow.congestion not in RENO_LIKE:
+        window = max(window, 1.054 * (rtt_s / loss) ** 0.75)
+    return window * segment / rtt_s
+
+
+def law(flow: Flow) -> str:
+    """The name of that law."""
+    return "the square-root law" if flow.congestion in RENO_LIKE else "the response function of CUBIC"

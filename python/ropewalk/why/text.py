@@ -1,0 +1,96 @@
+"""A diagnosis as lines for people."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from ropewalk.numbers import count, interval
+from ropewalk.why.evidence import mbit
+
+if TYPE_CHECKING:
+    from ropewalk.why.model import Cure, Diagnosis, FlowDiagnosis, Reason
+
+LEAST = 0.005
+"""Smaller shares of the time are not printed."""
+WIDTH = 100
+"""Characters of a line where no terminal says otherwise."""
+
+
+def lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[str]:
+    """All of it, no line longer than `width` unless a key is."""
+    changes = count(diagnosis.tried, "change")
+    seeds = count(len(diagnosis.seeds), "seed")
+    found = [*_wrapped(f"{diagnosis.scenario}: {changes} tried, paired by up to {seeds}", width)]
+    if diagnosis.left_out:
+        text = f"{count(diagnosis.left_out, 'change')} not tried: --effort thorough tries more"
+        found += _wrapped(text, width)
+    for flow in diagnosis.flows:
+        found += ["", *flow_lines(flow, width)]
+    return found
+
+
+def flow_lines(flow: FlowDiagnosis, width: int = WIDTH) -> list[str]:
+    """One flow."""
+    found = _wrapped(headline(flow), width)
+    if told := spent(flow.budget):
+        found += _wrapped(f"Limits, by time: {told}", width, 2)
+    for number, reason in enumerate(flow.reasons, 1):
+        found += _reason(number, reason, width)
+    if not flow.reasons:
+        found += _wrapped("No change that was tried makes a difference.", width, 2)
+    return found
+
+
+def headline(flow: FlowDiagnosis) -> str:
+    """Goodput, and what it is of the best path."""
+    rate = flow.goodput_bit_s
+    if rate is None:
+        return f"{flow.flow}: nothing was delivered"
+    half = None if rate.ci95 is None else rate.ci95 / 1e6
+    told = f"{flow.flow}: {interval(rate.mean / 1e6, half)} Mbit/s"
+    if flow.vs_best is not None and flow.best_path is not None:
+        told += f", {flow.vs_best.mean:.2f} of its best path ({flow.best_path})"
+    return told
+
+
+def spent(budget: dict[str, float]) -> str:
+    """Limits and their shares of the time, the largest first."""
+    found = sorted(budget.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in found if share >= LEAST)
+
+
+def told(cure: Cure) -> str:
+    """What a change brings."""
+    text = f"{mbit(cure.goodput_bit_s)}, {interval(cure.ratio.mean, cure.ratio.ci95)} times"
+    if cure.vs_best is not None:
+        text += f", {cure.vs_best:.2f} of the best path"
+    if cure.costs:
+        text += "; costs " + ", ".join(f"{flow} {1 - ratio:.0%}" for flow, ratio in cure.costs.items())
+    return text
+
+
+def _reason(number: int, reason: Reason, width: int) -> list[str]:
+    found = _wrapped(f"{number}. {reason.cause} ({reason.share:.0%}): {reason.evidence}.", width, 2, 5)
+    for cure in reason.cures:
+        keys = [f"--set {override}" for override in cure.overrides()]
+        whole = f"{' '.join(keys)}  {told(cure)}"
+        if len(whole) + 5 <= width:
+            found.append(f"     {whole}")
+        else:
+            found += [f"     {key}" for key in keys]
+            found += _wrapped(told(cure), width, 9)
+    if not reason.cures and reason.cause not in {"capacity", "application"}:
+        found += _wrapped("No change that was tried helps against it.", width, 5)
+    return found
+
+
+def _wrapped(text: str, width: int, indent: int = 0, hanging: int | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2 if hanging is None else hanging),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,208 @@
+"""Runs changes of a scenario under the seeds of the original, within an effort."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ropewalk._core import RunFailed
+from ropewalk.errors import ScenarioError
+from ropewalk.statistics import Estimate, estimate, sample_sd, student_half_width
+from ropewalk.why.budget import goodput, speed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ropewalk.scenario import Scenario
+    from ropewalk.why.candidates import Settings
+    from ropewalk.why.facts import Facts
+
+MATERIAL = 1.05
+"""A change that makes a flow faster by less than this factor is no cure."""
+PROMISING = 1.02
+"""A change whose mean ratio over the first seeds is below this is not tried with the others."""
+CERTAIN = 0.99
+"""Confidence with which a ratio must be above 1: more than the 95 % that are printed, as many are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is tried."""
+
+    seeds: int
+    """Replications of a change that is promising."""
+    first: int
+    """Replications of each change before that."""
+    hops: float
+    """Packet hops in all; a machine of 2024 does some millions of them in a second on each processor."""
+
+
+EFFORTS: Mapping[str, Effort] = {
+    "quick": Effort(5, 3, 20e6),
+    "normal": Effort(10, 3, 100e6),
+    "thorough": Effort(20, 5, 1000e6),
+}
+"""By name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A change and what it did."""
+
+    settings: Settings
+    speeds: Mapping[str, Mapping[int, float]]
+    """Flow to seed to its speed with the change."""
+    goodputs: Mapping[str, Mapping[int, float]]
+    """Flow to seed to its goodput in bit/s."""
+
+
+class Bench:
+    """The scenario without any change under some seeds, and changes of it that were tried."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        facts: Facts,
+        effort: Effort,
+        *,
+        seeds: Sequence[int],
+        jobs: int | None,
+        progress: Callable[[int, int], object] | None,
+    ) -> None:
+        self.seeds = list(seeds)
+        self.tried = 0
+        self.left_out = 0
+        self._facts = facts
+        self._effort = effort
+        self._jobs = jobs
+        self._progress = progress
+        self._done = 0
+        self._expected = len(self.seeds)
+        self._plain = _without_baselines(scenario, facts)
+        self.base = _with_baselines(scenario, facts).run(
+            self.seeds, jobs=jobs, series=False, progress=self._update
+        )
+        self._done += len(self.seeds)
+        self._hops = self.base.totals.packet_hops / len(self.seeds)
+        self._left = effort.hops - self.base.totals.packet_hops
+        self._trials: dict[Settings, Trial | None] = {}
+        self.speeds = {flow.name: speed(self.base, flow) for flow in facts.flows}
+
+    @property
+    def is_random(self) -> bool:
+        """Whether replications differ from each other."""
+        return any(len(set(found.values())) > 1 for found in self.speeds.values())
+
+    def expect(self, changes: int) -> None:
+        """So many changes will be tried, for progress."""
+        self._expected = self._done + changes * self._effort.first
+
+    def try_out(self, settings: Settings, flows: Sequence[str]) -> Trial | None:
+        """The change under the seeds of the original, all of them if it is promising for one of `flows`.
+
+        None if the scenario cannot be changed so, or the effort is spent.
+        """
+        if settings in self._trials:
+            return self._trials[settings]
+        first = self.seeds[: self._effort.first]
+        cost = self._hops * len(first)
+        if self._left < cost:
+            self.left_out += 1
+            return None
+        trial = self._run(settings, first)
+        if trial is not None:
+            self.tried += 1
+            rest = self.seeds[len(first) :]
+            if rest and self.is_random and any(self._is_promising(trial, flow) for flow in flows):
+                self._expected += len(rest)
+                more = self._run(settings, rest)
+                if more is not None:
+                    trial = _joined(trial, more)
+        self._trials[settings] = trial
+        return trial
+
+    def known(self, settings: Settings) -> Trial | None:
+        """What `try_out` has found."""
+        return self._trials.get(settings)
+
+    def _is_promising(self, trial: Trial, flow: str) -> bool:
+        found = self.ratio(trial, flow)
+        return found is not None and found.mean >= PROMISING
+
+    def ratio(self, trial: Trial, flow: str) -> Estimate | None:
+        """Speed of a flow with the change over that without it, seed by seed."""
+        base, changed = self.speeds[flow], trial.speeds[flow]
+        return estimate(changed[seed] / base[seed] for seed in changed if base.get(seed, 0.0) > 0.0)
+
+    def helps(self, trial: Trial, flow: str) -> Estimate | None:
+        """The ratio if it is above 1 beyond doubt and worth the change."""
+        found = self.ratio(trial, flow)
+        if found is None or found.mean < MATERIAL:
+            return None
+        return found if found.mean - self._half_width(trial, flow) > 1.0 else None
+
+    def costs(self, trial: Trial, flow: str) -> dict[str, float]:
+        """Other flows that become slower beyond doubt, with their ratio."""
+        costs = {}
+        for other in self.speeds:
+            found = self.ratio(trial, other) if other != flow else None
+            if found and found.mean < 1 / MATERIAL and found.mean + self._half_width(trial, other) < 1.0:
+                costs[other] = found.mean
+        return costs
+
+    def _half_width(self, trial: Trial, flow: str) -> float:
+        base, changed = self.speeds[flow], trial.speeds[flow]
+        ratios = [changed[seed] / base[seed] for seed in changed if base.get(seed, 0.0) > 0.0]
+        if len(ratios) < 2:  # noqa: PLR2004
+            return math.inf
+        return student_half_width(sample_sd(ratios), len(ratios), CERTAIN)
+
+    def _run(self, settings: Settings, seeds: Sequence[int]) -> Trial | None:
+        try:
+            results = changed(self._plain, settings).run(
+                seeds, jobs=self._jobs, series=False, progress=self._update
+            )
+        except (ScenarioError, RunFailed):
+            # Keys that exclude each other: this scenario cannot have the change.
+            return None
+        self._left -= results.totals.packet_hops
+        self._done += len(seeds)
+        speeds = {flow.name: speed(results, flow) for flow in self._facts.flows}
+        goodputs = {flow.name: goodput(results, flow) for flow in self._facts.flows}
+        return Trial(settings, speeds, goodputs)
+
+    def _update(self, done: int, _total: int) -> None:
+        if self._progress is not None:
+            at = self._done + done
+            self._progress(at, max(at, self._expected))
+
+
+def changed(scenario: Scenario, settings: Iterable[tuple[str, str]]) -> Scenario:
+    """The scenario with some keys changed, values as after `--set`.
+
+    Raises:
+        ScenarioError: it cannot have them.
+    """
+    return scenario.override(list(settings))
+
+
+def _with_baselines(scenario: Scenario, facts: Facts) -> Scenario:
+    """Each flow over several paths also over each of them alone."""
+    for flow in facts.flows:
+        if flow.is_mptcp and len(flow.paths) > 1:
+            try:
+                scenario = changed(scenario, [(f"{flow.key}.compare_paths", "true")])
+            except ScenarioError:
+                continue
+    return scenario
+
+
+def _without_baselines(scenario: Scenario, facts: Facts) -> Scenario:
+    return changed(scenario, [(f"{flow.key}.compare_paths", "false") for flow in facts.flows])
+
+
+def _joined(one: Trial, other: Trial) -> Trial:
+    speeds = {flow: {**found, **other.speeds[flow]} for flow, found in one.speeds.items()}
+    goodputs = {flow: {**found, **other.goodputs[flow]} for flow, found in one.goodputs.items()}
+    return Trial(one.settings, speeds, goodputs)

@@ -1,0 +1,94 @@
+"""Why a flow is slow: the budget, the trials, and what is told of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ropewalk as rw
+from conftest import Ropewalk
+from ropewalk.why.facts import Facts, quantity
+
+OPERATOR = """\
+name = "operator"
+duration = "10s"
+seeds = 5
+path = [
+    { name = "lte", both = { rate = "20Mbit/s", delay = "30ms" }, up = {}, down = {} },
+    { name = "geo", both = { rate = "20Mbit/s", delay = "280ms" }, up = {}, down = {} },
+]
+[[flow]]
+name = "dl"
+from = "server"
+to = "terminal"
+opened_by = "receiver"
+via = "lte"
+transport = { kind = "mptcp", receive_buffer_max = "256KiB", send_buffer = "64MiB" }
+"""
+LIMITS = {
+    *("application", "congestion_window", "receive_window", "send_buffer", "pacing", "scheduler"),
+    *("recovery", "handshake", "path_down"),
+}
+
+
+@pytest.fixture(scope="module")
+def operator() -> rw.Scenario:
+    return rw.Scenario.parse(OPERATOR, "operator.toml")
+
+
+def test_facts_are_those_of_the_scenario(operator: rw.Scenario) -> None:
+    [flow] = Facts.of(operator).flows
+    assert [way.name for way in flow.data] == ["lte.down", "geo.down"]
+    assert [way.name for way in flow.acks] == ["lte.up", "geo.up"]
+    assert flow.data[1].rate == 20e6
+    assert flow.data[1].delay == pytest.approx(0.28)
+    assert flow.paths == ("lte", "geo")
+    assert quantity("4MiB") == 4 * 1024**2
+    assert quantity("unlimited") is None
+
+
+def test_a_small_receive_buffer_is_the_cause_and_a_larger_one_the_cure(
+    ropewalk: Ropewalk, tmp_path: Path
+) -> None:
+    file = tmp_path / "operator.toml"
+    file.write_text(OPERATOR)
+    done = ropewalk("why", file, "--json")
+    assert done.returncode == 0, done.stderr
+    [flow] = json.loads(done.stdout)["flows"]
+    assert list(flow) == ["flow", "goodput_bit_s", "budget", "reasons"]
+    assert set(flow["budget"]) == LIMITS
+    assert sum(flow["budget"].values()) == pytest.approx(1.0)
+    reasons = flow["reasons"]
+    assert reasons[0]["cause"] == "receive_window"
+    assert [one["share"] for one in reasons] == sorted((one["share"] for one in reasons), reverse=True)
+    for cure in (cure for reason in reasons for cure in reason["cures"]):
+        assert list(cure) == ["set", "goodput_ratio"]
+        assert cure["goodput_ratio"]["mean"] - cure["goodput_ratio"]["ci95"] > 1.0
+    best = reasons[0]["cures"][0]
+    assert any("receive_buffer_max" in text for text in best["set"])
+    changed = ropewalk("run", file, "--json", *(word for text in best["set"] for word in ("--set", text)))
+    rate = json.loads(changed.stdout)["flows"][0]["goodput_bit_s"]["mean"]
+    before = json.loads(ropewalk("run", file, "--json").stdout)["flows"][0]["goodput_bit_s"]["mean"]
+    assert rate / before == pytest.approx(best["goodput_ratio"]["mean"], rel=0.02)
+
+
+def test_the_diagnosis_does_not_depend_on_threads(operator: rw.Scenario) -> None:
+    first = operator.why(effort="quick", jobs=1)
+    assert first.to_dict() == operator.run(seeds=5, series=False).why(effort="quick", jobs=2).to_dict()
+    assert first.tried > 5
+    assert first.left_out == 0
+
+
+def test_effort_has_three_names(operator: rw.Scenario) -> None:
+    with pytest.raises(ValueError, match='no effort "much"; write quick, normal, thorough'):
+        operator.why(effort="much")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_lines_fit_the_terminal(operator: rw.Scenario, width: int) -> None:
+    from ropewalk.why.text import lines
+
+    told = lines(operator.why(effort="quick"), width)
+    assert max(map(len, told)) <= width
+    assert [line for line in told if line != line.rstrip()] == []
+    assert "receive_window" in " ".join(told)
