@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ropewalk import _core, backends
-from ropewalk.cli.options import as_json, directory, executor, units
+from ropewalk.cli.bond import bond, init, new
+from ropewalk.cli.options import as_json, directory, executor, overrides, pairs_of, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.cli.reproduce import reproduce
@@ -40,24 +41,6 @@ CATALOGUE = (
 
 scenario_file = click.argument("file", type=FILE)
 study_file = click.argument("file", type=FILE)
-overrides = click.option(
-    "--set",
-    "overrides",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
-)
-
-
-def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:
-    """What stands after `--set`, as keys and values."""
-    pairs = []
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ScenarioError(f"--set {text}: no `=`\n  fix: write KEY=VALUE, as in --set duration=10s")
-        pairs.append((key.strip(), value.strip()))
-    return pairs
 
 
 def load(file: Path, overrides: Sequence[str]) -> Scenario:
@@ -170,6 +153,11 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
         return choose_seeds(range(start, start + (1 if count is None else count)))
     except ValueError as error:
         fail(f"--seed {start}: {error}", WRONG_INPUT)
+
+
+app.add_command(bond)
+app.add_command(init)
+app.add_command(new)
 
 
 @app.command()

@@ -1,8 +1,16 @@
 """Options that several commands have."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from ropewalk.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def directory(_context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
@@ -29,3 +37,21 @@ executor = click.option(
     show_default=True,
     help="local, dask://HOST:PORT or slurm.",
 )
+overrides = click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
+)
+
+
+def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:
+    """What stands after `--set`, as keys and values."""
+    pairs = []
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ScenarioError(f"--set {text}: no `=`\n  fix: write KEY=VALUE, as in --set duration=10s")
+        pairs.append((key.strip(), value.strip()))
+    return pairs

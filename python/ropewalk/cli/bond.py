@@ -1,0 +1,267 @@
+"""`ropewalk bond` and `ropewalk init`: what bonding is worth, from one line per path."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shlex
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from ropewalk.bonding import DEFAULT_SEEDS, FORM, BondedPath, Bonding, parse_path
+from ropewalk.cli.options import as_json, overrides, pairs_of
+from ropewalk.cli.progress import Progress
+from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+from ropewalk.disk import write_whole
+from ropewalk.errors import ScenarioError
+from ropewalk.scenario import MAX_REPLICATIONS, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ropewalk.statistics import Estimate
+    from ropewalk.worth import Worth
+
+Command = TypeVar("Command", bound="Callable[..., object]")
+
+MADE = "the scenario of these paths"
+"""Stands for the file in messages."""
+KEPT = "bonded.toml"
+STDOUT = "-"
+ENOUGH = 2
+"""Paths that can be bonded."""
+
+_OPTIONS = (
+    click.option(
+        "--path",
+        "paths",
+        metavar="[NAME,]RATE,DELAY[,LOSS]",
+        multiple=True,
+        help="A path, as in geo,20Mbit/s,280ms,0.5%: rate, delay of one way, share of packets lost. "
+        "Further: up=, down=, rtt=, queue=.",
+    ),
+    click.option("--size", metavar="SIZE", help="Of the transfer, as in 100MB; without it until the end."),
+    click.option(
+        "--duration", metavar="TIME", help="Simulated time; 60s by default, with --size as long as it takes."
+    ),
+    click.option("--upload", is_flag=True, help="From the terminal to the server; a download by default."),
+    click.option("--queue", metavar="LIMIT", help="In front of each transmitter, as in 100p or 64KiB."),
+    click.option("--scheduler", metavar="NAME", help="Of MPTCP; `ropewalk list schedulers`."),
+    click.option("--congestion", metavar="NAME", help="Congestion control; `ropewalk list congestion`."),
+    click.option("--receive-buffer", metavar="SIZE", help="Its largest size."),
+    click.option("--send-buffer", metavar="SIZE", help="Its size."),
+    click.option(
+        "--seeds",
+        type=click.IntRange(1, MAX_REPLICATIONS),
+        metavar="N",
+        default=DEFAULT_SEEDS,
+        show_default=True,
+        help="Replications.",
+    ),
+)
+
+
+def described(command: Command) -> Command:
+    """The options that describe paths and the transfer over them."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _bonding(
+    paths: tuple[BondedPath, ...], given: dict[str, str | None], *, upload: bool, seeds: int
+) -> Bonding:
+    keys = {
+        "congestion": given["congestion"],
+        "scheduler": given["scheduler"],
+        "receive_buffer_max": given["receive_buffer"],
+        "send_buffer": given["send_buffer"],
+    }
+    chosen = {key: value for key, value in keys.items() if value is not None}
+    return Bonding(paths, given["size"], given["duration"], seeds, upload, chosen)
+
+
+def _read(lines: tuple[str, ...], queue: str | None) -> tuple[BondedPath, ...]:
+    return tuple(parse_path(line, number, queue) for number, line in enumerate(lines, 1))
+
+
+@click.command()
+@described
+@overrides
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
+)
+@as_json
+def bond(
+    *,
+    paths: tuple[str, ...],
+    upload: bool,
+    seeds: int,
+    queue: str | None,
+    overrides: tuple[str, ...],
+    jobs: int | None,
+    as_json: bool,
+    **given: str | None,
+) -> None:
+    """Say what it is worth to bond paths, without a file.
+
+    ropewalk bond --path lte,20Mbit/s,30ms --path geo,20Mbit/s,280ms,0.5% --size 100MB
+
+    MPTCP over all paths is compared with TCP over each of them alone, under the same seeds.
+
+    Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
+    """
+    with reported():
+        bonding = _bonding(_read(paths, queue), given, upload=upload, seeds=seeds)
+        scenario = Scenario(bonding.text(), MADE, pairs_of(overrides))
+        from ropewalk.worth import to_dict, worth
+
+        with Progress(scenario.name) as progress:
+            results = scenario.run(jobs=jobs, progress=progress.update, series=False)
+        found = worth(results, bonding.flow)
+        if as_json:
+            told = {"seeds": results.origin.seeds, "scenario": scenario.show(), **to_dict(found)}
+            sys.stdout.write(json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n")
+        else:
+            kept = _again(paths, {**given, "queue": queue}, upload=upload, seeds=seeds)
+            _show(bonding, scenario, found, _next_steps(kept, overrides))
+
+
+def _show(bonding: Bonding, scenario: Scenario, found: Worth, next_steps: list[str]) -> None:
+    from ropewalk.cli.columns import Column
+    from ropewalk.cli.tables import NONE, console, narrow, show_columns
+    from ropewalk.worth import told
+
+    def cell(value: Estimate | None, scale: float = 1.0) -> str:
+        return NONE if value is None else narrow(value.mean, value.ci95, scale)
+
+    out = console()
+    _paragraph(" ".join(told(found, bonding.size)))
+    rows = [("bonded", found.goodput, found.completion, found.vs_best)]
+    rows += [(f"{one.path} alone", one.goodput, one.completion, one.vs_best) for one in found.alone]
+    rows.append(("sum of these", found.sum, None, found.sum_vs_best))
+    columns = [
+        Column("over", [row[0] for row in rows], right=False, names=True),
+        Column("goodput\nMbit/s", [cell(row[1], 1e6) for row in rows]),
+        Column("complete\nafter s", [cell(row[2]) for row in rows]),
+        Column("times the\nbest path", [cell(row[3]) for row in rows]),
+    ]
+    columns = [column for column in columns if set(column.cells) != {NONE}]
+    length = f"of {bonding.size}" if bonding.size else f"for {scenario.duration_s:g} s"
+    show_columns(
+        out, f"{bonding.flow.capitalize()} {length}, MPTCP over all paths and TCP over each", columns
+    )
+    several = f"± is the 95 % interval of {found.seeds} replications under the same seeds."
+    _paragraph(several if found.seeds > 1 else "One replication has no interval: --seeds 5 makes one.")
+    sys.stdout.write("\n".join(next_steps) + "\n")
+
+
+def _again(lines: tuple[str, ...], given: dict[str, str | None], *, upload: bool, seeds: int) -> list[str]:
+    """The options that describe the same again."""
+    words = [word for line in lines for word in ("--path", line)]
+    for name, value in given.items():
+        words += [] if value is None else [f"--{name.replace('_', '-')}", value]
+    words += ["--upload"] if upload else []
+    return words + ([] if seeds == DEFAULT_SEEDS else ["--seeds", str(seeds)])
+
+
+def _next_steps(options: list[str], overrides: tuple[str, ...]) -> list[str]:
+    changes = [word for change in overrides for word in ("--set", change)]
+    return [
+        "As a file, to change and to keep; then what limits it, and what helps:",
+        f"  {shlex.join(['ropewalk', 'init', KEPT, *options])}",
+        f"  {shlex.join(['ropewalk', 'why', KEPT, *changes])}",
+    ]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), default=KEPT)
+@described
+def init(
+    *,
+    file: Path,
+    paths: tuple[str, ...],
+    upload: bool,
+    seeds: int,
+    queue: str | None,
+    **given: str | None,
+) -> None:
+    """Write a scenario of bonded paths, to begin with.
+
+    ropewalk init mine.toml --path lte,20Mbit/s,30ms --path geo,20Mbit/s,280ms,0.5%
+
+    Without --path it asks. FILE is bonded.toml if it is not named; - is stdout. `new` is the same.
+
+    Exit codes: 0 fine, 1 the file could not be written, 2 the input is wrong.
+    """
+    with reported():
+        if str(file) != STDOUT and file.exists():
+            fail(f"{file}: there is such a file already\n  fix: name another one, or remove it", WRONG_INPUT)
+        if paths:
+            chosen = _read(paths, queue)
+        elif sys.stdin.isatty():
+            chosen = _asked(queue)
+            given["size"] = given["size"] or _ask_size(given["duration"])
+        else:
+            fail(f"no --path, and no terminal to ask at\n  fix: add {FORM}, twice or more", WRONG_INPUT)
+        bonding = _bonding(chosen, given, upload=upload, seeds=seeds)
+        text = bonding.text()
+        # What is written can be run.
+        Scenario.parse(text, MADE)
+        if str(file) == STDOUT:
+            sys.stdout.write(text)
+            return
+        write_whole(file, text.encode(), lasting=False)
+        name = shlex.quote(str(file))
+        sys.stdout.write(f"{file}: {bonding.title}\n  ropewalk run {name}\n  ropewalk why {name}\n")
+
+
+new = copy.copy(init)
+"""Another name of `init`, not listed."""
+new.name, new.hidden = "new", True
+
+
+def _asked(queue: str | None) -> tuple[BondedPath, ...]:
+    """Asks for paths until there are enough."""
+    sys.stdout.write("Each path in one line: NAME,RATE,DELAY,LOSS, as in geo,20Mbit/s,280ms,0.5%\n")
+    sys.stdout.write(
+        "The delay is that of one way; loss may be left out; up=5Mbit/s is another rate upwards.\n"
+    )
+    found: list[BondedPath] = []
+    while True:
+        enough = len(found) >= ENOUGH
+        line = click.prompt(
+            f"Path {len(found) + 1}{' (or Enter)' if enough else ''}", default="", show_default=False
+        )
+        if not line.strip():
+            if enough:
+                return tuple(found)
+            continue
+        try:
+            path = parse_path(line, len(found) + 1, queue)
+        except ScenarioError as error:
+            sys.stdout.write(f"{str(error).removeprefix('--path ')}\n")
+            continue
+        if path.name in [one.name for one in found]:
+            sys.stdout.write(f"there is a path {path.name} already\n")
+            continue
+        found.append(path)
+
+
+def _ask_size(duration: str | None) -> str | None:
+    if duration is not None:
+        return None
+    text = click.prompt(
+        "Size of the transfer, as in 100MB (Enter: as much as goes)", default="", show_default=False
+    )
+    return text.strip() or None
+
+
+def _paragraph(text: str) -> None:
+    width = min(shutil.get_terminal_size().columns if sys.stdout.isatty() else 100, 100)
+    sys.stdout.write("\n".join(textwrap.wrap(text, width - 1)) + "\n\n")
