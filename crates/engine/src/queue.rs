@@ -73,6 +73,21 @@ impl<E: Copy> EventQueue<E> {
     /// Takes out the next event and moves the clock to it.
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
         self.fill();
+        self.take_first()
+    }
+
+    /// The same, if it happens before `end`.
+    #[inline]
+    pub fn pop_before(&mut self, end: SimTime) -> Option<(SimTime, E)> {
+        self.fill();
+        if self.heap.first()?.at >= end {
+            return None;
+        }
+        self.take_first()
+    }
+
+    #[inline]
+    fn take_first(&mut self) -> Option<(SimTime, E)> {
         let first = self.heap.first()?;
         debug_assert!(first.at >= self.now, "the clock goes back from {} to {}", self.now, first.at);
         debug_assert!(

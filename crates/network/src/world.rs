@@ -109,30 +109,24 @@ impl World {
 
     /// Runs and returns when the run ended.
     pub(crate) fn advance(&mut self, cancel: &AtomicBool) -> Result<SimTime, Cancelled> {
-        let mut planned = self.next_planned();
-        while let Some(next) = self.queue.next_time() {
-            if planned <= next {
-                if planned > self.duration {
-                    return Ok(self.duration);
+        let end = SimTime(self.duration.0.saturating_add(1));
+        loop {
+            let planned = self.next_planned();
+            while let Some((now, event)) = self.queue.pop_before(planned.min(end)) {
+                if self.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
+                    return Err(Cancelled);
                 }
-                self.on_planned(planned);
-                planned = self.next_planned();
-                continue;
+                self.on_event(now, event);
+                if self.flows.are_done() {
+                    return Ok(now);
+                }
             }
-            if next > self.duration {
-                return Ok(self.duration);
-            }
-            let Some((now, event)) = self.queue.pop() else { break };
-            if self.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
-                return Err(Cancelled);
-            }
-            debug_assert!(now == next && now <= planned, "events and the plan come in the order of time");
-            self.on_event(now, event);
-            if self.flows.are_done() {
-                return Ok(now);
+            match self.queue.next_time() {
+                None => return Ok(self.queue.now()),
+                Some(_) if planned >= end => return Ok(self.duration),
+                Some(_) => self.on_planned(planned),
             }
         }
-        Ok(self.queue.now())
     }
 
     /// When the next planned change or sample is due.

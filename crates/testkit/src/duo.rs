@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use engine::EventQueue;
 use transport::packet::Packet;
-use transport::{AddressPair, Connection, SenderState};
+use transport::{AddressPair, Connection, Departure, SenderState};
 use units::{Bytes, SimTime};
 
 use crate::faults::{Fault, Way};
@@ -283,7 +283,7 @@ impl Duo {
                 self.seen.delivered_at = now;
             }
             for way in [Way::Up, Way::Down] {
-                while let Some(packet) = self.end_mut(way).poll_transmit(now) {
+                while let Some(packet) = self.next_packet(now, way) {
                     self.send(way, packet);
                     quiet = false;
                 }
@@ -293,6 +293,26 @@ impl Duo {
                 break;
             }
         }
+    }
+
+    /// The next packet of one end.
+    ///
+    /// # Panics
+    /// If states are kept, and to ask again after the last packet changes the connection.
+    fn next_packet(&mut self, now: SimTime, way: Way) -> Option<Packet> {
+        let watched = self.states.is_some();
+        let end = self.end_mut(way);
+        let mut packet = Packet::default();
+        match end.poll_transmit_into(now, &mut packet) {
+            Departure::Nothing => return None,
+            Departure::LastPacket if watched => {
+                let before = format!("{end:?}");
+                assert_eq!(end.poll_transmit(now), None, "a packet after the last");
+                assert_eq!(format!("{end:?}"), before, "nothing was sent, and the connection has changed");
+            }
+            Departure::Packet | Departure::LastPacket => {}
+        }
+        Some(packet)
     }
 
     fn send(&mut self, way: Way, packet: Packet) {

@@ -4,6 +4,7 @@ use congestion::Paths;
 use units::{Bytes, SimTime};
 
 use crate::address::AddressPair;
+use crate::departure::Departure;
 use crate::limit::Limit;
 use crate::mptcp::MptcpConnection;
 use crate::packet::{Packet, PathId};
@@ -140,12 +141,12 @@ impl Connection {
     /// The next packet to put on the wire.
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Packet> {
         let mut packet = Packet::default();
-        self.poll_transmit_into(now, &mut packet).then_some(packet)
+        (self.poll_transmit_into(now, &mut packet) != Departure::Nothing).then_some(packet)
     }
 
-    /// The same, in place: overwrites `packet` and returns true, or returns false when there is none.
-    pub fn poll_transmit_into(&mut self, now: SimTime, packet: &mut Packet) -> bool {
-        each!(mut self, c => c.poll_transmit(now, packet)).is_some()
+    /// The same, in place: overwrites `packet`, unless nothing leaves.
+    pub fn poll_transmit_into(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
+        each!(mut self, c => c.poll_transmit(now, packet))
     }
 
     /// When `on_timeout` is due, `NEVER` if nothing waits.

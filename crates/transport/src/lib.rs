@@ -9,6 +9,7 @@
 mod address;
 pub mod config;
 mod connection;
+mod departure;
 mod limit;
 pub mod mptcp;
 pub mod packet;
@@ -25,6 +26,7 @@ mod wire_size;
 
 pub use address::AddressPair;
 pub use connection::Connection;
+pub use departure::Departure;
 pub use limit::Limit;
 pub use role::{AbortForm, Role};
 pub use setup::{NewCongestion, Setup};

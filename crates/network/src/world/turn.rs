@@ -6,6 +6,7 @@
 
 use apps::Side;
 use engine::EventQueue;
+use transport::Departure;
 use transport::packet::PathId;
 use units::{Bytes, SimTime};
 
@@ -180,7 +181,11 @@ impl Turn<'_> {
     #[inline]
     fn transmit(&mut self, changed: &mut u64) -> Option<PathId> {
         let (now, sends) = (self.now, self.owner.side == Side::Sender);
-        while self.end.connection.poll_transmit_into(now, self.network.draft()) {
+        loop {
+            let departure = self.end.connection.poll_transmit_into(now, self.network.draft());
+            if departure == Departure::Nothing {
+                return None;
+            }
             let packet = self.network.draft();
             let subflow = packet.path;
             if sends && packet.payload > 0 && !packet.retransmission {
@@ -191,8 +196,10 @@ impl Turn<'_> {
                 return Some(subflow);
             }
             self.send(changed);
+            if departure == Departure::LastPacket {
+                return None;
+            }
         }
-        None
     }
 
     /// Sends the draft on the path of its subflow.

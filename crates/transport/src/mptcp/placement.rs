@@ -121,6 +121,13 @@ impl Placement {
         }
     }
 
+    /// False if `schedule_new` would find no subflow with room, and the scheduler need not be asked.
+    #[inline]
+    pub(super) fn may_place_new(&self, send: &SendSide, subflows: &mut Subflows) -> bool {
+        let next = if self.skips_views { send.next_len() } else { None };
+        next.is_none_or(|len| send.nagle_forbids(len, subflows) || !subflows.with_room_for(len).is_empty())
+    }
+
     #[inline(never)]
     fn schedule_by_views(
         &mut self,

@@ -12,6 +12,7 @@ use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, Room, send
 use super::endpoint::{Endpoint, Offer};
 use super::segment::{Flags, TcpSegment};
 use crate::config::{SendBuffer, TcpConfig};
+use crate::departure::Departure;
 use crate::packet::{Packet, PathId};
 use crate::role::Role;
 use crate::seq::Seq;
@@ -204,14 +205,17 @@ impl TcpConnection {
         self.endpoint.on_timeout(now, Paths::ALONE);
     }
 
-    /// Writes the next packet into `packet`; call until `None`.
-    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
+    /// Writes the next packet into `packet`; call until there is none.
+    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
-        self.endpoint.poll_transmit(now, &offer, packet)?;
+        let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
+            return Departure::Nothing;
+        };
         let next = self.endpoint.receiver().next();
         let window = self.window.offer(&self.config, next, self.room());
         complete(packet, window, &self.config, None);
-        Some(())
+        let last = written.last && !self.endpoint.may_have_something();
+        if last { Departure::LastPacket } else { Departure::Packet }
     }
 
     /// The window it would advertise.

@@ -5,6 +5,7 @@ use schedulers::Queueing;
 use units::{Bytes, SimTime};
 
 use super::{ABORTED, MptcpConnection};
+use crate::departure::Departure;
 use crate::mptcp::negotiation::Mode;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::mptcp::signals::{FastCloseStep, Reply};
@@ -23,15 +24,15 @@ const DATA_FIN_TRIES: usize = 3;
 
 /// The next segment.
 impl MptcpConnection {
-    /// Writes the next packet into `packet`; call until `None`.
+    /// Writes the next packet into `packet`; call until there is none.
     #[inline(never)]
-    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
+    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if self.usual.is_open() {
             let found = self.poll_usual(now, packet);
             self.check();
             return found;
         }
-        self.poll_any(now, packet)
+        if self.poll_any(now, packet).is_some() { Departure::Packet } else { Departure::Nothing }
     }
 
     #[inline(never)]

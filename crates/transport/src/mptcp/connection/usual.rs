@@ -8,6 +8,7 @@ use schedulers::{Needs, Queueing};
 use units::SimTime;
 
 use super::MptcpConnection;
+use crate::departure::Departure;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::Packet;
 use crate::seq::Dsn;
@@ -78,9 +79,22 @@ impl MptcpConnection {
         self.follow_the_peer();
     }
 
+    /// Writes the next packet, and finds out whether another may follow.
+    #[inline]
+    pub(super) fn poll_usual(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
+        if self.write_usual(now, packet).is_none() {
+            Departure::Nothing
+        } else if self.may_follow() {
+            Departure::Packet
+        } else {
+            self.rest(now);
+            Departure::LastPacket
+        }
+    }
+
     /// Writes the next packet: what subflows have to send of their own, then new data.
     #[inline]
-    pub(super) fn poll_usual(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
+    fn write_usual(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         while let Some(i) = self.subflows.first_busy() {
             if self.poll_subflow(now, i, packet).is_some() {
                 return Some(());
@@ -98,6 +112,22 @@ impl MptcpConnection {
         }
         self.send.watch_window(now, &self.subflows);
         None
+    }
+
+    /// False if no subflow has anything to send of its own, and none has room for new data.
+    #[inline]
+    fn may_follow(&mut self) -> bool {
+        !self.subflows.are_idle()
+            || self.send.unassigned() > 0 && self.placement.may_place_new(&self.send, &mut self.subflows)
+    }
+
+    /// The packet just written was the last: sets the timers that wait for an answer.
+    #[inline]
+    fn rest(&mut self, now: SimTime) {
+        self.watch_progress(now);
+        if self.send.unassigned() > 0 {
+            self.send.watch_window(now, &self.subflows);
+        }
     }
 
     /// Asserts what holds between calls, in debug builds.

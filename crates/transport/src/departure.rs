@@ -1,0 +1,12 @@
+//! Answer of a connection that has been asked for its next packet.
+
+/// Whether a packet has been written, and whether to ask again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// Nothing leaves now.
+    Nothing,
+    /// A packet has been written, and another may follow.
+    Packet,
+    /// A packet has been written. To ask again would find nothing and change nothing.
+    LastPacket,
+}
