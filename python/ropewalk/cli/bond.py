@@ -133,14 +133,14 @@ def bond(
 
 
 def _show(bonding: Bonding, scenario: Scenario, found: Worth, next_steps: list[str]) -> None:
-    from ropewalk.cli.columns import Column
-    from ropewalk.cli.tables import NONE, console, narrow, show_columns
+    from ropewalk.cli.columns import Column, show_table
+    from ropewalk.cli.tables import NONE, narrow, printer
     from ropewalk.worth import told
 
     def cell(value: Estimate | None, scale: float = 1.0) -> str:
         return NONE if value is None else narrow(value.mean, value.ci95, scale)
 
-    out = console()
+    out = printer()
     _paragraph(" ".join(told(found, bonding.size)))
     rows = [("bonded", found.goodput, found.completion, found.vs_best)]
     rows += [(f"{one.path} alone", one.goodput, one.completion, one.vs_best) for one in found.alone]
@@ -153,9 +153,7 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, next_steps: list[s
     ]
     columns = [column for column in columns if set(column.cells) != {NONE}]
     length = f"of {bonding.size}" if bonding.size else f"for {scenario.duration_s:g} s"
-    show_columns(
-        out, f"{bonding.flow.capitalize()} {length}, MPTCP over all paths and TCP over each", columns
-    )
+    show_table(out, f"{bonding.flow.capitalize()} {length}, MPTCP over all paths and TCP over each", columns)
     several = f"± is the 95 % interval of {found.seeds} replications under the same seeds."
     _paragraph(several if found.seeds > 1 else "One replication has no interval: --seeds 5 makes one.")
     sys.stdout.write("\n".join(next_steps) + "\n")

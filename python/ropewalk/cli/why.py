@@ -23,7 +23,8 @@ def execute(
     if as_json:
         sys.stdout.write(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
         return
-    from ropewalk.cli.tables import console
+    from ropewalk.cli.tables import printer
+    from ropewalk.cli.texts import PIPE_WIDTH
     from ropewalk.why.text import lines
 
-    sys.stdout.write(visible("\n".join(lines(found, console().width))) + "\n")
+    sys.stdout.write(visible("\n".join(lines(found, printer().width or PIPE_WIDTH))) + "\n")
