@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import ropewalk as rw
-from conftest import Ropewalk
+from conftest import ROOT, Ropewalk
 from ropewalk.why.facts import Facts, quantity
+from ropewalk.why.model import Cause
 
 OPERATOR = """\
 name = "operator"
@@ -92,3 +94,29 @@ def test_lines_fit_the_terminal(operator: rw.Scenario, width: int) -> None:
     assert max(map(len, told)) <= width
     assert [line for line in told if line != line.rstrip()] == []
     assert "receive_window" in " ".join(told)
+
+
+PLANTED = sorted((ROOT / "tests" / "why").glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", PLANTED, ids=lambda file: file.stem)
+def test_a_planted_problem_is_named_first_and_its_cures_help_under_other_seeds(file: Path) -> None:
+    scenario = rw.Scenario.load(file)
+    flow = scenario.why(effort="quick").flows[0]
+    assert [reason.cause for reason in flow.reasons][:1] == [file.stem], flow
+    fresh = range(101, 106)
+    before = of_seeds(scenario, fresh)
+    for settings in {cure.settings for reason in flow.reasons for cure in reason.cures}:
+        after = of_seeds(scenario.override(settings), fresh)
+        assert sum(after[seed] / before[seed] for seed in fresh) / len(fresh) > 1.0, settings
+
+
+def of_seeds(scenario: rw.Scenario, seeds: range) -> dict[int, float]:
+    """Goodput of the first flow; a flow that delivers nothing gets a bit."""
+    flows = scenario.run(seeds, series=False).flows
+    first = flows.filter(flows["flow"] == "dl")
+    return {seed: max(rate, 1.0) for seed, rate in first.select("run", "goodput_bit_s").iter_rows()}
+
+
+def test_every_cause_is_planted() -> None:
+    assert {file.stem for file in PLANTED} == set(get_args(Cause))

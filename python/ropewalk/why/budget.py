@@ -35,6 +35,10 @@ def rows(table: pl.DataFrame, flow: Flow) -> pl.DataFrame:
     return table.filter(pl.col("flow").cast(pl.String).is_in(flow.members(names)))
 
 
+PACKET = 1500
+"""Bytes."""
+
+
 def goodput(results: Results, flow: Flow) -> dict[int, float]:
     """Seed to goodput in bit/s, the mean of the members of a group."""
     return _by_seed(rows(results.flows, flow), "goodput_bit_s")
@@ -55,7 +59,9 @@ def speed(results: Results, flow: Flow) -> dict[int, float]:
     which is proportional to the goodput that each message sees.
     """
     if not waits_for_messages(results, flow):
-        return goodput(results, flow)
+        # A flow that has delivered nothing counts as one that has delivered a packet: ratios need a base.
+        least = 8 * PACKET / results.origin.scenario.duration_s
+        return {seed: max(rate, least) for seed, rate in goodput(results, flow).items()}
     delays = _by_seed(rows(results.measures, flow), "delay_mean_s")
     return {seed: 1.0 / delay for seed, delay in delays.items() if delay > 0}
 

@@ -26,8 +26,8 @@ UNCOUPLED = ("cubic", "newreno")
 """Congestion controls that are tried in the place of a coupled one."""
 ROBUST = ("bbr", "cubic", "westwood")
 """Congestion controls that are tried where packets are lost."""
-WIDE_WINDOW = 32
-"""Initial window in segments that is tried; more than three times that of RFC 6928."""
+WIDE_WINDOWS = (32, 100)
+"""Initial windows in segments that are tried: more than three and ten times that of RFC 6928."""
 
 TAIL = "tail"
 """The limit `application` of a flow that has a fixed amount to send: all of it is on its way."""
@@ -110,6 +110,8 @@ class Case:
     rate_bit_s: float
     """Sum of the capacities of its paths."""
     fell_back: bool
+    odd_queue: bool
+    """A queue of its data is far too long or far too short for its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +162,11 @@ def times(budget: Mapping[str, float], flow: Flow) -> dict[str, float]:
     return {TAIL if limit == "application" else limit: share for limit, share in budget.items()}
 
 
-def deviates(flow: Flow, cause: Cause) -> bool:
-    """Whether a setting behind the cause is not what the profile of the flow says: a prime suspect."""
+def is_suspect(case: Case, cause: Cause) -> bool:
+    """Whether a setting behind the cause is not what the profile says, or a queue does not fit."""
+    if cause == "queue":
+        return case.odd_queue
+    flow = case.flow
     usual = _profiles().get(str(flow.transport.get("profile")), {})
     for key in SUSPECTS.get(cause, ()):
         default = usual.get(f"mptcp.{key}", usual.get(key)) if flow.is_mptcp else usual.get(key)
@@ -179,6 +184,7 @@ SUSPECTS: Mapping[Cause, tuple[str, ...]] = {
     "scheduler": ("scheduler",),
     "slow_start": ("initial_window", "initial_ssthresh", "slow_start_limit"),
     "pacing": ("pacing",),
+    "coupled": ("congestion",),
 }
 """Cause to the settings behind it."""
 
@@ -295,7 +301,13 @@ def single_paths(case: Case) -> Iterator[Settings]:
 
 
 def _no_loss(case: Case) -> Iterator[Settings]:
-    yield tuple((f"{way.key}.loss", "none") for way in (*case.flow.data, *case.flow.acks) if way.is_lossy)
+    links = [(f"{way.key}.loss", "none") for way in (*case.flow.data, *case.flow.acks) if way.is_lossy]
+    events = [
+        (f"event.{number}.set.loss", "none")
+        for number, event in enumerate(case.facts.events)
+        if "loss" in event.get("set", {})
+    ]
+    yield (*links, *events)
 
 
 def _robust(case: Case) -> Iterator[Settings]:
@@ -316,8 +328,9 @@ def _uncoupled(case: Case) -> Iterator[Settings]:
 
 def _starts(case: Case) -> Iterator[Settings]:
     transport = case.flow.transport
-    if int(transport.get("initial_window", WIDE_WINDOW)) < WIDE_WINDOW:
-        yield _transport(case, initial_window=WIDE_WINDOW)
+    for window in WIDE_WINDOWS:
+        if int(transport.get("initial_window", window)) < window:
+            yield _transport(case, initial_window=window)
     if transport.get("initial_ssthresh", "unlimited") != "unlimited":
         yield _transport(case, initial_ssthresh="unlimited")
     if transport.get("slow_start_limit", "unlimited") != "unlimited":
@@ -336,6 +349,9 @@ def _joins(case: Case) -> Iterator[Settings]:
     manager = kind(case.flow.transport.get("path_manager", ""))
     if case.flow.is_mptcp and len(case.flow.paths) > 1 and manager != "per-path":
         yield _transport(case, path_manager="per-path")
+    for key in ("persistent", "keep_alive"):
+        if case.flow.app.get(key) is False:
+            yield ((f"{case.flow.key}.app.{key}", "true"),)
 
 
 def _queues(case: Case) -> Iterator[Settings]:
@@ -370,7 +386,19 @@ def _no_outages(case: Case) -> Iterator[Settings]:
     for number, event in enumerate(case.facts.events):
         if event.get("set", {}).get("up") is False:
             changes.append((f"event.{number}.set.up", "true"))
+        elif leaves(event):
+            # An event cannot be taken out by a key: it happens when the run is over.
+            changes.append((f"event.{number}.at", f"{case.facts.duration_s - AT_THE_END:g}s"))
     yield tuple(changes)
+
+
+AT_THE_END = 0.001
+"""Seconds before the end of the run."""
+
+
+def leaves(event: dict[str, Any]) -> bool:
+    """An address goes, or a connection is given up."""
+    return bool({"leave", "abort", "backup"} & event.get("do", {}).keys())
 
 
 def _sooner_elsewhere(case: Case) -> Iterator[Settings]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from ropewalk.statistics import estimate
 from ropewalk.why.budget import best_path, budget, goodput, rows, waits_for_messages
-from ropewalk.why.candidates import ACTS, Candidate, Case, candidates, deviates, single_paths, times
+from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_suspect, single_paths, times
 from ropewalk.why.evidence import FULL, LATE, Seen, evidence
 from ropewalk.why.model import Cure, FlowDiagnosis, Reason
-from ropewalk.why.paths import directions, paths
+from ropewalk.why.paths import directions, is_odd, paths, ramp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,14 @@ NOTED = 0.05
 """Handshakes that take a smaller part of the time are not told."""
 IDLE = 0.3
 """An application that has nothing to send for this part of the time is told."""
+SUSPICION = 2.0
+"""How much more a cause counts whose settings are not those of the profile."""
 MOST_CURES = 4
 """Cures of a reason that are told."""
+
+
+FAIR: frozenset[Cause] = frozenset({"queue", "coupled"})
+"""Causes that have to do with what flows take from each other."""
 
 
 @dataclass(slots=True)
@@ -46,7 +52,9 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
     lifetime = _mean(spans.mean())
     ended = _mean(bench.base.runs["end_s"].mean())
     seen_paths = paths(bench.base, flow)
-    data = directions(bench.base, flow.data, lifetime / ended if ended else 1.0)
+    unused = {path.name for path in seen_paths if path.joined_s is None}
+    used = tuple(way for way in flow.data if way.path not in unused)
+    data = directions(bench.base, used, lifetime / ended if ended else 1.0)
     acks = directions(bench.base, flow.acks, lifetime / ended if ended else 1.0)
     bottom = sum(2 * (way.delay or 0.0) for way in flow.data[:1])
     case = Case(
@@ -56,6 +64,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         max([path.rtt_s for path in seen_paths if path.rtt_s is not None], default=bottom),
         _rate(bench, flow),
         bool(own["fell_back"].any()),
+        any(is_odd(one) for one in data),
     )
     rate = estimate(goodput(bench.base, flow).values())
     return Seen(case, bench.base, seen_paths, data, acks, rate.mean if rate else 0.0, lifetime)
@@ -136,13 +145,27 @@ def _proofs(bench: Bench, seen: Seen, best: dict[int, float]) -> dict[Cause, Pro
     for candidate in candidates(seen.case):
         trial = bench.known(candidate.settings)
         ratio = trial and bench.helps(trial, candidate.flow)
-        if not trial or not ratio:
+        if (
+            not trial
+            or not ratio
+            or (candidate.cause not in FAIR and bench.only_takes(trial, candidate.flow))
+        ):
             continue
         proof = proofs.setdefault(candidate.cause, Proof())
         proof.gain = max(proof.gain, ratio.mean)
         if candidate.is_cure:
             proof.cures.append(_cure(bench, trial, candidate.flow, best))
+    for proof in proofs.values():
+        proof.cures = _distinct(proof.cures)
     return proofs
+
+
+def _distinct(cures: list[Cure]) -> list[Cure]:
+    """Of several that do just the same the first, which changes least."""
+    found: dict[tuple[float, int], Cure] = {}
+    for cure in cures:
+        found.setdefault((cure.ratio.mean, len(cure.settings)), cure)
+    return list(found.values())
 
 
 def _cure(bench: Bench, trial: Trial, flow: str, best: dict[int, float]) -> Cure:
@@ -188,8 +211,9 @@ def _shares(seen: Seen, proofs: dict[Cause, Proof]) -> dict[Cause, float]:
     for limit, share in times(seen.case.budget, flow).items():
         claims = {}
         for cause, proof in proofs.items():
-            weight = ACTS[cause].get(limit, 0.0) * (2.0 if deviates(flow, cause) else 1.0)
-            claims[cause] = min(1.0, weight) * (1 - 1 / proof.gain)
+            suspect = proof.gain >= WORTH and is_suspect(seen.case, cause)
+            weight = ACTS[cause].get(limit, 0.0) * (SUSPICION if suspect else 1.0)
+            claims[cause] = weight * (1 - 1 / proof.gain)
         total = max(1.0, math.fsum(claims.values()))
         for cause, claim in claims.items():
             shares[cause] = shares.get(cause, 0.0) + share * claim / total
@@ -200,6 +224,10 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     """Adds the causes that are measured, not proven: the handshake, the application, full links."""
     flow, spent = seen.case.flow, seen.case.budget
     opening = spent.get("handshake", 0.0)
+    if "loss" not in shares and (rising := ramp(seen.case, seen.lifetime_s)) > NOTED:
+        acts = times(spent, flow)
+        window = math.fsum(acts.get(limit, 0.0) for limit in ("congestion_window", "recovery", TAIL))
+        shares["slow_start"] = max(shares.get("slow_start", 0.0), min(window, rising))
     late = any(path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s for path in seen.paths)
     if opening >= NOTED or "handshake" in shares or (late and flow.is_mptcp and not seen.case.fell_back):
         shares["handshake"] = max(shares.get("handshake", 0.0), opening)

@@ -129,8 +129,8 @@ def _loss(seen: Seen) -> str:
     flow = seen.case.flow
     rtts = {path.name: path.rtt_s for path in seen.paths}
     parts = []
-    for way, one in zip(flow.data, seen.data, strict=False):
-        rtt = rtts.get(way.path) or seen.rtt_s
+    for one in seen.data:
+        rtt = rtts.get(one.path) or seen.rtt_s
         if one.loss > 0 and rtt:
             most = loss_limited_bit_s(flow, rtt, one.loss)
             of = f" of {mbit(one.capacity_bit_s)}" if one.capacity_bit_s else ""
@@ -199,14 +199,21 @@ def _ack_path(seen: Seen) -> str:
 
 
 def _path_down(seen: Seen) -> str:
-    own = rows(seen.results.flows, seen.case.flow)
+    flow = seen.case.flow
+    own = rows(seen.results.flows, flow)
     timeouts = own["timeouts"].mean()
     outages = [
         f"{event.get('link')} at {event.get('at')}"
         for event in seen.case.facts.events
         if event.get("set", {}).get("up") is False
     ]
-    down = f"links go down: {', '.join(outages[:MOST])}" if outages else "a path is down"
+    outages += [
+        f"{flow.name} loses {word} at {event.get('at')}"
+        for event in seen.case.facts.events
+        for word in [event.get("do", {}).get("leave", "")]
+        if word
+    ]
+    down = f"paths go down: {', '.join(outages[:MOST])}" if outages else "a path is down"
     times = float(timeouts) if isinstance(timeouts, (int, float)) else 0.0
     return (
         f"{down}; {seen.time('path_down', 'recovery')} the sender repaired losses or waited for a sign of "

@@ -35,8 +35,8 @@ UNITS = {
 """Units of a scenario, in seconds, bit/s, bytes, packets."""
 COUPLED = frozenset({"lia", "olia", "balia", "wvegas"})
 """Congestion controls that share one window among the subflows of a connection."""
-BACKLOGGED = frozenset({"bulk", "iperf", "ftp"})
-"""Applications that write as fast as the connection takes it."""
+BACKLOGGED = frozenset({"bulk", "iperf", "ftp", "http"})
+"""Applications that write as fast as the connection takes it, once they have been asked."""
 _QUANTITY = re.compile(r"([0-9.]+)([A-Za-z/]+)")
 
 
@@ -101,6 +101,8 @@ class Flow:
     """Directions that its data may take."""
     acks: tuple[Way, ...]
     """Directions that its ACKs may take."""
+    paths: tuple[str, ...]
+    """The first links of its ways, in order: what subflows are named after."""
 
     @property
     def key(self) -> str:
@@ -121,11 +123,6 @@ class Flow:
     def scheduler(self) -> str:
         """Name of the scheduler; empty without MPTCP."""
         return kind(self.transport.get("scheduler", ""))
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The first links of its ways, in order."""
-        return tuple(dict.fromkeys(way.path for way in self.data))
 
     @property
     def is_backlogged(self) -> bool:
@@ -195,6 +192,7 @@ def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
         via=via,
         data=_once(edge.there for route in routes for edge in route),
         acks=_once(edge.back for route in routes for edge in route),
+        paths=tuple(dict.fromkeys(route[0].there.path for route in routes)),
     )
 
 

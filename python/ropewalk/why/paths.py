@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk.why.budget import rows
+from ropewalk.why.budget import PACKET, rows
 from ropewalk.why.facts import quantity
 
 if TYPE_CHECKING:
     from ropewalk.results import Results
+    from ropewalk.why.candidates import Case
     from ropewalk.why.facts import Flow, Way
 
 RENO_LIKE = frozenset({"newreno", "lia", "olia", "balia", "westwood"})
@@ -24,6 +25,8 @@ class Direction:
     """One link direction, means over the replications."""
 
     name: str
+    path: str
+    """Name of the path or link."""
     capacity_bit_s: float | None
     """None if it varies."""
     busy: float
@@ -35,6 +38,8 @@ class Direction:
     """Packets that the queue dropped in a replication."""
     limit: str
     """Of the queue, as in the scenario."""
+    round_trip_s: float | None
+    """Propagation both ways; None if it varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +73,14 @@ def directions(results: Results, ways: tuple[Way, ...], lifetime: float) -> list
         found.append(
             Direction(
                 way.name,
+                way.path,
                 way.rate,
                 min(1.0, (means["utilisation"] or 0.0) / max(lifetime, 1e-9)),
                 (means["drops_error"] or 0.0) / sent if sent else 0.0,
                 means["queue_delay_mean_s"] or 0.0,
                 means["drops_queue"] or 0.0,
                 str(way.settings.get("queue", "")),
+                None if way.delay is None else 2 * way.delay,
             )
         )
     return found
@@ -97,6 +104,44 @@ def paths(results: Results, flow: Flow) -> list[Path]:
         ).row(0, named=True)
         found.append(Path(name, means["srtt_mean_s"], means["share"] or 0.0, means["joined"]))
     return found
+
+
+def is_odd(one: Direction) -> bool:
+    """The queue delays packets far beyond the round trip, or holds far less than a BDP."""
+    if one.round_trip_s is None or one.capacity_bit_s is None:
+        return False
+    if one.queue_delay_s > max(BLOATED * one.round_trip_s, NOTICED_S):
+        return True
+    whole = one.capacity_bit_s * one.round_trip_s / 8
+    held = quantity(one.limit)
+    if held is None or one.limit.endswith("BDP"):
+        return False
+    return held * (PACKET if one.limit.endswith("p") else 1) < SCANT * whole
+
+
+BLOATED = 2.0
+"""Mean time in a queue over the round trip without queues that is far too long."""
+NOTICED_S = 0.2
+"""No shorter wait is called too long."""
+SCANT = 0.2
+"""Part of a bandwidth-delay product that is far too short for a queue."""
+
+
+def ramp(case: Case, lifetime_s: float) -> float:
+    """Part of its time that a short transfer lost as its windows were growing; 0 of a long one.
+
+    The time beyond the handshake, one round trip and the transmission at the rate of all paths.
+    """
+    size = quantity(case.flow.app.get("size"))
+    if size is None or not case.rtt_s or not case.rate_bit_s or not lifetime_s:
+        return 0.0
+    segment = quantity(case.flow.transport.get("mss")) or 1448.0
+    initial = float(case.flow.transport.get("initial_window", 10)) * segment
+    rounds = math.log2(max(1.0, case.rate_bit_s * case.rtt_s / 8 / initial))
+    if lifetime_s > (2 * rounds + 2) * case.rtt_s:
+        return 0.0
+    ideal = 8 * size / case.rate_bit_s + case.rtt_s
+    return max(0.0, 1 - ideal / lifetime_s - case.budget.get("handshake", 0.0))
 
 
 def loss_limited_bit_s(flow: Flow, rtt_s: float, loss: float) -> float:

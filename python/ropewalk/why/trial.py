@@ -87,6 +87,7 @@ class Bench:
         self._hops = self.base.totals.packet_hops / len(self.seeds)
         self._left = effort.hops - self.base.totals.packet_hops
         self._trials: dict[Settings, Trial | None] = {}
+        self.goodputs = {flow.name: goodput(self.base, flow) for flow in facts.flows}
         self.speeds = {flow.name: speed(self.base, flow) for flow in facts.flows}
 
     @property
@@ -138,25 +139,38 @@ class Bench:
     def helps(self, trial: Trial, flow: str) -> Estimate | None:
         """The ratio if it is above 1 beyond doubt and worth the change."""
         found = self.ratio(trial, flow)
-        if found is None or found.mean < MATERIAL:
+        if found is None or found.ci95 is None or found.mean < MATERIAL or found.mean - found.ci95 <= 1.0:
             return None
-        return found if found.mean - self._half_width(trial, flow) > 1.0 else None
+        return found if self._logarithm(trial, flow)[0] > 0.0 else None
+
+    def only_takes(self, trial: Trial, flow: str) -> bool:
+        """Whether all that the change brings is taken from other flows."""
+        if not self.costs(trial, flow):
+            return False
+        seeds = next(iter(trial.goodputs.values())).keys()
+        before = math.fsum(rates.get(seed, 0.0) for rates in self.goodputs.values() for seed in seeds)
+        after = math.fsum(rates.get(seed, 0.0) for rates in trial.goodputs.values() for seed in seeds)
+        return after < PROMISING * before
 
     def costs(self, trial: Trial, flow: str) -> dict[str, float]:
         """Other flows that become slower beyond doubt, with their ratio."""
         costs = {}
         for other in self.speeds:
             found = self.ratio(trial, other) if other != flow else None
-            if found and found.mean < 1 / MATERIAL and found.mean + self._half_width(trial, other) < 1.0:
+            if found and found.mean < 1 / MATERIAL and self._logarithm(trial, other)[1] < 0.0:
                 costs[other] = found.mean
         return costs
 
-    def _half_width(self, trial: Trial, flow: str) -> float:
+    def _logarithm(self, trial: Trial, flow: str) -> tuple[float, float]:
+        """Interval of the mean logarithm of the ratios, whose distribution is less skewed than theirs."""
         base, changed = self.speeds[flow], trial.speeds[flow]
-        ratios = [changed[seed] / base[seed] for seed in changed if base.get(seed, 0.0) > 0.0]
-        if len(ratios) < 2:  # noqa: PLR2004
-            return math.inf
-        return student_half_width(sample_sd(ratios), len(ratios), CERTAIN)
+        seeds = [seed for seed in changed if base.get(seed, 0.0) > 0.0 and changed[seed] > 0.0]
+        logs = [math.log(changed[seed] / base[seed]) for seed in seeds]
+        if len(logs) < 2:  # noqa: PLR2004
+            return -math.inf, math.inf
+        mean = math.fsum(logs) / len(logs)
+        half = student_half_width(sample_sd(logs), len(logs), CERTAIN)
+        return mean - half, mean + half
 
     def _run(self, settings: Settings, seeds: Sequence[int]) -> Trial | None:
         try:
