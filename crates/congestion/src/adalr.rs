@@ -458,7 +458,8 @@ impl CongestionControl for Adalr {
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.memory = Memory::Recover(loss.snd_nxt);
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        let half = self.window.half(loss);
+        self.window.time_out(loss, half);
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

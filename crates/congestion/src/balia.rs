@@ -82,7 +82,7 @@ impl Balia {
 
     fn ssthresh_after(&self, loss: &Loss, paths: Paths<'_>) -> f64 {
         let alpha = Rates::of(self.window.cwnd, paths).map_or(1.0, |rates| rates.alpha());
-        let flight = loss.flight.as_f64();
+        let flight = self.window.at_loss(loss);
         debug_assert!(alpha >= 1.0, "alpha {alpha}: a path is faster than the fastest");
         flight - flight / 2.0 * alpha.min(MAX_DECREASE_ALPHA)
     }

@@ -4,8 +4,8 @@ use registry::{Family, Options};
 use units::Bytes;
 
 use crate::{
-    CongestionControl, Growth, Needs, Setup, adalr, balia, bbr, cubic, fixed_rate, hybla, jersey, lia,
-    newreno, newvegas, olia, peach, star, vegas, westwood, wvegas,
+    CongestionControl, Growth, Needs, Setup, SsthreshFrom, adalr, balia, bbr, cubic, fixed_rate, hybla,
+    jersey, lia, newreno, newvegas, olia, peach, star, vegas, westwood, wvegas,
 };
 
 /// The congestion controls.
@@ -46,6 +46,8 @@ pub fn needs(row: &Algorithm, options: &Options) -> Needs {
         initial_window: mss * 10,
         initial_ssthresh: mss * 100,
         growth: Growth { slow_start_limit: 1, byte_counting: true },
+        ssthresh_from: SsthreshFrom::Flight,
+        paced: false,
     };
     (row.build)(&setup, options).needs()
 }

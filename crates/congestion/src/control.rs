@@ -17,6 +17,19 @@ pub struct Setup {
     pub initial_ssthresh: Bytes,
     /// How the Reno rules count acknowledgements.
     pub growth: Growth,
+    /// What the Reno rules halve on a loss.
+    pub ssthresh_from: SsthreshFrom,
+    /// The sender spaces its segments.
+    pub paced: bool,
+}
+
+/// What is halved on a loss, and generally what a controller without a rule of its own takes ssthresh from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SsthreshFrom {
+    /// FlightSize (RFC 5681 equation 4).
+    Flight,
+    /// cwnd, as Linux does (`tcp_reno_ssthresh` in net/ipv4/tcp_cong.c).
+    Cwnd,
 }
 
 /// How the window grows with acknowledgements (RFC 5681 section 3.1, RFC 3465).

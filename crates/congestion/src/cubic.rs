@@ -1,7 +1,10 @@
 //! CUBIC: the window is a cubic function of the time since the last loss, hence almost independent of the
 //! round-trip time.
 //!
-//! Source: RFC 9438 section 4 (equations 1 to 4, fast convergence, timeout); RFC 9406 for the optional HyStart++.
+//! Source: RFC 9438 section 4 (equations 1 to 4, fast convergence, timeout); RFC 9406 for the optional HyStart++;
+//! net/ipv4/tcp_cubic.c of Linux 6.x for HyStart as Linux has it, and for the growth that goes with it: by a twentieth of
+//! the window per round trip at least while no loss has said how large it may be (`bictcp_update`), so that a slow start that
+//! has ended early is made up for.
 //! Units: segments and seconds inside the formulas, as printed; bytes at the surface. All state variables carry the
 //! names of RFC 9438 section 4.1.2.
 //! The growth per ACK is multiplied by the segments that it acknowledges (D-03), so that delayed ACKs do not halve it;
@@ -15,14 +18,16 @@
 //! Deviation: there is no separate reduction for ECN; a mark is a congestion event like a loss.
 
 use registry::{OptionKind, OptionSpec, Options};
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::hystart::HyStart;
+use crate::hystart_linux::{LinuxHyStart, Watched};
 use crate::reno::{RenoWindow, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup, Window};
 
 const FROM_CWND: &str = "cwnd";
 const FROM_FLIGHT: &str = "flight";
+const LINUX: &str = "linux";
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -45,15 +50,15 @@ const OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new(
         "hystart",
-        OptionKind::Flag,
+        OptionKind::FlagOr(&[LINUX]),
         "false",
-        "HyStart++: leave the first slow start when the round-trip time rises",
+        "leave slow start before a loss: true: HyStart++, in the first slow start; linux: as Linux does",
     ),
     OptionSpec::new(
         "ssthresh_from",
         OptionKind::Choice(&["auto", FROM_CWND, FROM_FLIGHT]),
         "auto",
-        "what beta multiplies on loss; auto: cwnd if it was the limit, else the flight",
+        "what beta multiplies on loss; auto: cwnd if the transport says so or it was the limit, else the flight",
     ),
 ];
 
@@ -69,13 +74,24 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// The quantity that beta multiplies at a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SsthreshFrom {
-    /// cwnd when the window was the limit, FlightSize otherwise.
+pub(crate) enum ReducedFrom {
+    /// cwnd when the window was the limit or where that is the rule of the transport, FlightSize otherwise.
     Auto,
     /// cwnd, as Linux does.
     Cwnd,
     /// FlightSize, as RFC 9438 equation 5 has it.
     Flight,
+}
+
+/// What ends slow start before a loss does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detection {
+    /// Nothing.
+    None,
+    /// HyStart++ (RFC 9406).
+    PlusPlus,
+    /// HyStart of Linux.
+    Linux,
 }
 
 /// Parameters of CUBIC.
@@ -87,10 +103,10 @@ pub(crate) struct CubicConfig {
     pub beta: f64,
     /// RFC 9438 section 4.7.
     pub fast_convergence: bool,
-    /// RFC 9406.
-    pub hystart: bool,
+    /// How slow start ends before a loss.
+    pub hystart: Detection,
     /// RFC 9438 section 4.6.
-    pub ssthresh_from: SsthreshFrom,
+    pub ssthresh_from: ReducedFrom,
 }
 
 impl CubicConfig {
@@ -100,11 +116,15 @@ impl CubicConfig {
             c: options.number("c"),
             beta: options.number("beta"),
             fast_convergence: options.flag("fast_convergence"),
-            hystart: options.flag("hystart"),
+            hystart: match options.choice("hystart").as_str() {
+                "true" => Detection::PlusPlus,
+                LINUX => Detection::Linux,
+                _ => Detection::None,
+            },
             ssthresh_from: match options.choice("ssthresh_from").as_str() {
-                FROM_CWND => SsthreshFrom::Cwnd,
-                FROM_FLIGHT => SsthreshFrom::Flight,
-                _ => SsthreshFrom::Auto,
+                FROM_CWND => ReducedFrom::Cwnd,
+                FROM_FLIGHT => ReducedFrom::Flight,
+                _ => ReducedFrom::Auto,
             },
         }
     }
@@ -141,9 +161,25 @@ pub(crate) struct Cubic {
     /// Segments when ssthresh was set; 0 before that.
     cwnd_prior: f64,
     stage: Option<Stage>,
-    /// Until the first loss or the end of slow start.
-    hystart: Option<HyStart>,
+    exit: Exit,
+    /// No loss since the start or the last timeout has said how large the window may be.
+    unexplored: bool,
 }
+
+/// State of what ends slow start before a loss does.
+#[derive(Clone, Debug)]
+enum Exit {
+    AtLoss,
+    /// Until the first loss or the end of slow start.
+    PlusPlus(HyStart),
+    Linux(LinuxHyStart),
+}
+
+/// Growth per segment while nothing is known of the path, with HyStart of Linux: 5 % per round trip.
+const EXPLORING: f64 = 1.0 / 20.0;
+
+/// Delay samples in the second after the start of a stage are not taken.
+const YOUNG_STAGE: Nanos = Nanos::from_secs(1);
 
 impl Cubic {
     /// For a path that was just set up.
@@ -154,7 +190,12 @@ impl Cubic {
             w_max: 0.0,
             cwnd_prior: 0.0,
             stage: None,
-            hystart: config.hystart.then(HyStart::new),
+            exit: match config.hystart {
+                Detection::None => Exit::AtLoss,
+                Detection::PlusPlus => Exit::PlusPlus(HyStart::new()),
+                Detection::Linux => Exit::Linux(LinuxHyStart::new(setup.paced)),
+            },
+            unexplored: true,
             config,
         }
     }
@@ -174,7 +215,7 @@ impl Cubic {
     }
 
     fn slow_start(&mut self, ack: &Ack) {
-        let Some(hystart) = &mut self.hystart else {
+        let Exit::PlusPlus(hystart) = &mut self.exit else {
             return self.window.grow(ack);
         };
         if may_grow(ack) {
@@ -182,7 +223,23 @@ impl Cubic {
         }
         if hystart.on_ack(ack) {
             self.window.ssthresh = self.window.cwnd;
-            self.hystart = None;
+            self.exit = Exit::AtLoss;
+        }
+    }
+
+    /// HyStart of Linux looks at every ACK before the window grows by it.
+    fn watch_slow_start(&mut self, ack: &Ack) {
+        let young_stage = self.stage.is_some_and(|stage| ack.now.since(stage.t_epoch) < YOUNG_STAGE);
+        let watched = Watched {
+            segments: self.segments(),
+            bytes: self.window.cwnd,
+            in_slow_start: self.window.in_slow_start(),
+            young_stage,
+        };
+        if let Exit::Linux(hystart) = &mut self.exit
+            && hystart.on_ack(ack, &watched)
+        {
+            self.window.ssthresh = self.window.cwnd;
         }
     }
 
@@ -193,7 +250,7 @@ impl Cubic {
             let stage = self.start_stage(ack.now, cwnd);
             self.stage = Some(stage);
             self.window.cwnd += self.cubic_increment(stage.k, 0.0, ack, cwnd) * acked * self.window.mss;
-            return;
+            return self.explore(cwnd, acked);
         };
         // Once W_est is back at the window before the loss, Reno grows by a whole segment (section 4.3).
         let alpha = if stage.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
@@ -205,6 +262,14 @@ impl Cubic {
             self.window.cwnd = self.window.cwnd.max(stage.w_est * self.window.mss);
         } else {
             self.window.cwnd += self.cubic_increment(stage.k, t, ack, cwnd) * acked * self.window.mss;
+        }
+        self.explore(cwnd, acked);
+    }
+
+    /// Linux lets the window grow by a twentieth per round trip at least until a loss has shown its limit.
+    fn explore(&mut self, cwnd: f64, acked: f64) {
+        if self.unexplored && matches!(self.exit, Exit::Linux(_)) {
+            self.window.cwnd = self.window.cwnd.max((cwnd + EXPLORING * acked) * self.window.mss);
         }
     }
 
@@ -250,17 +315,19 @@ impl Cubic {
             self.w_max
         );
         let from_cwnd = match self.config.ssthresh_from {
-            SsthreshFrom::Auto => loss.cwnd_limited,
-            SsthreshFrom::Cwnd => true,
-            SsthreshFrom::Flight => false,
+            ReducedFrom::Auto => loss.cwnd_limited,
+            ReducedFrom::Cwnd => true,
+            ReducedFrom::Flight => return self.config.beta * loss.flight.as_f64(),
         };
-        self.config.beta * if from_cwnd { self.window.cwnd } else { loss.flight.as_f64() }
+        self.config.beta * if from_cwnd { self.window.cwnd } else { self.window.at_loss(loss) }
     }
 
     /// The present stage and the first slow start are over.
     fn end_stage(&mut self) {
         self.stage = None;
-        self.hystart = None;
+        if let Exit::PlusPlus(_) = self.exit {
+            self.exit = Exit::AtLoss;
+        }
     }
 }
 
@@ -268,6 +335,9 @@ impl Extensions for Cubic {}
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+        if let Exit::Linux(_) = self.exit {
+            self.watch_slow_start(ack);
+        }
         if self.window.in_slow_start() {
             self.slow_start(ack);
         } else if may_grow(ack) {
@@ -282,6 +352,7 @@ impl CongestionControl for Cubic {
         let ssthresh = self.note_reduction(loss);
         self.window.reduce_to(ssthresh);
         self.end_stage();
+        self.unexplored = false;
         self.check();
     }
 
@@ -291,6 +362,10 @@ impl CongestionControl for Cubic {
         // Section 4.8: the next stage starts with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.end_stage();
+        self.unexplored = true;
+        if let Exit::Linux(hystart) = &mut self.exit {
+            hystart.restart();
+        }
     }
 
     fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes) {

@@ -125,7 +125,8 @@ impl DelayWindow {
     /// A retransmission timeout.
     pub fn time_out(&mut self, loss: &Loss) {
         self.rounds.time_out();
-        self.reno.time_out(loss, loss.flight.as_f64() / 2.0);
+        let half = self.reno.half(loss);
+        self.reno.time_out(loss, half);
     }
 
     /// The first transmission after an idle time.

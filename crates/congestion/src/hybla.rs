@@ -172,7 +172,8 @@ impl CongestionControl for Hybla {
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.repair.begin();
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        let half = self.window.half(loss);
+        self.window.time_out(loss, half);
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

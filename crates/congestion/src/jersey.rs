@@ -53,7 +53,7 @@ impl Jersey {
     }
 
     fn heed_warning(&mut self, loss: &Loss) {
-        let window = self.own_window().unwrap_or(loss.flight.as_f64() / 2.0);
+        let window = self.own_window().unwrap_or(self.window.half(loss));
         let before = self.window.cwnd;
         self.window.reduce_to(window.min(before));
         debug_assert!(
@@ -101,7 +101,7 @@ impl CongestionControl for Jersey {
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.window.time_out(loss, self.own_window().unwrap_or(loss.flight.as_f64() / 2.0));
+        self.window.time_out(loss, self.own_window().unwrap_or(self.window.half(loss)));
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

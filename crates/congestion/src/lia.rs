@@ -99,7 +99,8 @@ impl CongestionControl for Lia {
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        let half = self.window.half(loss);
+        self.window.time_out(loss, half);
     }
 
     fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

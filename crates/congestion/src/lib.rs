@@ -1,7 +1,7 @@
 //! Congestion controls: how many bytes may be in flight on one path.
 //!
 //! - `control.rs`: the trait; `events.rs`, `paths.rs`: its arguments; `extensions.rs`: traits for what few controllers need;
-//! - `reno.rs`, `round.rs`, `delay_window.rs`, `abe.rs`, `hystart.rs`: parts that several controllers share; one file per controller.
+//! - `reno.rs`, `round.rs`, `delay_window.rs`, `abe.rs`, `hystart.rs`, `hystart_linux.rs`: parts that several controllers share; one file per controller.
 //!
 //! May: read the ACK, the loss and a snapshot of the sibling paths; keep private state. May not: send, read a
 //! clock, know segments, links or files, reach into a connection.
@@ -20,6 +20,7 @@ mod extensions;
 mod fixed_rate;
 mod hybla;
 mod hystart;
+mod hystart_linux;
 mod jersey;
 mod lia;
 mod newreno;
@@ -37,7 +38,7 @@ mod westwood;
 mod wvegas;
 
 pub use builtin::{Algorithm, Congestion, Registry, needs};
-pub use control::{CongestionControl, Growth, Setup, Window};
+pub use control::{CongestionControl, Growth, Setup, SsthreshFrom, Window};
 pub use events::{Ack, Loss, RateSample};
 pub use extensions::{
     Capabilities, Dummies, DummyAnswer, Extensions, Needs, Pacing, Probing, RecoveryAck, RecoveryHooks,

@@ -45,7 +45,8 @@ impl CongestionControl for NewReno {
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        let half = self.window.half(loss);
+        self.window.time_out(loss, half);
     }
 
     crate::reno::window_methods!();
@@ -54,8 +55,21 @@ impl CongestionControl for NewReno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Growth;
     use crate::testing::{ack, close, loss, setup, setup_with};
+    use crate::{Growth, SsthreshFrom};
+
+    /// `tcp_reno_ssthresh`: half of the window, whatever of it is in use; two segments at least.
+    #[test]
+    fn half_of_the_window_where_the_transport_says_so() {
+        let mut cc = NewReno::new(&Setup { ssthresh_from: SsthreshFrom::Cwnd, ..setup() });
+        cc.window.set(Bytes(100 * 1460));
+        cc.on_loss(&loss(20 * 1460), Paths::ALONE);
+        assert_eq!(cc.window().ssthresh, Bytes(50 * 1460));
+        cc.on_rto(&loss(20 * 1460), Paths::ALONE);
+        assert_eq!(cc.window().ssthresh, Bytes(25 * 1460));
+        cc.on_loss(&loss(1460), Paths::ALONE);
+        assert_eq!(cc.window().ssthresh, Bytes(2 * 1460));
+    }
 
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };

@@ -214,7 +214,8 @@ impl CongestionControl for Olia {
         if loss.first_timeout {
             self.note_loss();
         }
-        self.window.time_out(loss, loss.flight.as_f64() / 2.0);
+        let half = self.window.half(loss);
+        self.window.time_out(loss, half);
     }
 
     fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {

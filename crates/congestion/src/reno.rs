@@ -9,7 +9,7 @@
 
 use units::Bytes;
 
-use crate::{Ack, Loss, Setup, Window};
+use crate::{Ack, Loss, Setup, SsthreshFrom, Window};
 
 /// Smallest slow-start threshold, in segments (RFC 5681 equation 4).
 pub(crate) const MIN_SSTHRESH_SEGMENTS: f64 = 2.0;
@@ -29,6 +29,7 @@ pub(crate) struct RenoWindow {
     /// L * SMSS of RFC 3465.
     slow_start_limit: f64,
     byte_counting: bool,
+    ssthresh_from: SsthreshFrom,
     /// Bytes acknowledged towards the next segment of growth (RFC 3465).
     bytes_acked: f64,
 }
@@ -51,6 +52,7 @@ impl RenoWindow {
                 f64::from(setup.growth.slow_start_limit) * mss
             },
             byte_counting: setup.growth.byte_counting,
+            ssthresh_from: setup.ssthresh_from,
             bytes_acked: 0.0,
         }
     }
@@ -133,9 +135,22 @@ impl RenoWindow {
         self.check();
     }
 
-    /// Half of the flight (RFC 5681 equation 4).
+    /// Bytes that a reduction is a part of: the flight, or cwnd.
+    pub fn at_loss(&self, loss: &Loss) -> f64 {
+        match self.ssthresh_from {
+            SsthreshFrom::Flight => loss.flight.as_f64(),
+            SsthreshFrom::Cwnd => self.cwnd,
+        }
+    }
+
+    /// ssthresh after a loss: half of the flight (RFC 5681 equation 4), or of cwnd.
+    pub fn half(&self, loss: &Loss) -> f64 {
+        self.at_loss(loss) / 2.0
+    }
+
+    /// Reduces to half of the flight, or of cwnd.
     pub fn halve(&mut self, loss: &Loss) {
-        self.reduce_to(loss.flight.as_f64() / 2.0);
+        self.reduce_to(self.half(loss));
     }
 
     /// Retransmission timeout: one segment; ssthresh is set only once for the same data.

@@ -61,7 +61,7 @@ impl Star {
     }
 
     fn ssthresh_after(&self, loss: &Loss) -> f64 {
-        self.target().map_or(loss.flight.as_f64() / 2.0, |target| target.min(self.window.cwnd))
+        self.target().map_or(self.window.half(loss), |target| target.min(self.window.cwnd))
     }
 
     fn avoid(&mut self, acked: Bytes, target: f64) {

@@ -4,7 +4,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::newreno::NewReno;
 use crate::reno::RenoWindow;
-use crate::{Ack, CongestionControl, Growth, Loss, PathView, Paths, Setup};
+use crate::{Ack, CongestionControl, Growth, Loss, PathView, Paths, Setup, SsthreshFrom};
 
 /// MSS 1460, ten segments, no threshold, one segment per ACK in slow start, bytes counted.
 pub(crate) fn setup() -> Setup {
@@ -12,7 +12,14 @@ pub(crate) fn setup() -> Setup {
 }
 
 pub(crate) fn setup_with(mss: u64, window: u64, ssthresh: u64, growth: Growth) -> Setup {
-    Setup { mss: Bytes(mss), initial_window: Bytes(window), initial_ssthresh: Bytes(ssthresh), growth }
+    Setup {
+        mss: Bytes(mss),
+        initial_window: Bytes(window),
+        initial_ssthresh: Bytes(ssthresh),
+        growth,
+        ssthresh_from: SsthreshFrom::Flight,
+        paced: false,
+    }
 }
 
 /// An ACK of `acked` bytes at time zero that finds the window full.

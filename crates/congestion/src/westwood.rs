@@ -172,7 +172,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
-        self.window.time_out(loss, self.pipe().unwrap_or(loss.flight.as_f64() / 2.0));
+        self.window.time_out(loss, self.pipe().unwrap_or(self.window.half(loss)));
         if self.reset_rtt_min {
             self.last_rtt_min = self.rtt_min.take().unwrap_or(self.last_rtt_min);
         }

@@ -2,7 +2,7 @@
 
 use congestion::{
     Ack, Algorithm, Capabilities, CongestionControl, Dummies, DummyAnswer, Growth, Loss, Pacing, PathView,
-    Paths, RateSample, Registry, Setup, SharedState,
+    Paths, RateSample, Registry, Setup, SharedState, SsthreshFrom,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -104,14 +104,15 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn setup() -> impl Strategy<Value = Setup> {
     let limit = select(vec![1, 2, 8, u32::MAX]);
-    (1..=9000_u64, 1..=100_u64, prop_oneof![Just(u64::MAX), size()], limit, any::<bool>()).prop_map(
-        |(mss, segments, ssthresh, slow_start_limit, byte_counting)| Setup {
+    (1..=9000_u64, 1..=100_u64, prop_oneof![Just(u64::MAX), size()], limit, any::<bool>(), any::<bool>())
+        .prop_map(|(mss, segments, ssthresh, slow_start_limit, byte_counting, paced)| Setup {
             mss: Bytes(mss),
             initial_window: Bytes(mss * segments),
             initial_ssthresh: Bytes(ssthresh),
             growth: Growth { slow_start_limit, byte_counting },
-        },
-    )
+            ssthresh_from: if paced { SsthreshFrom::Cwnd } else { SsthreshFrom::Flight },
+            paced,
+        })
 }
 
 /// No view, or the path itself and up to four siblings, some without a sample.
@@ -386,6 +387,8 @@ fn after_a_timeout_the_threshold_is_half_the_flight() {
         initial_window: Bytes(40_000),
         initial_ssthresh: Bytes(40_000),
         growth: Growth { slow_start_limit: 1, byte_counting: true },
+        ssthresh_from: SsthreshFrom::Flight,
+        paced: false,
     };
     for row in Registry::builtin().iter() {
         let mut cc = (row.build)(&setup, &Options::examples(row.options));
@@ -418,6 +421,8 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
         initial_window: Bytes(14_600),
         initial_ssthresh: Bytes::MAX,
         growth: Growth { slow_start_limit: 1, byte_counting: true },
+        ssthresh_from: SsthreshFrom::Flight,
+        paced: false,
     };
     let mut names: Vec<&str> = registry.iter().map(|row| row.name).collect();
     for row in registry.iter() {

@@ -2,7 +2,7 @@
 //! `tools/requirements.py` compares the sentences with the list of requirements. Windows are in segments of 1000 bytes,
 //! the round-trip time is 600 ms.
 
-use congestion::{Ack, CongestionControl, Growth, Loss, Paths, Registry, Setup};
+use congestion::{Ack, CongestionControl, Growth, Loss, Paths, Registry, Setup, SsthreshFrom};
 use registry::Options;
 use units::{Bytes, Nanos, SimTime};
 
@@ -17,6 +17,8 @@ fn cubic(segments: u64) -> Box<dyn CongestionControl> {
         initial_window: Bytes(segments * MSS),
         initial_ssthresh: Bytes::MAX,
         growth: Growth { slow_start_limit: 1, byte_counting: true },
+        ssthresh_from: SsthreshFrom::Flight,
+        paced: false,
     };
     (row.build)(&setup, &Options::defaults(row.options))
 }

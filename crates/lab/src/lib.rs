@@ -37,7 +37,7 @@ pub use opportunities::{NoOpportunities, opportunities};
 use replication::Variant;
 
 /// Raised whenever any result may change; part of every stored result.
-pub const MODEL_VERSION: u32 = 1;
+pub const MODEL_VERSION: u32 = 2;
 
 /// Which replications to run, and what to record in them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,8 @@ pub enum OptionKind {
     Probability,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// true, false, or one of these words; the value is a [`OptionValue::Choice`].
+    FlagOr(&'static [&'static str]),
     /// A queue limit.
     Limit,
     /// A list of one or more values.
@@ -193,7 +195,7 @@ impl Options {
     pub fn examples(specs: &'static [OptionSpec]) -> Self {
         let value = |spec: &'static OptionSpec| {
             let text = spec.default.unwrap_or_else(|| match spec.kind {
-                OptionKind::Flag => "false",
+                OptionKind::Flag | OptionKind::FlagOr(_) => "false",
                 OptionKind::Integer { .. } | OptionKind::Number { .. } => "1",
                 OptionKind::Duration => "1s",
                 OptionKind::Size => "1kB",
@@ -272,6 +274,12 @@ impl OptionKind {
             Self::Probability => text.parse().map(OptionValue::Probability).map_err(unit),
             Self::Choice(words) if words.contains(&text) => Ok(OptionValue::Choice(text.into())),
             Self::Choice(words) => Err(format!("found \"{text}\"; allowed: {}", words.join(", "))),
+            Self::FlagOr(words) if matches!(text, "true" | "false") || words.contains(&text) => {
+                Ok(OptionValue::Choice(text.into()))
+            }
+            Self::FlagOr(words) => {
+                Err(format!("found \"{text}\"; allowed: true, false, {}", words.join(", ")))
+            }
             Self::Limit => text.parse().map(OptionValue::Limit).map_err(unit),
             Self::List(items) => items.parse(text),
             Self::Text => Ok(OptionValue::Text(text.into())),

@@ -7,16 +7,16 @@ use congestion::Growth;
 use links::loss::Losses;
 use links::{Faults, Shaper};
 use transport::config::{
-    AckConfig, BufferConfig, EndpointFlags, MptcpConfig, OptionConfig, RecoveryConfig, RecoveryKind,
-    Reliability, RtoConfig, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig,
-    UdpConfig, WindowConfig,
+    AckConfig, BufferConfig, ConnectionBuffer, EndpointFlags, MptcpConfig, OptionConfig, RecoveryConfig,
+    RecoveryKind, Reliability, RtoConfig, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
+    TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{BitsPerSecond, Nanos};
 
 use crate::choices::Choices;
 use crate::flows::flow_names;
 use crate::held::fields;
-use crate::keys::{AUTO, EXPAND};
+use crate::keys::{AUTO, EXPAND, EXPAND_LARGEST};
 use crate::model::{
     Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath, Node, Queue,
     Scenario, Setting, Strip, Transport,
@@ -324,6 +324,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         initial_window,
         initial_ssthresh,
         growth: fields!(keys => Growth { slow_start_limit, byte_counting }),
+        ssthresh_from,
         idle_restart,
         flight_limit,
         }),
@@ -376,12 +377,19 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         buffers: fields!(keys => BufferConfig {
         receive_buffer,
         receive_buffer_max,
-        send_buffer: match keys.text("send_buffer")? {
-                    AUTO => SendBuffer::Auto { max: keys.read("send_buffer_max")? },
-                    EXPAND => SendBuffer::Expand { max: keys.read("send_buffer_max")? },
-                    _ => SendBuffer::Fixed(keys.read("send_buffer")?),
-                },
+        send_buffer: send_buffer(keys)?,
         unsent_limit,
         }),
     })
+}
+
+fn send_buffer(keys: &Table) -> Option<SendBuffer> {
+    let expanding =
+        |connection| keys.read("send_buffer_max").map(|max| SendBuffer::Expand { max, connection });
+    match keys.text("send_buffer")? {
+        AUTO => keys.read("send_buffer_max").map(|max| SendBuffer::Auto { max }),
+        EXPAND => expanding(ConnectionBuffer::Sum),
+        EXPAND_LARGEST => expanding(ConnectionBuffer::Largest),
+        _ => keys.read("send_buffer").map(SendBuffer::Fixed),
+    }
 }

@@ -209,24 +209,28 @@ impl Filler<'_, '_, '_> {
         let mut filled = Table::default();
         filled.put("kind", Origin::Default, Placed::text(&name));
         for option in algorithm.options {
-            let node = match (given.take(option.name), option.default) {
-                (Some(entry), _) => entry.node,
-                (None, Some(text)) => {
-                    let kind = Kind::Scalar(Scalar::Plain(option.kind));
-                    let value = from_default(kind, text);
-                    Placed::new(scalar(kind, &value).unwrap_or(value), Origin::Default)
-                }
-                (None, None) => {
-                    if !given.partial {
-                        let message = format!("`{}` is missing: {name} has no default for it", option.name);
-                        let what = Kind::Scalar(Scalar::Plain(option.kind)).what();
-                        let help = format!("write {{ kind = \"{name}\", {} = ... }}: {what}", option.name);
-                        let key = join(path, option.name);
-                        self.checker.report.add(at, Code::MissingKey, &key, message, help);
+            let of_profile = || profiles::option(context.profile?, (key.name, &name), option.name);
+            let node =
+                match (given.take(option.name).map(|entry| entry.node).or_else(of_profile), option.default) {
+                    (Some(node), _) => node,
+                    (None, Some(text)) => {
+                        let kind = Kind::Scalar(Scalar::Plain(option.kind));
+                        let value = from_default(kind, text);
+                        Placed::new(scalar(kind, &value).unwrap_or(value), Origin::Default)
                     }
-                    Placed::broken(at)
-                }
-            };
+                    (None, None) => {
+                        if !given.partial {
+                            let message =
+                                format!("`{}` is missing: {name} has no default for it", option.name);
+                            let what = Kind::Scalar(Scalar::Plain(option.kind)).what();
+                            let help =
+                                format!("write {{ kind = \"{name}\", {} = ... }}: {what}", option.name);
+                            let key = join(path, option.name);
+                            self.checker.report.add(at, Code::MissingKey, &key, message, help);
+                        }
+                        Placed::broken(at)
+                    }
+                };
             filled.put(option.name, Origin::Default, node);
         }
         Placed::new(Value::Table(filled), at)

@@ -3,6 +3,7 @@
 //! A key whose field has its name needs no more than that name in `fields!`; the type of the field says how the value is
 //! read. The words of a closed list stand here once: the key tables take them from `Words::WORDS`.
 
+use congestion::SsthreshFrom;
 use transport::AbortForm;
 use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor, RtoRule};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
@@ -61,6 +62,7 @@ words! {
     Reassembly { "separate" => Self::Separate, "joint" => Self::Joint }
     RtoFloor { "total" => Self::Total, "variance" => Self::Variance }
     RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3 }
+    SsthreshFrom { "flight" => Self::Flight, "cwnd" => Self::Cwnd }
     LossMeans { "congestion" => Self::Congestion, "corruption" => Self::Corruption }
 }
 

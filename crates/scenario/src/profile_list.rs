@@ -3,7 +3,7 @@
 use crate::keys::TRANSPORT;
 use crate::print::inline;
 use crate::profiles::trees;
-use crate::tree::Table;
+use crate::tree::{KeyValue, Table};
 
 /// One profile, for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub struct Profile {
     pub summary: String,
     /// Where its values come from.
     pub source: String,
-    /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only.
+    /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only,
+    /// `congestion.` and the name of an algorithm before the option of one that has another default in this profile.
     pub values: Vec<(String, String)>,
 }
 
@@ -33,8 +34,24 @@ pub fn profiles() -> Vec<Profile> {
             let mut values = print(tree, "");
             values.extend(tree.table("mptcp").into_iter().flat_map(|table| print(table, "mptcp.")));
             values.extend(tree.table("udp").into_iter().flat_map(|table| print(table, "udp.")));
+            values.extend(options(tree));
             let text = |key| tree.text(key).unwrap_or_default().into();
             Profile { name, summary: text("summary"), source: text("source"), values }
         })
         .collect()
+}
+
+/// Options of algorithms for which the profile has another default: `KEY.NAME.OPTION`.
+fn options(tree: &Table) -> Vec<(String, String)> {
+    let tables = |table: &Table, prefix: &str| -> Vec<(String, Table)> {
+        let inner =
+            |entry: &KeyValue| Some((format!("{prefix}{}.", entry.key), entry.node.as_table()?.clone()));
+        table.entries.iter().filter_map(inner).collect()
+    };
+    let keys = tree.table("options").map_or_else(Vec::new, |options| tables(options, ""));
+    let algorithms = keys.iter().flat_map(|(prefix, names)| tables(names, prefix));
+    let values = |(prefix, options): (String, Table)| -> Vec<(String, String)> {
+        options.entries.iter().map(|e| (format!("{prefix}{}", e.key), inline(&e.node.value))).collect()
+    };
+    algorithms.flat_map(values).collect()
 }

@@ -4,10 +4,11 @@ use std::sync::LazyLock;
 
 use toml::de::DeTable;
 
-use crate::tree::{Placed, Table};
+use crate::tree::{Origin, Placed, Table};
 
-const SOURCES: [(&str, &str); 6] = [
+const SOURCES: [(&str, &str); 7] = [
     ("linux", include_str!("../profiles/linux.toml")),
+    ("linux-5.15", include_str!("../profiles/linux-5.15.toml")),
     ("ns3", include_str!("../profiles/ns3.toml")),
     ("opnet2007", include_str!("../profiles/opnet2007.toml")),
     ("rfc", include_str!("../profiles/rfc.toml")),
@@ -15,12 +16,21 @@ const SOURCES: [(&str, &str); 6] = [
     ("stp", include_str!("../profiles/stp.toml")),
 ];
 
-/// The files as trees. A test checks that each is free of mistakes and complete.
+/// The files as trees. A test checks that each is free of mistakes and complete. A profile with `like` has the values of
+/// that one, which stands before it, where it has none of its own.
 static TREES: LazyLock<Vec<(&'static str, Table)>> = LazyLock::new(|| {
-    SOURCES
-        .iter()
-        .map(|(name, text)| (*name, Table::from_toml(DeTable::parse_recoverable(text).0.get_ref(), &[])))
-        .collect()
+    let mut trees: Vec<(&'static str, Table)> = Vec::new();
+    for (name, text) in SOURCES {
+        let mut tree = Table::from_toml(DeTable::parse_recoverable(text).0.get_ref(), &[]);
+        let base = tree.text("like").and_then(|like| trees.iter().find(|(name, _)| *name == like));
+        for entry in base.map_or(&[][..], |(_, base)| &base.entries) {
+            if !tree.has(&entry.key) {
+                tree.put(&entry.key, Origin::Default, entry.node.clone());
+            }
+        }
+        trees.push((name, tree));
+    }
+    trees
 });
 
 /// The names of all profiles.
@@ -30,10 +40,21 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 /// The value of `key` in `profile` for a transport of this kind.
 pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Placed> {
-    let (_, tree) = TREES.iter().find(|(name, _)| *name == profile)?;
+    let tree = tree(profile)?;
     let special = tree.table(kind).and_then(|table| table.get(key));
     let node = special.or_else(|| tree.get(key))?;
-    Some(Placed::new(node.value.clone(), crate::tree::Origin::Default))
+    Some(Placed::new(node.value.clone(), Origin::Default))
+}
+
+/// What `profile` says of an option of the algorithm `name` under the key `key`, where the algorithm itself has another
+/// default: `[options.KEY.NAME]` in the file.
+pub(crate) fn option(profile: &str, (key, name): (&str, &str), option: &str) -> Option<Placed> {
+    let node = tree(profile)?.table("options")?.table(key)?.table(name)?.get(option)?;
+    Some(Placed::new(node.value.clone(), Origin::Default))
+}
+
+fn tree(profile: &str) -> Option<&'static Table> {
+    trees().iter().find(|(name, _)| *name == profile).map(|(_, tree)| tree)
 }
 
 /// All profiles as trees, in order.

@@ -10,7 +10,7 @@ use crate::addresses;
 use crate::choices::Choices;
 use crate::diagnostic::{Code, Report, suggest};
 use crate::graph::NodePair;
-use crate::keys::{AUTO, EXPAND, SET};
+use crate::keys::{BUFFER_RULES, SET};
 use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
 use crate::registries::Listed;
@@ -405,7 +405,7 @@ impl Rules<'_, '_, '_> {
             transport.put("receive_buffer_max", Origin::Default, Placed::new(node.value, Origin::Default));
         }
         self.ordered::<Bytes>(transport, at, "receive_buffer", "receive_buffer_max");
-        let fixed = transport.text("send_buffer").is_some_and(|size| size != AUTO && size != EXPAND);
+        let fixed = transport.text("send_buffer").is_some_and(|size| !BUFFER_RULES.contains(&size));
         if fixed
             && let Some(max) = transport.take("send_buffer_max")
             && max.node.at != Origin::Default

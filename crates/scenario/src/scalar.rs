@@ -8,7 +8,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
 use crate::held::UNLIMITED;
-use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, SYN, Scalar, Section};
+use crate::keys::{BUFFER_RULES, Fallback, Kind, MAX_SEEDS, SYN, Scalar, Section};
 use crate::profiles;
 use crate::queue_size::QueueSize;
 use crate::tree::{Origin, Placed, Value};
@@ -87,7 +87,9 @@ fn canonical(kind: Scalar, value: &Value) -> Result<Value, Fault> {
         (Scalar::Duration { min, max }, Value::Text(text)) => quantity::<Nanos>(text, min, max, TIMES),
         (Scalar::Size { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Scalar::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
-        (Scalar::Buffer { .. }, Value::Text(text)) if text == AUTO || text == EXPAND => Ok(value.clone()),
+        (Scalar::Buffer { .. }, Value::Text(text)) if BUFFER_RULES.contains(&text.as_str()) => {
+            Ok(value.clone())
+        }
         (Scalar::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Scalar::Queue, Value::Text(text)) => queue(text),
         _ => Err(wrong_type(kind.into(), value)),
@@ -99,6 +101,9 @@ pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     match kind {
         Kind::Scalar(Scalar::Plain(OptionKind::Flag)) | Kind::Scalar(Scalar::Strip) => {
+            Value::Flag(text == "true")
+        }
+        Kind::Scalar(Scalar::Plain(OptionKind::FlagOr(_))) if matches!(text, "true" | "false") => {
             Value::Flag(text == "true")
         }
         Kind::Scalar(Scalar::Plain(OptionKind::Integer { .. }))
@@ -188,7 +193,7 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
     }
     let fits = matches!(
         (kind, value),
-        (OptionKind::Flag, Value::Flag(_))
+        (OptionKind::Flag | OptionKind::FlagOr(_), Value::Flag(_))
             | (OptionKind::Integer { .. }, Value::Integer(_))
             | (OptionKind::Number { .. }, Value::Integer(_) | Value::Float(_))
             | (OptionKind::Probability, Value::Integer(_) | Value::Float(_) | Value::Text(_))
@@ -197,6 +202,7 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
                     | OptionKind::Size
                     | OptionKind::Rate
                     | OptionKind::Choice(_)
+                    | OptionKind::FlagOr(_)
                     | OptionKind::Limit
                     | OptionKind::File(_)
                     | OptionKind::Text,
@@ -207,6 +213,10 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
         value.bare().filter(|_| fits).ok_or_else(|| wrong_type(Kind::Scalar(Scalar::Plain(kind)), value))?;
     match kind {
         OptionKind::Choice(words) => word(&text, "allowed", words).map(|()| Value::Text(text)),
+        OptionKind::FlagOr(words) => match value {
+            Value::Text(_) => word(&text, "allowed beside true and false", words).map(|()| Value::Text(text)),
+            _ => Ok(value.clone()),
+        },
         OptionKind::Duration => quantity(&text, Nanos::ZERO, Nanos(u64::MAX), TIMES),
         OptionKind::Size => quantity(&text, Bytes::ZERO, Bytes::MAX, SIZES),
         OptionKind::Rate => quantity(&text, BitsPerSecond(0), BitsPerSecond(u64::MAX), RATES),

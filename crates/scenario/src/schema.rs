@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use units::{BitsPerSecond, Bytes};
 
 use crate::held::UNLIMITED;
-use crate::keys::{AUTO, EXPAND, Fallback, Kind, MAX_SEEDS, ROOT, SYN, Scalar, Section};
+use crate::keys::{BUFFER_RULES, Fallback, Kind, MAX_SEEDS, ROOT, SYN, Scalar, Section};
 use crate::profiles;
 use crate::registries::{Catalogue, Registries};
 use crate::scalar::{RATES, SIZES, TIMES, from_default};
@@ -138,7 +138,7 @@ fn scalar_property(scalar: Scalar) -> Json {
         Scalar::Size { max, .. } => quantity(SIZES, max == Bytes::MAX),
         Scalar::Rate { max, .. } => quantity(RATES, max == BitsPerSecond(u64::MAX)),
         Scalar::Queue => limit(),
-        Scalar::Buffer { .. } => json!({ "anyOf": [{ "enum": [AUTO, EXPAND] }, quantity(SIZES, false)] }),
+        Scalar::Buffer { .. } => json!({ "anyOf": [{ "enum": BUFFER_RULES }, quantity(SIZES, false)] }),
         Scalar::Seeds => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": MAX_SEEDS },
             { "type": "array", "items": { "type": "integer", "minimum": 0 }, "minItems": 1, "uniqueItems": true },
@@ -168,6 +168,7 @@ fn plain(kind: OptionKind) -> Json {
             { "type": "string", "pattern": r"^\s*\+?[0-9.]+([eE][+-]?[0-9]+)?\s*%?\s*$" },
         ] }),
         OptionKind::Choice(words) => json!({ "enum": words }),
+        OptionKind::FlagOr(words) => json!({ "anyOf": [{ "type": "boolean" }, { "enum": words }] }),
         OptionKind::Limit => limit(),
         OptionKind::List(items) => {
             let item = match items {

@@ -106,6 +106,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "reinject_on", "flow.upload.transport.reinject_on", "lowest-rtt"),
     ("transport", "reassembly", "flow.upload.transport.reassembly", "joint"),
     ("transport", "checksum", "flow.upload.transport.checksum", "true"),
+    ("transport", "ssthresh_from", "flow.upload.transport.ssthresh_from", "flight"),
     ("transport", "wide_sequence", "flow.upload.transport.wide_sequence", "false"),
     ("transport", "peer_capable", "flow.upload.transport.peer_capable", "false"),
     ("transport", "mss", "flow.upload.transport.mss", "1000B"),

@@ -59,7 +59,7 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     let hystart = ("flow.upload.transport.congestion.hystart", "true");
     for base in [BASE, text.as_str()] {
         let choice = good(base, &[hystart]).scenario.flows[0].transport.congestion.clone().unwrap();
-        assert_eq!((choice.name(), choice.options.flag("hystart")), ("cubic", true));
+        assert_eq!((choice.name(), choice.options.choice("hystart").as_str()), ("cubic", "true"));
     }
     let text = BASE.replace(
         "delay = \"250ms\" }\ndown",

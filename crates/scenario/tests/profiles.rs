@@ -3,13 +3,14 @@
 mod common;
 
 use common::{BASE, assert_round_trip, good};
-use congestion::Growth;
+use congestion::{Growth, SsthreshFrom};
 use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, BufferConfig, LossMeans, OptionConfig, RecoveryConfig, RecoveryKind, Reliability, RtoConfig,
-    RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, ConnectionBuffer, LossMeans, OptionConfig, RecoveryConfig, RecoveryKind,
+    Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
+    TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -49,6 +50,7 @@ fn linux() {
             initial_window: 10,
             initial_ssthresh: Bytes::MAX,
             growth: growth(u32::MAX, true),
+            ssthresh_from: SsthreshFrom::Cwnd,
             idle_restart: true,
             flight_limit: Bytes::MAX,
         },
@@ -71,11 +73,38 @@ fn linux() {
         buffers: BufferConfig {
             receive_buffer: Bytes(131_072),
             receive_buffer_max: Bytes(6 << 20),
-            send_buffer: SendBuffer::Auto { max: Bytes(4 << 20) },
+            send_buffer: SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Sum },
             unsent_limit: Bytes::MAX,
         },
     };
     assert_eq!(*transport.tcp, wanted);
+}
+
+/// HyStart is that of the kernel unless the scenario says otherwise, however CUBIC is named.
+#[test]
+fn linux_gives_cubic_its_options() {
+    let hystart = |sets: &[(&str, &str)]| {
+        let kind = [("flow.upload.transport.kind", "tcp")];
+        let document = good(BASE, &[&kind, sets].concat());
+        assert_round_trip(&document);
+        document.scenario.flows[0].transport.congestion.as_ref().unwrap().options.choice("hystart")
+    };
+    assert_eq!(hystart(&[]), "linux");
+    assert_eq!(hystart(&[("flow.upload.transport.congestion", "cubic")]), "linux");
+    assert_eq!(hystart(&[("flow.upload.transport.congestion.fast_convergence", "false")]), "linux");
+    assert_eq!(hystart(&[("flow.upload.transport.congestion.hystart", "false")]), "false");
+    assert_eq!(hystart(&[("flow.upload.transport.congestion.hystart", "true")]), "true");
+    let rfc = ("flow.upload.transport.profile", "rfc");
+    assert_eq!(hystart(&[rfc, ("flow.upload.transport.congestion", "cubic")]), "false");
+}
+
+#[test]
+fn linux_5_15_differs_in_the_send_buffer() {
+    let wanted = TcpConfig::clone(&transport("linux", "mptcp").tcp).with(|c| {
+        c.buffers.send_buffer =
+            SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Largest };
+    });
+    assert_eq!(*transport("linux-5.15", "mptcp").tcp, wanted);
 }
 
 #[test]
@@ -88,6 +117,7 @@ fn ns3() {
             initial_window: 1,
             initial_ssthresh: Bytes(655_350),
             growth: growth(1, false),
+            ssthresh_from: SsthreshFrom::Flight,
             idle_restart: false,
             flight_limit: Bytes::MAX,
         },
@@ -123,6 +153,7 @@ fn opnet2007() {
             initial_window: 2,
             initial_ssthresh: Bytes(65_535),
             growth: growth(1, false),
+            ssthresh_from: SsthreshFrom::Flight,
             idle_restart: true,
             flight_limit: Bytes::MAX,
         },
@@ -166,6 +197,7 @@ fn rfc() {
             initial_window: 10,
             initial_ssthresh: Bytes::MAX,
             growth: growth(1, true),
+            ssthresh_from: SsthreshFrom::Flight,
             idle_restart: true,
             flight_limit: Bytes::MAX,
         },
@@ -204,6 +236,7 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             initial_window: 10,
             initial_ssthresh: if stp { Bytes::MAX } else { Bytes(65_535) },
             growth: growth(u32::MAX, true),
+            ssthresh_from: SsthreshFrom::Flight,
             idle_restart: false,
             flight_limit: Bytes::MAX,
         },
@@ -264,15 +297,15 @@ fn subflows_differ_where_the_profile_says_so() {
 fn each_is_complete_and_listed() {
     let all = profiles();
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
-    assert_eq!(names, ["linux", "ns3", "opnet2007", "rfc", "scps", "stp"]);
+    assert_eq!(names, ["linux", "linux-5.15", "ns3", "opnet2007", "rfc", "scps", "stp"]);
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((35..=36).contains(&plain), "{}: {plain}", profile.name);
+        assert!((36..=37).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }
-    let get = |key: &str| all[1].values.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
+    let get = |key: &str| all[2].values.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
     assert_eq!((get("mss"), get("mptcp.congestion")), (Some("\"1000B\""), Some("\"lia\"")));
 }

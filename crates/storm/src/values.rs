@@ -151,6 +151,11 @@ pub fn option(dice: &mut Dice, spec: &OptionSpec, spread: Spread) -> Option<Valu
         OptionKind::Rate => rate(dice, spread),
         OptionKind::Probability => probability(dice, spread),
         OptionKind::Choice(words) => dice.one(words).into(),
+        OptionKind::FlagOr(words) => match dice.below(2 + words.len() as u64) {
+            0 => false.into(),
+            1 => true.into(),
+            n => words[n as usize - 2].into(),
+        },
         OptionKind::Limit => limit(dice, spread),
         OptionKind::List(of) => items(dice, of, spread),
         OptionKind::File(format) => file(dice, format, spread)?.into(),

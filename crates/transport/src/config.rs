@@ -1,6 +1,6 @@
 //! Everything that can be set about a transport: plain data, filled in from a profile and a scenario.
 
-use congestion::Growth;
+use congestion::{Growth, SsthreshFrom};
 use units::{Bytes, Nanos};
 
 /// One end of a TCP connection, or of each subflow of an MPTCP connection.
@@ -44,6 +44,8 @@ pub struct WindowConfig {
     pub initial_ssthresh: Bytes,
     /// How the Reno rules count acknowledgements.
     pub growth: Growth,
+    /// What a reduction is a part of.
+    pub ssthresh_from: SsthreshFrom,
     /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
     /// Sequence space that may be outstanding whatever the windows are, on each subflow; `Bytes::MAX`: no limit.
@@ -234,9 +236,20 @@ pub enum SendBuffer {
     },
     /// As Linux enlarges it: never smaller again, see [`crate::tcp::buffers::ExpandedBuffer`].
     Expand {
-        /// Upper limit.
+        /// Upper limit, of each subflow where there are several.
         max: Bytes,
+        /// Size for an MPTCP connection.
+        connection: ConnectionBuffer,
     },
+}
+
+/// How the expanding send buffer of an MPTCP connection follows those of its subflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionBuffer {
+    /// The sum over the subflows and 4096 bytes: Linux since 6.7 (`__mptcp_sync_sndbuf` in net/mptcp/protocol.h).
+    Sum,
+    /// The largest that a subflow has had: Linux 5.12 to 6.6 (`mptcp_propagate_sndbuf`).
+    Largest,
 }
 
 /// Settings of MPTCP.
@@ -374,6 +387,7 @@ impl Default for WindowConfig {
             initial_window: 10,
             initial_ssthresh: Bytes::MAX,
             growth: Growth { slow_start_limit: 1, byte_counting: true },
+            ssthresh_from: SsthreshFrom::Flight,
             idle_restart: true,
             flight_limit: Bytes::MAX,
         }

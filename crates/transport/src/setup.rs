@@ -58,6 +58,8 @@ pub(crate) fn new_congestion(
         initial_window: mss * u64::from(tcp.window.initial_window),
         initial_ssthresh: tcp.window.initial_ssthresh,
         growth: tcp.window.growth,
+        ssthresh_from: tcp.window.ssthresh_from,
+        paced: tcp.sending.pacing,
     })
 }
 

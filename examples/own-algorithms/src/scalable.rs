@@ -117,7 +117,7 @@ impl CongestionControl for Scalable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use congestion::{Growth, PathView};
+    use congestion::{Growth, PathView, SsthreshFrom};
     use units::Nanos;
 
     fn window_of(segments: u64) -> Scalable {
@@ -126,6 +126,8 @@ mod tests {
             initial_window: Bytes(1000 * segments),
             initial_ssthresh: Bytes(2000),
             growth: Growth { slow_start_limit: 1, byte_counting: true },
+            ssthresh_from: SsthreshFrom::Flight,
+            paced: false,
         };
         Scalable::new(&setup, &Options::defaults(ROW.options))
     }

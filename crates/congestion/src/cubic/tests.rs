@@ -1,7 +1,5 @@
 //! Vectors and behaviour of CUBIC.
 
-use units::Nanos;
-
 use super::*;
 use crate::Growth;
 use crate::testing::{ack, close, loss, setup_with};
@@ -29,7 +27,11 @@ fn cubic_1_constants() {
     close(config.c, 0.4, 0.0);
     close(config.beta, 0.7, 0.0);
     close(after_loss(70.0, 100.0, config).alpha, 0.529_412, 1e-6);
-    assert!(config.fast_convergence && !config.hystart && config.ssthresh_from == SsthreshFrom::Auto);
+    assert!(
+        config.fast_convergence
+            && config.hystart == Detection::None
+            && config.ssthresh_from == ReducedFrom::Auto
+    );
 }
 
 #[test]
@@ -201,7 +203,7 @@ fn leaving_slow_start_without_loss_starts_at_the_plateau() {
 
 #[test]
 fn ssthresh_from_cwnd_or_flight() {
-    use SsthreshFrom::{Auto, Cwnd, Flight};
+    use ReducedFrom::{Auto, Cwnd, Flight};
     for (ssthresh_from, cwnd_limited, expected) in
         [(Auto, true, 70), (Auto, false, 28), (Cwnd, false, 70), (Flight, true, 28)]
     {
@@ -224,7 +226,7 @@ fn a_window_cut_from_outside_does_not_spring_back() {
 }
 
 /// Segments at the end of slow start over a path that keeps 100 in flight and queues the rest, at 10 ms per segment.
-fn slow_start_with(hystart: bool) -> f64 {
+fn slow_start_with(hystart: Detection) -> f64 {
     let config = CubicConfig { hystart, ..CubicConfig::default() };
     let mut cc = Cubic::new(&setup_with(MSS, 10 * MSS, 1000 * MSS, GROWTH), config);
     let (mut una, mut nxt) = (0_u64, 10_u64);
@@ -241,18 +243,87 @@ fn slow_start_with(hystart: bool) -> f64 {
 
 #[test]
 fn hystart_leaves_slow_start_soon_after_the_queue_builds() {
-    assert!(slow_start_with(false) >= 1000.0);
-    let segments = slow_start_with(true);
+    assert!(slow_start_with(Detection::None) >= 1000.0);
+    let segments = slow_start_with(Detection::PlusPlus);
     assert!((100.0..600.0).contains(&segments), "{segments}");
 }
 
 #[test]
 fn hystart_ends_with_the_first_loss() {
-    let config = CubicConfig { hystart: true, ..CubicConfig::default() };
+    let config = CubicConfig { hystart: Detection::PlusPlus, ..CubicConfig::default() };
     let mut cc = Cubic::new(&setup_with(MSS, 10 * MSS, 1000 * MSS, GROWTH), config);
     cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), Paths::ALONE);
     assert_eq!(cc.window().cwnd, Bytes(18 * MSS), "L = 8 until then");
     cc.on_rto(&loss(18 * MSS), Paths::ALONE);
     cc.on_ack(&ack_at(SimTime::ZERO, 8, GEO), Paths::ALONE);
     assert_eq!(cc.window().cwnd, Bytes(2 * MSS), "the connection's own limit after it");
+}
+
+/// HSL-1: over a path of 600 ms that keeps 100 segments in flight, with 6 ms between ACKs, the delay ends slow start in
+/// the round in which the queue builds; with ACKs 1 ms apart the train does it when it is
+/// longer than 300.5 ms.
+#[test]
+fn hystart_of_linux_leaves_slow_start_before_the_queue_is_full() {
+    let delay = slow_start_with(Detection::Linux);
+    assert!((100.0..210.0).contains(&delay), "{delay}");
+
+    let config = CubicConfig { hystart: Detection::Linux, ..CubicConfig::default() };
+    let mut cc = Cubic::new(&setup_with(MSS, 16 * MSS, 10_000 * MSS, GROWTH), config);
+    let at = |ms: u64| SimTime::from_millis(ms);
+    // Round after round, each twice as long.
+    let (mut una, mut nxt) = (0, 16);
+    for round in 1_u64.. {
+        for i in 0..nxt - una {
+            let sample = Ack {
+                rtt: Some(GEO),
+                snd_una: (una + i + 1) * MSS,
+                snd_nxt: (nxt + 2 * i) * MSS,
+                ..ack_at(at(600 * round + i), 1, GEO)
+            };
+            cc.on_ack(&sample, Paths::ALONE);
+            if !cc.window.in_slow_start() {
+                close(cc.segments(), 512.0 + 301.0, 1e-3);
+                return;
+            }
+        }
+        (una, nxt) = (nxt, nxt + 2 * (nxt - una));
+    }
+}
+
+/// Without a loss the window grows by a twentieth per round trip at least, with one by the cubic function alone.
+#[test]
+fn linux_explores_until_the_first_loss() {
+    let round = |cc: &mut Cubic| {
+        let before = cc.segments();
+        for _ in 0..before as u64 {
+            cc.on_ack(&ack_at(SimTime::from_secs(1), 1, GEO), Paths::ALONE);
+        }
+        cc.segments() / before
+    };
+    let start = |hystart| {
+        let config = CubicConfig { hystart, ..CubicConfig::default() };
+        Cubic::new(&setup_with(MSS, 1000 * MSS, 1000 * MSS, GROWTH), config)
+    };
+    close(round(&mut start(Detection::Linux)), 1.05, 1e-3);
+    assert!(round(&mut start(Detection::None)) < 1.001);
+    let mut known = start(Detection::Linux);
+    known.on_loss(&loss(1000 * MSS), Paths::ALONE);
+    assert!(round(&mut known) < 1.05);
+    known.on_rto(&loss(700 * MSS), Paths::ALONE);
+    known.window.set(Bytes(1000 * MSS));
+    close(round(&mut known), 1.05, 1e-3);
+}
+
+/// `ssthresh_from` of the transport decides for `auto`; an option of its own goes before it.
+#[test]
+fn the_transport_may_reduce_by_the_window() {
+    for (own, expected) in [(ReducedFrom::Auto, 70), (ReducedFrom::Flight, 28), (ReducedFrom::Cwnd, 70)] {
+        let setup = Setup {
+            ssthresh_from: crate::SsthreshFrom::Cwnd,
+            ..setup_with(MSS, 100 * MSS, 100 * MSS, GROWTH)
+        };
+        let mut cc = Cubic::new(&setup, CubicConfig { ssthresh_from: own, ..CubicConfig::default() });
+        cc.on_loss(&Loss { cwnd_limited: false, ..loss(40 * MSS) }, Paths::ALONE);
+        assert_eq!(cc.window().ssthresh, Bytes(expected * MSS), "{own:?}");
+    }
 }

@@ -144,8 +144,12 @@ impl From<Scalar> for Kind {
 pub(crate) const SYN: &str = "syn";
 /// The value of a buffer that sizes itself.
 pub(crate) const AUTO: &str = "auto";
-/// The value of a send buffer that grows with the largest window and never shrinks.
+/// The value of a send buffer that grows with the largest window of each subflow and never shrinks.
 pub(crate) const EXPAND: &str = "expand";
+/// The same, with the size of the largest subflow for an MPTCP connection.
+pub(crate) const EXPAND_LARGEST: &str = "expand-largest";
+/// The values of a buffer that are not its size.
+pub(crate) const BUFFER_RULES: [&str; 3] = [AUTO, EXPAND, EXPAND_LARGEST];
 /// Most replications and nodes that one file may ask for.
 pub(crate) const MAX_SEEDS: i64 = 1_000_000;
 
@@ -204,6 +208,9 @@ impl Scalar {
             Self::Plain(OptionKind::Rate) => "a rate such as \"20Mbit/s\"".into(),
             Self::Plain(OptionKind::Probability) => "a probability such as 0.01 or \"1%\"".into(),
             Self::Plain(OptionKind::Choice(words)) => format!("one of {}", quoted(words.iter().copied())),
+            Self::Plain(OptionKind::FlagOr(words)) => {
+                format!("true, false or {}", quoted(words.iter().copied()))
+            }
             Self::Plain(OptionKind::Limit) => Self::Queue.what(),
             Self::Plain(OptionKind::Text) => Self::Text.what(),
             Self::Plain(OptionKind::List(items)) => match items {
@@ -220,7 +227,7 @@ impl Scalar {
             Self::Rate { min, max } => format!("a rate from \"{min}\" to \"{max}\""),
             Self::Queue => "a queue limit such as \"100p\", \"64KiB\" or \"1.5BDP\"".into(),
             Self::Buffer { min, max } => {
-                format!("\"{AUTO}\", \"{EXPAND}\", or a size from \"{min}\" to \"{max}\"")
+                format!("{}, or a size from \"{min}\" to \"{max}\"", quoted(BUFFER_RULES))
             }
             Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
             Self::Profile => format!("one of {}", quoted(crate::profiles::names())),

@@ -1,5 +1,6 @@
 //! The table of a transport and those inside it.
 
+use congestion::SsthreshFrom;
 use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor, RtoRule};
 use units::{Bytes, Nanos};
 
@@ -116,6 +117,11 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp("initial_ssthresh", size(Bytes(1), Bytes::MAX), "initial slow-start threshold"),
         tcp("slow_start_limit", limit(1, 10_000), "slow start adds at most this many segments per ACK"),
         tcp("byte_counting", FLAG, "congestion avoidance counts acknowledged bytes, otherwise ACKs"),
+        tcp(
+            "ssthresh_from",
+            words(SsthreshFrom::WORDS),
+            "what a congestion control takes a part of on loss, unless it has a rule of its own: the flight, or the window",
+        ),
         tcp("rto_initial", TIMER, "retransmission timer before the first sample"),
         tcp("rto_min", duration(Nanos::ZERO, HOUR), "its lower bound, see `rto_floor`"),
         tcp("rto_max", TIMER, "its upper bound, also when backed off"),

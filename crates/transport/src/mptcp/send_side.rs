@@ -9,9 +9,9 @@ use units::{Bytes, SimTime};
 use super::reinject::ReinjectQueue;
 use super::subflow::Subflow;
 use super::subflows::Subflows;
-use crate::config::{SendBuffer, TcpConfig};
+use crate::config::{ConnectionBuffer, SendBuffer, TcpConfig};
 use crate::seq::Dsn;
-use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_space};
+use crate::tcp::buffers::{CONNECTION_BUFFER, ExpandedBuffer, send_buffer, send_space};
 use crate::tcp::ranges::Range;
 use crate::tcp::sender::Sender;
 
@@ -59,7 +59,7 @@ pub(super) struct SendSide {
     fin_tries: usize,
     reinject: ReinjectQueue,
     persist: Persist,
-    /// Size of the send buffer where that expands.
+    /// Size of the send buffer where that follows the largest subflow.
     buffer: ExpandedBuffer,
 }
 
@@ -291,12 +291,25 @@ impl SendSide {
 
 /// The send buffer.
 impl SendSide {
-    /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
+    /// Free bytes of the send buffer.
     pub(super) fn space(&self, subflows: &Subflows) -> Bytes {
         let senders = || subflows.iter().filter(|s| s.may_send()).map(Subflow::sender);
-        let size = send_buffer(&self.tcp, || senders().map(Sender::controlled_cwnd).sum(), self.buffer);
         let unsent = || self.unassigned() + senders().map(Sender::unsent).sum::<u64>();
-        send_space(&self.tcp, size, self.written - self.una, unsent)
+        send_space(&self.tcp, self.buffer_size(subflows), self.written - self.una, unsent)
+    }
+
+    /// Size of the send buffer: by the sum of the congestion windows, or by the send buffers of the subflows.
+    fn buffer_size(&self, subflows: &Subflows) -> Bytes {
+        let open = subflows.iter().filter(|s| s.may_send());
+        match self.tcp.buffers.send_buffer {
+            SendBuffer::Expand { connection: ConnectionBuffer::Sum, .. } => {
+                open.fold(CONNECTION_BUFFER, |sum, s| sum + s.expanded_send_buffer(&self.tcp))
+            }
+            _ => {
+                let windows = || open.map(|s| s.sender().controlled_cwnd()).sum();
+                send_buffer(&self.tcp, windows, self.buffer)
+            }
+        }
     }
 
     /// The buffer expands, and the application waits for space for a segment.

@@ -245,7 +245,7 @@ impl Subflow {
             view.held = Bytes(sender.unacked());
             view.send_window = sender.send_window();
             view.send_buffer = match tcp.buffers.send_buffer {
-                SendBuffer::Expand { .. } => send_buffer(tcp, || 0, self.send_buffer),
+                SendBuffer::Expand { .. } => self.expanded_send_buffer(tcp),
                 SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => send_buffer_for(view.cwnd),
             };
             view.pacing_rate = if needs.pacing { sender.pacing_rate_estimate() } else { None };
@@ -422,6 +422,12 @@ impl Subflow {
     /// Halves its congestion window.
     pub(super) fn penalise(&mut self) {
         self.endpoint.sender_mut().penalise();
+    }
+
+    /// Its send buffer where that expands.
+    #[inline]
+    pub(super) fn expanded_send_buffer(&self, tcp: &TcpConfig) -> Bytes {
+        send_buffer(tcp, || 0, self.send_buffer)
     }
 
     /// The application waits for space in the send buffer, and an acknowledgement has arrived here.

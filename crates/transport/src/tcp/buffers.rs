@@ -124,12 +124,15 @@ pub fn send_buffer_for(cwnd: Bytes) -> Bytes {
     Bytes(cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
 }
 
+/// Bytes that the send buffer of an MPTCP connection has beside those of its subflows: the first value of tcp_wmem.
+pub const CONNECTION_BUFFER: Bytes = Bytes(4096);
+
 /// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.buffers.send_buffer {
         SendBuffer::Fixed(size) => size,
         SendBuffer::Auto { max } => send_buffer_for(Bytes(cwnd())).min(max),
-        SendBuffer::Expand { max } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
+        SendBuffer::Expand { max, .. } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
     }
 }
 
@@ -149,7 +152,7 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
 ///
 /// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that
 /// the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.
-/// Until Linux 6.6 an MPTCP connection has what the largest of its subflows has (`mptcp_propagate_sndbuf`).
+/// For an MPTCP connection see [`crate::config::ConnectionBuffer`].
 /// Deviation: the kernel does not expand while what waits fills the window. It mostly sends in larger units and leaves
 /// a part of the window free, so this condition is left out. What is written counts by its bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,6 +179,7 @@ fn expanded_for(config: &TcpConfig, cwnd: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ConnectionBuffer;
 
     /// Test vector AT-1.
     #[test]
@@ -191,7 +195,8 @@ mod tests {
             c.segment.mss = Bytes(1448);
             c.options.timestamps = true;
         });
-        config.buffers.send_buffer = SendBuffer::Expand { max: Bytes(200_000) };
+        config.buffers.send_buffer =
+            SendBuffer::Expand { max: Bytes(200_000), connection: ConnectionBuffer::Sum };
         let mut buffer = ExpandedBuffer::default();
         let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
         assert_eq!(size(buffer), Bytes(87_040));

@@ -66,6 +66,7 @@ const FLOW_RULES: &[Rule] = &[
     NAGLE,
     IDLE_RESTART,
     FLIGHT_LIMIT,
+    SSTHRESH_FROM,
     RECEIVE_BUFFER_MAX,
     SEND_BUFFER,
     UNSENT_LIMIT,
@@ -107,6 +108,7 @@ pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"
 pub(super) const NAGLE: Rule = rule("transport.nagle", "false");
 pub(super) const IDLE_RESTART: Rule = rule("transport.idle_restart", "false");
 pub(super) const FLIGHT_LIMIT: Rule = rule("transport.flight_limit", "\"unlimited\"");
+pub(super) const SSTHRESH_FROM: Rule = rule("transport.ssthresh_from", "\"flight\"");
 pub(super) const RECEIVE_BUFFER_MAX: Rule = rule("transport.receive_buffer_max", "that of receive_buffer");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "a size");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

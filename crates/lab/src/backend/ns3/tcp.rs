@@ -1,6 +1,6 @@
 //! TCP of a scenario as attributes of ns-3.
 
-use congestion::{Congestion, Growth};
+use congestion::{Congestion, Growth, SsthreshFrom};
 use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
@@ -60,7 +60,15 @@ pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusa
 
 /// All but the growth, which belongs to the congestion control.
 fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [Pair; 2] {
-    let WindowConfig { initial_window, initial_ssthresh, growth: _, idle_restart, flight_limit } = window;
+    let WindowConfig {
+        initial_window,
+        initial_ssthresh,
+        growth: _,
+        ssthresh_from,
+        idle_restart,
+        flight_limit,
+    } = window;
+    refused.unless(ssthresh_from == SsthreshFrom::Flight, part, rules::SSTHRESH_FROM);
     refused.unless(!idle_restart, part, rules::IDLE_RESTART);
     refused.unless(flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
     [
@@ -177,7 +185,7 @@ fn controller(
         ("cubic", "c", OptionValue::Number(c)) => c.to_bits() == 0.4_f64.to_bits(),
         ("cubic", "beta", OptionValue::Number(beta)) => beta.to_bits() == 0.7_f64.to_bits(),
         ("cubic", "fast_convergence", OptionValue::Flag(fast)) => *fast,
-        ("cubic", "hystart", OptionValue::Flag(hystart)) => !hystart,
+        ("cubic", "hystart", OptionValue::Choice(word)) => word == "false",
         ("cubic", "ssthresh_from", OptionValue::Choice(word)) => word == "auto",
         ("vegas", "alpha", OptionValue::Number(alpha)) => alpha.to_bits() == 2.0_f64.to_bits(),
         ("vegas", "beta", OptionValue::Number(beta)) => beta.to_bits() == 4.0_f64.to_bits(),

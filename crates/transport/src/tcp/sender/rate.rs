@@ -76,6 +76,8 @@ mod tests {
             initial_window: config.segment.mss * u64::from(config.window.initial_window),
             initial_ssthresh: config.window.initial_ssthresh,
             growth: config.window.growth,
+            ssthresh_from: config.window.ssthresh_from,
+            paced: config.sending.pacing,
         };
         let congestion = (row.build)(&setup, &Options::defaults(row.options));
         Sender::new(Arc::clone(&config), config.segment.mss, congestion, false)
