@@ -159,7 +159,7 @@ def test_cache_misses_are_read_and_compared(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_share_of_usual_segments_is_that_of_calls(capsys: pytest.CaptureFixture[str]) -> None:
     profile = """fn=(1) main
-cfn=(2) transport::tcp::endpoint::Endpoint::on_packet
+cfn=(2) transport::tcp::connection::TcpConnection::on_packet
 calls=8 1
 cfn=(3) <impl transport::tcp::sender::Sender>::on_any_ack
 calls=1 1

@@ -41,8 +41,9 @@ MISS_TOLERANCE = 0.25
 # Fewer misses per instruction are noise of addresses.
 FEW_MISSES = 1e-4
 SHARE_TOLERANCE = 0.02
-# A segment arrives; its acknowledgement takes the general way. Neither function is inlined.
-ARRIVES, GENERAL = "::endpoint::Endpoint::on_packet", "Sender>::on_any_ack"
+# A segment arrives; its acknowledgement takes the general way. None of these functions is inlined.
+ARRIVES = ("MptcpConnection>::on_packet", "::TcpConnection::on_packet")
+GENERAL = "Sender>::on_any_ack"
 CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=524288,8,64"]
 
 HEAD = """\
@@ -94,16 +95,16 @@ def valgrind() -> str:
 def usual_share(profile: str) -> float | None:
     """The share of segments that take the usual way in a profile of Callgrind; none if no segment arrives."""
     names: dict[str, str] = {}
-    calls = {ARRIVES: 0, GENERAL: 0}
+    arrived, general = 0, 0
     called = ""
     for line in profile.splitlines():
         if found := re.match(r"c?fn=(\(\d+\))(?: (.*))?", line):
             number, name = found.groups()
             called = names.setdefault(number, name or "")
         elif found := re.match(r"calls=(\d+)", line):
-            for end in calls:
-                calls[end] += int(found[1]) if called.endswith(end) else 0
-    return round(1 - calls[GENERAL] / calls[ARRIVES], 3) if calls[ARRIVES] else None
+            arrived += int(found[1]) if called.endswith(ARRIVES) else 0
+            general += int(found[1]) if called.endswith(GENERAL) else 0
+    return round(1 - general / arrived, 3) if arrived else None
 
 
 def count(program: Path, case: str, duration: str) -> Case:

@@ -15,7 +15,8 @@ use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::connection::TcpConnection;
 use crate::tcp::endpoint::Endpoint;
 
-/// One end of a connection. After every call that changes it, `poll_transmit` is to be called until `None`.
+/// One end of a connection. After every call that changes it, `poll_transmit` is to be called until `None`,
+/// or `poll_transmit_into` until it is not [`Departure::Packet`].
 #[derive(Debug)]
 pub struct Connection(Kind);
 
@@ -145,6 +146,7 @@ impl Connection {
     }
 
     /// The same, in place: overwrites `packet`, unless nothing leaves.
+    #[inline]
     pub fn poll_transmit_into(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         each!(mut self, c => c.poll_transmit(now, packet))
     }

@@ -1,5 +1,7 @@
 //! The size of packets of TCP on the wire, and how many SACK blocks fit into one: option space is 40 bytes.
 
+use std::sync::Arc;
+
 use units::Bytes;
 
 use crate::config::{MptcpConfig, TcpConfig};
@@ -62,44 +64,73 @@ fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
     }
 }
 
-/// Completes a packet whose segment is written: the window that it advertises, and what the envelope says of it.
-#[inline]
-pub(crate) fn complete(packet: &mut Packet, window: Bytes, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) {
-    let (segment, size) = match &mut packet.body {
-        Body::Tcp(segment) => {
-            let size = usual_size(segment, tcp, mptcp);
-            let size = size.unwrap_or_else(|| wire_size(segment, None, tcp, mptcp));
-            (segment, size)
-        }
-        Body::Space(space) => {
-            let size = wire_size(&space.segment, Some(&space.signal), tcp, mptcp);
-            (&mut space.segment, size)
-        }
-        Body::Udp(_) => unreachable!("a datagram is complete when it is written"),
-    };
-    segment.window = window;
-    packet.payload = segment.len;
-    packet.offset = segment.stream_offset();
-    packet.size = size;
-    packet.check();
+/// Sizes of the packets of a connection. Those of most are known beforehand, but for the payload.
+#[derive(Clone, Debug)]
+pub(crate) struct PacketSizes {
+    tcp: Arc<TcpConfig>,
+    mptcp: Option<Arc<MptcpConfig>>,
+    /// Everything but payload, of a segment without SYN, SACK blocks and MPTCP option.
+    plain: Bytes,
+    /// The same with a DSS that has a Data ACK alone, and with one that has a mapping too.
+    with_data_ack: Bytes,
+    with_mapping: Bytes,
 }
 
-/// The size of a segment without SYN and SACK blocks; `None` for any other.
-#[inline]
-fn usual_size(segment: &TcpSegment, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> Option<Bytes> {
-    if segment.flags.syn || !segment.sack.as_slice().is_empty() {
-        return None;
+impl PacketSizes {
+    pub(crate) fn new(tcp: &Arc<TcpConfig>, mptcp: Option<&Arc<MptcpConfig>>) -> Self {
+        let timestamps = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
+        let plain = tcp.segment.header + tcp.segment.overhead + Bytes(timestamps);
+        let with = |dss: fn(&MptcpConfig) -> u64| plain + Bytes(mptcp.map_or(0, |mptcp| dss(mptcp)));
+        Self {
+            with_data_ack: with(data_ack_size),
+            with_mapping: with(mapping_size),
+            plain,
+            tcp: Arc::clone(tcp),
+            mptcp: mptcp.map(Arc::clone),
+        }
     }
-    let option = match (&segment.mptcp, mptcp) {
-        (MptcpOption::Dss(dss), Some(config)) => dss_size(dss, config),
-        (MptcpOption::None, _) => 0,
-        _ => return None,
-    };
-    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
-    let size =
-        Bytes(tcp.segment.header.0 + tcp.segment.overhead.0 + timestamps + option + u64::from(segment.len));
-    debug_assert_eq!(size, wire_size(segment, None, tcp, mptcp), "two sizes of {segment:?}");
-    Some(size)
+
+    /// Completes a packet whose segment is written: the window that it advertises, and what the envelope says of it.
+    #[inline]
+    pub(crate) fn complete(&self, packet: &mut Packet, window: Bytes) {
+        match &mut packet.body {
+            Body::Tcp(segment) => {
+                segment.window = window;
+                packet.payload = segment.len;
+                packet.offset = segment.stream_offset();
+                packet.size = self.size(segment);
+            }
+            Body::Space(space) => {
+                space.segment.window = window;
+                packet.payload = space.segment.len;
+                packet.offset = space.segment.stream_offset();
+                packet.size = self.any_size(&space.segment, Some(&space.signal));
+            }
+            Body::Udp(_) => unreachable!("a datagram is complete when it is written"),
+        }
+        packet.check();
+    }
+
+    #[inline]
+    fn size(&self, segment: &TcpSegment) -> Bytes {
+        if segment.flags.syn || !segment.sack.as_slice().is_empty() {
+            return self.any_size(segment, None);
+        }
+        let headers = match segment.mptcp {
+            MptcpOption::None => self.plain,
+            MptcpOption::Dss(Dss { data_ack: Some(_), dsn: None, .. }) => self.with_data_ack,
+            MptcpOption::Dss(Dss { data_ack: Some(_), dsn: Some(_), .. }) => self.with_mapping,
+            _ => return self.any_size(segment, None),
+        };
+        let size = headers + Bytes(u64::from(segment.len));
+        debug_assert_eq!(size, self.any_size(segment, None), "two sizes of {segment:?}");
+        size
+    }
+
+    #[inline(never)]
+    fn any_size(&self, segment: &TcpSegment, signal: Option<&SpaceSignal>) -> Bytes {
+        wire_size(segment, signal, &self.tcp, self.mptcp.as_deref())
+    }
 }
 
 /// Leaves SACK blocks out where the options of a handshake leave no room for them: they are advice (RFC 2018), and data
@@ -115,7 +146,6 @@ pub(crate) fn fit_sack(segment: &mut TcpSegment, config: &MptcpConfig) {
 }
 
 /// Size on the wire: headers, options, payload, overhead.
-#[inline(never)]
 fn wire_size(
     segment: &TcpSegment,
     signal: Option<&SpaceSignal>,

@@ -32,7 +32,7 @@ use crate::role::{AbortForm, Role};
 use crate::setup::Setup;
 use crate::tcp::endpoint::Endpoint;
 use crate::usual::UsualWay;
-use crate::wire_size::{mapping_size, sack_room};
+use crate::wire_size::{PacketSizes, mapping_size, sack_room};
 
 use usual::permits_usual_way;
 
@@ -55,6 +55,7 @@ pub struct MptcpConnection {
     meta: MetaTimer,
     signals: Signals,
     lifetime: Lifetime,
+    sizes: PacketSizes,
     usual: UsualWay,
 }
 
@@ -96,6 +97,7 @@ impl MptcpConnection {
             meta,
             signals: Signals::default(),
             lifetime: Lifetime::default(),
+            sizes: PacketSizes::new(&tcp, Some(&config)),
             usual: UsualWay::new(permits_usual_way(needs)),
             tcp,
             config,

@@ -262,7 +262,7 @@ impl Subflow {
     }
 
     /// Takes in a segment.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_packet(&mut self, now: SimTime, packet: &Packet, paths: Paths<'_>) -> Input {
         let input = self.endpoint.on_packet(now, packet, paths);
         self.health.on_segment(now, input.acked);
@@ -345,7 +345,7 @@ impl Subflow {
     }
 
     /// Writes the next packet into `packet`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_transmit(
         &mut self,
         now: SimTime,
@@ -375,7 +375,7 @@ impl Subflow {
 
     /// Every segment takes the general way; for tests.
     pub(super) fn close_usual_way(&mut self) {
-        self.endpoint.sender_mut().close_usual_way();
+        self.endpoint.close_usual_way();
     }
 
     /// New data.

@@ -91,7 +91,7 @@ impl Subflows {
             self.views.push();
         }
         if self.general {
-            endpoint.sender_mut().close_usual_way();
+            endpoint.close_usual_way();
         }
         self.list[i] = Some(Subflow::new(pair, endpoint, join));
         self.touch(i);
@@ -208,7 +208,7 @@ impl Subflows {
 /// Segments and deadlines.
 impl Subflows {
     /// Subflow `i` takes in a packet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_packet(&mut self, now: SimTime, i: usize, packet: &Packet) -> Option<Input> {
         let subflow = self.list.get_mut(i)?.as_mut()?;
         let before = subflow.held();
@@ -238,7 +238,7 @@ impl Subflows {
 
     /// Writes the next segment that subflow `i` has to send into `packet`. Returns the data sequence number of its
     /// payload, if it has one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll_transmit(
         &mut self,
         now: SimTime,

@@ -17,7 +17,7 @@ use crate::packet::{Packet, PathId};
 use crate::role::Role;
 use crate::seq::Seq;
 use crate::setup::Setup;
-use crate::wire_size::{complete, sack_room};
+use crate::wire_size::{PacketSizes, sack_room};
 
 /// One end of a plain TCP connection.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub struct TcpConnection {
     overflow: u64,
     expanded: ExpandedBuffer,
     sack_blocks: [usize; 2],
+    sizes: PacketSizes,
     role: Role,
 }
 
@@ -57,6 +58,7 @@ impl TcpConnection {
             overflow: 0,
             expanded: ExpandedBuffer::default(),
             sack_blocks: sack_room(&config, None),
+            sizes: PacketSizes::new(&config, None),
             config,
             role: setup.role,
         }
@@ -64,7 +66,7 @@ impl TcpConnection {
 
     /// Every segment takes the general way; for tests.
     pub fn close_usual_way(&mut self) {
-        self.endpoint.sender_mut().close_usual_way();
+        self.endpoint.close_usual_way();
     }
 
     /// Active open.
@@ -153,6 +155,7 @@ impl TcpConnection {
     }
 
     /// Takes in a packet; one that carries no segment of TCP is ignored.
+    #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
         let Some(segment) = packet.segment() else { return };
         let blocked = self.is_blocked();
@@ -206,6 +209,7 @@ impl TcpConnection {
     }
 
     /// Writes the next packet into `packet`; call until there is none.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
@@ -213,9 +217,8 @@ impl TcpConnection {
         };
         let next = self.endpoint.receiver().next();
         let window = self.window.offer(&self.config, next, self.room());
-        complete(packet, window, &self.config, None);
-        let last = written.last && !self.endpoint.may_have_something();
-        if last { Departure::LastPacket } else { Departure::Packet }
+        self.sizes.complete(packet, window);
+        if self.endpoint.rests_after(written) { Departure::LastPacket } else { Departure::Packet }
     }
 
     /// The window it would advertise.

@@ -8,6 +8,8 @@
 //! Deviation: no simultaneous open, no TIME-WAIT clock (nothing reuses ports); an endpoint whose connection is
 //! finished still answers a retransmitted FIN.
 
+mod usual;
+
 use std::sync::Arc;
 
 use congestion::{CongestionControl, PathView, Paths};
@@ -24,6 +26,7 @@ use crate::mptcp::option::MptcpOption;
 use crate::packet::{Ecn, Packet, PathId};
 use crate::seq::{Dsn, Seq};
 use crate::space::{Extras, Outcome, Reports, SpaceSignal};
+use crate::usual::UsualWay;
 
 /// Connection state, as far as it is not told by the sender and the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,7 @@ pub struct Endpoint {
     receive_rtt: Option<Nanos>,
     /// State of transports over space links; plain TCP has none.
     extras: Option<Box<Extras>>,
+    usual: UsualWay,
 }
 
 fn new_receiver(config: &TcpConfig) -> Receiver {
@@ -123,7 +127,14 @@ impl Endpoint {
             send_reset: false,
             probe_window: false,
             receive_rtt: None,
+            usual: UsualWay::new(true),
         }
+    }
+
+    /// Every segment takes the general way, here and in the sender; for tests.
+    pub fn close_usual_way(&mut self) {
+        self.usual = UsualWay::CLOSED;
+        self.sender.close_usual_way();
     }
 
     /// Active open: a SYN becomes ready.
@@ -135,6 +146,7 @@ impl Endpoint {
 
     /// Gives up at once; the peer gets a RST.
     pub fn abort(&mut self, why: &'static str) {
+        self.usual.leave();
         self.send_reset = !matches!(self.state, State::Idle | State::Dead(_));
         self.state = State::Dead(why);
     }
@@ -147,6 +159,7 @@ impl Endpoint {
 
     /// Closes silently, without a RST: the local or the remote address is no longer available.
     pub fn end_silently(&mut self, why: &'static str) {
+        self.usual.leave();
         self.state = State::Dead(why);
     }
 
@@ -156,8 +169,19 @@ impl Endpoint {
     }
 
     /// Takes in a packet; one that carries no segment of TCP changes nothing.
-    #[inline(never)]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet, paths: Paths<'_>) -> Input {
+        if let Some(segment) = self.expected(packet) {
+            return self.on_usual_segment(now, segment, paths);
+        }
+        let input = self.take_in(now, packet, paths);
+        self.look_for_usual_way();
+        input
+    }
+
+    #[inline(never)]
+    fn take_in(&mut self, now: SimTime, packet: &Packet, paths: Paths<'_>) -> Input {
+        self.usual.leave();
         let Some(segment) = packet.segment() else { return Input::default() };
         let signal = packet.signal();
         if segment.flags.rst {
@@ -253,6 +277,7 @@ impl Endpoint {
             self.state != State::Idle || self.handshake.deadline().is_never(),
             "a SYN has left an idle endpoint"
         );
+        debug_assert!(!self.usual.is_open() || self.is_calm(), "the usual way is open beside something odd");
     }
 
     fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
@@ -290,7 +315,18 @@ impl Endpoint {
 
     /// Writes the next segment into `packet`, without window, size and range; call until `None`. In place, because
     /// a packet is large and this happens for each.
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<Written> {
+        if self.usual.is_open() {
+            return self.usual_segment(now, offer, packet);
+        }
+        let written = self.find_segment(now, offer, packet);
+        self.look_for_usual_way();
+        written
+    }
+
+    #[inline(never)]
+    fn find_segment(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<Written> {
         if self.state == State::Established && !self.send_reset {
             return self.established_segment(now, offer, packet);
         }
@@ -313,6 +349,9 @@ impl Endpoint {
     /// False if `poll_transmit` would find nothing, which is cheaper to tell than to find out.
     #[inline]
     pub fn may_have_something(&self) -> bool {
+        if self.usual.is_open() {
+            return self.receiver.owes_ack() || self.sender.may_have_something();
+        }
         self.state != State::Established
             || self.send_reset
             || self.probe_window
@@ -441,17 +480,20 @@ impl Endpoint {
             return Expired::Quiet;
         }
         let expired = self.sender.on_timeout(now, paths);
+        self.usual.leave();
         match expired {
             Expired::GaveUp => self.abort("too many timeouts"),
             Expired::ProbeWindow => self.probe_window = true,
             Expired::Quiet | Expired::Timeout { .. } => {}
         }
+        self.look_for_usual_way();
         self.check();
         expired
     }
 
     /// Asks the peer for its window with the next segment.
     pub fn probe_window(&mut self) {
+        self.usual.leave();
         self.probe_window = true;
     }
 

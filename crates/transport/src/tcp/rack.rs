@@ -126,6 +126,7 @@ impl Rack {
     }
 
     /// Nothing was sent before what has been delivered: the usual case, and cheaper to see than `detect`.
+    #[inline]
     pub fn nothing_is_late(&self, board: &Scoreboard) -> bool {
         board.starts_after(self.latest)
     }

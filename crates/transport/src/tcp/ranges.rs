@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use crate::seq::Position;
 
+/// So many of the highest ranges are looked at one by one.
+const NEAR: usize = 4;
+
 /// Positions `start..end`, `end` excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range<P = u64> {
@@ -64,13 +67,19 @@ impl<P: Position> RangeSet<P> {
         self.ranges.back().map_or(P::at(0), |r| r.end)
     }
 
-    /// How many ranges lie before what is looked for: most often none or all, so the ends are looked at first.
+    /// How many ranges lie before what is looked for. Most searches end at the front or among the highest ranges, which
+    /// arrived last: these are looked at one by one, and only what lies deeper is searched.
     fn count(&self, before: impl Fn(&Range<P>) -> bool) -> usize {
-        match (self.ranges.front(), self.ranges.back()) {
-            (Some(first), _) if !before(first) => 0,
-            (_, Some(last)) if !before(last) => self.ranges.partition_point(before),
-            _ => self.ranges.len(),
+        if self.ranges.front().is_none_or(|first| !before(first)) {
+            return 0;
         }
+        let len = self.ranges.len();
+        for end in (len.saturating_sub(NEAR).max(1)..=len).rev() {
+            if before(&self.ranges[end - 1]) {
+                return end;
+            }
+        }
+        self.ranges.partition_point(before)
     }
 
     /// The range that holds `point`.

@@ -204,12 +204,15 @@ impl Scoreboard {
         }
     }
 
+    /// The place of the segment that holds `seq`, or of the first one above it.
     fn index_of(&self, seq: Seq) -> usize {
-        // At the front for the most part.
-        if self.segments.front().is_none_or(|front| seq < front.end()) {
-            return 0;
+        let Some(front) = self.segments.front().filter(|front| front.end() <= seq) else { return 0 };
+        // Most segments are full, so the distance from the first one gives the place.
+        let guess = (seq - front.seq).0 / u64::from(front.len.max(1));
+        match self.segments.get(guess as usize) {
+            Some(segment) if segment.seq <= seq && seq < segment.end() => guess as usize,
+            _ => self.segments.partition_point(|s| s.end() <= seq),
         }
-        self.segments.partition_point(|s| s.end() <= seq)
     }
 
     /// The segment that starts at or holds `seq`.
@@ -250,6 +253,7 @@ impl Scoreboard {
 
     /// True if all that is outstanding was sent once, and after `latest` (transmission time and end of a delivered
     /// segment): what comes later in the stream was sent later.
+    #[inline]
     pub fn starts_after(&self, latest: (SimTime, Seq)) -> bool {
         let original = |s: &Sent| !s.retransmitted && !s.sacked && (s.sent_at, s.end()) >= latest;
         self.again.is_empty() && self.segments.front().is_none_or(original)

@@ -23,6 +23,14 @@ pub struct Flags {
     pub cwr: bool,
 }
 
+impl Flags {
+    /// ACK is set and nothing else.
+    #[inline]
+    pub fn is_ack_alone(self) -> bool {
+        self.ack && !(self.syn | self.fin | self.rst | self.ece | self.cwr)
+    }
+}
+
 /// Up to four SACK blocks; the first is the most recent (RFC 2018), or a duplicate report (RFC 2883).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SackBlocks {

@@ -112,10 +112,19 @@ impl MptcpConnection {
             && !needs.copies
     }
 
-    pub(super) fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
+    #[inline(never)]
+    fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
         let dsn = self.subflows.poll_transmit(now, i, packet)?;
+        self.add_option(i, dsn, packet);
+        self.complete(packet);
+        Some(())
+    }
+
+    /// Adds the MPTCP option to a segment of subflow `i` whose payload begins at `dsn`.
+    #[inline]
+    pub(super) fn add_option(&mut self, i: usize, dsn: Option<Dsn>, packet: &mut Packet) {
+        let Some(segment) = packet.segment_mut() else { return };
         let usual = self.usual.is_open() || self.is_usual(i);
-        let segment = packet.segment_mut()?;
         if usual && !segment.flags.syn && !segment.flags.rst {
             // In place: an option is large.
             segment.mptcp = self.dss(dsn);
@@ -123,8 +132,6 @@ impl MptcpConnection {
             segment.mptcp = self.option_of_others(i, dsn, segment);
             wire_size::fit_sack(segment, &self.config);
         }
-        self.complete(packet);
-        Some(())
     }
 
     /// Writes an ACK of subflow `i` with this option.
@@ -143,9 +150,9 @@ impl MptcpConnection {
 
     /// Adds the window, and what the envelope says of the segment.
     #[inline]
-    fn complete(&mut self, packet: &mut Packet) {
+    pub(super) fn complete(&mut self, packet: &mut Packet) {
         let window = self.receive.offer_window(self.subflows.held());
-        wire_size::complete(packet, window, &self.tcp, Some(&self.config));
+        self.sizes.complete(packet, window);
     }
 
     /// Writes the answer to the SYN of a subflow that does not exist.
@@ -155,7 +162,7 @@ impl MptcpConnection {
         let mptcp = refusal.map_or(MptcpOption::None, MptcpOption::Reset);
         *packet =
             Packet::tcp(path, TcpSegment { flags, ack: Seq::FIRST_DATA, mptcp, ..TcpSegment::default() });
-        wire_size::complete(packet, Bytes::ZERO, &self.tcp, Some(&self.config));
+        self.sizes.complete(packet, Bytes::ZERO);
         debug_assert_eq!(packet.payload, 0, "a reply has no payload");
     }
 }

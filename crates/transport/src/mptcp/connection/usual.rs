@@ -95,23 +95,32 @@ impl MptcpConnection {
     /// Writes the next packet: what subflows have to send of their own, then new data.
     #[inline]
     fn write_usual(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
-        while let Some(i) = self.subflows.first_busy() {
-            if self.poll_subflow(now, i, packet).is_some() {
+        while let Some(i) = self.next_subflow(now) {
+            if let Some(dsn) = self.subflows.poll_transmit(now, i, packet) {
+                self.add_option(i, dsn, packet);
+                self.complete(packet);
                 return Some(());
             }
             self.subflows.rest(i);
+        }
+        None
+    }
+
+    /// The subflow that sends next: one that has something to send of its own, or the one that is given new data.
+    #[inline]
+    fn next_subflow(&mut self, now: SimTime) -> Option<usize> {
+        if let Some(busy) = self.subflows.first_busy() {
+            return Some(busy);
         }
         self.watch_progress(now);
         if self.send.unassigned() == 0 {
             return None;
         }
-        while let Some(i) = self.placement.schedule_new(now, &mut self.send, &mut self.subflows) {
-            if self.poll_subflow(now, i, packet).is_some() {
-                return Some(());
-            }
+        let chosen = self.placement.schedule_new(now, &mut self.send, &mut self.subflows);
+        if chosen.is_none() {
+            self.send.watch_window(now, &self.subflows);
         }
-        self.send.watch_window(now, &self.subflows);
-        None
+        chosen
     }
 
     /// False if no subflow has anything to send of its own, and none has room for new data.

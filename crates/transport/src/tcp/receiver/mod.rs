@@ -145,7 +145,29 @@ impl Receiver {
         self.echo.note(segment);
     }
 
+    /// The segment brings the next data, nothing is missing before it, and no end of the stream is known.
+    #[inline]
+    pub fn expects(&self, segment: &TcpSegment) -> bool {
+        segment.seq == self.queue.next()
+            && segment.len > 0
+            && !segment.flags.fin
+            && self.queue.is_in_order()
+            && self.reports.is_none()
+    }
+
+    /// Takes in a segment that `expects` is true for: as `on_segment`, on the usual way.
+    #[inline]
+    pub fn on_usual_segment(&mut self, now: SimTime, segment: &TcpSegment) -> Received {
+        let in_order = segment.payload();
+        self.queue.append(in_order);
+        self.seen.segments += 1;
+        self.acks.data_arrived(now, false);
+        self.check();
+        Received { in_order, fresh: Bytes(u64::from(segment.len)) }
+    }
+
     /// Takes in the payload and FIN of a segment.
+    #[inline(never)]
     pub fn on_segment(&mut self, now: SimTime, segment: &TcpSegment) -> Received {
         let owed = self.acks.owed();
         let received = self.take_in(now, segment);

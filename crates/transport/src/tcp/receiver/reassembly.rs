@@ -90,6 +90,22 @@ impl ReassemblyQueue {
         self.next
     }
 
+    /// Nothing has arrived above a gap, and no FIN.
+    #[inline]
+    pub(super) fn is_in_order(&self) -> bool {
+        self.out_of_order.is_empty() && self.fin.is_none()
+    }
+
+    /// Takes in `range`, which begins at rcv_nxt, while `is_in_order`.
+    #[inline]
+    pub(super) fn append(&mut self, range: Range<Seq>) {
+        debug_assert!(
+            self.is_in_order() && range.start == self.next,
+            "{range:?} is not what comes next: {self:?}"
+        );
+        self.next = range.end;
+    }
+
     /// The FIN of a segment that ends with data at `end`. The first one counts, and only if it ends the data: another one
     /// would take back what has been delivered.
     #[inline]

@@ -24,6 +24,7 @@ struct AckKind {
 impl Sender {
     /// Takes in the acknowledgement fields of `segment`, and what it says beyond TCP. Returns true if it acknowledged
     /// new bytes.
+    #[inline(always)]
     pub fn on_ack(
         &mut self,
         now: SimTime,

@@ -192,6 +192,16 @@ impl LossDetector {
         }
     }
 
+    /// True if RACK has nothing to wait for: all that is outstanding was sent after what has been delivered.
+    #[inline]
+    pub(super) fn finds_nothing_late(&mut self, board: &Scoreboard) -> bool {
+        let nothing = self.rack.nothing_is_late(board);
+        if nothing {
+            self.reordering = SimTime::NEVER;
+        }
+        nothing
+    }
+
     /// RACK marks what is late. Returns true if anything was marked. `repairing`: a loss episode is under way.
     pub(super) fn mark_late(
         &mut self,
@@ -200,8 +210,7 @@ impl LossDetector {
         rtt: &RttEstimator,
         (repairing, mss): (bool, u64),
     ) -> bool {
-        if self.rack.nothing_is_late(board) {
-            self.reordering = SimTime::NEVER;
+        if self.finds_nothing_late(board) {
             return false;
         }
         let input = self.rack_input(now, board, rtt, (repairing, mss));

@@ -145,6 +145,12 @@ impl Sender {
         self.look_for_usual_way();
     }
 
+    /// It may have more to say than data: dummies, or polls of a peer that reports.
+    #[inline]
+    pub fn has_signals(&self) -> bool {
+        self.policy.is_some() || self.congestion.dummies().is_some()
+    }
+
     /// Every segment takes the general way from now on, which changes nothing but the time that it takes: for tests.
     pub fn close_usual_way(&mut self) {
         self.usual = UsualWay::CLOSED;

@@ -30,6 +30,9 @@ impl Sender {
     /// False if `next` would find nothing and start no timer: nothing queued, nothing to repair, no probe.
     #[inline]
     pub fn may_have_something(&self) -> bool {
+        if self.usual.is_open() {
+            return self.send.unsent() > 0 || self.send.owes_fin();
+        }
         self.send.unsent() > 0
             || !self.recovery.is_open()
             || self.board.lost() > 0
@@ -47,7 +50,7 @@ impl Sender {
     }
 
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
         if self.usual.is_open()
             && let Some(found) = self.next_usual(now)

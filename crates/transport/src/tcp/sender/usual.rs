@@ -27,6 +27,17 @@ pub(super) fn permits_usual_way(config: &TcpConfig, capabilities: Capabilities) 
     !left_out && !reports && !config.sending.pacing
 }
 
+/// The next segment, as far as it is clear at once.
+#[derive(Clone, Copy, Debug)]
+enum Prospect {
+    /// A full segment, which the windows have room for.
+    Segment,
+    /// None, for this reason.
+    Nothing(Limit),
+    /// The general way must find out.
+    Unknown,
+}
+
 impl Sender {
     /// After an event that took the general way: is the usual one open now?
     #[inline]
@@ -48,7 +59,7 @@ impl Sender {
     }
 
     /// Takes in a segment that `expects` is true for. Returns true if it acknowledged new bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_usual_ack(
         &mut self,
         now: SimTime,
@@ -113,7 +124,7 @@ impl Sender {
     /// RACK looks for what was sent before the data that is acknowledged now; mostly there is nothing.
     #[inline]
     fn detect_after_usual_ack(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
-        if self.detector.kind() != Detection::Rack {
+        if self.detector.kind() != Detection::Rack || self.detector.finds_nothing_late(&self.board) {
             return;
         }
         self.detect_by_time(now, delivered, paths);
@@ -143,22 +154,42 @@ impl Sender {
 
     /// The next segment while the usual way is open: a full one if the windows have room, none if nothing waits or the
     /// congestion window is used up. `None`: the general way must find out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_usual(&mut self, now: SimTime) -> Option<Option<Transmission>> {
-        let (len, full) = (self.send.next_len(), self.send.mss());
-        if len == 0 && !self.send.owes_fin() {
-            return Some(self.wait(Limit::Application));
-        }
-        if len != full || self.send.nxt() + Bytes(full) > self.right_edge() {
-            return None;
-        }
-        if self.board.outstanding() + full > self.congestion.cwnd() {
-            return Some(self.wait(Limit::CongestionWindow));
-        }
-        Some(Some(self.send_usual(now, full)))
+        Some(match self.prospect() {
+            Prospect::Segment => Some(self.send_usual(now, self.send.mss())),
+            Prospect::Nothing(limit) => self.wait(limit),
+            Prospect::Unknown => return None,
+        })
     }
 
+    /// What `next` would find while the usual way is open.
+    #[inline(always)]
+    fn prospect(&self) -> Prospect {
+        let (len, full) = (self.send.next_len(), self.send.mss());
+        if len == 0 && !self.send.owes_fin() {
+            return Prospect::Nothing(Limit::Application);
+        }
+        if len != full || self.send.nxt() + Bytes(full) > self.right_edge() {
+            return Prospect::Unknown;
+        }
+        if self.board.outstanding() + full > self.congestion.cwnd() {
+            return Prospect::Nothing(Limit::CongestionWindow);
+        }
+        Prospect::Segment
+    }
+
+    /// True if `next` would find nothing now; then the limit is noted as by `next`.
     #[inline]
+    pub fn rests(&mut self) -> bool {
+        let prospect = if self.usual.is_open() { self.prospect() } else { Prospect::Unknown };
+        if let Prospect::Nothing(limit) = prospect {
+            self.activity.wait(limit);
+        }
+        matches!(prospect, Prospect::Nothing(_))
+    }
+
+    #[inline(always)]
     fn send_usual(&mut self, now: SimTime, len: u64) -> Transmission {
         self.restart_after_idle(now);
         let fresh = self.send.advance(len);

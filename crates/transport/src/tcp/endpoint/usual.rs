@@ -1,0 +1,116 @@
+//! The usual way of an endpoint, on one page: data or an ACK arrives or leaves, and nothing else is to be said.
+//!
+//! Handshakes, resets, window probes, marks and what transports over space links add take the general way. Sender and
+//! receiver have usual ways of their own for data and ACKs.
+
+use congestion::Paths;
+use units::{Bytes, SimTime};
+
+use super::{Endpoint, Input, Offer, State, Written};
+use crate::mptcp::option::MptcpOption;
+use crate::packet::{Body, Packet};
+use crate::seq::{Dsn, Seq};
+use crate::tcp::segment::{Flags, TcpSegment, Timestamps};
+
+impl Endpoint {
+    /// After an event that took the general way: is the usual one open now?
+    #[inline]
+    pub(super) fn look_for_usual_way(&mut self) {
+        self.usual.return_if(self.usual.is_permitted() && self.is_calm());
+    }
+
+    /// Established, and nothing is to be said but data and acknowledgements. Marks are not agreed on.
+    pub(super) fn is_calm(&self) -> bool {
+        self.state == State::Established
+            && !self.send_reset
+            && !self.probe_window
+            && self.extras.is_none()
+            && !self.ecn.is_on()
+            && !self.receiver.wants_round_trip()
+            && !self.sender.has_signals()
+    }
+
+    /// The segment of a packet of plain TCP that has no flag but ACK, if the usual way is open.
+    #[inline]
+    pub(super) fn expected<'p>(&self, packet: &'p Packet) -> Option<&'p TcpSegment> {
+        match &packet.body {
+            Body::Tcp(segment) if self.usual.is_open() && segment.flags.is_ack_alone() => Some(segment),
+            _ => None,
+        }
+    }
+
+    /// Takes in a segment that `expected` has returned.
+    #[inline(always)]
+    pub(super) fn on_usual_segment(&mut self, now: SimTime, segment: &TcpSegment, paths: Paths<'_>) -> Input {
+        self.receiver.note_timestamp(segment);
+        let acked = self.sender.on_ack(now, (segment, None), segment.ack + segment.window, paths);
+        let mut input = Input { acked, ..Input::default() };
+        if segment.len > 0 || segment.seq < self.receiver.next() {
+            self.measure_as_receiver(now, segment);
+            input.received = Some(if self.receiver.expects(segment) {
+                self.receiver.on_usual_segment(now, segment)
+            } else {
+                self.receiver.on_segment(now, segment)
+            });
+        }
+        self.check();
+        input
+    }
+
+    /// Writes the next segment while the usual way is open: data, or else an acknowledgement that is due.
+    #[inline(always)]
+    pub(super) fn usual_segment(
+        &mut self,
+        now: SimTime,
+        offer: &Offer,
+        packet: &mut Packet,
+    ) -> Option<Written> {
+        if offer.may_send
+            && let Some(data) = self.sender.next(now)
+        {
+            let blocks = offer.sack_blocks[0];
+            self.write_usual(now, (data.seq, data.len), data.fin, blocks, packet);
+            packet.retransmission = data.retransmission;
+            let dsn = (data.dsn > Dsn(0)).then_some(data.dsn);
+            return Some(Written { dsn, last: false });
+        }
+        if !self.receiver.ack_is_due(now) {
+            return None;
+        }
+        self.write_usual(now, (self.sender.nxt(), 0), false, offer.sack_blocks[1], packet);
+        Some(Written::LAST)
+    }
+
+    /// After a segment has left: true if it is known that `poll_transmit` would find nothing more. Has the effects that this
+    /// would have.
+    #[inline]
+    pub fn rests_after(&mut self, written: Written) -> bool {
+        if !self.usual.is_open() {
+            return written.last && !self.may_have_something();
+        }
+        !self.receiver.owes_ack() && self.sender.rests()
+    }
+
+    #[inline]
+    fn write_usual(
+        &mut self,
+        now: SimTime,
+        (seq, len): (Seq, u32),
+        fin: bool,
+        blocks: usize,
+        packet: &mut Packet,
+    ) {
+        let timestamps = Timestamps { value: now, echo: self.receiver.ts_recent() };
+        let segment = packet.restart_tcp(self.path);
+        segment.flags = Flags { ack: true, fin, ..Flags::default() };
+        segment.len = len;
+        segment.seq = seq;
+        segment.ack = self.receiver.next();
+        segment.window = Bytes::ZERO;
+        segment.timestamps = self.config.options.timestamps.then_some(timestamps);
+        segment.mptcp = MptcpOption::None;
+        segment.sack.clear();
+        self.receiver.acknowledge_into(blocks, &mut segment.sack);
+        self.receiver.acknowledged_with_data(now);
+    }
+}
