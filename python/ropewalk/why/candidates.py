@@ -112,6 +112,8 @@ class Case:
     fell_back: bool
     odd_queue: bool
     """A queue of its data is far too long or far too short for its path."""
+    acks_wait: bool
+    """A direction of its ACKs is full, or drops them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,11 @@ class Row:
 def candidates(case: Case) -> list[Candidate]:
     """All changes to try for a flow, the most promising causes first; none twice."""
     found: dict[Settings, Candidate] = {}
-    order = sorted(TABLE, key=lambda row: -reach(row.cause, case.budget, case.flow))
-    for row in order:
+
+    def promise(row: Row) -> float:
+        return reach(row.cause, case.budget, case.flow) * (2.0 if is_suspect(case, row.cause) else 1.0)
+
+    for row in sorted(TABLE, key=promise, reverse=True):
         if reach(row.cause, case.budget, case.flow) < row.least:
             continue
         for settings in row.changes(case):
@@ -362,6 +367,8 @@ def _queues(case: Case) -> Iterator[Settings]:
 
 def _wide_acks(case: Case) -> Iterator[Settings]:
     """An ACK direction as fast as the data direction beside it."""
+    if not case.acks_wait:
+        return
     rates = {way.path: way.rate for way in case.flow.data}
     changes = []
     for way in case.flow.acks:
@@ -372,6 +379,8 @@ def _wide_acks(case: Case) -> Iterator[Settings]:
 
 
 def _fewer_acks(case: Case) -> Iterator[Settings]:
+    if not case.acks_wait:
+        return
     if int(case.flow.transport.get("ack_every", 2)) < MANY:
         yield _transport(case, ack_every=MANY)
     yield tuple((f"{way.key}.queue", "fq_codel") for way in case.flow.acks)

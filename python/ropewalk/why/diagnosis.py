@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ropewalk.statistics import estimate
 from ropewalk.why.budget import best_path, budget, goodput, rows, waits_for_messages
 from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_suspect, single_paths, times
-from ropewalk.why.evidence import FULL, LATE, Seen, evidence
+from ropewalk.why.evidence import FULL, LATE, Seen, evidence, is_loss_limited
 from ropewalk.why.model import Cure, FlowDiagnosis, Reason
 from ropewalk.why.paths import directions, is_odd, paths, ramp
 
@@ -24,6 +24,8 @@ WORTH = 1.15
 """If no change makes a flow faster than by this factor, and its links are full, nothing is wrong with it."""
 NOTED = 0.05
 """Handshakes that take a smaller part of the time are not told."""
+CROWDED = 0.5
+"""ACKs wait for each other, or for others, in a direction that is busy for this part of the time."""
 IDLE = 0.3
 """An application that has nothing to send for this part of the time is told."""
 SUSPICION = 2.0
@@ -65,6 +67,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         _rate(bench, flow),
         bool(own["fell_back"].any()),
         any(is_odd(one) for one in data),
+        any(one.busy >= CROWDED or one.dropped > 0 for one in acks),
     )
     rate = estimate(goodput(bench.base, flow).values())
     return Seen(case, bench.base, seen_paths, data, acks, rate.mean if rate else 0.0, lifetime)
@@ -239,3 +242,6 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     full = math.fsum(times(spent, flow).get(limit, 0.0) for limit in ACTS["capacity"])
     if not wrong and seen.data and seen.busy >= FULL:
         shares["capacity"] = full * seen.busy
+    elif not shares and is_loss_limited(seen):
+        # Nothing that was tried helps: the limit is the sky.
+        shares["loss"] = full

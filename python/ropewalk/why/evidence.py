@@ -141,6 +141,17 @@ def _loss(seen: Seen) -> str:
     return "; ".join(parts) or "packets are lost"
 
 
+def is_loss_limited(seen: Seen) -> bool:
+    """The laws give less than the capacity on a path with losses."""
+    rtts = {path.name: path.rtt_s for path in seen.paths}
+    return any(
+        one.loss > 0
+        and loss_limited_bit_s(seen.case.flow, rtts.get(one.path) or seen.rtt_s, one.loss)
+        < FULL * (one.capacity_bit_s or math.inf)
+        for one in seen.data
+    )
+
+
 def _coupled(seen: Seen) -> str:
     flow = seen.case.flow
     manager = flow.transport.get("path_manager", {})
