@@ -120,3 +120,38 @@ def of_seeds(scenario: rw.Scenario, seeds: range) -> dict[int, float]:
 
 def test_every_cause_is_planted() -> None:
     assert {file.stem for file in PLANTED} == set(get_args(Cause))
+
+
+def test_run_says_in_a_line_where_the_time_of_a_slow_flow_goes(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    file = tmp_path / "operator.toml"
+    file.write_text(OPERATOR)
+    told = ropewalk("run", file, "--seeds", "1", "--set", "duration=8s").stdout
+    hint = told[told.index("dl: limits by time: ") :].splitlines()
+    assert "receive window" in hint[0]
+    assert hint[1].startswith("Why, and what helps: ropewalk why ")
+    assert hint[1].endswith("operator.toml --set duration=8s")
+    full = ropewalk("run", ROOT / "tests" / "why" / "capacity.toml", "--seeds", "1").stdout
+    assert "Why, and what helps" not in full
+
+
+def test_the_report_says_what_helps_once_it_was_tried(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    file, out = tmp_path / "operator.toml", tmp_path / "out"
+    file.write_text(OPERATOR)
+    assert ropewalk("run", file, "--seeds", "2", "--out", out).returncode == 0
+    assert ropewalk("report", out).returncode == 0
+    assert "tries what helps" in (out / "report.html").read_text(encoding="utf-8")
+    done = ropewalk("why", out, "--effort", "quick")
+    assert done.returncode == 0, done.stderr
+    assert f"ropewalk report {out}" in done.stdout
+    assert ropewalk("report", out).returncode == 0
+    page = (out / "report.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="limits"') : page.index('<section id="what"')]
+    assert "<strong>receive_window</strong>" in section
+    assert "flow.dl.transport.receive_buffer_max=" in section
+    assert ropewalk("why", out, "--set", "duration=3s").returncode == 2
+    (out / "why.json").write_text("{}")
+    refused = ropewalk("report", out)
+    assert refused.returncode == 2
+    assert f"ropewalk why {out} writes it again" in refused.stderr
+    assert ropewalk("run", file, "--seeds", "2", "--out", out).returncode == 0
+    assert not (out / "why.json").exists()

@@ -31,6 +31,7 @@ PLOTS = "plots"
 DRAWN = ("png", "svg", "pdf")
 DERIVED = (
     "report.html",
+    "why.json",
     *(f"{folder}.{suffix}" for folder in ("figures/*", "figures/*/*", f"{PLOTS}/*") for suffix in DRAWN),
     "export/csv/*.csv",
     "export/parquet/*.parquet",

@@ -141,7 +141,7 @@ def run(
         from ropewalk.cli.run import Order, execute
 
         chosen = _seeds(scenario, seeds, seed)
-        order = Order(file, chosen, jobs, out, as_json, trace, plots, backend)
+        order = Order(file, chosen, jobs, out, as_json, trace, plots, backend, overrides)
         execute(scenario, order)
 
 
@@ -191,16 +191,19 @@ def why(
 ) -> None:
     """Say why the flows of a scenario are as slow as they are, and what helps.
 
+    FILE is a scenario, or a directory of `ropewalk run --out`, whose report then says it, too.
+
     Each change is tried against the scenario as it stands, under the same seeds. Those that help are listed.
 
     Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
     """
     with reported():
-        scenario = load(file, overrides)
-        from ropewalk.cli.why import execute
+        from ropewalk.cli.why import WhyOrder, execute, scenario_of
 
+        kept = file if file.is_dir() else None
+        scenario = load(file, overrides) if kept is None else scenario_of(kept, overrides)
         chosen = None if seeds is None else _seeds(scenario, seeds, None)
-        execute(scenario, chosen, effort, jobs, as_json=as_json)
+        execute(scenario, WhyOrder(chosen, effort, jobs, kept, as_json))
 
 
 @app.command()

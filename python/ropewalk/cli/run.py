@@ -30,6 +30,8 @@ class Order:
     trace: bool
     plots: bool
     backend: str
+    overrides: tuple[str, ...]
+    """As after `--set`."""
 
 
 def execute(scenario: Scenario, order: Order) -> None:
@@ -78,7 +80,7 @@ def _print(results: Results, order: Order) -> None:
     if order.out is None:
         for text in results.traces.values():
             sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-    show_results(results)
+    show_results(results, [str(order.file), *(word for text in order.overrides for word in ("--set", text))])
 
 
 def _write_plots(results: Results, order: Order, out: Path) -> None:

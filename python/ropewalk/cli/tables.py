@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -161,8 +162,15 @@ def _busiest(links: list[LinkSummary]) -> list[LinkSummary]:
     return by_load[:SHOWN_ROWS]
 
 
-def show_results(results: Results) -> None:
-    """The tables that `ropewalk run` prints."""
+def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
+    """The tables that `ropewalk run` prints.
+
+    Args:
+        results: of what was run.
+        asked: the scenario and its overrides as arguments, for the command that says why flows are slow.
+    """
+    from ropewalk.why.hint import hints
+
     out = printer()
     summary = results.summary()
     n = len(summary["seeds"])
@@ -176,6 +184,11 @@ def show_results(results: Results) -> None:
         out.line()
     if few_seeds([flow["goodput_bit_s"] for flow in summary["flows"]]):
         out.paragraph(FEW_SEEDS)
+        out.line()
+    if held := hints(results):
+        for line in held:
+            out.paragraph(line)
+        out.paragraph(f"Why, and what helps: ropewalk why {shlex.join(asked)}")
         out.line()
     # A single transfer has its time of completion in the table of flows.
     if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:

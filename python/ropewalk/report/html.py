@@ -8,7 +8,7 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import catalogue
+from ropewalk import catalogue, numbers
 from ropewalk.limits import LEAST
 from ropewalk.plots.palette import STATES
 from ropewalk.plots.scales import OWN_SCALES, own_scales
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ropewalk.plots.model import Chart
     from ropewalk.report.source import Image, Section, Source
     from ropewalk.report.verdicts import Row
+    from ropewalk.why.kept import KeptCure, KeptFlow
 
 SIGNS = {"good": "▲", "bad": "▼", "even": "=", "open": "·"}
 POLICY = (
@@ -74,7 +75,7 @@ def page(source: Source, points: int) -> str:
         ("what", "What was run", _what(source)),
     ]
     if source.limits:
-        sections.insert(1, ("limits", "What limits the flows", _limits(source.limits)))
+        sections.insert(1, ("limits", "What limits the flows", _held(source) + _limits(source.limits)))
     if text := _drawn(source, made, lambda one: one.metric is not None):
         sections.append(("figures", "Figures", text))
     if text := _drawn(source, made, lambda one: one.metric is None and one.case is None):
@@ -361,6 +362,35 @@ def _flows(network: topology.Network) -> str:
         name = topology.several(flow["name"], flow["count"])
         rows.append([name, f"{flow['from']} → {flow['to']}", topology.value(flow["app"]), words])
     return _table(["flow", "from, to", "application", "transport"], rows)
+
+
+def _held(source: Source) -> str:
+    """Why flows are as slow as they are: what was tried, otherwise where their time goes."""
+    if source.diagnosis is None:
+        if not source.hints:
+            return ""
+        command = "<code>ropewalk why DIR</code> tries what helps; its answer then stands here."
+        return "".join(f"<p>{escape(text)}</p>" for text in source.hints) + f'<p class="soft">{command}</p>'
+    return "".join(_flow_held(flow) for flow in source.diagnosis.flows)
+
+
+def _flow_held(flow: KeptFlow) -> str:
+    reasons = "".join(
+        f"<li><strong>{escape(reason.cause)}</strong> ({reason.share:.0%}): {escape(reason.evidence)}."
+        f"{_cures(reason.cures)}</li>"
+        for reason in flow.reasons
+    )
+    told = f"<ol>{reasons}</ol>" if reasons else "<p>No change that was tried makes a difference.</p>"
+    return f"<h3>Why: {escape(flow.flow)}</h3>{told}"
+
+
+def _cures(cures: list[KeptCure]) -> str:
+    told = "".join(
+        f"<li><code>{escape(' '.join(f'--set {text}' for text in cure.set))}</code>: "
+        f"{escape(numbers.interval(cure.goodput_ratio.mean, cure.goodput_ratio.ci95))} times the goodput</li>"
+        for cure in cures
+    )
+    return f"<ul>{told}</ul>" if told else ""
 
 
 def _limits(found: list[Limited]) -> str:

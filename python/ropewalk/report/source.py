@@ -17,6 +17,8 @@ from ropewalk.results import Origin, Results, Totals
 from ropewalk.scenario import Scenario
 from ropewalk.study import manifest
 from ropewalk.study.results import StudyResults
+from ropewalk.why import kept
+from ropewalk.why.hint import hints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,6 +79,10 @@ class Source:
     description: str = ""
     limits: list[Limited] = field(default_factory=list)
     """Of a run, what kept its flows from sending more."""
+    hints: list[str] = field(default_factory=list)
+    """Of a run, flows that are held up, in words."""
+    diagnosis: kept.Kept | None = None
+    """Of a run, what `ropewalk why` has left there."""
     scenario: Scenario | None = None
     scenario_of: str = ""
     """The case of a study that it is."""
@@ -178,6 +184,8 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
         verdicts.of_run(results),
         description=_description(scenario),
         limits=limits(results),
+        hints=hints(results),
+        diagnosis=_diagnosis(directory),
         scenario=scenario,
         sections=[Section("Over time", over_time, note), Section("Distributions", others)],
         facts=facts,
@@ -189,6 +197,13 @@ def _facts(directory: Path) -> dict[str, Any]:
         return provenance.read(directory)
     except ValueError as error:
         raise ReportError(str(error), "remove the file: it only says where results come from") from error
+
+
+def _diagnosis(directory: Path) -> kept.Kept | None:
+    try:
+        return kept.read(directory)
+    except ValueError as error:
+        raise ReportError(str(error), f"ropewalk why {directory} writes it again") from error
 
 
 def _check_seed(run: int | None, seeds: list[int]) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ropewalk._core import RunFailed
 from ropewalk.errors import ScenarioError
+from ropewalk.scenario import available_processors
 from ropewalk.statistics import Estimate, estimate, sample_sd, student_half_width
 from ropewalk.why.budget import goodput, speed
+from ropewalk.why.variants import variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ropewalk.results import Results
     from ropewalk.scenario import Scenario
     from ropewalk.why.candidates import Settings
     from ropewalk.why.facts import Facts
@@ -86,14 +91,15 @@ class Bench:
         self._done += len(self.seeds)
         self._hops = self.base.totals.packet_hops / len(self.seeds)
         self._left = effort.hops - self.base.totals.packet_hops
+        self._variants: dict[int, Settings] = {}
         self._trials: dict[Settings, Trial | None] = {}
-        self.goodputs = {flow.name: goodput(self.base, flow) for flow in facts.flows}
-        self.speeds = {flow.name: speed(self.base, flow) for flow in facts.flows}
-
-    @property
-    def is_random(self) -> bool:
-        """Whether replications differ from each other."""
-        return any(len(set(found.values())) > 1 for found in self.speeds.values())
+        measured = self._measured((), self.base)
+        self._variants = {} if _is_random(measured) else variants(facts, self.seeds)
+        if self._variants:
+            # All replications are the same, and so would be their ratios.
+            others = self._run((), self.seeds[1:])
+            measured = _joined(self._measured((), self.base, self.seeds[:1]), others) if others else measured
+        self.goodputs, self.speeds = measured.goodputs, measured.speeds
 
     def expect(self, changes: int) -> None:
         """So many changes will be tried, for progress."""
@@ -115,7 +121,7 @@ class Bench:
         if trial is not None:
             self.tried += 1
             rest = self.seeds[len(first) :]
-            if rest and self.is_random and any(self._is_promising(trial, flow) for flow in flows):
+            if rest and any(self._is_promising(trial, flow) for flow in flows):
                 self._expected += len(rest)
                 more = self._run(settings, rest)
                 if more is not None:
@@ -139,9 +145,15 @@ class Bench:
     def helps(self, trial: Trial, flow: str) -> Estimate | None:
         """The ratio if it is above 1 beyond doubt and worth the change."""
         found = self.ratio(trial, flow)
+        if self._variants and not self._is_better(trial, flow):
+            return None
         if found is None or found.ci95 is None or found.mean < MATERIAL or found.mean - found.ci95 <= 1.0:
             return None
         return found if self._logarithm(trial, flow)[0] > 0.0 else None
+
+    def _is_better(self, trial: Trial, flow: str) -> bool:
+        """Whether it helps the scenario as it stands, which is the first of the variants."""
+        return trial.speeds[flow].get(self.seeds[0], 0.0) > self.speeds[flow].get(self.seeds[0], math.inf)
 
     def only_takes(self, trial: Trial, flow: str) -> bool:
         """Whether all that the change brings is taken from other flows."""
@@ -174,16 +186,38 @@ class Bench:
 
     def _run(self, settings: Settings, seeds: Sequence[int]) -> Trial | None:
         try:
-            results = changed(self._plain, settings).run(
-                seeds, jobs=self._jobs, series=False, progress=self._update
-            )
+            scenario = changed(self._plain, settings)
+            if self._variants:
+                return self._run_variants(scenario, settings, seeds)
+            results = scenario.run(seeds, jobs=self._jobs, series=False, progress=self._update)
         except (ScenarioError, RunFailed):
             # Keys that exclude each other: this scenario cannot have the change.
             return None
+        return self._counted(settings, results)
+
+    def _run_variants(self, scenario: Scenario, settings: Settings, seeds: Sequence[int]) -> Trial:
+        """Each in a thread of its own: the simulator leaves the interpreter free."""
+        with ThreadPoolExecutor(self._jobs or available_processors()) as pool:
+            runs = pool.map(lambda seed: self._run_variant(scenario, seed), seeds)
+            trials = [self._counted(settings, results) for results in runs]
+        return functools.reduce(_joined, trials)
+
+    def _run_variant(self, scenario: Scenario, seed: int) -> Results:
+        return changed(scenario, self._variants[seed]).run([seed], jobs=1, series=False)
+
+    def _counted(self, settings: Settings, results: Results) -> Trial:
+        """Takes its cost from the effort."""
         self._left -= results.totals.packet_hops
-        self._done += len(seeds)
-        speeds = {flow.name: speed(results, flow) for flow in self._facts.flows}
-        goodputs = {flow.name: goodput(results, flow) for flow in self._facts.flows}
+        self._done += len(results.origin.seeds)
+        self._update(0, 0)
+        return self._measured(settings, results)
+
+    def _measured(self, settings: Settings, results: Results, seeds: Sequence[int] | None = None) -> Trial:
+        def chosen(found: dict[int, float]) -> dict[int, float]:
+            return {seed: value for seed, value in found.items() if seeds is None or seed in seeds}
+
+        speeds = {flow.name: chosen(speed(results, flow)) for flow in self._facts.flows}
+        goodputs = {flow.name: chosen(goodput(results, flow)) for flow in self._facts.flows}
         return Trial(settings, speeds, goodputs)
 
     def _update(self, done: int, _total: int) -> None:
@@ -214,6 +248,11 @@ def _with_baselines(scenario: Scenario, facts: Facts) -> Scenario:
 
 def _without_baselines(scenario: Scenario, facts: Facts) -> Scenario:
     return changed(scenario, [(f"{flow.key}.compare_paths", "false") for flow in facts.flows])
+
+
+def _is_random(trial: Trial) -> bool:
+    """Whether replications differ from each other."""
+    return any(len(set(found.values())) > 1 for found in trial.speeds.values())
 
 
 def _joined(one: Trial, other: Trial) -> Trial:

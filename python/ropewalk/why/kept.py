@@ -1,0 +1,79 @@
+"""A diagnosis beside the results that it is about, for their report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ropewalk import written
+from ropewalk.disk import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.why.model import Diagnosis
+
+FILE = "why.json"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRatio:
+    """Goodput with a change over goodput without it."""
+
+    mean: float
+    ci95: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCure:
+    """A change that helps."""
+
+    set: list[str]
+    goodput_ratio: KeptRatio
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReason:
+    """One reason."""
+
+    cause: str
+    share: float
+    evidence: str
+    cures: list[KeptCure]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFlow:
+    """One flow."""
+
+    flow: str
+    budget: dict[str, float]
+    reasons: list[KeptReason]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What `ropewalk why DIR` has found."""
+
+    flows: list[KeptFlow]
+
+
+def write(directory: Path, diagnosis: Diagnosis) -> Path:
+    """Replaces what an earlier call left.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    write_whole(directory / FILE, written.seal(diagnosis.to_dict(), indent=1), lasting=False)
+    return directory / FILE
+
+
+def read(directory: Path) -> Kept | None:
+    """None if nothing was kept.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not what was written.
+    """
+    path = directory / FILE
+    return written.load(path, Kept) if path.exists() else None
