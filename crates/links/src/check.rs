@@ -3,7 +3,7 @@
 use registry::{Items, OptionFault, OptionKind, OptionSpec, Options, at_least};
 use units::Nanos;
 
-use crate::trace_file::Series;
+use crate::series_file;
 
 /// The time after which a file begins anew.
 pub(crate) const REPEAT: OptionSpec = OptionSpec::new(
@@ -49,9 +49,9 @@ pub(crate) fn repeat(options: &Options, last: Option<Nanos>) -> Result<(), Optio
     })
 }
 
-/// `repeat` comes after the last line of the series in `file`.
+/// The series in `file` can be read as the options say, and `repeat` comes after its last line.
 pub(crate) fn series(options: &Options) -> Result<(), OptionFault> {
-    repeat(options, options.file("file").content::<Series>().last().map(|(at, _)| *at))
+    repeat(options, series_file::series(options)?.last().map(|(at, _)| *at))
 }
 
 /// No state lasts for less than 1 us on average: a run must not drown in states.

@@ -15,8 +15,11 @@ mod fifo;
 pub mod loss;
 pub mod queue;
 pub mod rate;
+mod series_file;
+mod series_units;
 mod shaper;
 mod station;
+mod timestamp;
 pub mod trace_file;
 
 pub use counters::Counters;
@@ -26,6 +29,7 @@ pub use fifo::{Fifo, Offered, Parameters};
 pub use loss::LossModel;
 pub use queue::QueueDiscipline;
 pub use rate::RateModel;
+pub use series_file::{Series, beyond_the_run};
 pub use shaper::Shaper;
 pub use station::{Arrival, Fate, Models, Station, Streams};
 

@@ -2,38 +2,38 @@
 
 use std::sync::Arc;
 
-use registry::{Content, FileError, FileFormat, rows, seconds};
-use units::{BitsPerSecond, Nanos, Ratio};
+use registry::{Content, FileError, FileFormat, rows};
+use units::Nanos;
 
-/// Times, rising, each with a value in bit/s, seconds, decibels or as a probability.
-pub type Series = Vec<(Nanos, f64)>;
+use crate::series_file::{Quantity, Sheet};
+
 /// Instants at which one packet of 1500 bytes may leave, not falling.
 pub type Instants = Vec<Nanos>;
 /// One packet after the other: true is lost.
 pub type Fates = Vec<bool>;
 
-/// `time rate`: a [`Series`] in bit/s.
+/// `time rate`: a [`Sheet`] of rates.
 pub const RATES: FileFormat = FileFormat {
-    what: "lines \"time rate\" in s and bit/s, or with units, times rising",
-    parse: |text| series(text, rate),
+    what: "lines \"time rate\" in s and with the unit of the rate, times rising",
+    parse: |text| sheet(text, Quantity::Rate),
 };
 
-/// `time delay`: a [`Series`] in seconds.
+/// `time delay`: a [`Sheet`] of delays.
 pub const DELAYS: FileFormat = FileFormat {
-    what: "lines \"time delay\" in s, or with units, times rising",
-    parse: |text| series(text, |value| seconds(value).map(Nanos::as_secs_f64)),
+    what: "lines \"time delay\" in s and with the unit of the delay, times rising",
+    parse: |text| sheet(text, Quantity::Delay),
 };
 
-/// `time value`: a [`Series`] in decibels of any reference.
+/// `time value`: a [`Sheet`] of decibels of any reference.
 pub const DECIBELS: FileFormat = FileFormat {
     what: "lines \"time value\" in s and dB, times rising",
-    parse: |text| series(text, |value| number(value, "a value in dB", f64::NEG_INFINITY)),
+    parse: |text| sheet(text, Quantity::Decibels),
 };
 
-/// `time probability`: a [`Series`] of probabilities.
+/// `time probability`: a [`Sheet`] of probabilities.
 pub const PROBABILITIES: FileFormat = FileFormat {
     what: "lines \"time probability\", times in s and rising",
-    parse: |text| series(text, |value| value.parse::<Ratio>().map(Ratio::get).map_err(|e| e.message)),
+    parse: |text| sheet(text, Quantity::Probability),
 };
 
 /// One instant per line in whole milliseconds, as mahimahi records them: [`Instants`].
@@ -60,17 +60,8 @@ pub const ELEMENT_SETS: FileFormat = FileFormat {
     parse: |text| Ok(Arc::new(text.to_owned())),
 };
 
-fn series(text: &str, value: fn(&str) -> Result<f64, String>) -> Result<Content, FileError> {
-    let row = |columns: &[&str], last: Option<&(Nanos, f64)>| {
-        let at = seconds(columns[0])?;
-        if last.is_some_and(|(last, _)| at <= *last) {
-            return Err(format!("found the time {}, which is not after the line above", columns[0]));
-        }
-        Ok((at, value(columns[1])?))
-    };
-    let series: Series = rows(text, 2, row)?;
-    debug_assert!(series.is_sorted_by(|a, b| a.0 < b.0), "times rise");
-    Ok(Arc::new(series))
+fn sheet(text: &str, quantity: Quantity) -> Result<Content, FileError> {
+    Ok(Arc::new(Sheet::read(text, quantity)?))
 }
 
 fn opportunities(text: &str) -> Result<Content, FileError> {
@@ -87,22 +78,6 @@ fn opportunities(text: &str) -> Result<Content, FileError> {
         return Err(FileError::whole("all times are 0: the trace would repeat without time passing"));
     }
     Ok(Arc::new(instants))
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<BitsPerSecond>() {
-        Ok(rate) => Ok(rate.0 as f64),
-        Err(_) => number(text, "a rate", 0.0),
-    }
-}
-
-fn number(text: &str, what: &str, least: f64) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x.is_finite() && x < least => Err(format!("found {text}, which is negative")),
-        // Beyond any rate, and still exact as a whole number of bit/s.
-        Ok(x) if x.is_finite() && x < 9e15 => Ok(x),
-        _ => Err(format!("found \"{text}\", which is not {what}")),
-    }
 }
 
 fn milliseconds(text: &str) -> Result<Nanos, String> {
@@ -122,34 +97,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_have_times_and_values() {
-        let series = |text, format| NamedFile::read("x", text, format).unwrap().content::<Series>();
-        let times = [0, 1_500_000_000, 2_000_000_000].map(Nanos);
-        let values = [1e6, 2e7, 0.0];
-        let read = series("# t rate\n0 1e6\n1.5s, 20Mbit/s\n\n2;0 # gap\n", RATES);
-        assert_eq!(*read, times.into_iter().zip(values).collect::<Series>());
-        let delay = Nanos::from_millis(300).as_secs_f64();
-        assert_eq!(*series("0 250ms\n10 0.3", DELAYS), [(Nanos::ZERO, 0.25), (Nanos::from_secs(10), delay)]);
-    }
-
-    #[test]
     fn what_is_wrong_has_its_line() {
         let cases = [
-            (RATES, "0 1e6\n-1 1e6", 2, "negative"),
-            (RATES, "0 1e6\n1 -5", 2, "negative"),
-            (RATES, "1 1e6\n\n1 2e6", 3, "not after"),
-            (RATES, "0 1e6\n1", 2, "1 columns"),
-            (RATES, "0 fast", 1, "not a rate"),
-            (RATES, "0 nan", 1, "not a rate"),
-            (RATES, "later 1e6", 1, "not a time"),
-            (RATES, "# nothing\n", 0, "no lines"),
             (OPPORTUNITIES, "", 0, "no lines"),
             (OPPORTUNITIES, "0\n0\n", 0, "without time passing"),
             (OPPORTUNITIES, "5\n4", 2, "before the line above"),
             (OPPORTUNITIES, "5\n-4", 2, "negative"),
             (OPPORTUNITIES, "5.5", 1, "whole number"),
             (FATES, "0\n2", 2, "allowed: 0, 1"),
-            (PROBABILITIES, "0 1.5", 1, "between 0 and 1"),
         ];
         for (format, text, line, message) in cases {
             let error = NamedFile::read("x", text, format).unwrap_err();

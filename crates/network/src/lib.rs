@@ -23,7 +23,7 @@ mod sampler;
 mod tracer;
 mod world;
 
-pub use build::{links, opportunities};
+pub use build::{links, never_carries, opportunities};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};
 pub use net::topology::{LinkId, NodeId, Topology};

@@ -128,7 +128,7 @@ fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
         ends.channel.streams()?;
         let connections = ends.connections();
         let established = connections[0].is_some_and(Connection::is_established);
-        let never_opened = || (!established).then_some("the connection was never established");
+        let never_opened = || (!established).then_some(trace::NEVER_ESTABLISHED);
         let reported = connections.into_iter().flatten().find_map(Connection::failure);
         reported.or_else(never_opened)
     };

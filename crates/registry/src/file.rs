@@ -54,6 +54,8 @@ impl FileError {
 #[derive(Clone)]
 pub struct NamedFile {
     path: String,
+    /// The path for messages.
+    shown: String,
     text: Arc<str>,
     content: Content,
 }
@@ -66,7 +68,19 @@ impl NamedFile {
     pub fn read(path: &str, text: &str, format: FileFormat) -> Result<Self, FileError> {
         // Some editors put a mark of the byte order in front.
         let content = (format.parse)(text.strip_prefix('\u{feff}').unwrap_or(text))?;
-        Ok(Self { path: path.into(), text: text.into(), content })
+        Ok(Self { path: path.into(), shown: path.into(), text: text.into(), content })
+    }
+
+    /// The same file, called `shown` in messages.
+    #[must_use]
+    pub fn shown_as(mut self, shown: &str) -> Self {
+        self.shown = shown.into();
+        self
+    }
+
+    /// What messages call it.
+    pub fn shown(&self) -> &str {
+        &self.shown
     }
 
     /// Its path as given.
@@ -84,8 +98,12 @@ impl NamedFile {
     /// # Panics
     /// If the option was declared with a format that makes another type.
     pub fn content<T: Any + Send + Sync>(&self) -> Arc<T> {
-        let content = Arc::clone(&self.content).downcast();
-        content.unwrap_or_else(|_| panic!("{}: not a {}", self.path, std::any::type_name::<T>()))
+        self.try_content().unwrap_or_else(|| panic!("{}: not a {}", self.path, std::any::type_name::<T>()))
+    }
+
+    /// The value that its format parsed, if it is of this type.
+    pub fn try_content<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(&self.content).downcast().ok()
     }
 }
 

@@ -93,7 +93,7 @@ impl Files {
     }
 
     fn parse(path: &str, shown: &str, text: &str, format: FileFormat) -> Read {
-        NamedFile::read(path, text, format).map_err(|error| {
+        NamedFile::read(path, text, format).map(|file| file.shown_as(shown)).map_err(|error| {
             let place = if error.line == 0 { shown.to_owned() } else { format!("{shown}:{}", error.line) };
             (format!("{place}: {}", error.message), format!("write {}", format.what))
         })

@@ -18,7 +18,8 @@ use crate::tree::{Origin, Placed, Table, Value};
 
 /// All directions of links, and all events.
 pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report<'_>) {
-    let mut rules = LinkRules { choices, report };
+    let end = root.parse::<Nanos>("duration");
+    let mut rules = LinkRules { choices, report, end };
     for key in ROOT.keys {
         let Kind::Tables(section) = key.kind else { continue };
         let Some(Placed { value: Value::List(items), .. }) = root.get_mut(key.name) else { continue };
@@ -47,6 +48,8 @@ struct ModelFault {
 struct LinkRules<'c, 'r, 'a> {
     choices: &'c Choices<'c>,
     report: &'r mut Report<'a>,
+    /// Of the run, if that is known.
+    end: Option<Nanos>,
 }
 
 /// The node that says how large a queue is, if it says so in products of bandwidth and delay.
@@ -189,7 +192,8 @@ impl LinkRules<'_, '_, '_> {
             QueueSize::Bdp(_) => Some(QueueLimit::Bytes(Bytes(1))),
         };
         let choice = self.choices.choice::<F>(table, &any)?;
-        let fault = choice.fault()?;
+        let late = || links::beyond_the_run(&choice.options, self.end?);
+        let fault = choice.fault().or_else(late)?;
         let file = matches!(choice.options.get(fault.option), Some(OptionValue::File(_)));
         let at = table.written(fault.option);
         Some(ModelFault { fault, at, file })

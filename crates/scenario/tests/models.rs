@@ -6,7 +6,6 @@ mod common;
 use std::path::PathBuf;
 
 use common::{BASE, assert_round_trip, good, parse};
-use links::trace_file::Series;
 use scenario::model::{Choice, Direction, Setting};
 use scenario::{Diagnostic, Document, Registries};
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit};
@@ -282,10 +281,22 @@ fn files_are_found_beside_the_scenario_and_their_mistakes_have_a_line() {
         ("opportunities", b"1\n\xff\xfe\n", ":2: the file is binary, not text", "whole milliseconds"),
         ("opportunities", b"1\n2\n3\0\n", ":3: the file is binary, not text", "whole milliseconds"),
         ("opportunities", b"1\ntwo\n", ":2: found \"two\"", "whole milliseconds"),
-        ("series", b"0 1e6\n5 2e6\n5 3e6\n", ":3: found the time 5, which is not after", "times rising"),
-        ("series", b"0 1e6\n-1 2e6\n", ":2: found the time -1, which is negative", "times rising"),
-        ("series", b"0 1e6\n1 -2\n", ":2: found -2, which is negative", "times rising"),
-        ("series", b"0\n", ":1: found 1 columns where 2", "times rising"),
+        (
+            "series",
+            b"0 1Mbit/s\n5 2Mbit/s\n5 3Mbit/s\n",
+            ":3: found the time 5, which is not after",
+            "times rising",
+        ),
+        ("series", b"0 1Mbit/s\n-1 2Mbit/s\n", ":2: found the time -1, which is negative", "times rising"),
+        ("series", b"0 1Mbit/s\n1 -2\n", ":2: found -2, which is negative", "times rising"),
+        ("series", b"0\n", ":1: found 1 columns where 2", "a time and a value"),
+        ("series", b"0 1e6\n", ":1: found \"1e6\" without a unit", "unit = \"Mbit/s\""),
+        (
+            "series",
+            b"1714564800 1Mbit/s\n",
+            ": begins at 1714564800s, a time of a clock",
+            "origin = \"first\"",
+        ),
     ];
     for (kind, bytes, message, help) in cases {
         write("data", bytes);
@@ -309,13 +320,12 @@ fn files_are_found_beside_the_scenario_and_their_mistakes_have_a_line() {
 #[test]
 fn what_a_file_holds_reaches_the_model() {
     let folder = folder("right");
-    std::fs::write(folder.join("rate.csv"), "0,1e6\n10,20Mbit/s\n").unwrap();
+    std::fs::write(folder.join("rate.csv"), "0,1Mbit/s\n10,20Mbit/s\n").unwrap();
     let document = load(&folder, "{ kind = \"series\", file = \"rate.csv\", repeat = \"20s\" }").unwrap();
     let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].rate[0] else {
         panic!("a model")
     };
-    let rows = choice.options.file("file").content::<Series>();
-    assert_eq!(*rows, [(Nanos::ZERO, 1e6), (Nanos::from_secs(10), 2e7)]);
+    assert_eq!(choice.options.file("file").text(), "0,1Mbit/s\n10,20Mbit/s\n");
     assert!(document.to_toml().contains("file = \"rate.csv\""));
     let short = load(&folder, "{ kind = \"series\", file = \"rate.csv\", repeat = \"10s\" }").unwrap_err();
     assert!(short.to_string().contains("the last time is \"10s\""), "{short}");
@@ -326,27 +336,27 @@ fn what_a_file_holds_reaches_the_model() {
 #[test]
 fn a_whole_scenario_needs_no_files() {
     let folder = folder("whole");
-    std::fs::write(folder.join("rate.csv"), "0,1e6\n10,20Mbit/s").unwrap();
+    std::fs::write(folder.join("rate.csv"), "0,1Mbit/s\n10,20Mbit/s").unwrap();
     let model = "{ kind = \"series\", file = \"rate.csv\" }";
     let document = load(&folder, model).unwrap();
     let whole = document.to_whole_toml();
-    assert!(whole.contains("file = \"0,1e6\\n10,20Mbit/s\"") && !whole.contains("rate.csv"), "{whole}");
+    assert!(whole.contains("file = \"0,1Mbit/s\\n10,20Mbit/s\"") && !whole.contains("rate.csv"), "{whole}");
     let again = good(&whole, &[]);
     assert_eq!(again.to_whole_toml(), whole);
     let rows = |document: &Document| {
         let Setting::Model(choice) = &document.scenario.duplex_links[0].directions[0].rate[0] else {
             panic!("a model")
         };
-        choice.options.file("file").content::<Series>()
+        choice.options.file("file").text().trim_end().to_owned()
     };
     assert_eq!(rows(&again), rows(&document));
     // Another content is another scenario, though the path is the same.
-    std::fs::write(folder.join("rate.csv"), "0,2e6").unwrap();
+    std::fs::write(folder.join("rate.csv"), "0,2Mbit/s").unwrap();
     let other = load(&folder, model).unwrap();
     assert_ne!(other.to_whole_toml(), whole);
     assert_eq!(rows(&good(&other.to_whole_toml(), &[])), rows(&other));
     assert_eq!(good(BASE, &[]).to_whole_toml(), good(BASE, &[]).to_toml());
-    let wrong = BASE.replacen("\"3Mbit/s\"", "{ kind = \"series\", file = \"0 1e6\\n0 2e6\\n\" }", 1);
+    let wrong = BASE.replacen("\"3Mbit/s\"", "{ kind = \"series\", file = \"0 1Mbit/s\\n0 2Mbit/s\\n\" }", 1);
     assert!(mistake(&wrong).message.starts_with("the text:2: found the time 0"));
     std::fs::remove_dir_all(folder).unwrap();
 }

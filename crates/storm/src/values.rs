@@ -113,9 +113,9 @@ pub fn file(dice: &mut Dice, format: FileFormat, spread: Spread) -> Option<Strin
     };
     let what = format.what;
     Some(if what.contains("\"time rate\"") {
-        rows(&mut |dice, at| format!("{at:.6} {:.0}", spread.rate * dice.share()))
+        rows(&mut |dice, at| format!("{at:.6} {:.0}bit/s", spread.rate * dice.share()))
     } else if what.contains("\"time delay\"") {
-        rows(&mut |dice, at| format!("{at:.6} {:.6}", 0.3 * dice.share()))
+        rows(&mut |dice, at| format!("{at:.6} {:.6}s", 0.3 * dice.share()))
     } else if what.contains("\"time value\"") {
         rows(&mut |dice, at| format!("{at:.6} {:.2}", 25.0 * dice.share() - 3.0))
     } else if what.contains("\"time probability\"") {
@@ -141,6 +141,10 @@ pub fn option(dice: &mut Dice, spec: &OptionSpec, spread: Spread) -> Option<Valu
         && let Some(near) = near(dice, value)
     {
         return Some(near);
+    }
+    if matches!(spec.default, Some("auto" | "file")) {
+        // What the file itself says: another column or unit would contradict it.
+        return spec.default.map(Value::from);
     }
     Some(match spec.kind {
         OptionKind::Flag => dice.chance(0.5).into(),

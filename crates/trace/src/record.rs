@@ -3,6 +3,9 @@
 use crate::{Histogram, Series};
 use units::{Bytes, Nanos, SimTime};
 
+/// The failure of a connection whose handshake did not succeed.
+pub const NEVER_ESTABLISHED: &str = "the connection was never established";
+
 /// Everything recorded in one replication.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {

@@ -16,6 +16,8 @@ pub(super) struct FlowRow<'a> {
     flow: &'a Flow,
     duplex_links: &'a [DuplexLink],
     pub(super) record: &'a FlowRecord,
+    /// Why it failed, with the links that carry nothing.
+    failure: Option<String>,
     benefit: Option<Benefit>,
 }
 
@@ -48,8 +50,31 @@ fn row<'a>(variant: &'a Variant<'a>, replication: &'a Replication, index: usize)
         flow,
         duplex_links: &variant.scenario.duplex_links,
         record: &replication.record.flows[index],
+        failure: failure(variant, replication, index),
         benefit: None,
     }
+}
+
+/// Of a connection that was never established it says which links carry nothing at all, and why.
+fn failure(variant: &Variant<'_>, replication: &Replication, index: usize) -> Option<String> {
+    let failure = replication.record.flows[index].failure?;
+    let mut told = failure.to_owned();
+    if failure != trace::NEVER_ESTABLISHED {
+        return Some(told);
+    }
+    let (scenario, seed) = (&*variant.scenario, replication.record.seed);
+    let via = scenario.flows[index].via;
+    for (number, link) in scenario.duplex_links.iter().enumerate() {
+        if via.is_some_and(|via| via != number) {
+            continue;
+        }
+        for (side, direction) in link.directions.iter().enumerate() {
+            if let Some(why) = network::never_carries(scenario, seed, (number, side)) {
+                told += &format!("; {} carries nothing: {why}", direction.name);
+            }
+        }
+    }
+    Some(told)
 }
 
 fn benefit(row: &FlowRow<'_>, baselines: &[FlowRow<'_>]) -> Option<Benefit> {
@@ -137,7 +162,7 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         .real("start_s", |r| Some(r.record.start.as_secs_f64()))
         .real("end_s", |r| Some(r.record.end.as_secs_f64()))
         .flag("completed", |r| r.record.completed)
-        .word("failure", |r| r.record.failure)
+        .word("failure", |r| r.failure.as_deref())
         .flag("fell_back", |r| r.record.fell_back)
         .integer("delivered_bytes", |r| r.record.delivered.0)
         .real("last_delivery_s", |r| r.record.last_delivery.map(SimTime::as_secs_f64))

@@ -9,7 +9,8 @@ use registry::{OptionKind, OptionSpec};
 use units::{Nanos, SimTime};
 
 use super::{Algorithm, DelayModel};
-use crate::trace_file::{self, DELAYS};
+use crate::series_file::{COLUMN, DELAY_UNIT, ORIGIN, RTT, Series, TIME, TIME_UNIT, checked};
+use crate::trace_file::DELAYS;
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "series",
@@ -22,6 +23,12 @@ pub(super) const ROW: Algorithm = Algorithm {
             OptionKind::File(DELAYS),
             "path of the file, from the folder of the scenario",
         ),
+        DELAY_UNIT,
+        RTT,
+        COLUMN,
+        TIME,
+        TIME_UNIT,
+        ORIGIN,
         OptionSpec::new(
             "between",
             OptionKind::Choice(&["step", "linear"]),
@@ -39,7 +46,7 @@ pub(super) const ROW: Algorithm = Algorithm {
     check: crate::check::series,
     build: |options, _| {
         Box::new(Recorded {
-            rows: options.file("file").content(),
+            rows: checked(options),
             linear: options.choice("between") == "linear",
             period: options.duration("repeat"),
             reorder: options.flag("reorder"),
@@ -49,7 +56,7 @@ pub(super) const ROW: Algorithm = Algorithm {
 
 #[derive(Clone, Debug)]
 struct Recorded {
-    rows: Arc<trace_file::Series>,
+    rows: Arc<Series>,
     linear: bool,
     period: Nanos,
     reorder: bool,

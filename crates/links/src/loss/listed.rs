@@ -11,7 +11,8 @@ use registry::{Items, OptionFault, OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
 use super::{Algorithm, LossModel};
-use crate::trace_file::{self, FATES, Fates, PROBABILITIES};
+use crate::series_file::{COLUMN, ORIGIN, Series, TIME, TIME_UNIT, checked};
+use crate::trace_file::{FATES, Fates, PROBABILITIES};
 
 pub(super) const LIST: Algorithm = Algorithm {
     name: "list",
@@ -62,12 +63,14 @@ pub(super) const SERIES: Algorithm = Algorithm {
             OptionKind::File(PROBABILITIES),
             "path of the file, from the folder of the scenario",
         ),
+        COLUMN,
+        TIME,
+        TIME_UNIT,
+        ORIGIN,
         crate::check::REPEAT,
     ],
     check: crate::check::series,
-    build: |options| {
-        Box::new(OverTime { rows: options.file("file").content(), period: options.duration("repeat") })
-    },
+    build: |options| Box::new(OverTime { rows: checked(options), period: options.duration("repeat") }),
 };
 
 fn check_list(options: &Options) -> Result<(), OptionFault> {
@@ -117,7 +120,7 @@ impl LossModel for Trace {
 
 #[derive(Clone, Debug)]
 struct OverTime {
-    rows: Arc<trace_file::Series>,
+    rows: Arc<Series>,
     period: Nanos,
 }
 
@@ -138,12 +141,17 @@ impl LossModel for OverTime {
 
 #[cfg(test)]
 mod tests {
-    use registry::{FileFormat, NamedFile};
+    use registry::{FileFormat, NamedFile, OptionValue};
 
     use super::*;
 
     fn file(format: FileFormat, text: &str) -> NamedFile {
         NamedFile::read("test", text, format).unwrap()
+    }
+
+    fn over_time(text: &str) -> OverTime {
+        let options = Options::new(vec![("file", OptionValue::File(file(PROBABILITIES, text)))]);
+        OverTime { rows: checked(&options), period: Nanos::from_secs(2) }
     }
 
     fn fates(model: &mut dyn LossModel, n: u64, gap_ms: u64) -> Vec<bool> {
@@ -177,8 +185,7 @@ mod tests {
     #[test]
     fn losses_of_a_series_have_their_bursts() {
         use crate::loss::statistics;
-        let series = file(PROBABILITIES, "0 0.1\n1 0.5");
-        let mut model = OverTime { rows: series.content(), period: Nanos::from_secs(2) };
+        let mut model = over_time("0 0.1\n1 0.5");
         let probabilities = [[0.1; 10], [0.5; 10]].concat();
         let observed = statistics::fates(&mut model, Nanos::from_millis(100));
         statistics::check("series", &observed, &statistics::Theory::periodic(&probabilities));
@@ -187,8 +194,7 @@ mod tests {
     /// A thousand seconds with a packet every ms: half a second of 0.5 in each two.
     #[test]
     fn probabilities_over_time() {
-        let file = file(PROBABILITIES, "0 0\n1 50%\n1.5 0\n");
-        let mut series = OverTime { rows: file.content(), period: Nanos::from_secs(2) };
+        let mut series = over_time("0 0\n1 50%\n1.5 0\n");
         let fates = fates(&mut series, 1_000_000, 1);
         assert!(fates.iter().enumerate().all(|(ms, lost)| !lost || (1000..1500).contains(&(ms % 2000))));
         let lost = fates.iter().filter(|lost| **lost).count() as f64;

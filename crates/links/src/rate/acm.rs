@@ -18,7 +18,8 @@ use units::{BitsPerSecond, Nanos};
 use super::Algorithm;
 use super::piecewise::Piecewise;
 use super::steps::Listed;
-use crate::trace_file::{self, Series};
+use crate::series_file::{COLUMN, ORIGIN, TIME, TIME_UNIT, checked};
+use crate::trace_file;
 
 const DECIBELS: OptionKind = OptionKind::Number { min: 0.0, max: 20.0 };
 
@@ -39,6 +40,10 @@ pub(super) const ROW: Algorithm = Algorithm {
             "es_n0",
             "what the series holds: Es/N0 in dB, or C/N0 in dBHz",
         ),
+        COLUMN,
+        TIME,
+        TIME_UNIT,
+        ORIGIN,
         OptionSpec::compulsory(
             "symbol_rate",
             OptionKind::Number { min: 1.0, max: 1e12 },
@@ -115,7 +120,7 @@ fn rates(options: &Options) -> Vec<(Nanos, BitsPerSecond)> {
     let (margin, hysteresis) = (options.number("margin"), options.number("hysteresis"));
     let mut rows: Vec<(Nanos, BitsPerSecond)> = Vec::new();
     let mut present = None;
-    for (at, value) in options.file("file").content::<Series>().iter() {
+    for (at, value) in checked(options).iter() {
         present = choose(value - shift, margin, hysteresis, present);
         let rate =
             BitsPerSecond(present.map_or(0.0, |(efficiency, _)| symbol_rate * efficiency + 0.5) as u64);

@@ -9,7 +9,8 @@ use units::BitsPerSecond;
 use super::Algorithm;
 use super::piecewise::Piecewise;
 use super::steps::Listed;
-use crate::trace_file::{RATES, Series};
+use crate::series_file::{COLUMN, ORIGIN, RATE_UNIT, TIME, TIME_UNIT, checked};
+use crate::trace_file::RATES;
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "series",
@@ -22,6 +23,11 @@ pub(super) const ROW: Algorithm = Algorithm {
             OptionKind::File(RATES),
             "path of the file, from the folder of the scenario",
         ),
+        RATE_UNIT,
+        COLUMN,
+        TIME,
+        TIME_UNIT,
+        ORIGIN,
         crate::check::REPEAT,
     ],
     check: crate::check::series,
@@ -29,7 +35,7 @@ pub(super) const ROW: Algorithm = Algorithm {
 };
 
 fn listed(options: &Options) -> Listed {
-    let series = options.file("file").content::<Series>();
+    let series = checked(options);
     let row = |(at, rate): &(_, f64)| (*at, BitsPerSecond((*rate + 0.5) as u64));
     Listed::of(series.iter().map(row).collect(), options.duration("repeat"))
 }

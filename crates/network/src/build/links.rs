@@ -79,6 +79,35 @@ pub fn opportunities(
     times
 }
 
+/// Instants of a run at which a delay model that loses packets is asked.
+const PROBES: u64 = 1000;
+
+/// Why a link direction carries nothing from the start of the run to its end, if it never does. `None` too if events
+/// change it.
+pub fn never_carries(
+    scenario: &Scenario,
+    seed: u64,
+    (duplex_link, direction): (usize, usize),
+) -> Option<&'static str> {
+    let maker = Maker { seed };
+    let link = &scenario.duplex_links[duplex_link].directions[direction];
+    if scenario.events.iter().any(|event| event.links.contains(&(duplex_link, direction))) {
+        return None;
+    }
+    let end = SimTime::ZERO + scenario.duration;
+    let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
+    if rate.ready(SimTime::ZERO) >= end {
+        return Some("its rate is 0 during the whole run");
+    }
+    let mut delay = maker.delay(&link.delay, &link.name, "delay").into_model();
+    let waits = delay.ready(SimTime::ZERO, SimTime::ZERO) >= end;
+    let step = scenario.duration.0 / PROBES;
+    if waits || (0..PROBES).all(|i| delay.loses(SimTime(i * step))) {
+        return Some("no satellite is in view during the whole run");
+    }
+    None
+}
+
 /// A rate that never changes.
 fn plain_rate(rates: &[Rate]) -> Option<BitsPerSecond> {
     rates.iter().map(Setting::value).try_fold(BitsPerSecond(u64::MAX), |least, rate| Some(least.min(rate?)))
