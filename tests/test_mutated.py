@@ -27,6 +27,10 @@ WORDS = (
     "[" * 3000,
     "-" * 3000 + "1",
     "9" * 5000,
+    "0x" + "f" * 5000,
+    "0b" + "1" * 70,
+    "a" + ".a" * 3000,
+    "9" * 400,
     "1e999",
     "nan",
     "-1",
@@ -76,6 +80,28 @@ def test_study_files(tmp_path: Path) -> None:
     assert study_file.parse(STUDY, path)
     fine = rounds(lambda chance: study_file.parse(edited(chance, STUDY, STUDY), path), (StudyError,))
     assert 0 < fine < ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (f"series = 0x{'f' * 5000}\n", "study.toml:1:10: an integer beyond 64 bits"),
+        (f"series = -{'9' * 30}\n", "study.toml:1:11: an integer beyond 64 bits"),
+        (f"set = {{ duration = 0o{'7' * 30} }}\n", "an integer beyond 64 bits"),
+        (f"set.{'.'.join('a' * 3000)} = 1\n", "study.toml:1:1: nested too deeply"),
+    ],
+)
+def test_what_tomllib_takes_and_toml_forbids(tmp_path: Path, line: str, found: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        study_file.parse(line + STUDY, write_study(tmp_path))
+    assert found in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("text", ["0x" + "f" * 5000, "9" * 400 + " < 1.5", "abs(-" + "9" * 400 + ")"])
+def test_numbers_of_expressions_have_64_bits(text: str) -> None:
+    with pytest.raises(ExpressionError, match="beyond 64 bits"):
+        parse(text, {}, check=False)
 
 
 def test_expressions() -> None:

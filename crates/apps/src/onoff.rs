@@ -63,20 +63,13 @@ pub(crate) const ROW: Algorithm = Algorithm {
 };
 
 /// Each connection has a rate, but no more than a packet per nanosecond, and a phase in which something is sent takes
-/// time.
+/// time: with shorter ones a run would do nothing but begin phases.
 fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("rate", BitsPerSecond(options.integer("connections")), Options::rate, options)?;
     let each = options.rate("rate").0 / options.integer("connections");
     at_least("packet", Bytes(each.div_ceil(8_000_000_000)), Options::size, options)?;
     at_most("packet", Bytes(1_000_000_000), Options::size, options)?;
-    if options.duration("on") > Nanos::ZERO {
-        return Ok(());
-    }
-    Err(OptionFault {
-        option: "on",
-        message: "an ON phase of no length sends nothing".into(),
-        help: "give it a length such as \"500ms\"".into(),
-    })
+    at_least("on", Nanos(1_000), Options::duration, options)
 }
 
 /// One source: the state of one OnOffApplication.

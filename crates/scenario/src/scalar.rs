@@ -384,7 +384,12 @@ fn unit_fault(text: &str, error: &UnitError, units: &[&'static str]) -> Fault {
     let better = known
         .map(|(_, ours)| *ours)
         .or_else(|| if units.contains(&unit) { None } else { nearest(unit, units.iter().copied()) });
+    // A quantity is not a thousandth of itself.
+    let better = better.filter(|_| !unit.starts_with(['T', 'P', 'E']));
     let help = match better {
+        None if let Some(smaller) = tera(number, unit, units) => {
+            format!("did you mean \"{smaller}\"? units: {}", units.join(", "))
+        }
         Some(better) if !number.is_empty() && !number.starts_with('-') && !unit.is_empty() => {
             format!("did you mean \"{number}{better}\"? units: {}", units.join(", "))
         }
@@ -393,9 +398,30 @@ fn unit_fault(text: &str, error: &UnitError, units: &[&'static str]) -> Fault {
     bad(format!("{message}; {allowed}"), help)
 }
 
+/// The same quantity in the largest unit of its kind, as 1000Gbit/s for 1Tbit/s.
+fn tera(number: &str, unit: &str, units: &[&'static str]) -> Option<String> {
+    let giga = format!("G{}", unit.strip_prefix('T')?);
+    let factor = if giga.starts_with("Gi") { 1024.0 } else { 1000.0 };
+    let value = number.parse::<f64>().ok()? * factor;
+    (units.contains(&giga.as_str()) && value < 1e15).then(|| format!("{value}{giga}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_larger_unit_is_not_taken_for_a_smaller_one() {
+        let help = |text: &str, units| {
+            let error = text.parse::<BitsPerSecond>().unwrap_err();
+            unit_fault(text, &error, units).help
+        };
+        assert!(help("1000Tbit/s", RATES).starts_with("did you mean \"1000000Gbit/s\"?"));
+        assert!(help("1.5Tbit/s", RATES).starts_with("did you mean \"1500Gbit/s\"?"));
+        assert!(help("3TiB", SIZES).starts_with("did you mean \"3072GiB\"?"));
+        assert!(!help("5Pbit/s", RATES).contains("did you mean"));
+        assert!(help("5Mbit", RATES).starts_with("did you mean \"5Mbit/s\"?"));
+    }
 
     #[test]
     fn unit_lists_are_those_of_the_parsers() {

@@ -119,6 +119,9 @@ def parse(
         raise ExpressionError(f"not an expression: {error.msg}", _ALLOWED) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"not an expression: {error}", _ALLOWED) from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) >= 2**63:
+            raise ExpressionError("a number beyond 64 bits", "write it as 1e30")
     found = _Checker(factors, published=published)
     try:
         if check:

@@ -24,7 +24,11 @@ CONTRADICTION = "S006"
 UNREADABLE = "S007"
 
 _DEEP = re.compile(r"(?:[\[{]\s*(?:[\w.-]+\s*=\s*)?){20}")
+_DOTTED = re.compile(r"(?:[\w-]+\s*\.\s*){20}")
 _DIGITS = re.compile(r"\d[\d_]{4300}")
+_LARGE = re.compile(r"0x[0-9a-fA-F_]{16}|0o[0-7_]{21}|0b[01_]{63}|\d[\d_]{18}")
+_DEEPEST = 100
+"""Tables within tables, far more than any file has."""
 _SYNTAX_PLACE = re.compile(
     r"^(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$"
 )
@@ -51,7 +55,6 @@ class Mistakes:
         """
         try:
             values = tomllib.loads(self._text)
-            self.places = Places(self._text)
         except tomllib.TOMLDecodeError as error:
             raise self._not_toml(str(error)) from None
         except RecursionError:
@@ -60,7 +63,27 @@ class Mistakes:
             # Python converts no more than 4300 digits.
             cure = "integers have at most 64 bits"
             raise self._refused(_DIGITS, "an integer with too many digits", cure) from None
+        self._bounded(values)
+        self.places = Places(self._text)
         return values
+
+    def _bounded(self, values: dict[str, Any]) -> None:
+        """Refuses what TOML forbids and `tomllib` takes: integers beyond 64 bits, tables without end."""
+        level: list[object] = [values]
+        for _ in range(_DEEPEST):
+            inner: list[object] = []
+            for value in level:
+                if isinstance(value, dict):
+                    inner += value.values()
+                elif isinstance(value, list):
+                    inner += value
+                elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+                    raise self._refused(_LARGE, "an integer beyond 64 bits", "integers have at most 64 bits")
+            if not inner:
+                return
+            level = inner
+        pattern = _DEEP if _DEEP.search(self._text) else _DOTTED
+        raise self._refused(pattern, "nested too deeply", "write fewer levels")
 
     def _refused(self, pattern: re.Pattern[str], what: str, cure: str) -> StudyError:
         """A mistake at the first match of `pattern`; its line is not shown, for it may be long."""
