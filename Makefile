@@ -3,6 +3,7 @@
 #   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
 #   make test     set up, run every test and lint
 #   make pgo      build it again, guided by a profile: the same results in a quarter less time
+#   make wheel    build a wheel with scenarios, studies and reproductions in it, and try it in a fresh venv
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
 #   make storm    run random scenarios against everything that must hold, until stopped
@@ -18,7 +19,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -48,7 +49,14 @@ pgo:
 	@MATURIN_PGO=1 CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/pgo $(MAKE) --no-print-directory build
 	@echo pgo >$(VENV)/.extension
 
-test: check-rust test-rust test-example test-webassembly check-python test-python count
+# Into dist/. wheel-install tries it with libraries from the package index, as a user installs it.
+wheel: build
+	$(BIN)/python tools/wheel.py build test
+
+wheel-install: build
+	$(BIN)/python tools/wheel.py build install
+
+test: check-rust test-rust test-example test-webassembly check-python test-python wheel count
 	@echo "all checks passed"
 
 check-rust:
@@ -168,7 +176,7 @@ format: $(VENV)/.requirements
 	$(BIN)/ruff format --quiet python tests tools validation examples
 
 clean:
-	rm -rf $(VENV) target results python/ropewalk/_core.abi3.so scenarios/ropewalk.schema.json
+	rm -rf $(VENV) target results dist python/ropewalk/_core.abi3.so scenarios/ropewalk.schema.json
 	rm -rf examples/*/target examples/*/Cargo.lock fuzz/target fuzz/Cargo.lock
 	find python tests tools validation -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf .mypy_cache .pytest_cache .ruff_cache

@@ -12,6 +12,8 @@ import click
 
 from ropewalk import _core, backends
 from ropewalk.cli.bond import bond, init, new
+from ropewalk.cli.examples import examples
+from ropewalk.cli.measure import import_
 from ropewalk.cli.options import as_json, directory, executor, overrides, pairs_of, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
@@ -158,6 +160,8 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
 app.add_command(bond)
 app.add_command(init)
 app.add_command(new)
+app.add_command(import_)
+app.add_command(examples)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ropewalk
+from ropewalk import shipped
 from ropewalk.reproduce.expressions import ExpressionError, parse
 from ropewalk.reproduce.model import PROFILE, Claim, Quantity, Reproduction
 from ropewalk.reproduce.published import Published, TableError, read
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ropewalk.study.model import StudyFile
     from ropewalk.study.places import Path as Place
 
-DIRECTORY = "reproductions"
+DIRECTORY = shipped.REPRODUCTIONS
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
 ABOUT_KEYS = ("name", "title", "source", "profiles", "quick")
 QUICK_KEYS = ("replications",)
@@ -52,19 +52,19 @@ class NotFound(ValueError):
 
 
 def home() -> Path:
-    """The directory of the reproductions: in the checkout that this package belongs to.
+    """The directory of the reproductions: of the checkout that this package belongs to, or of the wheel.
 
     Raises:
-        NotFound: the package is installed without its checkout.
+        NotFound: the package is installed without them.
     """
-    found = Path(ropewalk.__file__).resolve().parents[2] / DIRECTORY
-    if not found.is_dir():
+    found = shipped.folder()
+    if found is None or not (found / DIRECTORY).is_dir():
         raise NotFound(
-            f"{found}: there are no reproductions there\n"
-            "  fix: name the directory of one, as in `ropewalk reproduce checkout/reproductions/omueti2007`; "
-            "they are part of the source of Ropewalk, not of the installed package"
+            "there are no reproductions in this installation\n"
+            "  fix: name the directory of one, as in `ropewalk reproduce checkout/reproductions/omueti2007`, "
+            "or install the wheel that `make wheel` builds"
         )
-    return found
+    return found / DIRECTORY
 
 
 def names() -> list[str]:

@@ -1,0 +1,93 @@
+"""`ropewalk examples`: lists and copies what comes with Ropewalk."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ropewalk.cli.options import directory
+from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+
+if TYPE_CHECKING:
+    from ropewalk import shipped
+
+USE = {"scenario": "run", "study": "study", "measurement": "import"}
+"""What each kind is for."""
+WIDEST = 100
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Copy all of them.")
+@click.option("--out", callback=directory, metavar="DIR", help="Copy into it; here by default.")
+def examples(*, names: tuple[str, ...], every: bool, out: Path | None) -> None:
+    """List the examples that come with Ropewalk, or copy those that are named.
+
+    Scenarios go to scenarios/, studies to studies/, with the files that they name.
+
+    Exit codes: 0 fine, 1 a file could not be written, 2 the input is wrong.
+    """
+    with reported():
+        from ropewalk.shipped import copy
+        from ropewalk.shipped import examples as all_examples
+
+        found = all_examples()
+        if not found:
+            fail(
+                "this installation has no examples\n  fix: install the wheel that make wheel builds",
+                WRONG_INPUT,
+            )
+        if not names and not every:
+            if out is not None:
+                fail("--out without a NAME\n  fix: name an example, or --all", WRONG_INPUT)
+            _list(found)
+            return
+        if names and every:
+            fail("names beside --all\n  fix: leave one of them out", WRONG_INPUT)
+        chosen = found if every else [_named(name, found) for name in names]
+        done: set[Path] = set()
+        for example in chosen:
+            home = out or Path()
+            try:
+                copies = copy(example, home, done)
+            except FileExistsError as error:
+                cure = "choose another --out, or remove it"
+                fail(f"{error.filename}: there is such a file already\n  fix: {cure}", WRONG_INPUT)
+            done.update(copies)
+            command = shlex.join(["ropewalk", USE[example.kind], str(copies[0])])
+            sys.stdout.write(f"{', '.join(map(str, copies))}\n  {command}\n")
+
+
+def _named(name: str, found: list[shipped.Example]) -> shipped.Example:
+    import difflib
+
+    plain = Path(name).name.removesuffix(".toml")
+    fitting = (one for one in found if one.name == plain or str(one.path).endswith(f"/{name}"))
+    example = next(fitting, None)
+    if example is None:
+        near = difflib.get_close_matches(plain, [one.name for one in found], 1)
+        cure = f"did you mean {near[0]}?" if near else "ropewalk examples lists them"
+        fail(f'there is no example "{name}"\n  fix: {cure}', WRONG_INPUT)
+    return example
+
+
+def _list(found: list[shipped.Example]) -> None:
+    width = min(shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDEST, WIDEST) - 1
+    lines: list[str] = []
+    for kind, command in USE.items():
+        lines += ["", f"For ropewalk {command}:", ""] if lines else [f"For ropewalk {command}:", ""]
+        for example in found:
+            if example.kind == kind:
+                lines.append(f"  {example.name}")
+                lines += textwrap.wrap(
+                    example.about, width, initial_indent=" " * 6, subsequent_indent=" " * 6
+                )
+    lines += ["", "ropewalk examples NAME copies one, --all copies all of them."]
+    lines += ["ropewalk reproduce lists published experiments that can be run again."]
+    sys.stdout.write("\n".join(lines) + "\n")

@@ -1,0 +1,123 @@
+"""What comes with Ropewalk: scenarios, studies, reproductions and measurements, of a checkout or a wheel."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+KINDS = {"scenario": "scenarios", "study": "studies", "measurement": "examples/measured"}
+"""What can be copied, and its folder."""
+REPRODUCTIONS = "reproductions"
+FOLDERS = (*KINDS.values(), REPRODUCTIONS)
+"""What a wheel has of a checkout."""
+INSIDE = Path(__file__).resolve().parent / "shipped"
+"""Where a wheel has it."""
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def folder() -> Path | None:
+    """The folder that has `FOLDERS`; None: there is none."""
+    if (CHECKOUT / "Cargo.toml").is_file() and (CHECKOUT / "scenarios").is_dir():
+        return CHECKOUT
+    return INSIDE if INSIDE.is_dir() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One file that can be copied."""
+
+    kind: str
+    """One of `KINDS`."""
+    path: Path
+    about: str
+    """One line."""
+
+    @property
+    def name(self) -> str:
+        """As the user writes it."""
+        return self.path.name if self.kind == "measurement" else self.path.stem
+
+
+def examples() -> list[Example]:
+    """All of them, in the order of `KINDS`, then of names."""
+    home = folder()
+    return [] if home is None else list(_examples(home))
+
+
+def _examples(home: Path) -> Iterator[Example]:
+    for kind, place in KINDS.items():
+        if not (home / place).is_dir():
+            continue
+        for path in sorted((home / place).iterdir()):
+            if kind == "measurement":
+                yield Example(kind, path, MEASUREMENTS.get(path.name, ""))
+            elif path.suffix == ".toml":
+                content = tomllib.loads(path.read_text(encoding="utf-8"))
+                yield Example(kind, path, str(content.get("description") or content.get("name") or ""))
+
+
+MEASUREMENTS = {
+    "ping.txt": "ping -D -O: round-trip times and losses (synthetic)",
+    "irtt.json": "irtt: round-trip times, losses by direction (synthetic)",
+    "iperf3.json": "iperf3 --json --reverse: rate to the terminal (synthetic)",
+    "rrul.flent": "flent: rates of both directions and ping under load (synthetic)",
+    "cell.down": "mahimahi: delivery opportunities to the terminal (synthetic)",
+    "cell.up": "mahimahi: the same of the other direction (synthetic)",
+    "starlink.csv": "a table with named columns, as data sets of satellites have them (synthetic)",
+}
+
+
+def copy(example: Example, out: Path, done: Collection[Path] = ()) -> list[Path]:
+    """Copies an example and the shipped files that it names, with their folders.
+
+    Args:
+        example: what to copy.
+        out: the folder that gets `scenarios/` and the others.
+        done: copies that were made before.
+
+    Returns:
+        the copies; the first is that of the example.
+
+    Raises:
+        FileExistsError: one of them is there already; nothing was copied.
+        OSError: it cannot be written.
+    """
+    home = folder()
+    assert home is not None, "an example was found there"  # noqa: S101
+    pairs = [(path, out / path.relative_to(home)) for path in _needed(example.path)]
+    for _, target in pairs:
+        if target.exists() and target not in done:
+            raise FileExistsError(17, "there is such a file already", str(target))
+    for source, target in pairs:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    return [target for _, target in pairs]
+
+
+def _needed(path: Path) -> list[Path]:
+    """A file and those that it names."""
+    if path.suffix != ".toml":
+        return [path]
+    found = [path]
+    for text in _texts(tomllib.loads(path.read_text(encoding="utf-8"))):
+        named = (path.parent / text).resolve() if 0 < len(text) < 200 and "\n" not in text else path  # noqa: PLR2004
+        if named.is_file() and named not in found:
+            found += [one for one in _needed(named) if one not in found]
+    return found
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
