@@ -144,6 +144,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// `entry` takes the place of the root, and from there its own.
+    #[inline(always)]
     fn place_at_root(&mut self, entry: Entry<E>) {
         let (mut i, key) = (0, entry.key());
         loop {

@@ -122,7 +122,8 @@ pub struct Fifo {
     last: (SimTime, SimTime),
     /// The last size, and the time that it takes to send: most packets of a direction are of one size.
     sized: (Bytes, Nanos),
-    partial: Option<Partial>,
+    /// Boxed: rarely there, and a link is read for each packet.
+    partial: Option<Box<Partial>>,
     /// Of what has been taken out of the ring, and of what never got in.
     counters: Counters,
     allowed: Allowed,
@@ -205,12 +206,16 @@ impl Fifo {
         }
         let out = self.drop_front();
         debug_assert!(!out.lost && out.depart <= now, "{out:?} arrives at {now}");
-        self.find_live();
+        match self.ring.front() {
+            Some(next) if !next.lost => self.next_arrival = next.arrival,
+            _ => self.find_live(),
+        }
         self.check();
         Some(out.id)
     }
 
     /// Finds the first packet that is not lost, behind those that are known to be.
+    #[inline(never)]
     fn find_live(&mut self) {
         while let Some(entry) = self.ring.get(self.first_live) {
             if !entry.lost {
@@ -261,14 +266,14 @@ impl Fifo {
         let departed = self.departed(now);
         if departed < self.started {
             let entry = self.ring[departed];
-            let (since, work) = match self.partial {
+            let (since, work) = match &self.partial {
                 Some(partial) if partial.start == entry.start => (partial.since, partial.work),
                 _ => (entry.start, u128::from(entry.size) * WORK_PER_BYTE),
             };
             let done = self.work_since(since, now);
             debug_assert!(done < work, "the transmission of {entry:?} is over at {now}");
             let left = work - done;
-            self.partial = Some(Partial { start: entry.start, since: now, work: left });
+            self.partial = Some(Box::new(Partial { start: entry.start, since: now, work: left }));
             let time = Nanos(u64::try_from(left.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX));
             self.ring[departed].depart = now + time;
         }
@@ -345,19 +350,25 @@ impl Fifo {
     /// Brings the state of waiting packets up to `now`.
     #[inline]
     fn settle(&mut self, now: SimTime) {
-        if self.next_start <= now || self.first_live > 0 {
-            self.settle_started(now);
+        while self.next_start <= now {
+            self.start_next();
+        }
+        if self.first_live > 0 {
+            self.drop_lost(now);
         }
     }
 
-    fn settle_started(&mut self, now: SimTime) {
-        while let Some(entry) = self.ring.get(self.started)
-            && entry.start <= now
-        {
-            self.waiting_bytes -= Bytes(entry.size.into());
-            self.started += 1;
-        }
+    /// The first of the waiting packets enters the transmitter.
+    #[inline]
+    fn start_next(&mut self) {
+        self.waiting_bytes -= Bytes(self.ring[self.started].size.into());
+        self.started += 1;
         self.next_start = self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start);
+    }
+
+    /// Takes out lost packets that have left the transmitter, up to the next to arrive.
+    #[cold]
+    fn drop_lost(&mut self, now: SimTime) {
         while self.first_live > 0 && self.ring.front().is_some_and(|entry| entry.depart <= now) {
             self.drop_front();
         }

@@ -36,7 +36,7 @@ use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
 use crate::tracer::Tracer;
-use crate::world::turn::{Pause, Step};
+use crate::world::turn::Pause;
 
 /// The run was stopped from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,8 +274,8 @@ impl World {
         }
         while let Some(delivery) = self.network.next_delivery(&mut self.queue, now, link) {
             self.deliver(now, delivery);
-            if !self.network.more_is_due(now, link) {
-                return self.network.arm(&mut self.queue, link);
+            if !self.network.arm_unless_due(&mut self.queue, now, link) {
+                return;
             }
         }
     }
@@ -288,13 +288,16 @@ impl World {
             self.network.open(delivery);
             return trace_delivery(now, &mut self.network, delivery, None);
         };
-        let Some(mut turn) = self.turn(now, socket) else {
+        let Some(mut turn) = self.turn(now, socket, 0) else {
             return self.deliver_datagram(now, socket, delivery);
         };
-        let mut changed = turn.receive(delivery);
-        match turn.go(Step::Read, &mut changed) {
+        turn.receive(delivery);
+        match turn.go() {
             Pause::Over(false) => {}
-            pause => self.go_on(now, socket, changed, pause),
+            pause => {
+                let changed = turn.changed();
+                self.go_on(now, socket, changed, pause);
+            }
         }
     }
 
@@ -369,7 +372,7 @@ impl World {
 
     /// Records all subflows of a connection, which may have changed without a packet.
     fn note_all(&mut self, now: SimTime, socket: SocketId) {
-        if let Some(mut turn) = self.turn(now, socket) {
+        if let Some(mut turn) = self.turn(now, socket, ALL_SUBFLOWS) {
             turn.record_all();
         }
     }
@@ -379,13 +382,15 @@ impl World {
         let side = owner.side;
         let channel = self.flows[owner.flow()].channel_mut(owner.connection);
         let Some(socket) = channel.socket(side) else { return self.serve_unconnected(now, owner) };
-        let Some(mut turn) = self.turn(now, socket) else {
+        let Some(mut turn) = self.turn(now, socket, changed) else {
             return self.serve_datagrams(now, owner, socket);
         };
-        let mut changed = changed;
-        match turn.go(Step::Read, &mut changed) {
+        match turn.go() {
             Pause::Over(false) => {}
-            pause => self.go_on(now, socket, changed, pause),
+            pause => {
+                let changed = turn.changed();
+                self.go_on(now, socket, changed, pause);
+            }
         }
     }
 

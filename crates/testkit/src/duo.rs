@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use engine::EventQueue;
 use transport::packet::Packet;
-use transport::{AddressPair, Connection, Departure, SenderState};
+use transport::{AddressPair, Connection, Departure, Limit, SenderState};
 use units::{Bytes, SimTime};
 
 use crate::faults::{Fault, Way};
@@ -305,12 +305,18 @@ impl Duo {
         let mut packet = Packet::default();
         match end.poll_transmit_into(now, &mut packet) {
             Departure::Nothing => return None,
-            Departure::LastPacket if watched => {
+            departure @ (Departure::LastPacket | Departure::WindowFilled) if watched => {
+                if departure == Departure::WindowFilled {
+                    let of_subflow = end.subflow_limit(packet.path.index(), true);
+                    assert_eq!(of_subflow, Limit::CongestionWindow, "of subflow {}", packet.path);
+                    let none_or_that = end.limit(true).is_none_or(|limit| limit == of_subflow);
+                    assert!(none_or_that, "{:?}", end.limit(true));
+                }
                 let before = format!("{end:?}");
                 assert_eq!(end.poll_transmit(now), None, "a packet after the last");
                 assert_eq!(format!("{end:?}"), before, "nothing was sent, and the connection has changed");
             }
-            Departure::Packet | Departure::LastPacket => {}
+            Departure::Packet | Departure::LastPacket | Departure::WindowFilled => {}
         }
         Some(packet)
     }

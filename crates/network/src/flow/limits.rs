@@ -33,10 +33,19 @@ impl Limits {
         Self { start, connection, subflows: None }
     }
 
+    /// This limit holds the connection, and the only subflow in `changed` as well, since they were last asked.
+    #[inline]
+    pub(crate) fn hold(&self, limit: Limit, changed: u64) -> bool {
+        let holds = |times: &Times| times.state() == limit.code();
+        let of_subflow = |subflows: &Vec<Times>| {
+            changed.is_power_of_two() && subflows.get(changed.trailing_zeros() as usize).is_some_and(holds)
+        };
+        holds(&self.connection) && self.subflows.as_ref().is_none_or(of_subflow)
+    }
+
     /// The sender has sent all that it may. `more`: the application has more to write than the send buffer accepts.
     /// `changed` has a bit for each subflow to which something has happened. The others have another limit than before
     /// only if data begins or ceases to wait for their windows.
-    #[inline]
     pub(crate) fn after(&mut self, now: SimTime, sender: &Connection, more: bool, changed: u64) {
         let limit = sender.limit(more);
         let Some(subflows) = &mut self.subflows else {

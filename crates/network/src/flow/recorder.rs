@@ -132,12 +132,18 @@ impl Recorder {
         }
     }
 
+    #[inline]
     fn subflow(&mut self, index: usize) -> &mut SubflowRecorder {
         if self.subflows.len() <= index {
-            self.subflows.reserve_exact(index + 1 - self.subflows.len());
-            self.subflows.resize_with(index + 1, SubflowRecorder::default);
+            self.make_room_for(index);
         }
         &mut self.subflows[index]
+    }
+
+    #[cold]
+    fn make_room_for(&mut self, index: usize) {
+        self.subflows.reserve_exact(index + 1 - self.subflows.len());
+        self.subflows.resize_with(index + 1, SubflowRecorder::default);
     }
 
     /// The sender of one subflow may have changed.

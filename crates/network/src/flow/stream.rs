@@ -69,6 +69,12 @@ impl Outgoing {
         self.asked - self.written
     }
 
+    /// Nothing was ever to be sent, not even a message without bytes.
+    #[inline]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.asked == 0 && self.marks.is_empty()
+    }
+
     /// Discards the backlog that the send buffer has not accepted; messages not fully written are dropped. False if
     /// there was none.
     fn cut(&mut self) -> bool {

@@ -50,8 +50,11 @@ impl Writes {
             return;
         }
         if part.start == self.sent && self.ahead.is_empty() {
-            self.next = self.count(now, self.next, part, waits);
             self.sent = part.end;
+            match self.writes.get(self.next) {
+                Some(&(end, written)) if end > part.end => waits.add(now.since(written), part.len()),
+                _ => self.next = self.count(now, self.next, part, waits),
+            }
             return;
         }
         while let Some(gap) = self.ahead.first_gap(part) {

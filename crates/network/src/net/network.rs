@@ -72,6 +72,12 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         &mut self.forwarding
     }
 
+    /// There is a tap.
+    #[inline]
+    pub(crate) fn is_tapped(&self) -> bool {
+        self.tap.is_some()
+    }
+
     /// The tap, if there is one, and the draft.
     #[inline]
     pub(crate) fn tap_and_draft(&mut self) -> Option<(&mut T, &Packet<B>)> {
@@ -100,6 +106,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     }
 
     /// Sends the draft on its way.
+    #[inline(always)]
     pub(crate) fn send(&mut self, queue: &mut impl Schedule, now: SimTime, route: &Route) {
         let link = match route.egress {
             Egress::Over(link) => link,
@@ -123,7 +130,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     }
 
     /// Moves packets that have arrived over `link` onwards, up to the first that has reached its host. Call it
-    /// until `None`, or until no more is due and then [`Network::arm`].
+    /// until `None`, or until [`Network::arm_unless_due`] says that no more is due.
     pub(crate) fn next_delivery(
         &mut self,
         queue: &mut impl Schedule,
@@ -145,10 +152,18 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         None
     }
 
-    /// Something else on `link` is due.
+    /// Something else on `link` is due. If not, keeps its queue entry no later than its next event.
     #[inline]
-    pub(crate) fn more_is_due(&self, now: SimTime, link: LinkId) -> bool {
-        self.slots[link as usize].link.next_event() <= now
+    pub(crate) fn arm_unless_due(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId) -> bool {
+        let LinkSlot { link: state, timer, .. } = &mut self.slots[link as usize];
+        let next = state.next_event();
+        if next <= now {
+            return true;
+        }
+        if let Some(at) = timer.set(next) {
+            queue.push_arrival(at, link);
+        }
+        false
     }
 
     /// The delivered packet; its place is free again with the next call that sends.
@@ -306,7 +321,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
 
     /// Keeps the link's queue entry no later than its next event.
     #[inline]
-    pub(crate) fn arm(&mut self, queue: &mut impl Schedule, link: LinkId) {
+    fn arm(&mut self, queue: &mut impl Schedule, link: LinkId) {
         let LinkSlot { link: state, timer, .. } = &mut self.slots[link as usize];
         if let Some(at) = timer.set(state.next_event()) {
             queue.push_arrival(at, link);

@@ -6,8 +6,8 @@
 
 use apps::Side;
 use engine::EventQueue;
-use transport::Departure;
 use transport::packet::PathId;
+use transport::{Departure, Limit};
 use units::{Bytes, SimTime};
 
 use crate::body::WorldNetwork;
@@ -22,27 +22,14 @@ use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending, trace_states};
 use crate::world::World;
 
-/// Where a turn begins or goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Read what has arrived.
-    Read,
-    /// Write what the application wants to send.
-    Write,
-    /// Send what the connection has.
-    Transmit,
-    /// Send the packet that had no path.
-    Send,
-}
-
-/// Why a turn pauses.
+/// Why a turn pauses, and where it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// Messages have arrived, and so many bytes are delivered: goes on with [`Step::Write`].
+    /// Messages have arrived, and so many bytes are delivered: goes on with [`Turn::write`].
     Arrived(Bytes),
-    /// The send buffer has accepted everything: goes on with [`Step::Transmit`].
+    /// The send buffer has accepted everything: goes on with [`Turn::transmit`].
     Accepted,
-    /// The next packet is the first of its subflow: goes on with [`Step::Send`].
+    /// The next packet is the first of its subflow: goes on with [`Turn::send_first`].
     NoPath(PathId),
     /// It is over. True if the application has ended and nothing of this connection waits for the send buffer.
     Over(bool),
@@ -56,6 +43,8 @@ pub(super) struct Turn<'w> {
     owner: AppSocket,
     /// The application has ended.
     ended: bool,
+    /// A bit for each subflow that something has happened to.
+    changed: u64,
     end: Parts<'w>,
     streams: &'w mut Streams,
     limits: &'w mut Limits,
@@ -65,9 +54,10 @@ pub(super) struct Turn<'w> {
 }
 
 impl World {
-    /// The turn of the connection behind a socket; `None` with datagrams.
+    /// The turn of the connection behind a socket; `None` with datagrams. `changed` has a bit for each subflow that
+    /// something has happened to.
     #[inline]
-    pub(super) fn turn(&mut self, now: SimTime, socket: SocketId) -> Option<Turn<'_>> {
+    pub(super) fn turn(&mut self, now: SimTime, socket: SocketId, changed: u64) -> Option<Turn<'_>> {
         let Self { flows, hosts, network, queue, .. } = self;
         let end = hosts.get_mut(socket);
         let owner = end.owner();
@@ -76,46 +66,47 @@ impl World {
         let (channel, recorder) = flow.channel_and_recorder(owner.connection);
         let (streams, limits) = channel.streams_and_limits()?;
         let end = end.parts()?;
-        Some(Turn { now, socket, owner, ended, end, streams, limits, recorder, network, queue })
+        Some(Turn { now, socket, owner, ended, changed, end, streams, limits, recorder, network, queue })
     }
 
-    /// A turn has paused: lets application or host act, until it is over. `changed` has a bit for each subflow that
-    /// something has happened to.
+    /// A turn has paused: lets application or host act, until it is over.
     pub(super) fn go_on(&mut self, now: SimTime, socket: SocketId, mut changed: u64, mut pause: Pause) {
         let owner = self.hosts.get(socket).owner();
         loop {
-            let step = match pause {
-                Pause::Arrived(delivered) => {
-                    self.hand_over(now, owner, delivered);
-                    Step::Write
-                }
-                Pause::Accepted => {
-                    self.tell_accepted(now, owner);
-                    Step::Transmit
-                }
-                Pause::NoPath(subflow) => {
-                    self.open_path(now, socket, subflow);
-                    Step::Send
-                }
+            match pause {
+                Pause::Arrived(delivered) => self.hand_over(now, owner, delivered),
+                Pause::Accepted => self.tell_accepted(now, owner),
+                Pause::NoPath(subflow) => self.open_path(now, socket, subflow),
                 Pause::Over(_) => return self.note_progress(now, owner),
+            }
+            let Some(mut turn) = self.turn(now, socket, changed) else { return };
+            pause = match pause {
+                Pause::Arrived(_) => turn.write(),
+                Pause::Accepted => turn.transmit(),
+                Pause::NoPath(_) | Pause::Over(_) => turn.send_first(),
             };
-            let Some(mut turn) = self.turn(now, socket) else { return };
-            pause = turn.go(step, &mut changed);
+            changed = turn.changed();
         }
     }
 }
 
+/// Taking in.
 impl Turn<'_> {
-    /// Takes in a packet and records what it has changed. Returns the bit of its subflow.
+    /// A bit for each subflow that something has happened to.
+    pub(super) fn changed(&self) -> u64 {
+        self.changed
+    }
+
+    /// Takes in a packet and records what it has changed.
     #[inline]
-    pub(super) fn receive(&mut self, delivery: Delivery) -> u64 {
+    pub(super) fn receive(&mut self, delivery: Delivery) {
         let packet = self.network.open(delivery);
         let subflow = packet.path;
         self.end.connection.on_packet(self.now, packet);
         trace_delivery(self.now, self.network, delivery, Some(self.end.connection));
         debug_assert!(self.end.has_path(subflow), "a packet of subflow {subflow}, which has no path");
         self.record(subflow);
-        1 << subflow.index()
+        self.changed |= 1 << subflow.index();
     }
 
     /// A deadline has come, which may have changed every subflow.
@@ -126,7 +117,7 @@ impl Turn<'_> {
     }
 
     /// Records congestion window or receive queues of a connection that may have changed, by what came over `subflow`.
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, subflow: PathId) {
         let Self { now, owner, end, streams, recorder, .. } = self;
         if owner.side == Side::Sender {
@@ -135,96 +126,112 @@ impl Turn<'_> {
             streams.recorder.received(*now, end.connection, subflow, recorder);
         }
     }
+}
 
-    /// Goes on until it pauses. One pass is enough: sending frees no buffer.
+/// Steps: each goes on with the next until one pauses. One pass is enough, since sending frees no buffer.
+impl Turn<'_> {
+    /// Reads what has arrived, writes and sends.
     #[inline(never)]
-    pub(super) fn go(&mut self, step: Step, changed: &mut u64) -> Pause {
-        if step == Step::Read
-            && let Some(delivered) = self.read()
-        {
-            return Pause::Arrived(delivered);
+    pub(super) fn go(&mut self) -> Pause {
+        match self.read() {
+            Some(delivered) => Pause::Arrived(delivered),
+            None => self.write(),
         }
-        if matches!(step, Step::Read | Step::Write)
-            && self.streams.write(self.now, self.owner.side, self.end.connection)
-        {
-            return Pause::Accepted;
-        }
-        if step == Step::Send {
-            self.send(changed);
-        } else if let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST) {
-            trace_states(self.now, self.network, (self.socket, self.owner), path, connection);
-        }
-        if let Some(subflow) = self.transmit(changed) {
-            return Pause::NoPath(subflow);
-        }
-        self.finish(*changed);
-        Pause::Over(self.ended && self.backlog() == 0)
     }
 
-    /// Bytes of the sender that wait for its send buffer.
-    #[inline]
-    fn backlog(&self) -> u64 {
-        self.streams.outgoing(Side::Sender).backlog()
+    /// Writes what the application wants to send.
+    #[inline(always)]
+    pub(super) fn write(&mut self) -> Pause {
+        if self.streams.write(self.now, self.owner.side, self.end.connection) {
+            return Pause::Accepted;
+        }
+        self.transmit()
+    }
+
+    /// Lets the connection send until it has nothing more.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self) -> Pause {
+        if self.network.is_tapped() {
+            self.trace_states();
+        }
+        self.send_all()
+    }
+
+    /// Sends the packet that had no path, and what follows it.
+    pub(super) fn send_first(&mut self) -> Pause {
+        let subflow = self.network.draft().path;
+        let sent = self.send(subflow);
+        debug_assert!(sent, "the path of subflow {subflow} is open");
+        self.send_all()
     }
 
     /// Reads what has arrived. Returns how much is delivered if that completes a message.
     #[inline]
     fn read(&mut self) -> Option<Bytes> {
         let (side, connection) = (self.owner.side, &mut *self.end.connection);
+        if self.streams.outgoing(side.other()).is_silent() {
+            return None;
+        }
         if let Some(at) = self.streams.read(self.now, side, connection) {
             self.queue.push(at, Event::Read(self.socket));
         }
         self.streams.has_arrived(side, connection).then(|| connection.delivered())
     }
 
-    /// Lets the connection send until it has nothing more. Returns the subflow of a packet that has no path yet.
-    #[inline]
-    fn transmit(&mut self, changed: &mut u64) -> Option<PathId> {
-        let (now, sends) = (self.now, self.owner.side == Side::Sender);
+    #[cold]
+    fn trace_states(&mut self) {
+        if let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST) {
+            trace_states(self.now, self.network, (self.socket, self.owner), path, connection);
+        }
+    }
+
+    #[inline(always)]
+    fn send_all(&mut self) -> Pause {
+        let sends = self.owner.side == Side::Sender;
         loop {
-            let departure = self.end.connection.poll_transmit_into(now, self.network.draft());
-            if departure == Departure::Nothing {
-                return None;
-            }
             let packet = self.network.draft();
+            let departure = self.end.connection.poll_transmit_into(self.now, packet);
+            if departure == Departure::Nothing {
+                return self.finish(departure);
+            }
             let subflow = packet.path;
             if sends && packet.payload > 0 && !packet.retransmission {
                 // Data leaves on a subflow that has not carried it before.
-                self.streams.recorder.left(now, packet.stream(), self.recorder);
+                self.streams.recorder.left(self.now, packet.stream(), self.recorder);
             }
-            if !self.end.has_path(subflow) {
-                return Some(subflow);
+            if !self.send(subflow) {
+                return Pause::NoPath(subflow);
             }
-            self.send(changed);
-            if departure == Departure::LastPacket {
-                return None;
+            if departure != Departure::Packet {
+                return self.finish(departure);
             }
         }
     }
 
-    /// Sends the draft on the path of its subflow.
-    #[inline]
-    fn send(&mut self, changed: &mut u64) {
-        let packet = self.network.draft();
-        let (subflow, size) = (packet.path, packet.size);
-        debug_assert!(size > Bytes::ZERO, "a packet has a size");
-        let known = self.end.path_and_connection(subflow);
-        let (path, connection) = known.expect("the path of a subflow is open");
-        path.wire += size;
-        *changed |= 1 << subflow.index();
+    /// Sends the draft on the path of its subflow. False if that has none yet.
+    #[inline(always)]
+    fn send(&mut self, subflow: PathId) -> bool {
+        let Some((path, connection)) = self.end.path_and_connection(subflow) else { return false };
+        path.wire += self.network.draft().size;
+        self.changed |= 1 << subflow.index();
         trace_sending(self.now, self.network, &path.route, Some(connection));
         self.network.send(self.queue, self.now, &path.route);
+        true
     }
 
     /// Records what limits the sender now that it has nothing more to send, and arms the timer.
-    #[inline]
-    fn finish(&mut self, changed: u64) {
-        if self.owner.side == Side::Sender {
-            let more = self.backlog() > 0;
-            self.limits.after(self.now, self.end.connection, more, changed);
+    #[inline(always)]
+    fn finish(&mut self, departure: Departure) -> Pause {
+        let waits = self.streams.outgoing(Side::Sender).backlog() > 0;
+        let filled = departure == Departure::WindowFilled;
+        if self.owner.side == Side::Sender
+            && !(filled && self.limits.hold(Limit::CongestionWindow, self.changed))
+        {
+            self.limits.after(self.now, self.end.connection, waits, self.changed);
         }
         if let Some(at) = self.end.arm(self.now) {
             self.queue.push(at, Event::Timer(self.socket));
         }
+        Pause::Over(self.ended && !waits)
     }
 }

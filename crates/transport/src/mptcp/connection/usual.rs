@@ -9,6 +9,7 @@ use units::SimTime;
 
 use super::MptcpConnection;
 use crate::departure::Departure;
+use crate::limit::Limit;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::Packet;
 use crate::seq::Dsn;
@@ -88,7 +89,8 @@ impl MptcpConnection {
             Departure::Packet
         } else {
             self.rest(now);
-            Departure::LastPacket
+            let filled = self.is_filled(packet.path.index());
+            if filled { Departure::WindowFilled } else { Departure::LastPacket }
         }
     }
 
@@ -128,6 +130,17 @@ impl MptcpConnection {
     fn may_follow(&mut self) -> bool {
         !self.subflows.are_idle()
             || self.send.unassigned() > 0 && self.placement.may_place_new(&self.send, &mut self.subflows)
+    }
+
+    /// A full segment waits, and no subflow has room for it: subflow `i` because of its congestion window.
+    #[inline]
+    fn is_filled(&self, i: usize) -> bool {
+        let full = self.send.mss().0;
+        let waits = self.send.unassigned() >= full && self.send.window() >= full;
+        waits
+            && self.subflows.get(i).is_some_and(|subflow| {
+                subflow.is_usable() && subflow.sender().blocked_by() == Limit::CongestionWindow
+            })
     }
 
     /// The packet just written was the last: sets the timers that wait for an answer.
