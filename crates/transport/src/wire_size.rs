@@ -91,7 +91,7 @@ impl PacketSizes {
     }
 
     /// Completes a packet whose segment is written: the window that it advertises, and what the envelope says of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&self, packet: &mut Packet, window: Bytes) {
         match &mut packet.body {
             Body::Tcp(segment) => {
@@ -111,9 +111,9 @@ impl PacketSizes {
         packet.check();
     }
 
-    #[inline]
+    #[inline(always)]
     fn size(&self, segment: &TcpSegment) -> Bytes {
-        if segment.flags.syn || !segment.sack.as_slice().is_empty() {
+        if segment.flags.syn || !segment.sack.is_empty() {
             return self.any_size(segment, None);
         }
         let headers = match segment.mptcp {

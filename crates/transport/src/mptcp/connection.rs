@@ -189,13 +189,13 @@ impl MptcpConnection {
     /// The next deadline, if that of the subflows is this.
     #[inline]
     fn earliest(&self, subflows: SimTime) -> SimTime {
-        if self.lifetime.has_failed() {
-            return self.signals.fast_close_deadline();
-        }
         let Self { send, lifetime, meta, signals, .. } = self;
         if self.usual.is_open() {
             // Neither DATA_FIN nor an announcement waits for an answer.
             return send.persist_at().min(meta.at()).min(lifetime.given_up_at()).min(subflows);
+        }
+        if lifetime.has_failed() {
+            return signals.fast_close_deadline();
         }
         let sending = send.fin_deadline().min(send.persist_at()).min(meta.at());
         sending.min(lifetime.given_up_at()).min(signals.next_deadline()).min(subflows)

@@ -8,8 +8,9 @@ const BREAK_BEFORE_MAKE: Nanos = Nanos::from_secs(60);
 /// Lifetime of one end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lifetime {
-    /// All subflows are dead since; `NEVER` while one lives. After a while the connection is given up (choice D-43).
-    alone_since: SimTime,
+    /// When the connection is given up, because all subflows have been dead for a while (choice D-43); `NEVER` while one
+    /// lives.
+    given_up_at: SimTime,
     failure: Option<&'static str>,
     /// This end closes only when told to.
     held_open: bool,
@@ -17,7 +18,7 @@ pub(super) struct Lifetime {
 
 impl Default for Lifetime {
     fn default() -> Self {
-        Self { alone_since: SimTime::NEVER, failure: None, held_open: false }
+        Self { given_up_at: SimTime::NEVER, failure: None, held_open: false }
     }
 }
 
@@ -50,20 +51,20 @@ impl Lifetime {
 
     /// The last subflow has died.
     pub(super) fn lost_last_subflow(&mut self, now: SimTime) {
-        if self.alone_since.is_never() {
-            self.alone_since = now;
+        if self.given_up_at.is_never() {
+            self.given_up_at = now + BREAK_BEFORE_MAKE;
         }
-        debug_assert!(self.alone_since <= now, "the last subflow dies in the future");
+        debug_assert!(self.given_up_at <= now + BREAK_BEFORE_MAKE, "the last subflow dies in the future");
     }
 
     /// A subflow has come.
     pub(super) fn gained_subflow(&mut self) {
-        self.alone_since = SimTime::NEVER;
+        self.given_up_at = SimTime::NEVER;
     }
 
     /// When the connection without subflows is given up.
     #[inline]
     pub(super) fn given_up_at(&self) -> SimTime {
-        if self.alone_since.is_never() { SimTime::NEVER } else { self.alone_since + BREAK_BEFORE_MAKE }
+        self.given_up_at
     }
 }

@@ -166,7 +166,7 @@ impl Placement {
 
     /// Fast path: skips the views when the answer is known, i.e. no subflow has room, so that the scheduler could only
     /// wait, or exactly one has and the scheduler is greedy. `None`: the scheduler must be asked.
-    #[inline]
+    #[inline(always)]
     fn schedule_without_views(
         &mut self,
         send: &mut SendSide,
@@ -466,7 +466,7 @@ fn judge_room(len: u64, send: &SendSide, subflows: &mut Subflows) {
 }
 
 /// The next `len` bytes of new data for subflow `i`.
-#[inline]
+#[inline(always)]
 fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
     let data = send.take_new(len);
     if let Some(subflow) = subflows.get_mut(i) {

@@ -336,12 +336,14 @@ impl SendSide {
     }
 
     /// Data is to be sent, and nothing is outstanding. A dead subflow gets no acknowledgement of what it has sent.
+    #[inline]
     fn is_stalled(&self, subflows: &Subflows) -> bool {
         self.has_data() && !subflows.any_unacked()
     }
 
     /// Starts the persist timer when nothing can be sent and no ACK is to be expected: the window of the connection is
     /// closed, or that of the subflow that the scheduler waits for, whose update was lost.
+    #[inline]
     pub(super) fn watch_window(&mut self, now: SimTime, subflows: &Subflows) {
         if self.persist.at.is_never() && self.is_stalled(subflows) {
             self.persist.at = now + subflows.longest_rto(self.persist.probes);

@@ -214,6 +214,12 @@ impl Subflow {
         if self.ending.discarded { 0 } else { self.endpoint.receiver().out_of_order() }
     }
 
+    /// Nothing has arrived out of order that waits for the data before it.
+    #[inline]
+    pub(super) fn has_no_gap(&self) -> bool {
+        self.mappings.is_empty()
+    }
+
     /// Its next deadline.
     #[inline]
     pub(super) fn next_deadline(&self) -> SimTime {

@@ -19,10 +19,22 @@ use crate::packet::{Packet, PathId};
 use crate::seq::Dsn;
 use crate::setup::{NewCongestion, new_congestion};
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
+use crate::tcp::receiver::Received;
 use crate::tcp::sender::Expired;
 
 /// Subflows of one connection: what fits into the sets of subflows that are kept as bits.
 pub const MAX_SUBFLOWS: usize = SubflowSet::CAPACITY;
+
+/// Effect of a segment of the usual kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The peer acknowledged new bytes.
+    pub acked: bool,
+    /// Payload arrived.
+    pub received: Option<Received>,
+    /// Nothing is out of order on the subflow: what has arrived may be handed to the connection as it is.
+    pub in_order: bool,
+}
 
 /// The subflows of one end.
 pub(super) struct Subflows {
@@ -208,7 +220,6 @@ impl Subflows {
 /// Segments and deadlines.
 impl Subflows {
     /// Subflow `i` takes in a packet.
-    #[inline(always)]
     pub(super) fn on_packet(&mut self, now: SimTime, i: usize, packet: &Packet) -> Option<Input> {
         let subflow = self.list.get_mut(i)?.as_mut()?;
         let before = subflow.held();
@@ -218,8 +229,24 @@ impl Subflows {
         Some(input)
     }
 
+    /// The same for a segment of the usual kind, with all that is to be asked of the subflow after it.
+    #[inline(always)]
+    pub(super) fn on_usual_packet(&mut self, now: SimTime, i: usize, packet: &Packet) -> Option<Arrival> {
+        let subflow = self.list.get_mut(i)?.as_mut()?;
+        let before = subflow.held();
+        let Input { acked, received, .. } = subflow.on_packet(now, packet, self.views.paths(i));
+        if received.is_some() {
+            self.held = self.held + subflow.held() - before;
+        }
+        if subflow.endpoint().may_have_something() {
+            self.busy.insert(i);
+        }
+        let in_order = !self.hold_back && subflow.has_no_gap();
+        self.touch(i);
+        Some(Arrival { acked, received, in_order })
+    }
+
     /// A segment of subflow `i` has been dealt with: looks whether the subflow has something to send.
-    #[inline]
     pub(super) fn after_segment(&mut self, i: usize) {
         if self.get(i).is_some_and(|s| s.endpoint().may_have_something()) {
             self.busy.insert(i);
@@ -323,7 +350,7 @@ impl Subflows {
     }
 
     /// Usable subflows with room for `len` bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn with_room_for(&mut self, len: u64) -> SubflowSet {
         if len < self.mss.0 {
             return self.which(|s| s.has_room_for(len));

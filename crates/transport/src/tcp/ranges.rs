@@ -84,6 +84,10 @@ impl<P: Position> RangeSet<P> {
 
     /// The range that holds `point`.
     pub fn find(&self, point: P) -> Option<Range<P>> {
+        let last = *self.ranges.back()?;
+        if last.start <= point {
+            return (point < last.end).then_some(last);
+        }
         let i = self.count(|r| r.end <= point);
         self.ranges.get(i).copied().filter(|r| r.start <= point)
     }
@@ -172,6 +176,9 @@ impl<P: Position> RangeSet<P> {
 
     /// The first part of `range` that is not in the set.
     pub fn first_gap(&self, range: Range<P>) -> Option<Range<P>> {
+        if range.is_empty() {
+            return None;
+        }
         let mut from = range.start;
         let first = self.count(|r| r.end <= range.start);
         for known in self.ranges.range(first..).take_while(|r| r.start < range.end) {

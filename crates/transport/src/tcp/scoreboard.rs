@@ -280,14 +280,8 @@ impl Scoreboard {
         let mut marked = false;
         let mut i = self.index_of(self.late_hint);
         while let Some(segment) = self.segments.get(i) {
-            if segment.sacked {
-                let after = self.sacked.find(segment.seq).map_or(segment.end(), |r| r.end);
-                self.late_hint = after;
-                i = self.index_of(after);
-                continue;
-            }
             self.late_hint = segment.seq;
-            if !segment.retransmitted && !segment.lost {
+            if !segment.sacked && !segment.retransmitted && !segment.lost {
                 if (segment.sent_at, segment.end()) >= latest {
                     break;
                 }

@@ -54,6 +54,12 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
+    /// There is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Forgets all blocks.
     #[inline]
     pub fn clear(&mut self) {

@@ -201,7 +201,7 @@ impl MptcpConnection {
     }
 
     /// Payload arrived: data in order on the subflow goes to the connection.
-    #[inline]
+    #[inline(never)]
     pub(super) fn on_received(
         &mut self,
         i: usize,

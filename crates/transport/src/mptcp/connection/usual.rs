@@ -13,6 +13,7 @@ use crate::limit::Limit;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::Packet;
 use crate::seq::Dsn;
+use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 
 /// What the scheduler needs has nothing that the usual way leaves out.
@@ -64,18 +65,22 @@ impl MptcpConnection {
             self.subflows.freshen_paths();
         }
         let waits = self.send.waits_to_expand(&self.subflows);
-        let Some(input) = self.subflows.on_packet(now, i, packet) else { return };
-        if input.acked {
+        let Some(arrival) = self.subflows.on_usual_packet(now, i, packet) else { return };
+        if arrival.acked {
             self.placement.note_ack();
         }
         if waits {
             self.send.expand(i, &mut self.subflows);
         }
-        if let Some(received) = input.received {
-            self.on_received(i, segment, dss.dsn, received);
+        match (arrival.received, dss.dsn) {
+            (None, _) => {}
+            // Mostly the segment alone is what has come into order.
+            (Some(received), Some(dsn)) if arrival.in_order && received.in_order == segment.payload() => {
+                self.receive.on_data(Range::new(dsn, dsn + received.fresh));
+            }
+            (Some(received), dsn) => self.on_received(i, segment, dsn, received),
         }
         self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
-        self.subflows.after_segment(i);
         self.watch_progress(now);
         self.follow_the_peer();
     }

@@ -62,7 +62,7 @@ impl Sender {
         if self.policy.is_some() {
             return self.on_report(now, (segment, signal), window_right, paths);
         }
-        let silent = ack == self.send.una() && segment.sack.as_slice().is_empty();
+        let silent = ack == self.send.una() && segment.sack.is_empty();
         if silent && self.board.is_empty() && !self.detector.probe().is_in_flight() {
             // The usual state of an end that only receives.
             self.window.offer(self.send.una(), window_right);

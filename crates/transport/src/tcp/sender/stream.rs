@@ -53,7 +53,7 @@ impl Sender {
     }
 
     /// Congestion and receive window have room for `len` bytes, and no timeout is being repaired.
-    #[inline]
+    #[inline(always)]
     pub(super) fn windows_have_room_for(&self, len: u64) -> bool {
         if self.usual.is_open() {
             return self.board.outstanding() + len <= self.congestion.cwnd()

@@ -55,7 +55,7 @@ impl Sender {
     pub(super) fn expects(&self, segment: &TcpSegment) -> bool {
         let (una, nxt) = (self.send.una(), self.send.nxt());
         let news = una < segment.ack && segment.ack <= nxt || una == segment.ack && una == nxt;
-        self.usual.is_open() && news && segment.sack.as_slice().is_empty() && !segment.flags.ece
+        self.usual.is_open() && news && segment.sack.is_empty() && !segment.flags.ece
     }
 
     /// Takes in a segment that `expects` is true for. Returns true if it acknowledged new bytes.
