@@ -9,6 +9,7 @@
 mod backend;
 mod baseline;
 mod catalogue;
+mod control;
 mod cpu;
 mod marks;
 mod memory;
@@ -30,9 +31,11 @@ use trace::{Measured, Table};
 
 pub use backend::{Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, backends, described, ns3};
 pub use catalogue::catalogue;
+pub use control::Control;
 pub use marks::{Mark, marks};
 pub use metrics::metrics;
-pub use opportunities::{NoOpportunities, opportunities};
+pub use network::Watch;
+pub use opportunities::{NoOpportunities, capacity, opportunities};
 
 use replication::Variant;
 
@@ -90,8 +93,8 @@ pub const MAX_SAMPLES: u64 = 50_000_000;
 /// Refuses runs whose time series would not fit into memory. An estimate: subflows are not known beforehand.
 fn bound_samples(scenario: &Scenario, replications: u64) -> Result<(), RunError> {
     let instants = scenario.duration.0 / scenario.record_interval.0.max(1) + 1;
-    // Three metrics of each link direction and flow, ten of each subflow, two subflows for each flow.
-    let per_instant = 6 * scenario.duplex_links.len() as u64 + 23 * scenario.flows.len() as u64;
+    // Three metrics of each link direction, five of each flow, ten of each subflow, two subflows for each flow.
+    let per_instant = 6 * scenario.duplex_links.len() as u64 + 25 * scenario.flows.len() as u64;
     let samples = instants.saturating_mul(per_instant).saturating_mul(replications);
     if samples > MAX_SAMPLES { Err(RunError::TooManySamples { samples }) } else { Ok(()) }
 }
@@ -190,7 +193,7 @@ pub fn run(
     replications(&Simulator, scenario, options, progress, cancel)
 }
 
-/// The same with a back end of choice.
+/// The same with a back end of choice; `watch` may also be told how far the runs are, as [`Control`] is.
 ///
 /// # Errors
 /// As [`run`]; or the back end cannot run this scenario, or is not installed.
@@ -199,12 +202,12 @@ pub fn run_on(
     document: &Document,
     options: &RunOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
-    cancel: &AtomicBool,
+    watch: &dyn Watch,
 ) -> Result<Output, RunError> {
     let scenario = &document.scenario;
     document.refuse(backend.name(), &backend.unsupported(scenario)).map_err(RunError::Unsupported)?;
     backend.prepare().map_err(RunError::NotReady)?;
-    replications(backend, scenario, options, progress, cancel)
+    replications(backend, scenario, options, progress, watch)
 }
 
 fn replications(
@@ -212,7 +215,7 @@ fn replications(
     scenario: &Scenario,
     options: &RunOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
-    cancel: &AtomicBool,
+    watch: &dyn Watch,
 ) -> Result<Output, RunError> {
     let variants = Variant::all(scenario);
     let runs = |variant: &Variant<'_>| backend.unsupported(&variant.scenario).is_empty();
@@ -224,11 +227,11 @@ fn replications(
     }
     let done = AtomicUsize::new(0);
     progress(0, total);
-    let outcomes = pool::run_all(total, options.jobs, cancel, |job| {
+    let outcomes = pool::run_all(total, options.jobs, watch, |job| {
         let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);
-        let outcome = replication::replicate(backend, variant, seed, options, cancel);
+        let outcome = replication::replicate(backend, variant, seed, options, watch);
         if matches!(outcome, Err(RunError::Failed { .. })) {
-            cancel.store(true, Ordering::Relaxed);
+            watch.stop();
         }
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
         outcome

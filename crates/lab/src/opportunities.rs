@@ -1,8 +1,10 @@
-//! The delivery opportunities of a link as a text that the tools of mahimahi and the rate model `opportunities` read.
+//! What a link could carry: as a text of delivery opportunities that the tools of mahimahi and the rate model
+//! `opportunities` read, and as mean rates.
 
 use std::fmt;
 
 use scenario::model::Scenario;
+use units::{Nanos, SimTime};
 
 /// Why there is no such text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +47,7 @@ impl std::error::Error for NoOpportunities {}
 /// # Errors
 /// There is no such link, or it never carries anything.
 pub fn opportunities(scenario: &Scenario, seed: u64, name: &str) -> Result<String, NoOpportunities> {
-    let directions = || {
-        let of = |(duplex_link, c): (usize, &'_ scenario::model::DuplexLink)| {
-            let names = c.directions.iter().map(|direction| direction.name.clone()).enumerate();
-            names.map(|(i, name)| ((duplex_link, i), name)).collect::<Vec<_>>()
-        };
-        scenario.duplex_links.iter().enumerate().flat_map(of)
-    };
-    let Some((place, _)) = directions().find(|(_, link)| link == name) else {
-        let links = directions().map(|(_, link)| link).collect();
-        return Err(NoOpportunities::UnknownLink { name: name.into(), links });
-    };
+    let place = find(scenario, name)?;
     let times = network::opportunities(scenario, seed, place);
     if times.is_empty() {
         return Err(NoOpportunities::Never { name: name.into() });
@@ -63,11 +55,49 @@ pub fn opportunities(scenario: &Scenario, seed: u64, name: &str) -> Result<Strin
     Ok(links::rate::write_opportunities(&times))
 }
 
+/// Mean rate in bit/s of the link direction `name` between each two of `edges_s` under this seed, outages included. Edges
+/// are in seconds and rise; those beyond the end of the run count as the end.
+///
+/// # Errors
+/// There is no such link.
+pub fn capacity(
+    scenario: &Scenario,
+    seed: u64,
+    name: &str,
+    edges_s: &[f64],
+) -> Result<Vec<f64>, NoOpportunities> {
+    let place = find(scenario, name)?;
+    let end_s = scenario.duration.as_secs_f64();
+    let within: Vec<SimTime> = edges_s
+        .iter()
+        .map(|&edge_s| {
+            SimTime::ZERO + Nanos::from_secs_f64(edge_s.max(0.0).min(end_s)).min(scenario.duration)
+        })
+        .collect();
+    Ok(network::capacity(scenario, seed, place, &within))
+}
+
+/// Duplex link and direction of a link direction.
+fn find(scenario: &Scenario, name: &str) -> Result<(usize, usize), NoOpportunities> {
+    let directions = || {
+        let of = |(duplex_link, c): (usize, &'_ scenario::model::DuplexLink)| {
+            let names = c.directions.iter().map(|direction| direction.name.clone()).enumerate();
+            names.map(|(i, name)| ((duplex_link, i), name)).collect::<Vec<_>>()
+        };
+        scenario.duplex_links.iter().enumerate().flat_map(of)
+    };
+    let found = directions().find(|(_, link)| link == name).map(|(place, _)| place);
+    found.ok_or_else(|| NoOpportunities::UnknownLink {
+        name: name.into(),
+        links: directions().map(|(_, link)| link).collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines(extra: &str, link: &str) -> Result<Vec<u64>, NoOpportunities> {
+    fn document(extra: &str) -> Scenario {
         let text = format!(
             "name = \"one\"\nduration = \"100ms\"\n[[path]]\nname = \"a\"\n\
              both = {{ rate = \"1.2Mbit/s\", delay = \"1ms\" }}\n\
@@ -75,8 +105,11 @@ mod tests {
         );
         let registries = scenario::Registries::builtin();
         let document = scenario::Document::parse(&text, "test.toml", &[], &registries);
-        let scenario = document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario;
-        let text = opportunities(&scenario, 1, link)?;
+        document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario
+    }
+
+    fn lines(extra: &str, link: &str) -> Result<Vec<u64>, NoOpportunities> {
+        let text = opportunities(&document(extra), 1, link)?;
         Ok(text.lines().map(|line| line.parse().unwrap()).collect())
     }
 
@@ -98,6 +131,16 @@ mod tests {
             lines(&event(5, "up = false"), "a.up"),
             Err(NoOpportunities::Never { name: "a.up".into() })
         );
+    }
+
+    #[test]
+    fn capacity_is_the_mean_rate_between_edges() {
+        let events = event(25, "up = false") + &event(50, "up = true") + &event(70, "rate = \"2.4Mbit/s\"");
+        let edges = [0.0, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2];
+        let rates = capacity(&document(&events), 1, "a.down", &edges);
+        assert_eq!(rates, Ok(vec![1.2e6, 0.6e6, 0.0, 0.6e6, 2.1e6, 0.0]));
+        assert!(capacity(&document(""), 1, "b.up", &edges).is_err());
+        assert_eq!(capacity(&document(""), 1, "a.up", &[]), Ok(vec![]));
     }
 
     #[test]

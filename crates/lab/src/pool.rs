@@ -1,21 +1,23 @@
 //! Independent jobs over threads: an index is all that they share.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use network::Watch;
+
 /// Calls `job` with `0..count`, each once, on up to `workers` threads. The results are in the order of the index;
-/// `None` where `stop` was set before the job began.
+/// `None` where `watch` was stopped before the job began.
 pub(crate) fn run_all<T: Send>(
     count: usize,
     workers: NonZeroUsize,
-    stop: &AtomicBool,
+    watch: &dyn Watch,
     job: impl Fn(usize) -> T + Sync,
 ) -> Vec<Option<T>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut finished = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
+        while !watch.is_stopped() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
                 break;
@@ -44,6 +46,8 @@ pub(crate) fn run_all<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn workers(n: usize) -> NonZeroUsize {

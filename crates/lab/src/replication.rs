@@ -1,9 +1,8 @@
 //! One replication: a variant of the scenario under one seed on a back end.
 
 use std::borrow::Cow;
-use std::sync::atomic::AtomicBool;
 
-use network::Observe;
+use network::{Observe, Watch};
 use scenario::model::Scenario;
 
 use crate::backend::{Backend, Failure, Replication};
@@ -34,7 +33,7 @@ pub(crate) fn replicate(
     variant: &Variant<'_>,
     seed: u64,
     options: &RunOptions,
-    cancel: &AtomicBool,
+    watch: &dyn Watch,
 ) -> Result<Replication, RunError> {
     let able = backend.observes();
     let observe = Observe {
@@ -42,7 +41,7 @@ pub(crate) fn replicate(
         trace: options.trace && able.trace && variant.baseline.is_none(),
     };
     let replication =
-        backend.run(&variant.scenario, seed, observe, cancel).map_err(|failure| match failure {
+        backend.run(&variant.scenario, seed, observe, watch).map_err(|failure| match failure {
             Failure::Cancelled => RunError::Cancelled,
             Failure::Failed { message, help } => RunError::Failed {
                 scenario: variant.scenario.name.clone(),

@@ -224,6 +224,18 @@ fn events_are_described_by_duplex_link_or_direction() {
     assert_eq!(super::marks(&parse(&one_way).scenario)[0].links, "b.down");
 }
 
+/// Flow and baselines, some of which end early, count with the duration of the scenario.
+#[test]
+fn the_simulated_spans_of_all_runs_add_up() {
+    let document = parse(TWO_PATHS);
+    let options = RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let (control, total) = (Control::default(), AtomicUsize::new(0));
+    let note = |_, all| total.store(all, Ordering::Relaxed);
+    run_on(&Simulator, &document, &options, &note, &control).unwrap();
+    let all = total.into_inner() as f64 * document.scenario.duration.as_secs_f64();
+    assert!(all > 0.0 && (control.simulated_s() - all).abs() < 1e-6, "{} of {all}", control.simulated_s());
+}
+
 #[test]
 fn a_set_cancel_flag_ends_the_run() {
     let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false };

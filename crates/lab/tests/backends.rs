@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use lab::{Backend, Failure, NotReady, Replication, RunError, RunOptions, Simulator};
-use network::Observe;
+use network::{Observe, Watch};
 use scenario::model::Scenario;
 use scenario::{Document, Part, Registries, Unsupported};
 use trace::{Data, Measured, MeasuredTable, Table};
@@ -77,10 +77,10 @@ impl Backend for Little {
         scenario: &Scenario,
         seed: u64,
         observe: Observe,
-        cancel: &AtomicBool,
+        watch: &dyn Watch,
     ) -> Result<Replication, Failure> {
         assert!(!observe.series, "it has said so");
-        Simulator.run(scenario, seed, observe, cancel)
+        Simulator.run(scenario, seed, observe, watch)
     }
 }
 

@@ -7,7 +7,7 @@
 //! - `host/`: hosts with ports, listeners, demultiplexing and connections;
 //! - `flow/`: an application, its connections, and what is recorded of them;
 //! - `build/`: from a scenario to links with their changes, hosts and flows;
-//! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record;
+//! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record; `watch.rs`: how it is stopped and how far it is;
 //! - `sampler.rs`: time series; `tracer.rs`: the readable trace. A run leaves a `trace::RunRecord`.
 
 mod body;
@@ -21,13 +21,15 @@ mod outcome;
 mod plan;
 mod sampler;
 mod tracer;
+mod watch;
 mod world;
 
-pub use build::{links, never_carries, opportunities};
+pub use build::{capacity, links, never_carries, opportunities};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};
 pub use net::topology::{LinkId, NodeId, Topology};
 pub use observe::Observe;
+pub use watch::Watch;
 pub use world::{Cancelled, World};
 
 #[cfg(test)]

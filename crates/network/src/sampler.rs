@@ -68,6 +68,7 @@ impl Sampler {
         let started = flows.all().iter().enumerate().filter(|(_, flow)| flow.timing().has_started());
         for (index, flow) in started {
             let (mut window, mut out_of_order) = (Bytes::ZERO, Bytes::ZERO);
+            let (mut buffered, mut space) = (Bytes::ZERO, Bytes::ZERO);
             for (channel, number) in flow.channels().iter().zip(0..) {
                 let [sender, receiver] = [Side::Sender, Side::Receiver]
                     .map(|side| channel.socket(side).and_then(|socket| hosts.get(socket).connection()));
@@ -78,6 +79,10 @@ impl Sampler {
                     None => window += first_window(flow, hosts),
                 }
                 out_of_order += receiver.map_or(Bytes::ZERO, Connection::out_of_order);
+                if let Some(sender) = sender.filter(|sender| !sender.is_closed()) {
+                    buffered += sender.send_buffered();
+                    space += sender.send_space();
+                }
                 self.subflows(now, (index, number), (sender, receiver), &channel.limits, rate);
             }
             let before = &mut self.flows[index];
@@ -88,6 +93,8 @@ impl Sampler {
             if !flow.opener().protocol().is_datagrams() {
                 self.series.push(now, key, "rwnd_bytes", window.as_f64());
                 self.series.push(now, key, "ofo_bytes", out_of_order.as_f64());
+                self.series.push(now, key, "send_buffer_bytes", buffered.as_f64());
+                self.series.push(now, key, "send_buffer_size_bytes", (buffered + space).as_f64());
             }
             self.series.push(now, key, "goodput_bit_s", goodput);
         }

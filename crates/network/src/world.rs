@@ -9,8 +9,6 @@
 mod datagrams;
 mod turn;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use apps::Side;
 use engine::EventQueue;
 use trace::RunRecord;
@@ -36,6 +34,7 @@ use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
 use crate::tracer::Tracer;
+use crate::watch::Watch;
 use crate::world::turn::Pause;
 
 /// The run was stopped from outside.
@@ -45,8 +44,8 @@ pub struct Cancelled;
 /// Bits of all subflows of a connection.
 const ALL_SUBFLOWS: u64 = u64::MAX;
 
-/// Events between two looks at the cancel flag, less one.
-const CANCEL_MASK: u64 = 4095;
+/// Events between two looks at the watch, less one.
+const WATCH_MASK: u64 = 4095;
 
 /// One replication of a scenario.
 #[derive(Debug)]
@@ -79,9 +78,9 @@ impl World {
     /// nothing can happen any more.
     ///
     /// # Errors
-    /// `cancel` was set while the run went on.
-    pub fn run(mut self, cancel: &AtomicBool) -> Result<RunRecord, Cancelled> {
-        let end = self.advance(cancel)?;
+    /// It was stopped while it went on.
+    pub fn run(mut self, watch: &dyn Watch) -> Result<RunRecord, Cancelled> {
+        let end = self.advance(watch)?;
         Ok(self.into_record(end))
     }
 
@@ -108,13 +107,26 @@ impl World {
     }
 
     /// Runs and returns when the run ended.
-    pub(crate) fn advance(&mut self, cancel: &AtomicBool) -> Result<SimTime, Cancelled> {
+    pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<SimTime, Cancelled> {
+        let mut told = SimTime::ZERO;
+        let end = self.advance_watched(watch, &mut told)?;
+        // Nothing happens in the rest of a run that ends early.
+        watch.simulated(self.duration.since(told));
+        Ok(end)
+    }
+
+    /// The same; `told` is how far the watch knows that it is.
+    fn advance_watched(&mut self, watch: &dyn Watch, told: &mut SimTime) -> Result<SimTime, Cancelled> {
         let end = SimTime(self.duration.0.saturating_add(1));
         loop {
             let planned = self.next_planned();
             while let Some((now, event)) = self.queue.pop_before(planned.min(end)) {
-                if self.queue.taken() & CANCEL_MASK == 0 && cancel.load(Ordering::Relaxed) {
-                    return Err(Cancelled);
+                if self.queue.taken() & WATCH_MASK == 0 {
+                    if watch.is_stopped() {
+                        return Err(Cancelled);
+                    }
+                    watch.simulated(now.since(*told));
+                    *told = now;
                 }
                 self.on_event(now, event);
                 if self.flows.are_done() {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use lab::{Backend, RunError, RunOptions};
+use lab::{Backend, Control, RunError, RunOptions, Watch};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use scenario::{Diagnostics, Registries};
@@ -82,6 +82,14 @@ impl Document {
         text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// Mean rate in bit/s of a link direction between each two of `edges` (s) under a seed, outages included.
+    ///
+    /// Raises `ValueError` if there is no such link.
+    fn capacity(&self, link: &str, seed: u64, edges: Vec<f64>) -> PyResult<Vec<f64>> {
+        let rates = lab::capacity(&self.inner.scenario, seed, link, &edges);
+        rates.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
     /// The arguments of the program for ns-3 that mean this scenario, without the seed.
     ///
     /// Raises `InvalidScenario` with all keys that ns-3 cannot run.
@@ -94,12 +102,13 @@ impl Document {
     }
 
     /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with
-    /// `(done, total)` about every 50 ms, and a last time at the end. `backend` is the name of one of `backends()`,
+    /// `(done, total)` about every 50 ms, and a last time at the end; `simulated` before it with the simulated seconds
+    /// of all runs, baselines included, of which one that ended early counts with its whole duration. `backend` is the name of one of `backends()`,
     /// which keeps what it builds in the directory `folder`.
     ///
     /// Raises `InvalidScenario` if the back end cannot run it, `RunFailed`, `KeyboardInterrupt`, or whatever a signal
     /// handler or `progress` raises; all of these end the run at once. `ValueError` if there is no such back end.
-    #[pyo3(signature = (seeds, jobs, series, trace, progress = None, backend = "simulator", folder = PathBuf::new()))]
+    #[pyo3(signature = (seeds, jobs, series, trace, progress = None, backend = "simulator", folder = PathBuf::new(), simulated = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn run(
         &self,
@@ -111,9 +120,10 @@ impl Document {
         progress: Option<Py<PyAny>>,
         backend: &str,
         folder: PathBuf,
+        simulated: Option<Py<PyAny>>,
     ) -> PyResult<Output> {
         let options = RunOptions { seeds, jobs, series, trace };
-        let watch = Watch { progress, done: AtomicUsize::new(0), total: AtomicUsize::new(0) };
+        let watch = Progress { progress, simulated, ..Progress::default() };
         let all = lab::backends(&folder);
         let chosen = all.iter().find(|one| one.name() == backend).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|one| one.name()).collect();
@@ -131,21 +141,20 @@ impl Document {
         &self,
         backend: &dyn Backend,
         options: &RunOptions,
-        watch: &Watch,
+        watch: &Progress,
     ) -> PyResult<lab::Output> {
-        let cancel = AtomicBool::new(false);
         let mut interruption = None;
         let outcome = thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
                 let note = |done, total| watch.note(done, total);
-                let outcome = lab::run_on(backend, &self.inner, options, &note, &cancel);
+                let outcome = lab::run_on(backend, &self.inner, options, &note, &watch.control);
                 drop(sender);
                 outcome
             });
             while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(POLL) {
                 if let Err(error) = Python::attach(|py| watch.poll(py)) {
-                    cancel.store(true, Ordering::Relaxed);
+                    watch.control.stop();
                     interruption.get_or_insert(error);
                 }
             }
@@ -173,13 +182,16 @@ fn invalid(mistakes: &Diagnostics) -> PyErr {
 }
 
 /// How far the run is, and what to call with it.
-struct Watch {
+#[derive(Default)]
+struct Progress {
+    control: Control,
     progress: Option<Py<PyAny>>,
+    simulated: Option<Py<PyAny>>,
     done: AtomicUsize,
     total: AtomicUsize,
 }
 
-impl Watch {
+impl Progress {
     /// Calls come from many threads and may overtake each other.
     fn note(&self, done: usize, total: usize) {
         self.total.store(total, Ordering::Relaxed);
@@ -193,6 +205,9 @@ impl Watch {
 
     fn report(&self, py: Python<'_>) -> PyResult<()> {
         let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        if let Some(simulated) = &self.simulated {
+            simulated.call1(py, (self.control.simulated_s(),))?;
+        }
         match &self.progress {
             Some(progress) if total > 0 => progress.call1(py, (done, total)).map(drop),
             _ => Ok(()),

@@ -124,6 +124,11 @@ impl Connection {
         Bytes(each!(self, c => c.readable()))
     }
 
+    /// Bytes in the send buffer: written and not acknowledged, by the data ACK where there is one.
+    pub fn send_buffered(&self) -> Bytes {
+        each!(self, c => c.send_buffered())
+    }
+
     /// The application reads `bytes`, at most what is readable.
     pub fn read(&mut self, now: SimTime, bytes: Bytes) {
         each!(mut self, c => c.read(now, bytes.0));

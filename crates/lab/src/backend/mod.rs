@@ -9,10 +9,9 @@ mod simulator;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use network::Observe;
+use network::{Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::{Measured, RunRecord};
@@ -52,7 +51,7 @@ pub trait Backend: Sync {
         Ok(())
     }
 
-    /// One replication of a scenario that it supports. `cancel` ends it early.
+    /// One replication of a scenario that it supports. `watch` can end it early.
     ///
     /// # Errors
     /// The run was cancelled, or failed.
@@ -61,7 +60,7 @@ pub trait Backend: Sync {
         scenario: &Scenario,
         seed: u64,
         observe: Observe,
-        cancel: &AtomicBool,
+        watch: &dyn Watch,
     ) -> Result<Replication, Failure>;
 }
 
@@ -91,7 +90,7 @@ pub struct Replication {
 /// Why a replication has no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The caller set the cancel flag.
+    /// The caller stopped it.
     Cancelled,
     /// It broke off.
     Failed {

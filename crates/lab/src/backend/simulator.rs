@@ -2,9 +2,8 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 
-use network::{Observe, World};
+use network::{Observe, Watch, World};
 use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::Measured;
@@ -43,11 +42,11 @@ impl Backend for Simulator {
         scenario: &Scenario,
         seed: u64,
         observe: Observe,
-        cancel: &AtomicBool,
+        watch: &dyn Watch,
     ) -> Result<Replication, Failure> {
         let start = Stopwatch::start();
         // Nothing of a world outlives its panic.
-        let outcome = catch_unwind(AssertUnwindSafe(|| World::new(scenario, seed, observe).run(cancel)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| World::new(scenario, seed, observe).run(watch)));
         match outcome {
             Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
             Ok(Err(network::Cancelled)) => Err(Failure::Cancelled),

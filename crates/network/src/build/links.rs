@@ -43,21 +43,46 @@ pub fn links(scenario: &Scenario, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
 
 /// When a link direction could carry 1500 more bytes, from the start of the run to its end: by its rate, by the changes of
 /// it and by outages, as if something always waited. Shapers and satellites out of sight are not considered.
-pub fn opportunities(
+pub fn opportunities(scenario: &Scenario, seed: u64, place: (usize, usize)) -> Vec<SimTime> {
+    let mut times = Vec::new();
+    each_rate(scenario, seed, place, |rate, from, until| {
+        times.extend(links::rate::trace_of(rate, from, until));
+    });
+    times
+}
+
+/// Mean rate of a link direction between each two of `edges`, in bit/s: by its rate, by the changes of it and by outages.
+/// Edges rise and lie within the run. Shapers and satellites out of sight are not considered.
+pub fn capacity(scenario: &Scenario, seed: u64, place: (usize, usize), edges: &[SimTime]) -> Vec<f64> {
+    debug_assert!(edges.is_sorted(), "edges rise");
+    let mut work = vec![0.0; edges.len().saturating_sub(1)];
+    each_rate(scenario, seed, place, |rate, from, until| {
+        for (span, work) in edges.windows(2).zip(&mut work) {
+            let (start, end) = (span[0].max(from), span[1].min(until));
+            if start < end {
+                let before = rate.capacity(start);
+                *work += (rate.capacity(end) - before) as f64;
+            }
+        }
+    });
+    // Work is bit/s times nanoseconds.
+    let lengths = edges.windows(2).map(|span| span[1].since(span[0]).0 as f64);
+    work.into_iter().zip(lengths).map(|(work, ns)| if ns > 0.0 { work / ns } else { 0.0 }).collect()
+}
+
+/// Calls `serve` with each rate model of a link direction, in the order of time, and the span in which it holds and the
+/// link is up.
+fn each_rate(
     scenario: &Scenario,
     seed: u64,
     (duplex_link, direction): (usize, usize),
-) -> Vec<SimTime> {
+    mut serve: impl FnMut(&mut dyn links::RateModel, SimTime, SimTime),
+) {
     let maker = Maker { seed };
     let link = &scenario.duplex_links[duplex_link].directions[direction];
     let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
     let end = SimTime::ZERO + scenario.duration;
-    let (mut up, mut from, mut times) = (true, SimTime::ZERO, Vec::new());
-    let mut serve = |rate: &mut dyn links::RateModel, up, from, until| {
-        if up {
-            times.extend(links::rate::trace_of(rate, from, until));
-        }
-    };
+    let (mut up, mut from) = (true, SimTime::ZERO);
     let ours = |event: &&(usize, &Change)| event.1.links.contains(&(duplex_link, direction));
     let mut events: Vec<_> = scenario.events.iter().enumerate().collect();
     events.sort_by_key(|(_, event)| event.at);
@@ -66,17 +91,18 @@ pub fn opportunities(
         if change.rate.is_none() && change.up.is_none() {
             continue;
         }
-        serve(rate.as_mut(), up, from, change.at.min(end));
+        if up {
+            serve(rate.as_mut(), from, change.at.min(end));
+        }
         from = change.at;
         up = change.up.unwrap_or(up);
         if let Some(new) = change.rate {
             rate = new.into_model();
         }
     }
-    if from < end {
-        serve(rate.as_mut(), up, from, end);
+    if up && from < end {
+        serve(rate.as_mut(), from, end);
     }
-    times
 }
 
 /// Instants of a run at which a delay model that loses packets is asked.

@@ -8,7 +8,7 @@ mod flow_events;
 mod links;
 mod precomputed;
 
-pub use links::{links, never_carries, opportunities};
+pub use links::{capacity, links, never_carries, opportunities};
 
 use engine::{EventQueue, Stream};
 use scenario::model::{Ecmp, Scenario};

@@ -65,6 +65,22 @@ pub(super) const ALL: &[SeriesSpec] = &[
         "receive window",
         "receive window that the receiver would advertise",
     ),
+    of(
+        Flow,
+        "send_buffer_bytes",
+        Bytes,
+        Neither,
+        "send buffer",
+        "bytes in the send buffer: written and not acknowledged",
+    ),
+    of(
+        Flow,
+        "send_buffer_size_bytes",
+        Bytes,
+        Neither,
+        "size of the send buffer",
+        "size of the send buffer: its bytes and the free ones, of which there are none before the handshake is complete",
+    ),
     of(Subflow, "cwnd_bytes", Bytes, Neither, "congestion window", "congestion window"),
     of(
         Subflow,

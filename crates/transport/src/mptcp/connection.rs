@@ -135,6 +135,11 @@ impl MptcpConnection {
         self.send.space(&self.subflows)
     }
 
+    /// Bytes written and not acknowledged by a data ACK.
+    pub fn send_buffered(&self) -> Bytes {
+        self.send.buffered()
+    }
+
     /// In-order bytes not read.
     pub fn readable(&self) -> u64 {
         self.receive.readable()

@@ -312,6 +312,11 @@ impl SendSide {
         }
     }
 
+    /// Bytes in it: written and not acknowledged.
+    pub(super) fn buffered(&self) -> Bytes {
+        self.written - self.una
+    }
+
     /// The buffer expands, and the application waits for space for a segment.
     #[inline]
     pub(super) fn waits_to_expand(&self, subflows: &Subflows) -> bool {

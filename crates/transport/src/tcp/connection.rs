@@ -115,6 +115,11 @@ impl TcpConnection {
         self.endpoint.receiver().delivered().0
     }
 
+    /// Bytes written and not acknowledged.
+    pub fn send_buffered(&self) -> Bytes {
+        Bytes(self.endpoint.sender().unacked())
+    }
+
     /// In-order bytes not yet read.
     pub fn readable(&self) -> u64 {
         self.delivered() - self.read

@@ -11,9 +11,8 @@ mod tcp;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
 
-use network::Observe;
+use network::{Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::{Measured, MeasuredTable};
@@ -108,7 +107,7 @@ impl Backend for Ns3 {
         scenario: &Scenario,
         seed: u64,
         _observe: Observe,
-        cancel: &AtomicBool,
+        watch: &dyn Watch,
     ) -> Result<Replication, Failure> {
         let failed =
             |message: String| Failure::Failed { message, help: "please report this scenario".into() };
@@ -117,7 +116,7 @@ impl Backend for Ns3 {
         arguments.insert("RngRun".into(), seed.to_string());
         arguments.insert("hops".into(), "1".into());
         let program = self.program.get().ok_or_else(|| failed("it is not prepared".into()))?;
-        let printed = program::run(program, &arguments, cancel)?;
+        let printed = program::run(program, &arguments, watch)?;
         outcome::parse(&printed, scenario, seed)
             .map_err(|why| failed(format!("ns-3 printed something else: {why}")))
     }

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use network::Watch;
 use sha2::{Digest, Sha256};
 
 use super::Arguments;
@@ -90,7 +90,7 @@ fn key(version: &str) -> String {
 }
 
 /// Runs the program with `arguments` and returns its output.
-pub(super) fn run(program: &Path, arguments: &Arguments, cancel: &AtomicBool) -> Result<String, Failure> {
+pub(super) fn run(program: &Path, arguments: &Arguments, watch: &dyn Watch) -> Result<String, Failure> {
     let options: Vec<String> = arguments.iter().map(|(name, value)| format!("--{name}={value}")).collect();
     let failed = |message: String| Failure::Failed {
         message: format!("ns-3 failed: {message}"),
@@ -103,7 +103,7 @@ pub(super) fn run(program: &Path, arguments: &Arguments, cancel: &AtomicBool) ->
     // Both are read while it runs: a full pipe would stop it.
     let (status, out, err) = thread::scope(|scope| {
         let (out, err) = (scope.spawn(|| all_of(out)), scope.spawn(|| all_of(err)));
-        let status = wait(&mut child, cancel);
+        let status = wait(&mut child, watch);
         (status, out.join().unwrap_or_default(), err.join().unwrap_or_default())
     });
     match status.map_err(|error| failed(error.to_string()))? {
@@ -114,12 +114,12 @@ pub(super) fn run(program: &Path, arguments: &Arguments, cancel: &AtomicBool) ->
 }
 
 /// Whether it ended well; `None` if it was cancelled.
-fn wait(child: &mut Child, cancel: &AtomicBool) -> io::Result<Option<bool>> {
+fn wait(child: &mut Child, watch: &dyn Watch) -> io::Result<Option<bool>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status.success()));
         }
-        if cancel.load(Ordering::Relaxed) {
+        if watch.is_stopped() {
             child.kill()?;
             child.wait()?;
             return Ok(None);
