@@ -13,15 +13,16 @@ from matplotlib.typing import ColorType
 
 import ropewalk as rw
 from conftest import ROOT, SMALL
-from ropewalk import statistics
-from ropewalk.plots import charts, series
-from ropewalk.plots.apart import apart
+from ropewalk import catalogue, statistics
+from ropewalk.plots import buffers, charts, series, worth
+from ropewalk.plots.apart import apart, labels
 from ropewalk.plots.draw import draw
-from ropewalk.plots.model import Axis, Boxes, Cells, Chart, Line, Mark, Panel, Points, Stack
-from ropewalk.plots.palette import PALETTE, looks
+from ropewalk.plots.model import Axis, Bars, Boxes, Cells, Chart, Line, Mark, Panel, Points, Stack
+from ropewalk.plots.palette import LIMITS, PALETTE, looks
 from ropewalk.report.plotly import Budget, plot
 
-NAMES = ["throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf"]
+OVER_TIME = ["throughput", "cwnd", "srtt", "send-buffer", "receive-buffer", "out-of-order", "queue"]
+NAMES = [*OVER_TIME, "benefit", "delay-cdf"]
 
 
 def test_files_are_pictures_of_sane_size(results: rw.Results, tmp_path: Path) -> None:
@@ -81,9 +82,10 @@ def test_figures_in_cells_can_be_read(*, reverse: bool) -> None:
     columns = [str(place) for place in range(41)]
     words = [[f"{place} ± 1" for place in columns]]
     values = np.linspace(0.0, 1.0, len(columns))[None, :]
-    cells = Cells(["row"], columns, values, words, [["a"] * 41], [columns], "", reverse)
+    cells = Cells(["row"], columns, values, words, [["a"] * 41], [columns], "", reverse, "goodput (Mbit/s)")
     axis = Axis("level", levels=tuple(columns))
-    (axes,) = draw(Chart("key", "", "", axis, Axis("row"), [Panel("", [cells])])).axes
+    axes, bar = draw(Chart("key", "", "", axis, Axis("row"), [Panel("", [cells])])).axes
+    assert bar.get_ylabel() == "goodput (Mbit/s)"
     (image,) = axes.images
     assert len(axes.texts) == len(columns)
     for text, value in zip(axes.texts, values[0], strict=True):
@@ -217,7 +219,7 @@ transport = {{ kind = "tcp" }}
         labels = [text.get_text() for text in legend.get_texts()]
         assert len(labels) == 8
         hidden = len(results.subflows) - 7
-        assert labels[-1] in {f"and {hidden} more", f"and {hidden + 1} more"}
+        assert labels[-1] in {f"and {hidden + lines} more" for lines in range(3)}
         assert axes.get_position().width > 0.5
         assert axes.get_position().height > 0.3
 
@@ -226,7 +228,8 @@ transport = {{ kind = "tcp" }}
 def test_shipped_scenarios_can_be_drawn(file: Path) -> None:
     results = rw.Scenario.load(file).run(seeds=[1])
     drawn = charts(results)
-    assert [chart.key for chart in drawn] == NAMES
+    alone = any("@" in flow for flow in results.flows["flow"])
+    assert [chart.key for chart in drawn] == [name for name in NAMES if alone or name != "benefit"]
     assert all(panel.marks for chart in drawn if chart.key != "queue" for panel in chart.panels)
 
 
@@ -242,7 +245,7 @@ def test_a_slow_flow_is_not_drawn_as_nothing(slow: str) -> None:
     own = slow == "200kbit/s"
     assert ("scale of its own" in figure.get_suptitle()) == own
     assert fast.get_ylim()[0] == other.get_ylim()[0] == 0.0
-    assert 7 < fast.get_ylim()[1] < 10
+    assert 7 < fast.get_ylim()[1] < 12
     assert (other.get_ylim()[1] < 0.3) if own else (other.get_ylim() == fast.get_ylim())
     chart = series.throughput(results, None, None)
     layouts = [plot(chart, panel, Budget(1000))["layout"] for panel in chart.panels]
@@ -259,7 +262,7 @@ def test_fifteen_subflows_look_different_and_have_a_row_each() -> None:
         text = 'name = "many"\nduration = "3s"\n' + "".join(map(path.format, range(count))) + flow
         results = rw.Scenario.parse(text).run(1)
         (panel,) = charts(results, 1)[0].panels
-        (stack,) = panel.marks
+        stack = panel.marks[0]
         assert isinstance(stack, Stack)
         assert len(set(zip(stack.colours, stack.patterns, strict=True))) == count
         names = [f"{index}: p{index}" for index in range(count)]
@@ -271,3 +274,100 @@ def test_fifteen_subflows_look_different_and_have_a_row_each() -> None:
     # Lines, too, by colour and dash; dots are thresholds.
     assert len({look[:2] for look in looks(28)}) == 28
     assert "dot" not in {dash for _, dash, _ in looks(28)}
+
+
+TRANSFER = """
+name = "two"
+duration = "6s"
+seeds = 3
+[[path]]
+name = "fast"
+up = { rate = "2Mbit/s", delay = "20ms" }
+down = { rate = "8Mbit/s", delay = "20ms" }
+[[path]]
+name = "slow"
+like = "fast"
+down = { rate = "2Mbit/s", delay = "20ms" }
+[[flow]]
+name = "download"
+from = "server"
+to = "terminal"
+compare_paths = true
+transport = { kind = "mptcp" }
+[[event]]
+at = "3s"
+link = "slow"
+set = { up = false }
+"""
+
+
+@pytest.fixture(scope="module")
+def transfer() -> rw.Results:
+    return rw.Scenario.parse(TRANSFER).run()
+
+
+def test_throughput_stands_beside_capacity_best_path_and_goodput(transfer: rw.Results) -> None:
+    (panel,) = series.throughput(transfer, None, None).panels
+    lines = {mark.name: mark for mark in panel.marks if isinstance(mark, Line)}
+    assert list(lines) == ["in-order goodput", "best path alone: fast", "capacity of its paths"]
+    capacity = lines["capacity of its paths"]
+    before, after = capacity.y[capacity.x < 2.9], capacity.y[capacity.x > 3.1]
+    assert before == pytest.approx(10.0)
+    assert after == pytest.approx(8.0)
+    for name, flow in (("in-order goodput", "download"), ("best path alone: fast", "download@fast")):
+        mine = (pl.col("flow") == flow) & (pl.col("run") == 1)
+        goodput = transfer.flows.filter(mine)["goodput_bit_s"][0] / 1e6
+        amounts = lines[name].y[:-1] * np.diff(lines[name].x)
+        assert amounts.sum() / 6 == pytest.approx(goodput, rel=0.02), name
+
+
+def test_benefit_shows_each_path_and_both_together(transfer: rw.Results) -> None:
+    (panel,) = worth.benefit(transfer).panels
+    (bars,) = panel.marks
+    assert isinstance(bars, Bars)
+    assert bars.at == ["bonded", "fast", "slow"]
+    assert [len(sample) for sample in bars.samples] == [3, 3, 3]
+    assert bars.means[1] > bars.means[2] > 0
+    assert bars.means[0] > bars.means[2]
+    assert [value for _, value, _ in bars.levels] == [bars.means[1], bars.means[1] + bars.means[2]]
+    assert "of the best path" in panel.title
+    plain = rw.Scenario.parse(TRANSFER.replace("compare_paths = true", "compare_paths = false")).run(1)
+    with pytest.raises(ValueError, match="compare_paths"):
+        plain.plot.benefit()
+    assert "benefit" not in [chart.key for chart in charts(plain)]
+
+
+def test_the_ribbon_shows_the_limit_of_each_sample(transfer: rw.Results) -> None:
+    (panel,) = charts(transfer, 1)[0].panels
+    assert [strip.name for strip in panel.strips] == ["0: fast", "1: slow"]
+    names = list(catalogue.limits().values())
+    for index, strip in enumerate(panel.strips):
+        wanted = (pl.col("metric") == "limit") & (pl.col("subflow") == index) & (pl.col("flow") == "download")
+        rows = transfer.series.filter(wanted & (pl.col("run") == 1)).select("t_s", "value").rows()
+        for at, code in rows[1:]:
+            (what,) = [what for start, end, what in strip.spans if start < at <= end]
+            assert what == names[int(code)]
+    assert set(LIMITS) == set(names)
+
+
+def test_a_full_send_buffer_is_as_large_as_its_size(transfer: rw.Results) -> None:
+    (panel,) = buffers.send_buffer(transfer, None, None).panels
+    size, inside = (mark for mark in panel.marks if isinstance(mark, Line))
+    assert (inside.y <= size.y).all()
+    assert inside.y.max() > 10
+    (received,) = buffers.receive_buffer(transfer, None, None).panels
+    assert [mark.name for mark in received.marks if isinstance(mark, Line)] == [
+        "window offered",
+        "held out of order",
+    ]
+
+
+def test_labels_of_points_do_not_lie_on_each_other() -> None:
+    places = [(0.1, 0.5), (0.12, 0.5), (0.9, 0.98), (0.8, 1.0), (0.15, 0.01), (0.11, 0.02), (0.5, 0.5)]
+    found = labels(places)
+    assert [left for _, left in found] == [False, False, True, True, False, False, False]
+    for index, (y, _) in enumerate(found):
+        assert 0.0 <= y <= 1.0
+        for other in range(index):
+            near = abs(places[other][0] - places[index][0]) < 0.3
+            assert not near or abs(found[other][0] - y) > 0.055

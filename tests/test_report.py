@@ -199,7 +199,7 @@ def test_flows_that_are_not_drawn_are_told(tmp_path: Path) -> None:
     nobody = '\n[[flow]]\nname = "nobody"\ncount = 0\nlike = "upload"\n'
     rw.Scenario.parse(text.replace("compare_paths = true", "") + nobody).run().write(tmp_path)
     page = report.build(tmp_path)
-    assert page.count("Shown: the first 6 of 8 flows.") == 5
+    assert page.count("Shown: the first 6 of 8 flows.") == 7
     assert "upload \u00d7 8" in page
     assert ">nobody<" not in page
 

@@ -146,7 +146,8 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert f"plots in {out}/plots/\nropewalk report {out} makes one page of tables and plots\n" in done.stdout
     files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    names = ("throughput", "cwnd", "srtt", "out-of-order", "queue", "delay-cdf")
+    over_time = ("throughput", "cwnd", "srtt", "send-buffer", "receive-buffer", "out-of-order", "queue")
+    names = (*over_time, "benefit", "delay-cdf")
     plots = {f"plots/{name}.png" for name in names}
     traces = {f"trace/seed-{seed}.txt" for seed in (1, 2, 3)}
     always = {f"{name}.parquet" for name in TABLES} | {"summary.json", "scenario.toml", "provenance.json"}

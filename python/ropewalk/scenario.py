@@ -114,6 +114,17 @@ class Scenario:
         (chosen,) = choose_seeds([seed])
         return self._document.opportunities(link, chosen)
 
+    def capacity(self, link: str, edges_s: Sequence[float], seed: int = 1) -> list[float]:
+        """Mean rate of a link direction such as `"beam1.down"` between each two of `edges_s`, in bit/s.
+
+        By its rate under a seed, its changes and outages. Edges are seconds since the start, and rise.
+
+        Raises:
+            ValueError: there is no such link direction.
+        """
+        (chosen,) = choose_seeds([seed])
+        return self._document.capacity(link, chosen, [float(edge) for edge in edges_s])
+
     def show(self) -> str:
         """The scenario with every default filled in: TOML that gives the same results."""
         return self._document.to_toml()
@@ -128,6 +139,7 @@ class Scenario:
         *,
         jobs: int | None = None,
         progress: Callable[[int, int], object] | None = None,
+        simulated: Callable[[float], object] | None = None,
         series: bool = True,
         trace: bool = False,
         backend: str = "simulator",
@@ -138,6 +150,8 @@ class Scenario:
             seeds: that many replications from seed 1 on, or the seeds themselves; None: as the scenario says.
             jobs: threads; None: one per processor. The results do not depend on it.
             progress: called with (done, total) about every 50 ms.
+            simulated: called before it with the simulated seconds of all runs together, baselines included;
+                a run that ended early counts with its whole duration.
             series: record time series.
             trace: record a readable trace of every replication.
             backend: what runs it, one of `ropewalk.backends.names()`; what it does not measure is null.
@@ -154,7 +168,15 @@ class Scenario:
         jobs = available_processors() if jobs is None else jobs
         if jobs < 1:
             raise ValueError(f"jobs is {jobs}: at least 1 is needed")
-        output = self.output(chosen, jobs, series=series, trace=trace, progress=progress, backend=backend)
+        output = self.output(
+            chosen,
+            jobs,
+            series=series,
+            trace=trace,
+            progress=progress,
+            simulated=simulated,
+            backend=backend,
+        )
         return Results.from_output(self, chosen, output, backend)
 
     def why(
@@ -192,12 +214,13 @@ class Scenario:
         series: bool,
         trace: bool = False,
         progress: Callable[[int, int], object] | None = None,
+        simulated: Callable[[float], object] | None = None,
         backend: str = "simulator",
     ) -> _core.Output:
         """What the back end hands out, to make tables of many runs at once; else as `run`."""
         folder = backends.folder()
         try:
-            return self._document.run(seeds, jobs, series, trace, progress, backend, folder)
+            return self._document.run(seeds, jobs, series, trace, progress, backend, folder, simulated)
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
 

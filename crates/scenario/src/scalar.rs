@@ -298,7 +298,7 @@ fn name(text: &str) -> Result<(), Fault> {
         "" => "give it a name of letters, digits, - and _".into(),
         better => format!("write \"{better}\""),
     };
-    let message = format!("found the name \"{text}\"; a name consists of letters, digits, - and _");
+    let message = format!("found the name \"{text}\"; a name consists of ASCII letters, digits, - and _");
     Err(Fault { code: Code::BadName, message, help })
 }
 

@@ -121,8 +121,10 @@ def bond(
         scenario = Scenario(bonding.text(), MADE, pairs_of(overrides))
         from ropewalk.worth import to_dict, worth
 
-        with Progress(scenario.name) as progress:
-            results = scenario.run(jobs=jobs, progress=progress.update, series=False)
+        with Progress(scenario.name, scenario.duration_s) as progress:
+            results = scenario.run(
+                jobs=jobs, progress=progress.update, simulated=progress.simulated, series=False
+            )
         found = worth(results, bonding.flow)
         if as_json:
             told = {"seeds": results.origin.seeds, "scenario": scenario.show(), **to_dict(found)}

@@ -51,11 +51,12 @@ def execute(scenario: Scenario, order: Order) -> None:
                 "  fix: name another directory",
                 WRONG_INPUT,
             )
-    with Progress(scenario.name) as progress:
+    with Progress(scenario.name, scenario.duration_s) as progress:
         results = scenario.run(
             order.seeds,
             jobs=order.jobs,
             progress=progress.update,
+            simulated=progress.simulated,
             # Series are large and only end up in files.
             series=order.out is not None,
             trace=order.trace,

@@ -169,7 +169,7 @@ def show(results: StudyResults) -> None:
     for text in reservations(results):
         out.paragraph(text, style="bold red")
         out.line()
-    if few_seeds(results.estimates.select("mean", "ci95", "n").iter_rows(named=True)):
+    if few_seeds(results.estimates.iter_rows(named=True)):
         out.paragraph(FEW_SEEDS)
         out.line()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk.plots import delay, series
+from ropewalk.plots import buffers, delay, series, worth
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +35,10 @@ class Plots:
         self._results = results
 
     def throughput(self, *, flow: str | None = None, run: int | None = None) -> Figure:
-        """Throughput of the subflows over time, stacked: payload that reached the receiver."""
+        """Throughput of the subflows over time, stacked: payload that reached the receiver.
+
+        With lines for the goodput in order, the best path alone and the capacity of the paths.
+        """
         return _figure(series.throughput(self._results, flow, run))
 
     def cwnd(self, *, flow: str | None = None, run: int | None = None) -> Figure:
@@ -46,6 +49,14 @@ class Plots:
         """Smoothed round-trip time of each subflow over time."""
         return _figure(series.srtt(self._results, flow, run))
 
+    def send_buffer(self, *, flow: str | None = None, run: int | None = None) -> Figure:
+        """Bytes in the send buffer over time, and its size."""
+        return _figure(buffers.send_buffer(self._results, flow, run))
+
+    def receive_buffer(self, *, flow: str | None = None, run: int | None = None) -> Figure:
+        """Bytes that the receiver holds back over time, and the window that it offers."""
+        return _figure(buffers.receive_buffer(self._results, flow, run))
+
     def out_of_order(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Bytes that the receiver holds back over time: one run, and median and range of all."""
         return _figure(series.out_of_order(self._results, flow, run))
@@ -53,6 +64,14 @@ class Plots:
     def queue(self, *, run: int | None = None) -> Figure:
         """Packets that wait in front of the links over time: the longest queues."""
         return _figure(series.queue(self._results, run))
+
+    def benefit(self, *, flow: str | None = None) -> Figure:
+        """Goodput over all paths together and over each alone, with intervals.
+
+        Raises:
+            ValueError: no flow was run over its paths one by one.
+        """
+        return _figure(worth.benefit(self._results, flow))
 
     def delay_cdf(self, *, flow: str | None = None) -> Figure:
         """Distribution of the delay from application write to in-order delivery, with the baselines."""
@@ -73,9 +92,12 @@ class Plots:
 def charts(results: Results, run: int | None = None) -> list[Chart]:
     """Everything there is to draw of a set of replications; plots over time show `run`, or the first seed."""
     found = [delay.cdf(results, None)]
+    if any("@" in name for name in results.flows["flow"].unique()):
+        found.insert(0, worth.benefit(results))
     if results.series.is_empty():
         return found
-    over_time = [kind(results, None, run) for kind in (series.throughput, series.cwnd, series.srtt)]
+    kinds = (series.throughput, series.cwnd, series.srtt, buffers.send_buffer, buffers.receive_buffer)
+    over_time = [kind(results, None, run) for kind in kinds]
     return [*over_time, series.out_of_order(results, None, run), series.queue(results, run), *found]
 
 

@@ -70,3 +70,31 @@ def _same_point(mark: Points, other: Mark, reach: tuple[float, float]) -> bool:
 def _near(one: Reals | float, other: Reals | float, reach: float) -> NDArray[np.bool_]:
     # isclose of numpy takes several times as long, and every curve is compared with every other one.
     return np.asarray(np.abs(one - other) <= NEAR * reach)
+
+
+ROW = 0.06
+"""Height of a label as a share of that of a panel."""
+STEP, STEPS = 0.01, 100
+"""In which a free place is looked for."""
+BESIDE = 0.3
+"""Labels nearer to each other than this share of the width could overlap."""
+RIGHT = 0.72
+"""Points further to the right have their labels on the left."""
+
+
+def labels(points: Sequence[tuple[float, float]]) -> list[tuple[float, bool]]:
+    """How high the labels of points stand so that none lies on another, and whether on the left.
+
+    All in shares of the panel, from the lower left corner.
+    """
+    found: dict[int, float] = {}
+    for place in sorted(range(len(points)), key=lambda place: -points[place][1]):
+        x, y = points[place]
+        near = [height for other, height in found.items() if abs(points[other][0] - x) < BESIDE]
+        wanted = min(max(y, ROW / 2), 1.0 - ROW / 2)
+        # The nearest free place, downwards first.
+        tried = [wanted + sign * step * STEP for step in range(STEPS) for sign in (-1, 1)]
+        inside = [height for height in tried if ROW / 2 <= height <= 1.0 - ROW / 2]
+        free = (height for height in inside if all(abs(height - other) >= ROW for other in near))
+        found[place] = next(free, wanted)
+    return [(found[place], points[place][0] > RIGHT) for place in range(len(points))]

@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, ScalarFormatter
 
 from ropewalk.disk import write_whole
-from ropewalk.plots.apart import apart
-from ropewalk.plots.model import INK, QUIET, Band, Boxes, Cells, Line, Points, Stack
-from ropewalk.plots.palette import STATES
+from ropewalk.numbers import figure as figure_of
+from ropewalk.plots.apart import apart, labels
+from ropewalk.plots.model import INK, QUIET, Band, Bars, Boxes, Cells, Line, Points, Stack
+from ropewalk.plots.palette import LIMITS
 from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.plots.style import (
     BLACK,
@@ -51,8 +52,12 @@ DASHES = {
 DATED: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Metadata without which the same figure would be another file each time."""
 CELL_HEIGHT = 0.42
+RIBBON_COLUMNS = 6
+"""Of the legend of the ribbon."""
+RIBBON_KEY = 0.4
+"""Height of it."""
 DARK = 0.5
-"""Where more than this share of the range makes a cell dark, its text is white."""
+"""Cells darker than this share of the range have white text."""
 
 
 @styled
@@ -62,6 +67,7 @@ def draw(chart: Chart) -> Figure:
     """The chart on paper."""
     rows = sum(len(panel.strips) for panel in chart.panels if _has_ribbon(chart, panel))
     height = 0.7 + sum(_height(chart, panel) for panel in chart.panels) + STRIP_HEIGHT * rows
+    height += RIBBON_KEY if rows else 0.0
     figure = Figure(figsize=(WIDTH, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     own = own_scales(chart)
@@ -75,12 +81,15 @@ def draw(chart: Chart) -> Figure:
         if not panel.marks:
             say_empty(here, panel.empty)
     _scale(axes, chart)
-    for here in axes:
+    for panel, here in zip(chart.panels, axes, strict=True):
+        _name_points(here, panel)
         legend(here, chart.legend_title)
     if chart.keys:
         _keys(axes[0], chart)
     if chart.events:
         mark_events(axes, chart.events)
+    _colour_bar(figure, axes, chart)
+    _ribbon_key(figure, chart)
     max([*axes, *under], key=_row).set_xlabel(chart.x.title)
     if not under and any(isinstance(mark, Cells) for panel in chart.panels for mark in panel.marks):
         figure.set_size_inches(WIDTH, 0.7 + sum(_height(chart, panel) for panel in chart.panels))
@@ -147,9 +156,10 @@ def _row(here: Axes) -> int:
 
 
 def _ribbon(here: Axes, panel: Panel) -> Axes:
+    """A row for each strip, in the colours of what it shows."""
     for row, strip in enumerate(panel.strips):
-        for state, colour in STATES.items():
-            spans = [(start, end - start) for start, end, what in strip.spans if what == state]
+        for what, colour in LIMITS.items():
+            spans = [(start, end - start) for start, end, found in strip.spans if found == what]
             here.broken_barh(spans, (row - 0.35, 0.7), facecolors=colour)
     here.set_yticks(range(len(panel.strips)), [strip.name for strip in panel.strips], fontsize=6)
     here.set_ylim(len(panel.strips) - 0.5, -0.5)
@@ -157,11 +167,35 @@ def _ribbon(here: Axes, panel: Panel) -> Axes:
     here.grid(visible=False)
     for side in ("left", "bottom"):
         here.spines[side].set_visible(False)
-    handles = [
-        here.plot([], [], color=colour, linewidth=4, label=state)[0] for state, colour in STATES.items()
-    ]
-    here.legend(handles=handles, loc="lower left", bbox_to_anchor=(1.005, 0.0), fontsize=6, handlelength=0.8)
     return here
+
+
+def _ribbon_key(figure: Figure, chart: Chart) -> None:
+    """What the colours of the ribbons mean, below everything."""
+    if chart.events is None:
+        return
+    found = {what for panel in chart.panels for strip in panel.strips for _, _, what in strip.spans}
+    shades = [(name, colour) for name, colour in LIMITS.items() if name in found]
+    if shades:
+        figure.legend(
+            handles=[Line2D([], [], color=colour, linewidth=4, label=name) for name, colour in shades],
+            loc="outside lower left",
+            ncols=RIBBON_COLUMNS,
+            fontsize=7,
+            handlelength=1.0,
+            columnspacing=1.4,
+            title="limited by",
+            title_fontsize=7,
+            alignment="left",
+        )
+
+
+def _colour_bar(figure: Figure, axes: list[Axes], chart: Chart) -> None:
+    """One for all heat maps of the chart."""
+    labels = [mark.label for panel in chart.panels for mark in panel.marks if isinstance(mark, Cells)]
+    images = [image for here in axes for image in here.images]
+    if images:
+        figure.colorbar(images[0], ax=axes, label=labels[0], fraction=0.04, pad=0.02, aspect=30)
 
 
 def _colour(name: str) -> str:
@@ -241,17 +275,40 @@ def _boxes(mark: Boxes, here: Axes, chart: Chart) -> None:
 def _points(mark: Points, here: Axes, chart: Chart) -> None:
     colour = _colour(mark.colour)
     if mark.ellipse is not None:
-        here.fill(*mark.ellipse, facecolor=colour, edgecolor=colour, alpha=0.2, linewidth=0.8)
-    label = "_" if chart.keys else mark.name
+        here.fill(*mark.ellipse, color=(colour, 0.06), linewidth=0)
+        here.plot(*mark.ellipse, color=(colour, 0.7), linewidth=0.7)
+    label = "_" if chart.keys or mark.label else mark.name
     style: dict[str, Any] = {"color": colour, "marker": MARKERS[mark.symbol], "markersize": 4 * mark.size}
     here.plot([mark.x], [mark.y], linestyle="", label=label, **style)
+
+
+def _name_points(here: Axes, panel: Panel) -> None:
+    """Names beside points, with a line to those that had to move."""
+    points = [mark for mark in panel.marks if isinstance(mark, Points) and mark.label]
+    if not points:
+        return
+    (left, right), (bottom, top) = here.get_xlim(), here.get_ylim()
+    places = [((mark.x - left) / (right - left), (mark.y - bottom) / (top - bottom)) for mark in points]
+    for mark, (x, _), (height, flip) in zip(points, places, labels(places), strict=True):
+        here.annotate(
+            mark.label,
+            (mark.x, mark.y),
+            (x - 0.025 if flip else x + 0.025, height),
+            textcoords="axes fraction",
+            ha="right" if flip else "left",
+            va="center",
+            fontsize=8,
+            color=_colour(mark.colour),
+            arrowprops={"arrowstyle": "-", "color": _colour(mark.colour), "linewidth": 0.6, "shrinkB": 3},
+        )
 
 
 @_draw.register(Cells)
 def _cells(mark: Cells, here: Axes, chart: Chart) -> None:
     values = np.ma.masked_invalid(mark.values)
     low, high = _range(chart)
-    name = "cividis" if mark.reverse else "cividis_r"
+    # Bright is good.
+    name = "cividis_r" if mark.reverse else "cividis"
     here.imshow(values, aspect="auto", cmap=name, vmin=low, vmax=high)
     here.grid(visible=False)
     name_levels(here, mark.columns)
@@ -262,7 +319,7 @@ def _cells(mark: Cells, here: Axes, chart: Chart) -> None:
             if np.isnan(value):
                 continue
             share = (value - low) / (high - low) if high > low else 0.0
-            dark = (1.0 - share if mark.reverse else share) > DARK
+            dark = (share if mark.reverse else 1.0 - share) > DARK
             letters = mark.groups[row][column]
             here.text(
                 column,
@@ -273,6 +330,24 @@ def _cells(mark: Cells, here: Axes, chart: Chart) -> None:
                 fontsize=7,
                 color="white" if dark else BLACK,
             )
+
+
+@_draw.register(Bars)
+def _bars(mark: Bars, here: Axes, chart: Chart) -> None:
+    places = [chart.x.levels.index(level) for level in mark.at]
+    bars = here.bar(places, mark.means, width=0.55, color=[_colour(colour) for colour in mark.colours])
+    widths = [width or np.nan for width in mark.half_widths]
+    here.errorbar(places, mark.means, yerr=widths, fmt="none", ecolor=BLACK, capsize=4, linewidth=1.2)
+    for place, values in zip(places, mark.samples, strict=True):
+        # Beside the interval, so that both can be seen.
+        here.plot([place + 0.17] * len(values), values, "o", color=BLACK, markersize=2.5, alpha=0.5)
+    for bar, mean in zip(bars, mark.means, strict=True):
+        here.annotate(
+            figure_of(mean), (bar.get_x() + 0.03, 0.0), (0, 3), textcoords="offset points", fontsize=8
+        )
+    for name, value, dash in mark.levels:
+        here.axhline(value, color=BLACK, linestyle=DASHES[dash], linewidth=1.1, label=name)
+    here.grid(visible=False, axis="x")
 
 
 def _range(chart: Chart) -> tuple[float, float]:

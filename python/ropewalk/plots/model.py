@@ -100,6 +100,8 @@ class Points:
     """For whoever points at it."""
     size: float = 1.0
     """Times the usual size."""
+    label: str = ""
+    """Its name beside it, where there are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,27 @@ class Cells:
     cases: list[list[str]]
     unit: str
     reverse: bool
-    """Small values are good ones."""
+    """Small values are good ones. Good ones are bright."""
+    label: str = ""
+    """What the values are, with the unit, for the colour bar."""
 
 
-Mark: TypeAlias = Line | Band | Stack | Boxes | Points | Cells
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A bar with its interval for each level, and the samples that it is the mean of as dots."""
+
+    at: list[str]
+    """Levels of the x axis."""
+    means: list[float]
+    half_widths: list[float]
+    """Of the 95 % intervals; 0: there is none."""
+    samples: list[list[float]]
+    colours: list[str]
+    levels: list[tuple[str, float, str]]
+    """Lines through the whole panel: (name, value, dash)."""
+
+
+Mark: TypeAlias = Line | Band | Stack | Boxes | Points | Cells | Bars
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,18 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 ROUNDS = (("solid", ""), ("dash", "/"), ("dashdot", "x"), ("longdash", "."))
 """Dashes of lines and patterns of areas for what has its colour in common with something before it."""
 
-STATES = {
-    "slow start": "#9FB8C8",
+LIMITS = {
+    "application": "#E3E3E3",
+    "congestion window": "#A9C8DC",
+    "receive window": "#E69F00",
+    "send buffer": "#D55E00",
+    "pacing": "#56B4E9",
+    "scheduler": "#009E73",
     "recovery": "#7B5EA7",
-    "timeout": "#D55E00",
+    "handshake": "#F0E442",
+    "path down": "#3A3A3A",
 }
-"""What a sender does, in the ribbon under a plot."""
+"""What keeps a sender from sending more, in the ribbon under a plot; pale is as it should be."""
 
 
 def looks(count: int) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ropewalk.plots.model import Band, Boxes, Line, Points, Stack
+from ropewalk.plots.model import Band, Bars, Boxes, Line, Points, Stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,4 +62,10 @@ def _up(mark: Mark) -> Reals:
             return np.append(mark.ellipse[1], mark.y) if mark.ellipse is not None else np.array([mark.y])
         case Boxes():
             return np.array([v for box in mark.boxes for v in (box.low, box.high, *box.fliers)])
-    return np.array([])
+    return _tops(mark) if isinstance(mark, Bars) else np.array([])
+
+
+def _tops(mark: Bars) -> Reals:
+    """Ends of intervals, samples and lines."""
+    ends = np.add(mark.means, mark.half_widths)
+    return np.concatenate([ends, *map(np.asarray, mark.samples), [value for _, value, _ in mark.levels]])

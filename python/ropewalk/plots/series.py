@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ropewalk import catalogue
+from ropewalk.plots import worth
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Chart, Line, Panel, Stack, Strip
 from ropewalk.plots.palette import PALETTE, colours, looks
 from ropewalk.plots.scales import LOG_FROM
@@ -26,9 +27,7 @@ LONGEST_BIN_S = 1.0
 MAX_PANELS = 6
 MAX_STRIPS = 16
 LONG_LABEL = 12
-STATES = {1: "slow start", 3: "recovery", 4: "timeout"}
-"""Values of `sender_state` that the ribbon shows; congestion avoidance is the blank between them."""
-RIBBON = "The ribbon shows what each sender did; blank is congestion avoidance."
+RIBBON = "The ribbon shows what kept each subflow from sending more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +115,13 @@ def describe(results: Results, flow: str) -> str:
     return f"{flow} ({', '.join(filter(None, parts))})"
 
 
-def _label(metric: str, of: str = "flow") -> str:
+def label_of(metric: str, of: str = "flow") -> str:
     """Name and unit of a time series, for its axis."""
     spec = catalogue.series()[of, metric]
     return f"{spec.label} ({spec.unit})"
 
 
-def _scale(metric: str, of: str = "flow") -> float:
+def scale_of(metric: str, of: str = "flow") -> float:
     """What to divide its values by for that unit."""
     return catalogue.series()[of, metric].scale
 
@@ -132,45 +131,48 @@ def _subflows(results: Results, flow: str, run: int) -> list[Subflow]:
     return [Subflow(*row) for row in rows.select("connection", "subflow", "path").iter_rows()]
 
 
-def _samples(results: Results, flow: str, metric: str, run: int | None = None) -> pl.DataFrame:
+def samples_of(results: Results, flow: str, metric: str, run: int | None = None) -> pl.DataFrame:
+    """One time series of a flow or its subflows, of one run or of all."""
     wanted = (pl.col("flow") == flow) & (pl.col("metric") == metric)
     if run is not None:
         wanted &= pl.col("run") == run
     return results.series.filter(wanted).select("run", "connection", "subflow", "t_s", "value")
 
 
-def _lines(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
+def points_of(samples: pl.DataFrame, subflow: Subflow) -> tuple[Reals, Reals]:
+    """Times in s and values of one subflow."""
     mine = (pl.col("connection") == subflow.connection) & (pl.col("subflow") == subflow.index)
     own = samples.filter(mine)
     return own["t_s"].to_numpy(), own["value"].to_numpy()
 
 
-def _all(samples: pl.DataFrame) -> tuple[Reals, Reals]:
+def whole(samples: pl.DataFrame) -> tuple[Reals, Reals]:
+    """Times in s and values."""
     return samples["t_s"].to_numpy(), samples["value"].to_numpy()
 
 
-def _strips(results: Results, flow: str, run: int) -> list[Strip]:
-    """What the senders of the first subflows did; datagrams have none that is in any state."""
-    samples = _samples(results, flow, "sender_state", run)
+def strips_of(results: Results, flow: str, run: int) -> list[Strip]:
+    """What limited the first subflows; datagrams have no limit."""
+    samples = samples_of(results, flow, "limit", run)
     if samples.is_empty():
         return []
     subflows = _subflows(results, flow, run)
-    found = [Strip(subflow.short, _spans(*_lines(samples, subflow))) for subflow in subflows[:MAX_STRIPS]]
+    found = [Strip(subflow.short, _spans(*points_of(samples, subflow))) for subflow in subflows[:MAX_STRIPS]]
     left = len(subflows) - len(found)
     return [*found, Strip(f"{left} more left out", [])] if left else found
 
 
-def _spans(at: Reals, state: Reals) -> list[tuple[float, float, str]]:
-    """Samples of a state as spans; a sample speaks for the time since the one before."""
+def _spans(at: Reals, limit: Reals) -> list[tuple[float, float, str]]:
+    """Samples of the limit as spans; a sample speaks for the time since the one before."""
     if not len(at):
         return []
+    names = list(catalogue.limits().values())
     begin = np.concatenate([at[:1], at[:-1]])
-    starts = np.flatnonzero(np.diff(state, prepend=np.nan) != 0.0)
-    ends = np.append(starts[1:], len(state)) - 1
+    starts = np.flatnonzero(np.diff(limit, prepend=np.nan) != 0.0)
+    ends = np.append(starts[1:], len(limit)) - 1
     return [
-        (float(begin[first]), float(at[last]), STATES[int(state[first])])
+        (float(begin[first]), float(at[last]), names[int(limit[first])])
         for first, last in zip(starts, ends, strict=True)
-        if int(state[first]) in STATES
     ]
 
 
@@ -180,7 +182,8 @@ def _end_s(results: Results) -> float:
     return max(ends, default=results.origin.scenario.duration_s)
 
 
-def _over_time(results: Results) -> Axis:
+def time_axis(results: Results) -> Axis:
+    """From the start to the end of the last replication."""
     return Axis("time (s)", low=0.0, high=_end_s(results))
 
 
@@ -225,61 +228,64 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
     for name in choice.flows:
         panel = Panel(describe(results, name), empty="no subflow was established")
         udp = _is_udp(results, name)
-        samples = _samples(results, name, "goodput_bit_s" if udp else "throughput_bit_s", choice.run)
+        samples = samples_of(results, name, "goodput_bit_s" if udp else "throughput_bit_s", choice.run)
         if not samples.is_empty():
             subflows = _subflows(results, name, choice.run)
             # Datagrams are counted by the flow.
-            lines = [_all(samples)] if udp else [_lines(samples, subflow) for subflow in subflows]
-            layers = [bins.means(*line) / _scale("throughput_bit_s") for line in lines]
+            lines = [whole(samples)] if udp else [points_of(samples, subflow) for subflow in subflows]
+            layers = [bins.means(*line) / scale_of("throughput_bit_s") for line in lines]
             labels = ["datagrams"] if udp else [subflow.label for subflow in subflows]
             tones, _, patterns = zip(*looks(len(labels)), strict=True)
             panel.marks.append(Stack(labels, list(tones), list(patterns), bins.edges, layers))
-        panel.strips.extend(_strips(results, name, choice.run))
+            panel.marks.extend(worth.lines(results, name, choice.run, bins))
+        panel.strips.extend(strips_of(results, name, choice.run))
         panels.append(panel)
     return Chart(
         key="throughput",
         heading="Throughput per subflow, stacked",
         title=choice.title("Throughput per subflow", results),
-        x=_over_time(results),
-        y=Axis(f"{_label('throughput_bit_s')}, {bins.width:g} s means", low=0.0),
+        x=time_axis(results),
+        y=Axis(f"{label_of('throughput_bit_s')}, {bins.width:g} s means", low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
         caption=choice.caption(
-            f"Payload that reached the receiver, first copies, means over {bins.width:g} s."
+            f"Areas: payload that reached the receiver, first copies, means over {bins.width:g} s. Lines: "
+            "payload delivered in order; the best path alone, as plain TCP under the same seed; capacity of "
+            "the paths, headers included."
         ),
     )
 
 
 def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.cwnd`."""
-    scale = _scale("cwnd_bytes")
+    scale = scale_of("cwnd_bytes")
     choice = Choice.make(results, flow, run, udp=False)
     panels = []
     for name in choice.flows:
         panel = Panel(describe(results, name), empty="no subflow was established")
-        windows = _samples(results, name, "cwnd_bytes", choice.run)
-        thresholds = _samples(results, name, "ssthresh_bytes", choice.run)
+        windows = samples_of(results, name, "cwnd_bytes", choice.run)
+        thresholds = samples_of(results, name, "ssthresh_bytes", choice.run)
         subflows = _subflows(results, name, choice.run)
         for subflow, (colour, dash, _) in zip(subflows, looks(len(subflows)), strict=True):
-            at, value = _lines(windows, subflow)
+            at, value = points_of(windows, subflow)
             if len(at):
                 panel.marks.append(Line(subflow.label, at, value / scale, colour, dash))
-            at, value = _lines(thresholds, subflow)
+            at, value = points_of(thresholds, subflow)
             if len(at):
                 label = f"{subflow.label}, ssthresh"
                 panel.marks.append(Line(label, at, value / scale, colour, "dot", width=0.9, legend=False))
         if panel.marks:
             nowhere = np.array([])
             panel.marks.append(Line("ssthresh", nowhere, nowhere, dash="dot", width=0.9))
-        panel.strips.extend(_strips(results, name, choice.run))
+        panel.strips.extend(strips_of(results, name, choice.run))
         panels.append(panel)
     return Chart(
         key="cwnd",
         heading="Congestion window per subflow",
         title=choice.title("Congestion window per subflow", results),
-        x=_over_time(results),
-        y=Axis(_label("cwnd_bytes"), low=0.0),
+        x=time_axis(results),
+        y=Axis(label_of("cwnd_bytes"), low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
         legend_title=SUBFLOWS,
@@ -294,21 +300,21 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
     panels = []
     for name in choice.flows:
         panel = Panel(describe(results, name), empty="no round trip was measured")
-        samples = _samples(results, name, "srtt_s", choice.run)
+        samples = samples_of(results, name, "srtt_s", choice.run)
         subflows = _subflows(results, name, choice.run)
         for subflow, (colour, dash, _) in zip(subflows, looks(len(subflows)), strict=True):
-            at, value = _lines(samples, subflow)
+            at, value = points_of(samples, subflow)
             if len(at):
                 panel.marks.append(Line(subflow.label, at, value * 1e3, colour, dash))
                 low, high = min(low, float(np.min(value))), max(high, float(np.max(value)))
-        panel.strips.extend(_strips(results, name, choice.run))
+        panel.strips.extend(strips_of(results, name, choice.run))
         panels.append(panel)
     log = high > LOG_FROM * low
     return Chart(
         key="srtt",
         heading="Smoothed round-trip time per subflow",
         title=choice.title("Smoothed round-trip time per subflow", results),
-        x=_over_time(results),
+        x=time_axis(results),
         y=Axis("smoothed RTT (ms)", log=log, low=None if log else 0.0),
         panels=panels,
         events=results.origin.scenario.events(),
@@ -319,13 +325,13 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
 
 def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.out_of_order`."""
-    scale = _scale("ofo_bytes")
+    scale = scale_of("ofo_bytes")
     choice = Choice.make(results, flow, run, udp=False)
     panels = []
     replications = 1
     for name in choice.flows:
         panel = Panel(describe(results, name), empty="the flow never started")
-        samples = _samples(results, name, "ofo_bytes")
+        samples = samples_of(results, name, "ofo_bytes")
         replications = samples["run"].n_unique()
         if replications > 1:
             over = _spread(samples)
@@ -337,14 +343,14 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         if not one.is_empty():
             at, value = one["t_s"].to_numpy(), one["value"].to_numpy() / scale
             panel.marks.insert(0, Line(f"seed {choice.run}", at, value, PALETTE[0], width=1.0))
-        panel.strips.extend(_strips(results, name, choice.run))
+        panel.strips.extend(strips_of(results, name, choice.run))
         panels.append(panel)
     return Chart(
         key="out-of-order",
         heading="Out-of-order memory",
         title=choice.title("Out-of-order queue", results, spread=replications > 1),
-        x=_over_time(results),
-        y=Axis(_label("ofo_bytes"), low=0.0),
+        x=time_axis(results),
+        y=Axis(label_of("ofo_bytes"), low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
         caption=choice.caption(
@@ -385,8 +391,8 @@ def queue(results: Results, run: int | None) -> Chart:
         key="queue",
         heading="Queues of the links",
         title=f"Queues of the links: {results.origin.scenario.name}, seed {choice.run}",
-        x=_over_time(results),
-        y=Axis(_label("queue_packets", "link"), low=0.0),
+        x=time_axis(results),
+        y=Axis(label_of("queue_packets", "link"), low=0.0),
         panels=[panel],
         events=results.origin.scenario.events(),
         legend_title="link",

@@ -29,6 +29,10 @@ MAX_CURVE = 200
 """Steps of a curve of a distribution."""
 ENOUGH = 3
 """Replications for an ellipse."""
+FEW = 6
+"""Cases that can share a panel; more are divided among panels."""
+MAX_LABELS = 14
+"""Points of a panel that have their names beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,33 @@ class Layout:
             title = ", ".join(f"{name} {case.levels[name]}" for name in self.panels)
             found.setdefault(title, []).append(case)
         return list(found.items())[:MAX_PANELS]
+
+    def environment(self, baseline: dict[str, str] | None) -> str | None:
+        """The factor of the heat map that the baseline leaves open, if it names the other one."""
+        named = [name for name in (self.first, self.second) if name in (baseline or {})]
+        others = [name for name in (self.first, self.second) if name not in named]
+        return others[0] if len(named) == 1 and len(others) == 1 else None
+
+    def compared(self, cases: list[CaseEntry], baseline: dict[str, str] | None) -> list[list[CaseEntry]]:
+        """Cases that are alternatives: those under the same level of the environment, if there is one."""
+        environment = self.environment(baseline)
+        if environment is None:
+            return [cases]
+        found: dict[str, list[CaseEntry]] = {}
+        for case in cases:
+            found.setdefault(case.levels[environment], []).append(case)
+        return list(found.values())
+
+    def divided(self, baseline: dict[str, str] | None) -> Layout:
+        """Many cases: with a panel for each level of a factor, the environment if there is one."""
+        if self.first is None or self.second is None:
+            return self
+        first, second = len(self.levels[self.first]), len(self.levels[self.second])
+        apart = self.environment(baseline) or (self.first if first <= second else self.second)
+        panels = [*self.panels, apart]
+        if first * second <= FEW or math.prod(len(self.levels[name]) for name in panels) > MAX_PANELS:
+            return self
+        return Layout(panels, self.second if apart == self.first else self.first, None, self.levels)
 
     def colour(self, case: CaseEntry) -> str:
         """By the level of the first factor."""
@@ -111,7 +142,9 @@ def heat_map(results: StudyResults, metric: Metric) -> Chart:
     panels = []
     for title, cases in layout.groups(results.manifest.cases):
         panel = Panel(title, empty="no run has a value")
-        letters = _letters(results, metric, [case.case for case in cases if samples[case.case]])
+        letters: dict[str, str] = {}
+        for group in layout.compared(cases, results.manifest.baseline):
+            letters |= _letters(results, metric, [case.case for case in group if samples[case.case]])
         cells = _cells(layout, cases, samples, letters, metric)
         if np.isfinite(cells.values).any():
             panel.marks.append(cells)
@@ -123,17 +156,20 @@ def heat_map(results: StudyResults, metric: Metric) -> Chart:
         x=Axis(layout.second, levels=tuple(layout.levels[layout.second])),
         y=Axis(layout.first, levels=tuple(layout.levels[layout.first])),
         panels=panels,
-        caption=_about_letters(results, metric) + layout.note(results.manifest.cases),
+        caption=_about_letters(results, metric, layout) + layout.note(results.manifest.cases),
     )
 
 
-def _about_letters(results: StudyResults, metric: Metric) -> str:
+def _about_letters(results: StudyResults, metric: Metric, layout: Layout) -> str:
     first = "is the best group" if metric.wanted else "is that of the largest mean"
     t = results.manifest.treatment
     test = "signed-rank tests" if t.test == "wilcoxon" else "t tests"
     correction = " with Holm's correction" if t.correction == "holm" else ""
+    environment = layout.environment(results.manifest.baseline)
+    where = "of a panel" if environment is None else f"with the same {environment}"
+    shades = "Bright is good, dark is bad." if metric.wanted else "Bright is large, dark is small."
     return (
-        "Mean ± half width of the 95 % interval. Cells of a panel that share a letter do not differ "
+        f"{shades} Mean ± half width of the 95 % interval. Cells {where} that share a letter do not differ "
         f"(paired {test} of all pairs{correction}, {t.alpha:g}); a {first}. "
         f"Above {MAX_COMPARED} cells only those of this group are marked."
     )
@@ -193,7 +229,7 @@ def _cells(
             width = None if found.ci95 is None else found.ci95 / scale
             texts[row][column] = words.interval(found.mean / scale, width)
             groups[row][column] = letters.get(case.case, "")
-    return Cells(rows, columns, values, texts, groups, names, unit, metric.wanted < 0)
+    return Cells(rows, columns, values, texts, groups, names, unit, metric.wanted < 0, words.axis(metric))
 
 
 def boxes(results: StudyResults, metric: Metric) -> Chart:
@@ -236,7 +272,7 @@ def boxes(results: StudyResults, metric: Metric) -> Chart:
 
 def distribution(results: StudyResults, metric: Metric) -> Chart:
     """Cumulative distribution over replications, case by case."""
-    layout = Layout.of(results)
+    layout = Layout.of(results).divided(results.manifest.baseline)
     samples, scale = results.samples(metric.text), metric.unit[1]
     panels = []
     for title, cases in layout.groups(results.manifest.cases):
@@ -284,19 +320,21 @@ def flows(results: StudyResults) -> list[str]:
 
 def tradeoff(results: StudyResults, flow: str) -> Chart:
     """Goodput against p95 delay: means of the cases with 95 % ellipses of the means."""
-    layout = Layout.of(results)
+    layout = Layout.of(results).divided(results.manifest.baseline)
     rows = results.flows.filter(pl.col("flow") == flow).select("case", "goodput_bit_s", "delay_p95_s")
     of_case = {
         one["case"][0]: one.drop_nulls().select("goodput_bit_s", "delay_p95_s").to_numpy()
         for one in rows.partition_by("case", maintain_order=True)
     }
     panels = []
-    for title, cases in layout.groups(results.manifest.cases):
+    groups = layout.groups(results.manifest.cases)
+    named = max((len(cases) for _, cases in groups), default=0) <= MAX_LABELS
+    for title, cases in groups:
         panel = Panel(title, empty="the flow delivered nothing")
         for case in cases:
             values = of_case.get(case.case, np.empty((0, 2)))
             if len(values):
-                panel.marks.append(_point(layout, case, values / (1e6, 1.0)))
+                panel.marks.append(_point(layout, case, values / (1e6, 1.0), named=named))
         panels.append(panel)
     return Chart(
         key=f"throughput-delay-{flow}",
@@ -305,15 +343,16 @@ def tradeoff(results: StudyResults, flow: str) -> Chart:
         x=Axis("p95 delay from write to delivery (s)"),
         y=Axis("goodput (Mbit/s)"),
         panels=panels,
-        legend_title=", ".join(filter(None, [layout.first, layout.second])) or None,
+        legend_title=None if named else ", ".join(filter(None, [layout.first, layout.second])) or None,
         caption="Means over replications; the ellipse is the 95 % confidence region of the two means "
         "(Hotelling), cut off at 0. Good is up and to the left." + layout.note(results.manifest.cases),
-        keys=layout.keys(SYMBOLS),
+        keys=[] if named else layout.keys(SYMBOLS),
     )
 
 
-def _point(layout: Layout, case: CaseEntry, values: Reals) -> Points:
+def _point(layout: Layout, case: CaseEntry, values: Reals, *, named: bool) -> Points:
     """`values`: goodput and delay of each replication."""
+    levels = [case.levels[name] for name in (layout.first, layout.second) if name is not None]
     delay, goodput = values[:, 1], values[:, 0]
     runs = numbers.count(len(values), "replication")
     text = f"{case.case}: {goodput.mean():.3g} Mbit/s, {delay.mean():.3g} s, {runs}"
@@ -326,6 +365,7 @@ def _point(layout: Layout, case: CaseEntry, values: Reals) -> Points:
         ellipse(delay, goodput),
         case.case,
         text,
+        label=(" / ".join(levels) or case.case) if named else "",
     )
 
 

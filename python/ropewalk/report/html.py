@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ropewalk import catalogue, numbers
 from ropewalk.limits import LEAST
-from ropewalk.plots.palette import STATES
+from ropewalk.plots.palette import LIMITS
 from ropewalk.plots.scales import OWN_SCALES, own_scales
 from ropewalk.report import topology
 from ropewalk.report.plotly import Budget, plot
@@ -180,14 +180,16 @@ def _chart(chart: Chart, made: _Page) -> str:
 
 def _ribbon_key(chart: Chart) -> str:
     """What the colours of the ribbon mean."""
-    states = STATES if any(panel.strips for panel in chart.panels) else {}
+    found = {what for panel in chart.panels for strip in panel.strips for _, _, what in strip.spans}
+    limits = {name: colour for name, colour in LIMITS.items() if name in found}
     swatches = "".join(
         '<li><svg width="22" height="8" aria-hidden="true">'
         f'<rect width="22" height="8" fill="{colour}"/></svg>'
         f"{state}</li>"
-        for state, colour in states.items()
+        for state, colour in limits.items()
     )
-    return f'<ul class="legend" aria-label="Ribbon"><li>ribbon: ▼ change of a link</li>{swatches}</ul>'
+    what = "ribbon: ▼ change of a link" + ("; limited by" if limits else "")
+    return f'<ul class="legend" aria-label="Ribbon"><li>{what}</li>{swatches}</ul>'
 
 
 def _figure(number: int, title: str, label: str, legend: str, empty: str) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import singledispatch
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ropewalk.plots.apart import apart
-from ropewalk.plots.model import INK, QUIET, Axis, Band, Boxes, Cells, Line, Points, Stack
-from ropewalk.plots.palette import STATES
+from ropewalk.numbers import figure
+from ropewalk.plots.apart import apart, labels
+from ropewalk.plots.model import INK, QUIET, Axis, Band, Bars, Boxes, Cells, Line, Points, Stack
+from ropewalk.plots.palette import LIMITS
 from ropewalk.plots.scales import extremes, own_scales
 from ropewalk.report.thin import thin
 
@@ -29,7 +31,18 @@ ROW = 16
 CELL_HEIGHT = 46
 MANY_DECADES = 4
 SMALL_SHARE = 0.5
-"""Cells below this share of the range have dark text."""
+"""Cells brighter than this share of the range have dark text."""
+COLOUR_BAR: dict[str, Any] = {
+    "orientation": "h",
+    "thickness": 10,
+    "len": 0.7,
+    "x": 0.0,
+    "xanchor": "left",
+    "y": 1.02,
+    "yanchor": "bottom",
+    "outlinewidth": 0,
+}
+"""Above the cells."""
 
 
 @dataclass(slots=True)
@@ -49,6 +62,7 @@ class _Made:
     traces: list[dict[str, Any]] = field(default_factory=list)
     legend: list[dict[str, Any]] = field(default_factory=list)
     annotations: list[dict[str, Any]] = field(default_factory=list)
+    shapes: list[dict[str, Any]] = field(default_factory=list)
 
 
 def plot(chart: Chart, panel: Panel, budget: Budget) -> dict[str, Any]:
@@ -59,7 +73,8 @@ def plot(chart: Chart, panel: Panel, budget: Budget) -> dict[str, Any]:
     rows = _ribbon(chart, panel, made)
     cells = any(isinstance(mark, Cells) for mark in panel.marks)
     layout = _layout(chart, panel, rows, cells=cells)
-    layout["annotations"] = made.annotations
+    layout["annotations"] = made.annotations + _names(panel, layout)
+    layout["shapes"] += made.shapes
     legend = [
         {"name": name, "colour": COLOURS.get(tone, tone), "shape": shape} for name, tone, shape in chart.keys
     ]
@@ -261,10 +276,12 @@ def _cells(mark: Cells, made: _Made, chart: Chart) -> None:
             ],
             "hovertemplate": "%{text}<extra></extra>",
             "colorscale": "Cividis",
-            "reversescale": not mark.reverse,
+            # Bright is good.
+            "reversescale": mark.reverse,
             "zmin": _number(low),
             "zmax": _number(high),
-            "showscale": False,
+            "showscale": True,
+            "colorbar": COLOUR_BAR | {"title": {"text": mark.label, "side": "top"}},
             "xgap": 2,
             "ygap": 2,
             "meta": {"cases": mark.cases},
@@ -276,7 +293,7 @@ def _cells(mark: Cells, made: _Made, chart: Chart) -> None:
             if not math.isfinite(value):
                 continue
             share = (value - low) / (high - low) if high > low else 0.0
-            bright = share >= SMALL_SHARE if mark.reverse else share < SMALL_SHARE
+            bright = share < SMALL_SHARE if mark.reverse else share >= SMALL_SHARE
             letters = mark.groups[row][column]
             made.annotations.append(
                 {
@@ -288,6 +305,49 @@ def _cells(mark: Cells, made: _Made, chart: Chart) -> None:
                     "name": mark.cases[row][column],
                 }
             )
+
+
+@_add.register(Bars)
+def _bars(mark: Bars, made: _Made, chart: Chart) -> None:
+    del chart
+    made.traces.append(
+        {
+            "type": "bar",
+            "name": "mean",
+            "x": mark.at,
+            "y": numbers(mark.means),
+            "width": 0.55,
+            "text": [figure(mean) for mean in mark.means],
+            "textposition": "inside",
+            "insidetextanchor": "start",
+            "marker": {"color": [_colour(colour) for colour in mark.colours]},
+            "error_y": {
+                "type": "data",
+                "array": numbers(mark.half_widths),
+                "color": "@ink",
+                "thickness": 1.5,
+            },
+            "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
+            "meta": {"case": ""},
+        }
+    )
+    at = [(level, value) for level, values in zip(mark.at, mark.samples, strict=True) for value in values]
+    made.traces.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "replications",
+            "x": [level for level, _ in at],
+            "y": numbers(value for _, value in at),
+            "marker": {"color": "@ink", "size": 5, "opacity": 0.45},
+            "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
+            "meta": {"case": ""},
+        }
+    )
+    for name, value, dash in mark.levels:
+        place = {"x0": 0, "x1": 1, "xref": "paper", "y0": _number(value), "y1": _number(value)}
+        made.shapes.append({"type": "line", **place, "line": {"color": "@ink", "width": 1.4, "dash": dash}})
+        _entry(made, name, INK, dash, [])
 
 
 def _ribbon(chart: Chart, panel: Panel, made: _Made) -> list[str]:
@@ -309,7 +369,7 @@ def _ribbon(chart: Chart, panel: Panel, made: _Made) -> list[str]:
             "meta": {"case": "", "ribbon": True},
         }
     )
-    for state, colour in STATES.items():
+    for state, colour in LIMITS.items():
         x: list[float | None] = []
         y: list[int | None] = []
         for row, strip in enumerate(panel.strips, 1):
@@ -340,7 +400,7 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
     if cells:
         x |= {"showgrid": False, "side": "bottom"}
         y |= {"autorange": "reversed", "showgrid": False}
-        height = 76 + CELL_HEIGHT * len(chart.y.levels)
+        height = 130 + CELL_HEIGHT * len(chart.y.levels)
     layout: dict[str, Any] = {
         "height": height,
         "xaxis": x,
@@ -384,6 +444,35 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
     if not panel.marks:
         layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
     return layout
+
+
+def _names(panel: Panel, layout: dict[str, Any]) -> list[dict[str, Any]]:
+    """Names beside points."""
+    points = [mark for mark in panel.marks if isinstance(mark, Points) and mark.label]
+    if not points:
+        return []
+    ranges = [layout[axis]["range"] for axis in ("xaxis", "yaxis")]
+    (left, right), (bottom, top) = ranges
+    places = [((mark.x - left) / (right - left), (mark.y - bottom) / (top - bottom)) for mark in points]
+    height = layout["height"] - MARGIN
+    return [
+        {
+            "x": _number(mark.x),
+            "y": _number(mark.y),
+            "text": escape(mark.label),
+            "ax": -14 if flip else 14,
+            "ay": round((y - at) * height),
+            "xanchor": "right" if flip else "left",
+            "showarrow": True,
+            "arrowhead": 0,
+            "arrowwidth": 0.8,
+            "arrowcolor": _colour(mark.colour),
+            "standoff": 4,
+            "font": {"size": 11, "color": "@ink"},
+            "name": mark.case,
+        }
+        for mark, (_, y), (at, flip) in zip(points, places, labels(places), strict=True)
+    ]
 
 
 def _axis(spec: Axis) -> dict[str, Any]:

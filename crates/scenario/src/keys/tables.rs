@@ -185,8 +185,8 @@ static PATH: Section = Section {
         key("from", NAME, Fallback::Text("terminal"), "node at the client's end"),
         key("to", NAME, Fallback::Text("server"), "node at the server's end"),
         BOTH,
-        direction("up", "from `from` to `to`"),
-        direction("down", "from `to` to `from`"),
+        direction("up", "from the client to the server"),
+        direction("down", "from the server to the client"),
     ],
 };
 
