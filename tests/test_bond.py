@@ -90,7 +90,7 @@ def test_what_a_scenario_refuses_is_told(ropewalk: Ropewalk) -> None:
 def test_the_operators_case_is_told_on_any_terminal(columns: int) -> None:
     code, shown = on_terminal(columns, "bond", *OPERATOR, "--size", "20MB", "--seeds", "3")
     assert code == 0, shown
-    before, commands = shown.split("As a file")
+    before, commands = shown.split("As a file, to")
     for line in before.splitlines():
         assert len(line) <= columns
         assert line == line.rstrip()
@@ -99,6 +99,17 @@ def test_the_operators_case_is_told_on_any_terminal(columns: int) -> None:
         assert f" {row} " in before
     assert f"ropewalk init bonded.toml --path {LTE} --path {GEO}" in commands
     assert "ropewalk why bonded.toml" in commands
+
+
+def test_the_cure_is_one_option_away(ropewalk: Ropewalk) -> None:
+    done = ropewalk("bond", *SHORT, "--why")
+    assert done.returncode == 0, done.stderr
+    before, _, rest = done.stdout.partition("replications under the same seeds.")
+    assert "Bonding" in before
+    assert "download" in rest
+    assert "with --why" not in rest
+    refused = ropewalk("bond", *SHORT, "--why", "--json")
+    assert (refused.returncode, "fix: ropewalk init" in refused.stderr) == (2, True)
 
 
 def test_the_same_command_gives_an_object(ropewalk: Ropewalk) -> None:

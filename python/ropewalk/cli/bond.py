@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import shlex
-import shutil
 import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -96,10 +94,12 @@ def _read(lines: tuple[str, ...], queue: str | None) -> tuple[BondedPath, ...]:
 @click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
 )
+@click.option("--why", "ask", is_flag=True, help="Say, too, what limits it and what helps, as `why` does.")
 @as_json
 def bond(
     *,
     paths: tuple[str, ...],
+    ask: bool,
     upload: bool,
     seeds: int,
     queue: str | None,
@@ -119,8 +119,12 @@ def bond(
     with reported():
         bonding = _bonding(_read(paths, queue), given, upload=upload, seeds=seeds)
         scenario = Scenario(bonding.text(), MADE, pairs_of(overrides))
+        from ropewalk.cli.why import WhyOrder, execute
+        from ropewalk.why.hint import hints
         from ropewalk.worth import to_dict, worth
 
+        if ask and as_json:
+            fail("--why with --json\n  fix: ropewalk init FILE, then ropewalk why FILE --json", WRONG_INPUT)
         with Progress(scenario.name, scenario.duration_s) as progress:
             results = scenario.run(
                 jobs=jobs, progress=progress.update, simulated=progress.simulated, series=False
@@ -131,10 +135,14 @@ def bond(
             sys.stdout.write(json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n")
         else:
             kept = _again(paths, {**given, "queue": queue}, upload=upload, seeds=seeds)
-            _show(bonding, scenario, found, _next_steps(kept, overrides))
+            _show(bonding, scenario, found, [] if ask else hints(results))
+            if ask:
+                execute(scenario, WhyOrder(None, "normal", jobs, None, as_json=False))
+                sys.stdout.write("\n")
+            _show_next_steps(kept, overrides, asked=ask)
 
 
-def _show(bonding: Bonding, scenario: Scenario, found: Worth, next_steps: list[str]) -> None:
+def _show(bonding: Bonding, scenario: Scenario, found: Worth, held: list[str]) -> None:
     from ropewalk.cli.columns import Column, show_table
     from ropewalk.cli.tables import NONE, narrow, printer
     from ropewalk.worth import told
@@ -143,7 +151,9 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, next_steps: list[s
         return NONE if value is None else narrow(value.mean, value.ci95, scale)
 
     out = printer()
-    _paragraph(" ".join(told(found, bonding.size)))
+    for paragraph in (" ".join(told(found, bonding.size)), *held):
+        out.paragraph(paragraph)
+        out.line()
     rows = [("bonded", found.goodput, found.completion, found.vs_best)]
     rows += [(f"{one.path} alone", one.goodput, one.completion, one.vs_best) for one in found.alone]
     rows.append(("sum of these", found.sum, None, found.sum_vs_best))
@@ -157,8 +167,8 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, next_steps: list[s
     length = f"of {bonding.size}" if bonding.size else f"for {scenario.duration_s:g} s"
     show_table(out, f"{bonding.flow.capitalize()} {length}, MPTCP over all paths and TCP over each", columns)
     several = f"± is the 95 % interval of {found.seeds} replications under the same seeds."
-    _paragraph(several if found.seeds > 1 else "One replication has no interval: --seeds 5 makes one.")
-    sys.stdout.write("\n".join(next_steps) + "\n")
+    out.paragraph(several if found.seeds > 1 else "One replication has no interval: --seeds 5 makes one.")
+    out.line()
 
 
 def _again(lines: tuple[str, ...], given: dict[str, str | None], *, upload: bool, seeds: int) -> list[str]:
@@ -170,13 +180,16 @@ def _again(lines: tuple[str, ...], given: dict[str, str | None], *, upload: bool
     return words + ([] if seeds == DEFAULT_SEEDS else ["--seeds", str(seeds)])
 
 
-def _next_steps(options: list[str], overrides: tuple[str, ...]) -> list[str]:
+def _show_next_steps(options: list[str], overrides: tuple[str, ...], *, asked: bool) -> None:
+    from ropewalk.cli.tables import printer
+
+    out = printer()
     changes = [word for change in overrides for word in ("--set", change)]
-    return [
-        "As a file, to change and to keep; then what limits it, and what helps:",
-        f"  {shlex.join(['ropewalk', 'init', KEPT, *options])}",
-        f"  {shlex.join(['ropewalk', 'why', KEPT, *changes])}",
-    ]
+    if not asked:
+        out.paragraph("What limits it, and what helps: the same command with --why.")
+    out.paragraph("As a file, to change and to keep:")
+    out.line(f"  {shlex.join(['ropewalk', 'init', KEPT, *options])}")
+    out.line(f"  {shlex.join(['ropewalk', 'why', KEPT, *changes])}")
 
 
 @click.command()
@@ -260,8 +273,3 @@ def _ask_size(duration: str | None) -> str | None:
         "Size of the transfer, as in 100MB (Enter: as much as goes)", default="", show_default=False
     )
     return text.strip() or None
-
-
-def _paragraph(text: str) -> None:
-    width = min(shutil.get_terminal_size().columns if sys.stdout.isatty() else 100, 100)
-    sys.stdout.write("\n".join(textwrap.wrap(text, width - 1)) + "\n\n")

@@ -62,7 +62,9 @@ def import_(
     interval: float,
     window: float,
 ) -> None:
-    """Make a link of what ping, irtt, iperf3, flent, mahimahi or a table measured.
+    """Make a link of measurements: ping, iperf3, flent, tables.
+
+    Files of ping, irtt, iperf3, flent and mahimahi are read, and tables with named columns.
 
     Several files may describe one link: ping for the delay, iperf3 for the rate.
 
