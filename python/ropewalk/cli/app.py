@@ -193,7 +193,7 @@ def why(
     jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Say why the flows of a scenario are as slow as they are, and what helps.
+    """Say why flows are as slow as they are, and what helps.
 
     FILE is a scenario, or a directory of `ropewalk run --out`, whose report then says it, too.
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 USE = {"scenario": "run", "study": "study", "measurement": "import"}
 """What each kind is for."""
-WIDEST = 100
 
 
 @click.command()
@@ -27,7 +24,9 @@ WIDEST = 100
 @click.option("--all", "every", is_flag=True, help="Copy all of them.")
 @click.option("--out", callback=directory, metavar="DIR", help="Copy into it; here by default.")
 def examples(*, names: tuple[str, ...], every: bool, out: Path | None) -> None:
-    """List the examples that come with Ropewalk, or copy those that are named.
+    """List or copy the examples that come with Ropewalk.
+
+    Without NAME they are listed.
 
     Scenarios go to scenarios/, studies to studies/, with the files that they name.
 
@@ -78,16 +77,16 @@ def _named(name: str, found: list[shipped.Example]) -> shipped.Example:
 
 
 def _list(found: list[shipped.Example]) -> None:
-    width = min(shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDEST, WIDEST) - 1
-    lines: list[str] = []
+    from ropewalk.cli.tables import printer
+
+    out = printer()
     for kind, command in USE.items():
-        lines += ["", f"For ropewalk {command}:", ""] if lines else [f"For ropewalk {command}:", ""]
+        out.line(f"For ropewalk {command}:")
+        out.line()
         for example in found:
             if example.kind == kind:
-                lines.append(f"  {example.name}")
-                lines += textwrap.wrap(
-                    example.about, width, initial_indent=" " * 6, subsequent_indent=" " * 6
-                )
-    lines += ["", "ropewalk examples NAME copies one, --all copies all of them."]
-    lines += ["ropewalk reproduce lists published experiments that can be run again."]
-    sys.stdout.write("\n".join(lines) + "\n")
+                out.line(f"  {example.name}")
+                out.paragraph(example.about, indent=6)
+        out.line()
+    out.paragraph("ropewalk examples NAME copies one, --all copies all of them.")
+    out.paragraph("ropewalk reproduce lists published experiments that can be run again.")
