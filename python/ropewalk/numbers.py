@@ -13,6 +13,11 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def percent(share: float) -> str:
+    """As in `28 %`, of a share from 0 to 1."""
+    return f"{100 * share:.0f} %"
+
+
 def figure(value: float, digits: int = 3) -> str:
     """A few significant digits; a bound for what is next to nothing."""
     if value == 0:

@@ -378,7 +378,8 @@ def _held(source: Source) -> str:
 
 def _flow_held(flow: KeptFlow) -> str:
     reasons = "".join(
-        f"<li><strong>{escape(reason.cause)}</strong> ({reason.share:.0%}): {escape(reason.evidence)}."
+        f"<li><strong>{escape(reason.cause)}</strong> ({numbers.percent(reason.share)}): "
+        f"{escape(reason.evidence)}."
         f"{_cures(reason.cures)}</li>"
         for reason in flow.reasons
     )

@@ -29,6 +29,9 @@ ROBUST = ("bbr", "cubic", "westwood")
 WIDE_WINDOWS = (32, 100)
 """Initial windows in segments that are tried: more than three and ten times that of RFC 6928."""
 
+HYSTARTS = ("false", "linux")
+"""Slow start until a loss, or until delays grow."""
+
 TAIL = "tail"
 """The limit `application` of a flow that has a fixed amount to send: all of it is on its way."""
 ACTS: Mapping[Cause, Mapping[str, float]] = {
@@ -275,9 +278,14 @@ BOTH = 0.02
 def _send_buffers(case: Case) -> Iterator[Settings]:
     for size in _send_sizes(case):
         yield _transport(case, send_buffer=size)
-    if case.flow.transport.get("send_buffer") != "expand":
+    transport = case.flow.transport
+    if transport.get("send_buffer") == "expand":
+        # Its limit binds for each subflow.
+        if _current(case, "send_buffer_max") < _needed(case):
+            yield _transport(case, send_buffer_max=_size(_needed(case)))
+    else:
         yield _transport(case, send_buffer="expand")
-    if case.flow.transport.get("unsent_limit", "unlimited") != "unlimited":
+    if transport.get("unsent_limit", "unlimited") != "unlimited":
         yield _transport(case, unsent_limit="unlimited")
 
 
@@ -343,7 +351,7 @@ def _starts(case: Case) -> Iterator[Settings]:
     congestion = transport.get("congestion")
     hystart = congestion.get("hystart") if isinstance(congestion, dict) else None
     if hystart is not None:
-        for other in ("false", "true"):
+        for other in HYSTARTS:
             if str(hystart).lower() != other:
                 yield _transport(case, **{"congestion.hystart": other})
     if transport.get("idle_restart") is True:

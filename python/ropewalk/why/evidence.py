@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk.numbers import count, figure
+from ropewalk.numbers import count, figure, percent
 from ropewalk.why.budget import rows
 from ropewalk.why.facts import kind, quantity
 from ropewalk.why.paths import law, loss_limited_bit_s
@@ -55,7 +55,7 @@ class Seen:
 
     def time(self, *limits: str) -> str:
         """Part of the time in some limits, in words."""
-        return f"{math.fsum(self.case.budget.get(limit, 0.0) for limit in limits):.0%} of the time"
+        return f"{percent(math.fsum(self.case.budget.get(limit, 0.0) for limit in limits))} of the time"
 
 
 def evidence(cause: Cause, seen: Seen) -> str:
@@ -119,9 +119,9 @@ def _scheduler(seen: Seen) -> str:
     waits = rows(seen.results.flows, seen.case.flow)["out_of_order_s"].mean()
     waited = float(waits) / seen.lifetime_s if isinstance(waits, (int, float)) and seen.lifetime_s else 0.0
     return (
-        f"{seen.case.flow.scheduler} gives {slow.name} {slow.share:.0%} of the data, with a round trip of "
-        f"{duration(slow.rtt_s or 0.0)} against {duration(fast.rtt_s or 0.0)}; for {waited:.0%} of the time "
-        "the receiver held data that waited for earlier data"
+        f"{seen.case.flow.scheduler} gives {slow.name} {percent(slow.share)} of the data, with a round trip "
+        f"of {duration(slow.rtt_s or 0.0)} against {duration(fast.rtt_s or 0.0)}; for {percent(waited)} of "
+        "the time the receiver held data that waited for earlier data"
     )
 
 
@@ -204,7 +204,7 @@ def _ack_path(seen: Seen) -> str:
     worst = max(seen.acks, key=lambda one: one.busy)
     rate = f" of {mbit(worst.capacity_bit_s)}" if worst.capacity_bit_s else ""
     return (
-        f"ACKs take {worst.name}{rate}, which is busy for {worst.busy:.0%} of the time; they wait "
+        f"ACKs take {worst.name}{rate}, which is busy for {percent(worst.busy)} of the time; they wait "
         f"{duration(worst.queue_delay_s)} there, and {figure(worst.dropped)} are dropped"
     )
 
@@ -260,7 +260,7 @@ def _pacing(seen: Seen) -> str:
 
 
 def _capacity(seen: Seen) -> str:
-    parts = [f"{one.name} {one.busy:.0%}" for one in seen.data]
+    parts = [f"{one.name} {percent(one.busy)}" for one in seen.data]
     return f"the links are full: {', '.join(parts[:MOST])} busy. Nothing is wrong"
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ropewalk.limits import ALL, limits
-from ropewalk.numbers import count
+from ropewalk.numbers import count, percent
 from ropewalk.statistics import estimate
 
 if TYPE_CHECKING:
@@ -53,6 +53,6 @@ def _versus(results: Results, flow: str) -> float | None:
 
 def _hint(row: Limited, versus: float | None) -> str:
     longest = sorted(row.shares.items(), key=lambda item: -item[1])[:MOST_LIMITS]
-    told = ", ".join(f"{limit} {share:.0%}" for limit, share in longest if share >= NOTED)
+    told = ", ".join(f"{limit} {percent(share)}" for limit, share in longest if share >= NOTED)
     best = "" if versus is None else f"{versus:.2f} of its best path; "
     return f"{row.flow}: {best}limits by time: {told}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from ropewalk.numbers import count, interval
+from ropewalk.numbers import count, interval, percent
 from ropewalk.why.evidence import mbit
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def headline(flow: FlowDiagnosis) -> str:
 def spent(budget: dict[str, float]) -> str:
     """Limits and their shares of the time, the largest first."""
     found = sorted(budget.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in found if share >= LEAST)
+    return ", ".join(f"{name.replace('_', ' ')} {percent(share)}" for name, share in found if share >= LEAST)
 
 
 def told(cure: Cure) -> str:
@@ -66,12 +67,12 @@ def told(cure: Cure) -> str:
     if cure.vs_best is not None:
         text += f", {cure.vs_best:.2f} of the best path"
     if cure.costs:
-        text += "; costs " + ", ".join(f"{flow} {1 - ratio:.0%}" for flow, ratio in cure.costs.items())
+        text += "; costs " + ", ".join(f"{flow} {percent(1 - ratio)}" for flow, ratio in cure.costs.items())
     return text
 
 
 def _reason(number: int, reason: Reason, width: int) -> list[str]:
-    found = _wrapped(f"{number}. {reason.cause} ({reason.share:.0%}): {reason.evidence}.", width, 2, 5)
+    found = _wrapped(f"{number}. {reason.cause} ({percent(reason.share)}): {reason.evidence}.", width, 2, 5)
     for cure in reason.cures:
         keys = [f"--set {override}" for override in cure.overrides()]
         whole = f"{' '.join(keys)}  {told(cure)}"
@@ -85,12 +86,18 @@ def _reason(number: int, reason: Reason, width: int) -> list[str]:
     return found
 
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kM]?bit/s|m?s|[kM]B|times)\b|%)")
+_BOUND = "\u00a0"
+
+
 def _wrapped(text: str, width: int, indent: int = 0, hanging: int | None = None) -> list[str]:
-    return textwrap.wrap(
-        text,
+    """Numbers stay with their units."""
+    found = textwrap.wrap(
+        _UNIT.sub(_BOUND, text),
         width,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + 2 if hanging is None else hanging),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_BOUND, " ") for line in found]
