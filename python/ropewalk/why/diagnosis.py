@@ -30,6 +30,8 @@ IDLE = 0.3
 """An application that has nothing to send for this part of the time is told."""
 SUSPICION = 2.0
 """How much more a cause counts whose settings are not those of the profile."""
+DIRECT = 0.02
+"""A buffer that is the limit for a smaller part of the time is no reason, even if a larger one helps."""
 MOST_CURES = 4
 """Cures of a reason that are told."""
 
@@ -111,7 +113,7 @@ def _left_out(case: Case) -> list[Candidate]:
 def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
     """The reasons of a flow, by weight. All trials have been done."""
     flow = seen.case.flow
-    best, path = best_path(bench.base, flow)
+    best, path = best_path(bench.alone, flow)
     rates = goodput(bench.base, flow)
     proofs = _proofs(bench, seen, best)
     shares = _shares(seen, proofs)
@@ -120,6 +122,8 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
     order = sorted(shares, key=lambda cause: (-shares[cause], -_gain(proofs, cause)))
     reasons: list[Reason] = []
     for cause in order:
+        if cause in {"receive_window", "send_buffer"} and seen.case.budget.get(cause, 0.0) < DIRECT:
+            continue
         cures = sorted(proofs[cause].cures if cause in proofs else [], key=lambda cure: -cure.ratio.mean)
         if not reasons and cause not in {"capacity", "application", "fallback"}:
             cures = sorted([*cures, *alone], key=lambda cure: -cure.ratio.mean)
@@ -227,14 +231,15 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     """Adds the causes that are measured, not proven: the handshake, the application, full links."""
     flow, spent = seen.case.flow, seen.case.budget
     opening = spent.get("handshake", 0.0)
-    if "loss" not in shares and (rising := ramp(seen.case, seen.lifetime_s)) > NOTED:
+    wrong = max((proof.gain for proof in proofs.values()), default=1.0) >= WORTH
+    rising = ramp(seen.case, seen.lifetime_s)
+    if "loss" not in shares and rising > NOTED and ("slow_start" in shares or not wrong):
         acts = times(spent, flow)
         window = math.fsum(acts.get(limit, 0.0) for limit in ("congestion_window", "recovery", TAIL))
         shares["slow_start"] = max(shares.get("slow_start", 0.0), min(window, rising))
     late = any(path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s for path in seen.paths)
     if opening >= NOTED or "handshake" in shares or (late and flow.is_mptcp and not seen.case.fell_back):
         shares["handshake"] = max(shares.get("handshake", 0.0), opening)
-    wrong = max((proof.gain for proof in proofs.values()), default=1.0) >= WORTH
     idle = spent.get("application", 0.0)
     if not flow.is_backlogged and idle >= IDLE:
         late_messages = wrong and waits_for_messages(bench.base, flow)

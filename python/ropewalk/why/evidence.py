@@ -163,6 +163,10 @@ def _coupled(seen: Seen) -> str:
     )
 
 
+LONG = 3
+"""A flow that lasts for more than so many slow starts is long."""
+
+
 def _slow_start(seen: Seen) -> str:
     transport = seen.case.flow.transport
     segment = quantity(transport.get("mss")) or 1448.0
@@ -170,6 +174,11 @@ def _slow_start(seen: Seen) -> str:
     whole = seen.case.rate_bit_s * seen.rtt_s / 8 / segment
     rounds = max(0.0, math.log2(max(whole, 1.0) / initial))
     lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
+    if lasted > LONG * (rounds + 1):
+        return (
+            f"windows begin small again and again: from {count(initial, 'segment')} slow start takes "
+            f"{figure(rounds, 2)} round trips to fill the paths, also after a path has idled for a timeout"
+        )
     return (
         f"the flow lasts {figure(lasted, 2)} round trips of {duration(seen.rtt_s)}; from "
         f"{count(initial, 'segment')} slow start takes {figure(rounds, 2)} of them to fill the paths "

@@ -44,11 +44,15 @@ class Effort:
 
 
 EFFORTS: Mapping[str, Effort] = {
-    "quick": Effort(5, 3, 20e6),
-    "normal": Effort(10, 3, 100e6),
+    "quick": Effort(5, 3, 40e6),
+    "normal": Effort(10, 3, 200e6),
     "thorough": Effort(20, 5, 1000e6),
 }
 """By name."""
+AT_LEAST = 8
+"""So many changes are tried in any case."""
+TWO = 2
+"""Replications that show whether anything is random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +89,31 @@ class Bench:
         self._done = 0
         self._expected = len(self.seeds)
         self._plain = _without_baselines(scenario, facts)
-        self.base = _with_baselines(scenario, facts).run(
-            self.seeds, jobs=jobs, series=False, progress=self._update
-        )
-        self._done += len(self.seeds)
-        self._hops = self.base.totals.packet_hops / len(self.seeds)
-        self._left = effort.hops - self.base.totals.packet_hops
+        self._left = effort.hops
         self._variants: dict[int, Settings] = {}
         self._trials: dict[Settings, Trial | None] = {}
-        measured = self._measured((), self.base)
-        self._variants = {} if _is_random(measured) else variants(facts, self.seeds)
-        if self._variants:
-            # All replications are the same, and so would be their ratios.
-            others = self._run((), self.seeds[1:])
-            measured = _joined(self._measured((), self.base, self.seeds[:1]), others) if others else measured
+        self.base, measured = self._run_base()
+        self._hops = self.base.totals.packet_hops / len(self.base.origin.seeds)
         self.goodputs, self.speeds = measured.goodputs, measured.speeds
+        few = self.base.origin.seeds[: effort.first]
+        self.alone = _with_baselines(scenario, facts).run(few, jobs=jobs, series=False)
+        self._left -= self.alone.totals.packet_hops
+
+    def _run_base(self) -> tuple[Results, Trial]:
+        """The scenario as it stands; if nothing in it is random, also its variants."""
+        first = self._plain.run(self.seeds[:TWO], jobs=self._jobs, series=False, progress=self._update)
+        measured = self._counted((), first)
+        rest = self.seeds[TWO:]
+        if not _is_random(measured):
+            self._variants = variants(self._facts, self.seeds)
+            # All replications are the same, and so would be their ratios.
+            others = self._run((), self.seeds[1:]) if self._variants else None
+            alike = self._measured((), first, self.seeds[:1])
+            return first, _joined(alike, others) if others else measured
+        if rest:
+            first = self._plain.run(self.seeds, jobs=self._jobs, series=False, progress=self._update)
+            measured = self._counted((), first)
+        return first, measured
 
     def expect(self, changes: int) -> None:
         """So many changes will be tried, for progress."""
@@ -114,7 +128,7 @@ class Bench:
             return self._trials[settings]
         first = self.seeds[: self._effort.first]
         cost = self._hops * len(first)
-        if self._left < cost:
+        if self._left < cost and self.tried >= AT_LEAST:
             self.left_out += 1
             return None
         trial = self._run(settings, first)
