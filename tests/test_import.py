@@ -75,6 +75,11 @@ def test_ping_of_linux_macos_and_windows(tmp_path: Path) -> None:
     )
     found = ping.read(source(mac, tmp_path))
     assert of(found, Quantity.LOSS).values == (0.5,)
+    begun_late = linux.replace("icmp_seq=1 ", "icmp_seq=2 ")
+    found = ping.read(source(begun_late, tmp_path, window=100.0))
+    assert of(found, Quantity.LOSS).values == (0.6,)
+    cut = "\n".join(linux.replace("icmp_seq=1 ", "icmp_seq=2 ").splitlines()[:-1])
+    assert len(ping.read(source(cut, tmp_path))) == 1
     windows = (
         "Pinging a with 32 bytes\nReply from 1.2.3.4: bytes=32 time=12ms TTL=57\nRequest timed out.\n"
         "Reply from 1.2.3.4: bytes=32 time<1ms TTL=57\n"

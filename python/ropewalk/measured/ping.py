@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ropewalk.measured.model import Quantity, Series, Source, losses, series
 
@@ -35,6 +35,7 @@ class _Log:
 
     answered: dict[int, tuple[float | None, float]]
     """Clock and round-trip time in seconds."""
+    lost: set[int] = field(default_factory=set)
     last: int = 0
     round: int = 0
     sent: int | None = None
@@ -45,6 +46,15 @@ class _Log:
             self.round += WRAP
         self.last = max(self.last, written + self.round)
         return written + self.round
+
+    def probes(self) -> tuple[int, int]:
+        """First and last number of all that were sent, as far as the text tells."""
+        lowest = min((*self.answered, *self.lost))
+        if self.sent is None:
+            return lowest, self.last
+        # macOS counts from 0, Linux from 1.
+        first = min(lowest, 1) if self.last <= self.sent else lowest
+        return first, max(self.last, first + self.sent - 1)
 
 
 def read(source: Source) -> list[Series]:
@@ -64,13 +74,13 @@ def read(source: Source) -> list[Series]:
             time = float(match["time"].replace(",", ".")) * UNITS[match["unit"]]
             log.answered.setdefault(number, (clock, time))
         elif match := LOST.match(text):
-            log.number(int(match["number"]))
+            log.lost.add(log.number(int(match["number"])))
         elif match := WINDOWS.match(text):
             unnumbered += 1
             log.answered[log.number(unnumbered)] = (None, float(match["time"].replace(",", ".")) * 1e-3)
         elif TIMED_OUT.search(text) and "icmp_seq" not in text:
             unnumbered += 1
-            log.number(unnumbered)
+            log.lost.add(log.number(unnumbered))
         elif match := SENT.search(text):
             log.sent = int(match[1])
         elif "icmp_seq" in text and "time" in text and "Time to live" not in text:
@@ -81,9 +91,7 @@ def read(source: Source) -> list[Series]:
 
 
 def _series(source: Source, log: _Log) -> list[Series]:
-    first = min(log.answered)
-    first = min(first, 1) if first <= 1 else first
-    last = max(log.last, (log.sent or 0) - 1 + first)
+    first, last = log.probes()
     clocks = {number: clock for number, (clock, _) in log.answered.items() if clock is not None}
     timed = len(clocks) == len(log.answered)
     known = min(log.answered)
