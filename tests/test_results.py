@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -176,3 +177,60 @@ def test_summary_can_be_json(results: rw.Results) -> None:
 
 def test_events_are_told() -> None:
     assert SMALL_SCENARIO.events() == [(2.0, "b", "down"), (3.0, "b", "up")]
+
+
+def test_a_scenario_from_a_dict_is_that_of_the_text() -> None:
+    keys = tomllib.loads(SMALL)
+    assert rw.Scenario.from_dict(keys).show() == SMALL_SCENARIO.show()
+    keys["path"][0]["both"]["rate"] = "4Mbps"
+    with pytest.raises(rw.ScenarioError, match='did you mean "4Mbit/s"'):
+        rw.Scenario.from_dict(keys)
+    with pytest.raises(TypeError, match="from_dict"):
+        rw.Scenario(keys)  # type: ignore[arg-type]
+
+
+def test_a_mistake_in_python_has_no_place_on_a_command_line() -> None:
+    with pytest.raises(rw.ScenarioError) as caught:
+        SMALL_SCENARIO.set("flow.upload.transport.congestion", "cubik")
+    assert str(caught.value).startswith('flow.upload.transport.congestion: found "cubik"')
+    assert "--set" not in str(caught.value)
+    assert caught.value.diagnostics[0].key == "flow.upload.transport.congestion"
+
+
+def test_notebooks_show_tables(results: rw.Results) -> None:
+    page = results._repr_html_()
+    for word in ("small", "upload@a", "goodput Mbit/s", "±", "benefit vs best path"):
+        assert word in page, word
+    page = SMALL_SCENARIO.set("name", "<b>")._repr_html_()
+    for word in ("&lt;b&gt;", "a.up", "4Mbit/s", "40ms", "terminal → server", "mptcp, lia"):
+        assert word in page, word
+
+
+def test_comparison_pairs_seeds(results: rw.Results) -> None:
+    other = SMALL_SCENARIO.set("flow.upload.transport.congestion", "olia").run(seeds=[2, 3, 4])
+    found = other.compare(results, ["goodput_bit_s", "delay_mean_s"])
+    assert found["pairs"].to_list() == [2] * 6
+    row = found.row(0, named=True)
+    goodput = [
+        {one["run"]: one["goodput_bit_s"] for one in each.flows.filter(pl.col("flow") == "upload").to_dicts()}
+        for each in (other, results)
+    ]
+    differences = [goodput[0][seed] - goodput[1][seed] for seed in (2, 3)]
+    assert row["difference"] == pytest.approx(sum(differences) / 2)
+    assert row["mean"] - row["baseline"] == pytest.approx(row["difference"])
+    assert row["ci95"] > 0
+    same = results.compare(results)
+    assert set(same["difference"].to_list()) == {0.0}
+    assert set(same["p"].to_list()) == {1.0}
+    with pytest.raises(ValueError, match="no figure"):
+        results.compare(other, ["goodput"])
+    with pytest.raises(ValueError, match="same seeds"):
+        results.compare(SMALL_SCENARIO.run(seeds=[9]))
+
+
+def test_simulated_time_adds_up_to_the_whole_of_it() -> None:
+    told: list[float] = []
+    SMALL_SCENARIO.run(seeds=2, simulated=told.append, series=False)
+    assert told == sorted(told)
+    # Two seeds, each with two baselines, of 4 s.
+    assert told[-1] == pytest.approx(2 * 3 * 4.0)

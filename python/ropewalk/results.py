@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -219,6 +220,52 @@ class Results:
             ValueError: a file is not what `write` writes.
         """
         return store.read(directory)
+
+    def compare(
+        self, baseline: Results, metrics: Sequence[str] = ("goodput_bit_s", "delay_p95_s")
+    ) -> pl.DataFrame:
+        """What differs from `baseline`, seed by seed: one row for each flow and metric.
+
+        Columns: `flow`, `metric`, `pairs` (seeds that both have), `mean` and `baseline` (means over these
+        pairs), `difference` with `ci95`, half width of its 95 % interval, and `p` of the paired t test, not
+        corrected for the number of rows. Flows that only one of them has are left out.
+
+        Args:
+            baseline: results of another scenario under the same seeds.
+            metrics: columns of the table `flows`.
+
+        Raises:
+            ValueError: a metric is no figure of the table `flows`, or no seed is in both.
+        """
+        from ropewalk import catalogue
+        from ropewalk.statistics import paired
+
+        known = catalogue.figures("flows")
+        if unknown := [metric for metric in metrics if metric not in known]:
+            raise ValueError(f"{unknown[0]} is no figure of the table flows; figures: {', '.join(known)}")
+        if not set(self.origin.seeds) & set(baseline.origin.seeds):
+            raise ValueError("no seed is in both: run both with the same seeds")
+        rows = []
+        for flow in self.flows["flow"].unique(maintain_order=True):
+            for metric in metrics:
+                ours, theirs = self._by_seed(flow, metric), baseline._by_seed(flow, metric)
+                found = paired(ours, theirs)
+                if found is not None:
+                    both = sorted(ours.keys() & theirs.keys())
+                    means = [math.fsum(one[seed] for seed in both) / len(both) for one in (ours, theirs)]
+                    rows.append((flow, metric, found.n, *means, found.mean, found.ci95, found.p))
+        schema = {"flow": pl.String, "metric": pl.String, "pairs": pl.Int64}
+        figures = ("mean", "baseline", "difference", "ci95", "p")
+        return pl.DataFrame(rows, schema | dict.fromkeys(figures, pl.Float64), orient="row")
+
+    def _by_seed(self, flow: str, metric: str) -> dict[int, float]:
+        table = self.flows.filter(pl.col("flow") == flow).select("run", pl.col(metric).cast(pl.Float64))
+        return dict(table.drop_nulls().iter_rows())
+
+    def _repr_html_(self) -> str:
+        from ropewalk import notebook
+
+        return notebook.of_results(self)
 
     def __repr__(self) -> str:
         runs = numbers.count(len(self.origin.seeds), "replication")

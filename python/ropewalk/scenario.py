@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,6 +24,7 @@ Value: TypeAlias = "str | bool | int | float | os.PathLike[str] | Sequence[Value
 
 MAX_SEED = 2**63 - 1
 MAX_REPLICATIONS = 1_000_000
+_PLACE = re.compile(r"^--set:\d+:\d+: ", re.MULTILINE)
 
 
 class Scenario:
@@ -33,6 +35,11 @@ class Scenario:
     """
 
     def __init__(self, text: str, name: str = "<text>", overrides: Sequence[tuple[str, str]] = ()) -> None:
+        if not isinstance(text, str):
+            raise TypeError(
+                f"the text of a scenario is a str, not {type(text).__name__}: "
+                "Scenario.from_dict takes keys, Scenario.load a file"
+            )
         self._text = text
         self._name = name
         self._overrides = tuple(overrides)
@@ -60,6 +67,21 @@ class Scenario:
         return cls(text, str(path), overrides)
 
     @classmethod
+    def from_dict(cls, keys: Mapping[str, Value], name: str = "<dict>") -> Scenario:
+        """Takes the keys of a scenario as a dict: tables are dicts, `[[path]]` and the like lists of dicts.
+
+        Args:
+            keys: as `tomllib.loads` would read them.
+            name: what messages say instead of a file.
+
+        Raises:
+            ScenarioError: it has mistakes.
+            TypeError: something in it has no form in TOML.
+        """
+        lines = [f"{toml_value(key)} = {toml_value(value)}\n" for key, value in keys.items()]
+        return cls("".join(lines), name)
+
+    @classmethod
     def parse(cls, text: str, name: str = "<text>") -> Scenario:
         """Takes the TOML text itself; `name` stands for the file in messages."""
         return cls(text, name)
@@ -73,7 +95,11 @@ class Scenario:
             ScenarioError: there is no such key, or it does not take this value.
             TypeError: nothing in a scenario is of this type.
         """
-        return self.override([(key, toml_value(value))])
+        try:
+            return self.override([(key, toml_value(value))])
+        except ScenarioError as error:
+            # The place in an override means something on the command line only.
+            raise ScenarioError(_PLACE.sub("", str(error)), error.diagnostics) from None
 
     def override(self, overrides: Sequence[tuple[str, str]]) -> Scenario:
         """The same scenario with several keys changed at once; values as after `--set`: TOML, or bare text.
@@ -234,6 +260,11 @@ class Scenario:
             return self._document.ns3_arguments()
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
+
+    def _repr_html_(self) -> str:
+        from ropewalk import notebook
+
+        return notebook.of_scenario(self)
 
     def __repr__(self) -> str:
         runs = numbers.count(len(self.seeds), "replication")

@@ -109,7 +109,7 @@ def app() -> None:
 @click.option(
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
 )
-@click.option("--plots/--no-plots", help="With --out, draw the plots as PNG, in DIR/plots/; not by default.")
+@click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
 @click.option(
     "--backend",
     type=click.Choice(backends.names()),

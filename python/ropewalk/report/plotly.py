@@ -32,17 +32,6 @@ CELL_HEIGHT = 46
 MANY_DECADES = 4
 SMALL_SHARE = 0.5
 """Cells brighter than this share of the range have dark text."""
-COLOUR_BAR: dict[str, Any] = {
-    "orientation": "h",
-    "thickness": 10,
-    "len": 0.7,
-    "x": 0.0,
-    "xanchor": "left",
-    "y": 1.02,
-    "yanchor": "bottom",
-    "outlinewidth": 0,
-}
-"""Above the cells."""
 
 
 @dataclass(slots=True)
@@ -281,7 +270,7 @@ def _cells(mark: Cells, made: _Made, chart: Chart) -> None:
             "zmin": _number(low),
             "zmax": _number(high),
             "showscale": True,
-            "colorbar": COLOUR_BAR | {"title": {"text": mark.label, "side": "top"}},
+            "colorbar": {"thickness": 12, "outlinewidth": 0, "title": {"text": mark.unit, "side": "top"}},
             "xgap": 2,
             "ygap": 2,
             "meta": {"cases": mark.cases},
@@ -400,7 +389,7 @@ def _layout(chart: Chart, panel: Panel, rows: list[str], *, cells: bool) -> dict
     if cells:
         x |= {"showgrid": False, "side": "bottom"}
         y |= {"autorange": "reversed", "showgrid": False}
-        height = 130 + CELL_HEIGHT * len(chart.y.levels)
+        height = 90 + CELL_HEIGHT * len(chart.y.levels)
     layout: dict[str, Any] = {
         "height": height,
         "xaxis": x,

@@ -178,15 +178,16 @@ def _label(start: tuple[float, float], end: tuple[float, float], away: float, li
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + away
     number = f" ({link.number} links)" if link.number > 1 else ""
     lines = [f"{link.name}{number}", *describe(link)]
-    # Below the line, so that both are seen.
+    # Outside the bow of the line, so that neither hides the other.
+    top = y - 14 * len(lines) - 10 if away < 0 else y
     words = "".join(
-        f'<text class="{"fact" if row else "name"}" x="{x:.1f}" y="{y + 16 + 14 * row:.1f}">'
+        f'<text class="{"fact" if row else "name"}" x="{x:.1f}" y="{top + 16 + 14 * row:.1f}">'
         f"{escape(line)}</text>"
         for row, line in enumerate(lines)
     )
     wide = 7 * max(map(len, lines)) + 8
     size = f'width="{wide}" height="{14 * len(lines) + 4}"'
-    return f'<rect class="back" x="{x - wide / 2:.1f}" y="{y + 4:.1f}" {size}/>' + words
+    return f'<rect class="back" x="{x - wide / 2:.1f}" y="{top + 4:.1f}" {size}/>' + words
 
 
 def _node(name: str, count: int, x: float, y: float) -> str:
