@@ -159,6 +159,20 @@ def test_files(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:
     assert files == always
 
 
+def test_earlier_results_are_replaced_with_a_word_or_kept(
+    ropewalk: Ropewalk, small: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    first = ropewalk("run", small, "--out", out, "--seed", "1", "--no-clobber")
+    assert (first.returncode, "in place of" in first.stdout) == (0, False)
+    again = ropewalk("run", small, "--out", out, "--seed", "1", "--set", "name=other")
+    assert "in place of earlier results of small" in again.stdout
+    kept = ropewalk("run", small, "--out", out, "--seed", "1", "--no-clobber")
+    assert (kept.returncode, kept.stdout) == (2, "")
+    assert "the results of other are there" in kept.stderr
+    assert ropewalk("run", small, "--no-clobber").returncode == 2
+
+
 def test_what_was_made_of_an_earlier_run_does_not_stay(
     ropewalk: Ropewalk, small: Path, tmp_path: Path
 ) -> None:

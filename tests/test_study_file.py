@@ -263,3 +263,16 @@ def test_what_exhausts_the_parser_has_place_and_cure(value: str, what: str, tmp_
     with pytest.raises(StudyError) as told:
         rw.Study.load(path)
     assert str(told.value).startswith(f"{path}:2:16: {what} [S001]\n  fix: ")
+
+
+def test_mistakes_that_only_the_scenario_tells_come_with_the_others(tmp_path: Path) -> None:
+    text = STUDY.replace("replications = 3\n", "").replace("transport.congestion", "transport.congestoin")
+    with pytest.raises(StudyError) as caught:
+        rw.Study.load(write_study(tmp_path, text))
+    found = {(one.code, one.key) for one in caught.value.diagnostics}
+    assert {("S003", ""), ("E002", "vary.0.key")} <= found
+    assert "did you mean `congestion`?" in str(caught.value)
+    (tmp_path / "small.toml").unlink()
+    with pytest.raises(StudyError, match="No such file") as caught:
+        rw.Study.load(tmp_path / "study.toml")
+    assert {"S003", "S007"} <= {one.code for one in caught.value.diagnostics}

@@ -84,6 +84,17 @@ def _contents(results: Results) -> Iterator[tuple[str, bytes]]:
         yield f"{TRACES}/seed-{seed}.txt", text.encode()
 
 
+def earlier(target: Path) -> str | None:
+    """The scenario whose results are in `target`, if its summary can be read; None: there are no results."""
+    try:
+        summary = json.loads((target / SUMMARY).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        return "unknown"
+    return str(summary.get("scenario", "unknown")) if isinstance(summary, dict) else "unknown"
+
+
 def _forget_earlier(target: Path) -> None:
     """Removes what another run left: its summary before the tables, so that those do not pass for whole."""
     forget_derived(target)

@@ -109,6 +109,7 @@ def app() -> None:
 @click.option(
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
 )
+@click.option("--no-clobber", is_flag=True, help="With --out, do not replace earlier results.")
 @click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
 @click.option(
     "--backend",
@@ -129,6 +130,7 @@ def run(
     trace: bool,
     plots: bool,
     backend: str,
+    no_clobber: bool,
 ) -> None:
     """Run a scenario and print what happened.
 
@@ -137,13 +139,15 @@ def run(
     with reported():
         if trace and as_json and out is None:
             fail("--trace and --json both want stdout: add --out DIR", WRONG_INPUT)
+        if no_clobber and out is None:
+            fail("--no-clobber without --out\n  fix: add --out DIR", WRONG_INPUT)
         if plots and out is None:
             fail("--plots without --out\n  fix: add --out DIR, the plots go into DIR/plots/", WRONG_INPUT)
         scenario = load(file, overrides)
         from ropewalk.cli.run import Order, execute
 
         chosen = _seeds(scenario, seeds, seed)
-        order = Order(file, chosen, jobs, out, as_json, trace, plots, backend, overrides)
+        order = Order(file, chosen, jobs, out, as_json, trace, plots, backend, overrides, no_clobber)
         execute(scenario, order)
 
 

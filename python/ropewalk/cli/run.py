@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ropewalk import backends, provenance, store
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +33,8 @@ class Order:
     backend: str
     overrides: tuple[str, ...]
     """As after `--set`."""
+    keep: bool = False
+    """Earlier results in `out` are not replaced."""
 
 
 def execute(scenario: Scenario, order: Order) -> None:
@@ -51,6 +54,7 @@ def execute(scenario: Scenario, order: Order) -> None:
                 "  fix: name another directory",
                 WRONG_INPUT,
             )
+    before = None if order.out is None else _earlier(order.out, keep=order.keep)
     with Progress(scenario.name, scenario.duration_s) as progress:
         results = scenario.run(
             order.seeds,
@@ -69,7 +73,19 @@ def execute(scenario: Scenario, order: Order) -> None:
     _print(results, order)
     sys.stdout.flush()
     if order.out is not None:
-        _write_plots(results, order, order.out)
+        _write_plots(results, order, order.out, before)
+
+
+def _earlier(out: Path, *, keep: bool) -> str | None:
+    """The scenario of results that are in `out`; ends the command if they are to stay."""
+    before = store.earlier(out)
+    if keep and before is not None:
+        fail(
+            f"--out {out}: the results of {before} are there\n"
+            "  fix: name another directory, or leave --no-clobber out",
+            WRONG_INPUT,
+        )
+    return before
 
 
 def _print(results: Results, order: Order) -> None:
@@ -84,11 +100,13 @@ def _print(results: Results, order: Order) -> None:
     show_results(results, [str(order.file), *(word for text in order.overrides for word in ("--set", text))])
 
 
-def _write_plots(results: Results, order: Order, out: Path) -> None:
+def _write_plots(results: Results, order: Order, out: Path, before: str | None) -> None:
     written = f"tables, {store.SUMMARY} and {store.SCENARIO} in {out}/"
     if results.traces:
         written += f", traces in {out / store.TRACES}/"
     if order.plots:
         results.plot.write(out / store.PLOTS)
         written += f", plots in {out / store.PLOTS}/"
+    if before is not None:
+        written += visible(f", in place of earlier results of {before}")
     (sys.stderr if order.as_json else sys.stdout).write(f"{written}\n{next_step(out)}\n")

@@ -98,6 +98,12 @@ class _Reader(document.Document):
             baseline=self._baseline(factors),
             treatment=self._treatment(factors),
         )
+        if self.mistakes and scenario:
+            # All mistakes at once: also those that only the scenario tells.
+            from ropewalk.study.plan import glance
+
+            firsts = [level.overrides for factor in factors for level in factor.levels[:1]]
+            glance(study.scenario, [*common, *itertools.chain.from_iterable(firsts)], self.mistakes)
         self.mistakes.raise_any()
         return study
 

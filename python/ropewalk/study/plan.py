@@ -23,7 +23,8 @@ from ropewalk.study.mistakes import (
 from ropewalk.study.model import Override
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from ropewalk.study.model import Level, Stopping, StudyFile
 
@@ -100,14 +101,36 @@ def plan(study: StudyFile, sets: Sequence[tuple[str, str]] = (), stopping: Stopp
     return Plan(study, tuple(cases), stopping or study.stopping, study.series, metrics)
 
 
+def glance(scenario: Path, overrides: Iterable[Override], mistakes: Mistakes) -> None:
+    """Notes a scenario that cannot be read, and keys that it does not have, beside other mistakes."""
+    try:
+        base = Scenario.load(scenario)
+    except OSError as error:
+        _unreadable(scenario, error, mistakes)
+        return
+    except ScenarioError:
+        # Those of the scenario come when the study file has none.
+        return
+    for override in overrides:
+        try:
+            base.override([(override.key, override.value)])
+        except ScenarioError as error:
+            if all(one.file == "--set" and one.column <= len(override.key) for one in error.diagnostics):
+                _blame(error, [override], mistakes)
+
+
 def _base(study: StudyFile, mistakes: Mistakes) -> Scenario:
     try:
         return Scenario.load(study.scenario)
     except OSError as error:
-        reason = f"{study.scenario}: {error.strerror or error}"
-        mistakes.add(("scenario",), UNREADABLE, reason, "name a scenario file, seen from the study file")
+        _unreadable(study.scenario, error, mistakes)
         mistakes.raise_any()
         raise
+
+
+def _unreadable(scenario: Path, error: OSError, mistakes: Mistakes) -> None:
+    reason = f"{scenario}: {error.strerror or error}"
+    mistakes.add(("scenario",), UNREADABLE, reason, "name a scenario file, seen from the study file")
 
 
 def _flows(text: str) -> dict[str, str]:
