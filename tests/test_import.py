@@ -169,6 +169,40 @@ def test_a_compressed_file_and_missing_cells(tmp_path: Path) -> None:
     assert (rates.times, rates.values) == ((0.0, 2.0), (8e6, 24e6))
 
 
+def test_columns_of_known_data_sets_are_found(tmp_path: Path) -> None:
+    starlink = (
+        "datetimestamp_utc,uptime,pop_ping_drop_rate,downlink_throughput_bps,uplink_throughput_bps,"
+        "pop_ping_latency_ms\n2024-05-01T12:00:00Z,7,0.25,1e8,1e7,40\n2024-05-01T12:00:01Z,8,0,2e8,1e7,50\n"
+    )
+    found = table.read(source(starlink, tmp_path))
+    values = {one.quantity: one.values for one in found}
+    assert values == {
+        Quantity.LOSS: (0.25, 0.0),
+        Quantity.DOWN: (1e8, 2e8),
+        Quantity.UP: (1e7, 1e7),
+        Quantity.RTT: (0.04, 0.05),
+    }
+    lte = (
+        "Timestamp,Longitude,Speed,DL_bitrate,UL_bitrate,PINGAVG,PINGLOSS\n"
+        "2019.12.14_10.16.30,-8.4,0,2500,300,-,-\n2019.12.14_10.16.31,-8.4,0,3000,310,40,0\n"
+    )
+    with pytest.raises(
+        MeasurementError, match="--column down=DL_bitrate:Mbit/s; or leave it out: --column down="
+    ):
+        table.read(source(lte, tmp_path, columns={"up": ("", None), "rtt": ("", None)}))
+    columns = {
+        "down": ("DL_bitrate", "kbit/s"),
+        "up": ("", None),
+        "rtt": ("PINGAVG", "ms"),
+        "loss": ("", None),
+    }
+    found = table.read(source(lte, tmp_path, columns=columns))
+    assert {one.quantity: (one.times, one.values) for one in found} == {
+        Quantity.DOWN: ((0.0, 1.0), (2.5e6, 3e6)),
+        Quantity.RTT: ((0.0,), (0.04,)),
+    }
+
+
 WRONG = [
     ('{\n"intervals": [,\n"start"', "x:2: not JSON", "whole file"),
     ('{"start": {}, "intervals": []}', "x: no intervals", "--json"),

@@ -46,7 +46,10 @@ NAMES = {
     ),
     Quantity.UP: re.compile(r"(?:^|[^a-z])(?:up(?:link|load)?|ul|tx\w*|sent|send)(?:[^a-z]|$)"),
 }
-"""How columns are called; the first that fits."""
+"""How columns are called: each is of the first kind in `ORDER` that fits; the first of a kind is taken."""
+ORDER = (TIME, Quantity.LOSS, Quantity.RTT, Quantity.UP, Quantity.DOWN)
+DATE = re.compile(r"(\d{4})[./-](\d\d)[./-](\d\d)[ T_](\d\d)[.:](\d\d)[.:](\d\d(?:\.\d+)?)")
+"""Dates of data sets that ISO 8601 does not know, such as 2019.12.14_10.16.30."""
 MISSING = {"", "nan", "na", "n/a", "null", "none", "-"}
 EPOCH_MS = 1e11
 """A bare time from here on is in milliseconds since 1970."""
@@ -107,16 +110,23 @@ def _series(source: Source, quantity: Quantity, samples: list[tuple[float, float
 
 def _find(source: Source, header: list[str], name: str, line: int) -> _Column | None:
     chosen, unit = source.options.columns.get(name, (None, None))
+    if chosen == "":
+        return None
     if chosen is None:
-        found = [n for n, column in enumerate(header) if NAMES[name].search(column.lower())]
-        if not found:
+        kinds = [_kind(column.lower()) for column in header]
+        if name not in kinds:
             return None
-        index = found[0]
+        index = kinds.index(name)
     elif chosen in header:
         index = header.index(chosen)
     else:
         raise source.wrong(line, f'no column "{chosen}"', f"columns: {', '.join(header)}")
     return _Column(index, header[index], _scale(source, header[index], name, unit, line))
+
+
+def _kind(column: str) -> str | None:
+    """What a column of this name holds."""
+    return next((str(name) for name in ORDER if NAMES[name].search(column)), None)
 
 
 def _scale(source: Source, column: str, name: str, unit: str | None, line: int) -> float:
@@ -134,7 +144,7 @@ def _scale(source: Source, column: str, name: str, unit: str | None, line: int) 
     if name == TIME:
         return 1.0
     example = "Mbit/s" if units is RATES else "ms"
-    cure = f"say it: --column {name}={column}:{example}"
+    cure = f"say it: --column {name}={column}:{example}; or leave it out: --column {name}="
     raise source.wrong(line, f'the column "{column}" has no unit', cure)
 
 
@@ -144,7 +154,9 @@ def _time(source: Source, line: int, column: _Column, text: str) -> float:
         number = float(cell)
     except ValueError:
         try:
-            when = datetime.datetime.fromisoformat(cell)
+            date = DATE.fullmatch(cell)
+            iso = "{}-{}-{}T{}:{}:{}".format(*date.groups()) if date else cell
+            when = datetime.datetime.fromisoformat(iso)
         except ValueError:
             cure = "write seconds, or a date and time as 2024-05-01T12:00:00Z"
             raise source.wrong(line, f'found "{cell}", which is not a time', cure) from None
