@@ -119,10 +119,18 @@ impl<E: Copy> EventQueue<E> {
         );
     }
 
-    /// Nothing has taken the place of the root: the last entry does.
+    /// If nothing has taken the place of the root, the last entry does.
+    #[inline]
     fn fill(&mut self) {
-        if std::mem::take(&mut self.hole)
-            && let Some(last) = self.heap.pop()
+        if self.hole {
+            self.fill_hole();
+        }
+    }
+
+    #[inline(never)]
+    fn fill_hole(&mut self) {
+        self.hole = false;
+        if let Some(last) = self.heap.pop()
             && !self.heap.is_empty()
         {
             self.place_at_root(last);

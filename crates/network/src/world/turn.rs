@@ -80,11 +80,7 @@ impl World {
                 Pause::Over(_) => return self.note_progress(now, owner),
             }
             let Some(mut turn) = self.turn(now, socket, changed) else { return };
-            pause = match pause {
-                Pause::Arrived(_) => turn.write(),
-                Pause::Accepted => turn.transmit(),
-                Pause::NoPath(_) | Pause::Over(_) => turn.send_first(),
-            };
+            pause = turn.resume(pause);
             changed = turn.changed();
         }
     }
@@ -139,9 +135,19 @@ impl Turn<'_> {
         }
     }
 
+    /// Goes on after a pause.
+    #[cold]
+    fn resume(&mut self, after: Pause) -> Pause {
+        match after {
+            Pause::Arrived(_) => self.write(),
+            Pause::Accepted => self.transmit(),
+            Pause::NoPath(_) | Pause::Over(_) => self.send_first(),
+        }
+    }
+
     /// Writes what the application wants to send.
     #[inline(always)]
-    pub(super) fn write(&mut self) -> Pause {
+    fn write(&mut self) -> Pause {
         if self.streams.write(self.now, self.owner.side, self.end.connection) {
             return Pause::Accepted;
         }
@@ -150,15 +156,17 @@ impl Turn<'_> {
 
     /// Lets the connection send until it has nothing more.
     #[inline(always)]
-    pub(super) fn transmit(&mut self) -> Pause {
-        if self.network.is_tapped() {
-            self.trace_states();
+    fn transmit(&mut self) -> Pause {
+        if self.network.is_tapped()
+            && let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST)
+        {
+            trace_states(self.now, self.network, (self.socket, self.owner), path, connection);
         }
         self.send_all()
     }
 
     /// Sends the packet that had no path, and what follows it.
-    pub(super) fn send_first(&mut self) -> Pause {
+    fn send_first(&mut self) -> Pause {
         let subflow = self.network.draft().path;
         let sent = self.send(subflow);
         debug_assert!(sent, "the path of subflow {subflow} is open");
@@ -166,7 +174,7 @@ impl Turn<'_> {
     }
 
     /// Reads what has arrived. Returns how much is delivered if that completes a message.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self) -> Option<Bytes> {
         let (side, connection) = (self.owner.side, &mut *self.end.connection);
         if self.streams.outgoing(side.other()).is_silent() {
@@ -176,13 +184,6 @@ impl Turn<'_> {
             self.queue.push(at, Event::Read(self.socket));
         }
         self.streams.has_arrived(side, connection).then(|| connection.delivered())
-    }
-
-    #[cold]
-    fn trace_states(&mut self) {
-        if let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST) {
-            trace_states(self.now, self.network, (self.socket, self.owner), path, connection);
-        }
     }
 
     #[inline(always)]
