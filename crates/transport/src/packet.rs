@@ -129,21 +129,20 @@ impl Body {
     /// The TCP segment; that of a transport over space links too.
     #[inline]
     pub fn segment(&self) -> Option<&TcpSegment> {
-        match self {
-            Self::Tcp(segment) => Some(segment),
-            Self::Space(space) => Some(&space.segment),
-            Self::Udp(_) => None,
+        // Nearly all packets are of this kind, and this is asked several times for each.
+        if let Self::Tcp(segment) = self {
+            return Some(segment);
         }
+        if let Self::Space(space) = self { Some(&space.segment) } else { None }
     }
 
     /// The same, to be changed.
     #[inline]
     pub fn segment_mut(&mut self) -> Option<&mut TcpSegment> {
-        match self {
-            Self::Tcp(segment) => Some(segment),
-            Self::Space(space) => Some(&mut space.segment),
-            Self::Udp(_) => None,
+        if let Self::Tcp(segment) = self {
+            return Some(segment);
         }
+        if let Self::Space(space) = self { Some(&mut space.segment) } else { None }
     }
 
     /// It opens a connection or a subflow: middleboxes treat these differently.

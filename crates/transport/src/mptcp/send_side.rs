@@ -348,7 +348,7 @@ impl SendSide {
 
     /// Starts the persist timer when nothing can be sent and no ACK is to be expected: the window of the connection is
     /// closed, or that of the subflow that the scheduler waits for, whose update was lost.
-    #[inline]
+    #[inline(always)]
     pub(super) fn watch_window(&mut self, now: SimTime, subflows: &Subflows) {
         if self.persist.at.is_never() && self.is_stalled(subflows) {
             self.persist.at = now + subflows.longest_rto(self.persist.probes);

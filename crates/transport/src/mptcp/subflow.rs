@@ -170,7 +170,7 @@ impl Subflow {
     }
 
     /// Usable, and a new segment of `len` bytes could leave now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_room_for(&self, len: u64) -> bool {
         self.sender().has_room_for(len) && self.is_usable()
     }
@@ -223,11 +223,13 @@ impl Subflow {
     /// Its next deadline.
     #[inline]
     pub(super) fn next_deadline(&self) -> SimTime {
-        let join = match self.join {
-            Join::AwaitingFourthAck { resend_at, .. } if self.endpoint.is_established() => resend_at,
-            _ => SimTime::NEVER,
-        };
-        self.endpoint.next_deadline().min(join)
+        let deadline = self.endpoint.next_deadline();
+        match self.join {
+            Join::AwaitingFourthAck { resend_at, .. } if self.endpoint.is_established() => {
+                deadline.min(resend_at)
+            }
+            _ => deadline,
+        }
     }
 
     /// Brings what the scheduler sees up to date, in place; room for `quantum` bytes makes it available. `needs`: for a

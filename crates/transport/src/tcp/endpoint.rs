@@ -347,7 +347,7 @@ impl Endpoint {
     }
 
     /// False if `poll_transmit` would find nothing, which is cheaper to tell than to find out.
-    #[inline]
+    #[inline(always)]
     pub fn may_have_something(&self) -> bool {
         if self.usual.is_open() {
             return self.receiver.owes_ack() || self.sender.may_have_something();
@@ -458,7 +458,11 @@ impl Endpoint {
     }
 
     /// The next deadline, `NEVER` if none.
+    #[inline]
     pub fn next_deadline(&self) -> SimTime {
+        if self.usual.is_open() {
+            return self.sender.next_deadline().min(self.receiver.ack_deadline());
+        }
         match self.state {
             State::Idle | State::Dead(_) => SimTime::NEVER,
             State::SynSent | State::SynReceived => self.handshake.deadline(),

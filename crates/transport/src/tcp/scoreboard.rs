@@ -139,7 +139,7 @@ impl Scoreboard {
     }
 
     /// As `ack`, of a clean scoreboard and new data.
-    #[inline]
+    #[inline(always)]
     pub fn ack_clean(&mut self, una: Seq) -> CleanAck {
         debug_assert!(self.is_clean(), "not clean: {self:?}");
         let mut acked = CleanAck { oldest_sent_at: None, newest_sent_at: SimTime::ZERO, end: una };

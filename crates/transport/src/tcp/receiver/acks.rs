@@ -4,13 +4,20 @@ use units::{Nanos, SimTime};
 
 use crate::config::AckConfig;
 
-/// Is an acknowledgement owed?
+/// Is an acknowledgement owed, and by when at the latest? Kept as that time, since each segment asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owed {
-    Nothing,
-    /// By this time at the latest.
-    Later(SimTime),
-    Now,
+pub(super) struct Owed(SimTime);
+
+impl Owed {
+    /// None.
+    pub(super) const NOTHING: Self = Self(SimTime::NEVER);
+    /// At once.
+    pub(super) const NOW: Self = Self(SimTime::ZERO);
+
+    /// By `at`.
+    pub(super) const fn by(at: SimTime) -> Self {
+        Self(at)
+    }
 }
 
 /// The acknowledgements of a receiver.
@@ -33,7 +40,7 @@ impl AckSchedule {
     pub(super) fn new(config: AckConfig) -> Self {
         Self {
             config,
-            owed: Owed::Nothing,
+            owed: Owed::NOTHING,
             unacknowledged: 0,
             quick: config.quick,
             round_trip: None,
@@ -79,7 +86,7 @@ impl AckSchedule {
     /// An acknowledgement must leave at once.
     #[inline]
     pub(super) fn at_once(&mut self) {
-        self.owed = Owed::Now;
+        self.owed = Owed::NOW;
     }
 
     /// What is owed was decided elsewhere.
@@ -94,19 +101,16 @@ impl AckSchedule {
         self.unacknowledged += 1;
         if self.quick > 0 {
             self.quick -= 1;
-            self.owed = Owed::Now;
+            self.owed = Owed::NOW;
         } else if let Some(at) = self.next_in_rhythm()
             && !fin
         {
-            self.owed = match self.owed {
-                Owed::Now => Owed::Now,
-                _ if at <= now => Owed::Now,
-                Owed::Nothing | Owed::Later(_) => Owed::Later(at),
-            };
+            let at_once = self.owed == Owed::NOW || at <= now;
+            self.owed = if at_once { Owed::NOW } else { Owed::by(at) };
         } else if self.unacknowledged >= self.config.every || fin {
-            self.owed = Owed::Now;
-        } else if self.owed == Owed::Nothing {
-            self.owed = Owed::Later(now + self.config.delay);
+            self.owed = Owed::NOW;
+        } else if self.owed == Owed::NOTHING {
+            self.owed = Owed::by(now + self.config.delay);
         }
         self.check(now);
     }
@@ -114,7 +118,7 @@ impl AckSchedule {
     /// A segment leaves, and acknowledges everything.
     #[inline]
     pub(super) fn acknowledged(&mut self) {
-        self.owed = Owed::Nothing;
+        self.owed = Owed::NOTHING;
         self.unacknowledged = 0;
     }
 
@@ -128,21 +132,17 @@ impl AckSchedule {
     /// When an acknowledgement is due; `NEVER` if none is owed, zero if it is due at once.
     #[inline]
     pub(super) fn deadline(&self) -> SimTime {
-        match self.owed {
-            Owed::Nothing => SimTime::NEVER,
-            Owed::Later(at) => at,
-            Owed::Now => SimTime::ZERO,
-        }
+        self.owed.0
     }
 
     #[inline]
     fn check(&self, now: SimTime) {
         debug_assert!(
-            self.unacknowledged > 0 && self.owed != Owed::Nothing,
+            self.unacknowledged > 0 && self.owed != Owed::NOTHING,
             "data is acknowledged sooner or later"
         );
         debug_assert!(
-            self.unacknowledged < self.config.every || self.goes_by_round_trips() || self.owed == Owed::Now,
+            self.unacknowledged < self.config.every || self.goes_by_round_trips() || self.owed == Owed::NOW,
             "{} segments without an acknowledgement at {now}",
             self.unacknowledged
         );

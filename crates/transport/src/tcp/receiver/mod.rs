@@ -233,9 +233,9 @@ impl Receiver {
             Due::Now => self.acks.at_once(),
             Due::InRhythm => {
                 // A retransmission of data received already means that our ACK was lost.
-                let calm = !queue.fin_is_known() && before != Owed::Now && fresh > Bytes::ZERO;
+                let calm = !queue.fin_is_known() && before != Owed::NOW && fresh > Bytes::ZERO;
                 if calm && let Some(at) = self.acks.next_in_rhythm() {
-                    self.acks.decide(if at <= now { Owed::Now } else { Owed::Later(at) });
+                    self.acks.decide(if at <= now { Owed::NOW } else { Owed::by(at) });
                 }
             }
             Due::AsBefore => self.acks.decide(before),
@@ -286,7 +286,7 @@ impl Receiver {
     /// An acknowledgement is due, or will be if nothing else carries it.
     #[inline]
     pub fn owes_ack(&self) -> bool {
-        self.acks.owed() != Owed::Nothing
+        self.acks.owed() != Owed::NOTHING
     }
 
     /// When a delayed acknowledgement is due, `NEVER` if none is owed.

@@ -42,7 +42,7 @@ impl Sender {
 
     /// True if a new segment of `len` bytes could leave now: congestion and receive window have room, nothing
     /// waits before it, no timeout is being repaired.
-    #[inline]
+    #[inline(always)]
     pub fn has_room_for(&self, len: u64) -> bool {
         self.send.unsent() == 0 && !self.pacer.holds() && self.windows_have_room_for(len)
     }
