@@ -13,6 +13,7 @@ from ropewalk import Scenario
 from ropewalk.measured import iperf3, irtt, ping, table
 from ropewalk.measured.link import combine, files, read, scenario
 from ropewalk.measured.model import MeasurementError, Options, Quantity, Series, Source
+from terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,17 @@ def test_each_shipped_example_becomes_a_link_that_runs(ropewalk: Ropewalk, tmp_p
     assert results.flows["goodput_bit_s"][0] > 1e6
     again = ropewalk("import", *arguments, "--name", "sat", "--out", tmp_path / "made", cwd=MEASURED)
     assert (again.returncode, "already" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_what_was_imported_is_told_on_any_terminal(tmp_path: Path, columns: int) -> None:
+    files = [MEASURED / "ping.txt", MEASURED / "iperf3.json"]
+    code, shown = on_terminal(columns, "import", *files, "--name", "sat", cwd=tmp_path)
+    assert code == 0, shown
+    words = [line for line in shown.splitlines() if str(ROOT) not in line]
+    assert max(map(len, words)) <= columns
+    assert "  ropewalk run sat.toml" in shown
+    assert "round trip: 46.7 ms (34.4 to 68, 56 samples)" in shown.replace("\n ", "")
 
 
 def source(text: str, tmp_path: Path, name: str = "x", **options: object) -> Source:
@@ -224,6 +236,7 @@ WRONG = [
     ("time,rate_mbps\n0,1,2\n", "x:2: found 3 cells below 2 names", "one cell"),
     ("time,rate_mbps\nlater,1\n", 'x:2: found "later", which is not a time', "2024-05-01"),
     ("hour,humidity\n1,2\n", "x:1: no column that holds time", "--column down=NAME"),
+    ("time,dl_mbps,loss\n0,1,2.5\n", 'x:2: found "2.5" as a share of packets', "--column loss=loss:%"),
     ("just a letter", "x:1: of no known form", "--format"),
     ("", "x:1: of no known form", "--format"),
 ]

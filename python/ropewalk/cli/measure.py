@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,20 +87,27 @@ def import_(
         options = Options(interval, window, _columns(columns))
         rates = {way: rate for way, rate in ((Quantity.DOWN, down), (Quantity.UP, up)) if rate is not None}
         target = out / f"{name}.toml"
-        if target.exists():
-            fail(
-                f"{target}: there is such a file already\n  fix: choose another --name or --out", WRONG_INPUT
-            )
         made = links.combine(name, _read(files, form, options), rates, delay)
-        text = links.scenario(made)
+        written = {target: links.scenario(made)}
+        written |= {out / file: content for file, content in links.files(made).items()}
+        if there := next((file for file in written if file.exists()), None):
+            fail(f"{there}: there is such a file already\n  fix: choose another --name or --out", WRONG_INPUT)
         out.mkdir(parents=True, exist_ok=True)
-        for file, content in links.files(made).items():
-            write_whole(out / file, content.encode(), lasting=False)
-        write_whole(target, text.encode(), lasting=False)
+        for file, content in written.items():
+            write_whole(file, content.encode(), lasting=False)
         # What was written can be run.
         Scenario.load(target)
-        lines = [*links.told(made), f"{target}, {', '.join(links.files(made))}"]
-        sys.stdout.write("\n".join([*lines, f"  ropewalk run {shlex.quote(str(target))}"]) + "\n")
+        _show(links.told(made), list(written))
+
+
+def _show(told: list[str], written: list[Path]) -> None:
+    from ropewalk.cli.tables import printer
+
+    shown = printer()
+    for line in told:
+        shown.paragraph(line, hanging=2)
+    shown.paragraph(f"written: {', '.join(map(str, written))}", hanging=2)
+    shown.line(f"  ropewalk run {shlex.quote(str(written[0]))}")
 
 
 def _read(files: tuple[Path, ...], form: str | None, options: Options) -> list[Part]:

@@ -99,7 +99,11 @@ def read(source: Source) -> list[Series]:
         for name, column in columns.items():
             cell = row[column.index].strip()
             if cell.lower() not in MISSING:
-                samples[name].append((at, _number(source, line, column, cell)))
+                value = _number(source, line, column, cell)
+                if name == Quantity.LOSS and value > 1:
+                    cure = f"if these are percent: --column loss={column.name}:%"
+                    raise source.wrong(line, f'found "{cell}" as a share of packets', cure)
+                samples[name].append((at, value))
     return [_series(source, Quantity(name), found) for name, found in samples.items()]
 
 

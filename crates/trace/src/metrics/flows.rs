@@ -44,7 +44,8 @@ pub const FLOWS: TableSpec = TableSpec {
         MetricSpec::word(
             "failure",
             "failure",
-            "why the connection failed, if it did; one that never opened has `the connection was never established`",
+            "why the connection failed, if it did; that of one that never opened begins with `the \
+             connection was never established`, and names the links that carry nothing",
         ),
         MetricSpec::flag(
             "fell_back",
