@@ -25,12 +25,29 @@ def on_terminal(
 ) -> tuple[int, str]:
     """Runs `ropewalk` on a terminal; returns its exit code and what it shows, without colours.
 
+    Progress and messages come last.
+
     Args:
         columns: width of the terminal.
         arguments: of the command.
         typed: lines that the user types.
         cwd: working directory.
     """
+    code, shown, errors = _run(columns, arguments, typed, cwd)
+    return code, shown + errors
+
+
+def lines_on_terminal(columns: int, *arguments: str | Path) -> list[str]:
+    """The lines that a command which succeeds shows on stdout."""
+    code, shown, errors = _run(columns, arguments, "", None)
+    assert code == 0, errors
+    return shown.split("\n")
+
+
+def _run(
+    columns: int, arguments: tuple[str | Path, ...], typed: str, cwd: Path | None
+) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
@@ -58,5 +75,5 @@ def on_terminal(
         shown += found
     os.close(ours)
     _, errors = process.communicate(timeout=120)
-    text = ESCAPE.sub("", (shown + errors).decode()).replace("\r\n", "\n")
-    return process.returncode, text
+    text, told = (ESCAPE.sub("", part.decode()).replace("\r\n", "\n") for part in (shown, errors))
+    return process.returncode, text, told

@@ -19,7 +19,9 @@ from ropewalk.plots.apart import apart, labels
 from ropewalk.plots.draw import draw
 from ropewalk.plots.model import Axis, Bars, Boxes, Cells, Chart, Line, Mark, Panel, Points, Stack
 from ropewalk.plots.palette import LIMITS, PALETTE, looks
+from ropewalk.plots.study import Layout
 from ropewalk.report.plotly import Budget, plot
+from ropewalk.study.manifest import CaseEntry
 
 OVER_TIME = ["throughput", "cwnd", "srtt", "send-buffer", "receive-buffer", "out-of-order", "queue"]
 NAMES = [*OVER_TIME, "benefit", "delay-cdf"]
@@ -371,3 +373,41 @@ def test_labels_of_points_do_not_lie_on_each_other() -> None:
         for other in range(index):
             near = abs(places[other][0] - places[index][0]) < 0.3
             assert not near or abs(found[other][0] - y) > 0.055
+
+
+def layout(baseline: dict[str, str] | None, first: int, second: int) -> tuple[Layout, list[CaseEntry]]:
+    """Two factors, `sky` and `scheduler`, with so many levels."""
+    levels = {"sky": [f"s{n}" for n in range(first)], "scheduler": [f"r{n}" for n in range(second)]}
+    cases = [
+        SimpleNamespace(case=f"{sky} / {rule}", levels={"sky": sky, "scheduler": rule})
+        for sky in levels["sky"]
+        for rule in levels["scheduler"]
+    ]
+    results = SimpleNamespace(manifest=SimpleNamespace(factors=levels, baseline=baseline))
+    return Layout.of(results), cases  # type: ignore[arg-type, return-value]
+
+
+def test_letters_compare_what_the_baseline_names_under_the_same_environment() -> None:
+    made, cases = layout({"scheduler": "r0"}, 3, 4)
+    assert made.environment({"scheduler": "r0"}) == "sky"
+    groups = made.compared(cases, {"scheduler": "r0"})
+    assert [{case.levels["sky"] for case in group} for group in groups] == [{"s0"}, {"s1"}, {"s2"}]
+    assert made.compared(cases, None) == [cases]
+    assert made.compared(cases, {"scheduler": "r0", "sky": "s0"}) == [cases]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "first", "second", "panels", "colours"),
+    [
+        ({"scheduler": "r0"}, 3, 4, ["sky"], "scheduler"),
+        ({"sky": "s0"}, 3, 4, ["scheduler"], "sky"),
+        (None, 3, 4, ["sky"], "scheduler"),
+        (None, 2, 3, [], "sky"),
+        (None, 13, 14, [], "sky"),
+    ],
+)
+def test_many_cases_are_divided_among_panels(
+    baseline: dict[str, str] | None, first: int, second: int, panels: list[str], colours: str
+) -> None:
+    made = layout(baseline, first, second)[0].divided(baseline)
+    assert (made.panels, made.first) == (panels, colours)

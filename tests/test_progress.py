@@ -1,9 +1,16 @@
 """What is told while runs are under way."""
 
+import contextlib
+import os
+import pty
+import re
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+from conftest import COMMAND, SMALL
 from ropewalk.cli.progress import Progress
 
 
@@ -50,3 +57,24 @@ def test_a_study_counts_runs_and_leaves_out_what_was_stored(
         "study: 50 of 100 runs, no run finished yet",
         "study: 60 of 100 runs, 0.5 runs/s, 1 min 20 s left",
     ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_bar_of_one_long_run_fits_the_terminal(tmp_path: Path, width: int) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(SMALL.replace('duration = "4s"', 'duration = "400s"'), encoding="utf-8")
+    terminal, side = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": str(width)}
+    command = [str(COMMAND), "run", str(file), "--seeds", "1", "-j", "1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=side, env=environment) as process:
+        os.close(side)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(terminal, 1 << 16):
+                shown += part
+        assert process.wait(timeout=60) == 0
+    os.close(terminal)
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode()).replace("\r", "\n").split("\n")
+    assert max(map(len, lines)) <= width
+    # The flow and its two baselines.
+    assert [line for line in lines if re.search(r"[0-3]/3 [\d,]+ of 1,200 s simulated", line)]

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 import reproduction_files
 from conftest import ROOT, Ropewalk
 from study_files import write_study
-from terminals import on_terminal
+from terminal import lines_on_terminal
 
 WIDTHS = [60, 80, 100]
 SHIPPED = ["two-geo-beams", "geo-plus-lte", "leo-pair-browsing", "geo-leo-lte", "shared-bottleneck"]
@@ -46,7 +46,7 @@ def test_run(ropewalk: Ropewalk, name: str, width: int) -> None:
         "--set",
         "duration=8s",
     ]
-    lines = on_terminal(width, *command)
+    lines = lines_on_terminal(width, *command)
     check(lines, width, ropewalk(*command).stdout)
     first = "\n".join(lines[: lines.index("Subflows")] if "Subflows" in lines else lines)
     assert "goodput" in first
@@ -62,7 +62,7 @@ def test_a_name_longer_than_the_terminal_stays_whole(tmp_path: Path, width: int)
     text = (ROOT / "scenarios" / "two-geo-beams.toml").read_text(encoding="utf-8")
     file = tmp_path / "long.toml"
     file.write_text(text.replace('name = "upload"', f'name = "{name}"'), encoding="utf-8")
-    lines = on_terminal(width, "run", file, "--seeds", "2", "--set", "duration=4s")
+    lines = lines_on_terminal(width, "run", file, "--seeds", "2", "--set", "duration=4s")
     assert any(line.split()[:1] == [name] for line in lines)
     assert any(f"{name}@beam1" in line.split() for line in lines)
     assert [line for line in lines if cell_len(line) > width] == []
@@ -72,19 +72,19 @@ def test_a_name_longer_than_the_terminal_stays_whole(tmp_path: Path, width: int)
 def test_study(ropewalk: Ropewalk, tmp_path: Path, width: int) -> None:
     file = write_study(tmp_path)
     whole = ropewalk("study", file, "--out", tmp_path / "out").stdout
-    lines = on_terminal(width, "study", file, "--out", tmp_path / "out")
+    lines = lines_on_terminal(width, "study", file, "--out", tmp_path / "out")
     told = lines.index(next(line for line in lines if "computed" in line))
     check(lines[:told], width, whole)
     # Metrics are what was asked for: none is left out.
     assert not [line for line in lines if "Left out" in line]
     dry: list[str | Path] = ["study", file, "--out", tmp_path / "out", "--dry-run"]
-    check(on_terminal(width, *dry), width, ropewalk(*dry).stdout)
+    check(lines_on_terminal(width, *dry), width, ropewalk(*dry).stdout)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_list(ropewalk: Ropewalk, kind: str, width: int) -> None:
-    lines = on_terminal(width, "list", kind)
+    lines = lines_on_terminal(width, "list", kind)
     check(
         lines, width, ropewalk("list", kind).stdout + "name: summary: source: notes: meaning: value: default:"
     )
@@ -92,16 +92,16 @@ def test_list(ropewalk: Ropewalk, kind: str, width: int) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_doctor(ropewalk: Ropewalk, width: int) -> None:
-    lines = on_terminal(width, "doctor")
+    lines = lines_on_terminal(width, "doctor")
     check(lines, width, ropewalk("doctor").stdout)
     assert sum(line.startswith("ok   ") for line in lines) == 6
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_reproduce(ropewalk: Ropewalk, tmp_path: Path, width: int) -> None:
-    check(on_terminal(width, "reproduce"), width, ropewalk("reproduce").stdout + "what: claims: quick:")
+    check(lines_on_terminal(width, "reproduce"), width, ropewalk("reproduce").stdout + "what: claims: quick:")
     place = reproduction_files.write_reproduction(tmp_path)
     whole = ropewalk("reproduce", place, "--out", tmp_path / "out").stdout
-    lines = on_terminal(width, "reproduce", place, "--out", tmp_path / "out")
+    lines = lines_on_terminal(width, "reproduce", place, "--out", tmp_path / "out")
     told = lines.index(next(line for line in lines if "computed" in line))
     check(lines[:told], width, whole + " what: published: measured: verdict:")

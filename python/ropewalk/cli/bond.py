@@ -160,7 +160,7 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, held: list[str]) -
     columns = [
         Column("over", [row[0] for row in rows], right=False, names=True),
         Column("goodput\nMbit/s", [cell(row[1], 1e6) for row in rows]),
-        Column("complete\nafter s", [cell(row[2]) for row in rows]),
+        Column("completion\ntime s", [cell(row[2]) for row in rows]),
         Column("times the\nbest path", [cell(row[3]) for row in rows]),
     ]
     columns = [column for column in columns if set(column.cells) != {NONE}]

@@ -70,7 +70,7 @@ Columns = dict[str, Callable[[T], str]]
 FLOWS: Columns[FlowSummary] = {
     "flow": lambda row: row["flow"],
     "goodput\nMbit/s": lambda row: interval(row["goodput_bit_s"], 1e6),
-    "completed\nafter\ns": lambda row: interval(row["completion_s"]),
+    "completion\ntime\ns": lambda row: interval(row["completion_s"]),
     "benefit\nvs best\npath": lambda row: _benefit(row, "vs_best"),
     "benefit\nvs sum\nof paths": lambda row: _benefit(row, "vs_sum"),
     "retrans-\nmitted\nsegments": lambda row: interval(row["retransmitted_segments"]),
@@ -80,7 +80,7 @@ FLOWS: Columns[FlowSummary] = {
     "out of\norder\nmax kB": lambda row: number(row["ofo_bytes"]["max"], 1e3),
 }
 
-FLOW_RANKS = {"completed\nafter\ns": 4.5, "retrans-\nmitted\nsegments": 7.5}
+FLOW_RANKS = {"completion\ntime\ns": 4.5, "retrans-\nmitted\nsegments": 7.5}
 """Completion comes after benefit, retransmissions after delay; see `Column.rank`."""
 
 MEASURES: Columns[MeasureSummary] = {
