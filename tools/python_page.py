@@ -29,7 +29,8 @@ What a program or a notebook uses. `import ropewalk as rw` has `Scenario`, `Resu
 `StudyResults` and the errors `ScenarioError`, with `Diagnostic`, and `RunFailed` (a replication failed; the
 text names its seed and the cure). The other modules are imported by name, as in `from
 ropewalk import statistics`; objects of the other classes are what calls return. Arguments after `*` are
-given by name. Tables are polars data frames: [their columns](results.md). There is [an example, cell by
+given by name. Tables are polars data frames (`to_pandas()` where pandas and pyarrow are installed): [their
+columns](results.md). There is [an example, cell by
 cell](../../examples/receive_buffer.py).
 """
 

@@ -170,7 +170,7 @@ impl Checker<'_, '_, '_> {
         });
         let what = format!("keys of {}", section.what);
         let help = match inner {
-            Some(inner) => format!("`{name}` belongs into `{inner}`: write `{inner} = {{ {name} = ... }}`"),
+            Some(inner) => format!("`{name}` belongs in `{inner}`: write `{inner} = {{ {name} = ... }}`"),
             None => suggest(name, &what, section.names()),
         };
         let message = format!("`{name}` is not a key of {}", section.what);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Compares `actual` with the file `name` under `tests/golden` of the crate at `manifest_dir`. With
-/// `ROPEWALK_BLESS=1` in the environment the file is rewritten instead; that belongs into a commit of its own,
+/// `ROPEWALK_BLESS=1` in the environment the file is rewritten instead; that belongs in a commit of its own,
 /// whose message says why results moved.
 ///
 /// # Panics
