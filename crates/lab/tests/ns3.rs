@@ -116,6 +116,7 @@ fn what_ns3_has_not_is_refused_by_key() {
         ("flow.flow1.transport.idle_restart", "true"),
         ("flow.flow1.transport.flight_limit", "1MB"),
         ("flow.flow1.transport.ssthresh_from", "cwnd"),
+        ("flow.flow1.transport.receive_counts", "memory"),
         ("flow.flow1.transport.send_buffer", "auto"),
         ("flow.flow1.transport.unsent_limit", "100kB"),
     ] {

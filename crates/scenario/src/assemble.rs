@@ -205,7 +205,7 @@ impl Assembler<'_> {
         let manager: Choice<PathManagers> = self.choices.plain(keys.table("path_manager")?)?;
         Some(fields!(keys => MptcpConfig {
             path_manager: (manager.row.build.make)(&manager.options),
-            reinjection, reinject_on, reassembly, checksum, wide_sequence, peer_capable,
+            reinjection, reinject_on, reassembly, checksum, wide_sequence, short_data_ack, peer_capable,
         }))
     }
 
@@ -372,11 +372,13 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         }),
         sending: fields!(keys => SendingConfig {
         nagle,
+        minshall,
         pacing,
         }),
         buffers: fields!(keys => BufferConfig {
         receive_buffer,
         receive_buffer_max,
+        receive_counts,
         send_buffer: send_buffer(keys)?,
         unsent_limit,
         }),

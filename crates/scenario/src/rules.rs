@@ -70,6 +70,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
             if let Some(transport) = transport.as_table_mut() {
                 rules.recovery(transport, at);
                 rules.buffers(transport, at);
+                rules.variants(transport);
                 rules.timers(transport, at);
                 rules.options::<Schedulers>(transport, "scheduler", choices);
                 rules.congestion(transport, at, choices);
@@ -417,6 +418,22 @@ impl Rules<'_, '_, '_> {
             );
             let help = "set send_buffer = \"auto\" or \"expand\", or remove `send_buffer_max`".into();
             self.add(max.node.at, Code::Contradiction, "transport.send_buffer_max", message, help);
+        }
+    }
+
+    /// Variants of what is switched off: that of a profile is off too, one of the file is a mistake.
+    fn variants(&mut self, transport: &mut Table) {
+        for (variant, needs) in [("minshall", "nagle"), ("short_data_ack", "wide_sequence")] {
+            let unused = transport.flag(variant) == Some(true) && transport.flag(needs) == Some(false);
+            let Some(at) = transport.get(variant).map(|node| node.at).filter(|_| unused) else { continue };
+            if at == Origin::Default {
+                transport.put(variant, Origin::Default, Placed::new(Value::Flag(false), Origin::Default));
+                continue;
+            }
+            let message =
+                format!("`{variant}` has no meaning with {needs} = false{}", whose(transport, needs));
+            let help = format!("set {needs} = true, or remove `{variant}`");
+            self.add(at, Code::Contradiction, &format!("transport.{variant}"), message, help);
         }
     }
 

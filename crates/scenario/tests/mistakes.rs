@@ -159,6 +159,21 @@ fn what_controllers_need() {
     );
 }
 
+#[test]
+fn variants_of_what_is_switched_off() {
+    check(
+        BASE,
+        &[
+            ("\"mptcp\"", "\"tcp\", nagle = false, minshall = true", &[(12, 55, "E012", "set nagle = true")]),
+            (
+                "\"mptcp\"",
+                "\"mptcp\", wide_sequence = false, short_data_ack = true",
+                &[(12, 71, "E012", "set wide_sequence = true")],
+            ),
+        ],
+    );
+}
+
 /// RFC 8985 section 4: "The connection MUST use selective acknowledgment (SACK) options [RFC2018], and the sender MUST
 /// keep SACK scoreboard information on a per-connection basis"
 #[test]

@@ -8,9 +8,9 @@ use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, BufferConfig, ConnectionBuffer, LossMeans, OptionConfig, RecoveryConfig, RecoveryKind,
-    Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
-    TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, ConnectionBuffer, LossMeans, OptionConfig, ReceiveCounts, RecoveryConfig,
+    RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
+    TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -69,10 +69,11 @@ fn linux() {
             loss_means: LossMeans::Congestion,
             limited_transmit: true,
         },
-        sending: SendingConfig { pacing: false, nagle: true },
+        sending: SendingConfig { pacing: false, nagle: true, minshall: true },
         buffers: BufferConfig {
             receive_buffer: Bytes(131_072),
             receive_buffer_max: Bytes(6 << 20),
+            receive_counts: ReceiveCounts::Memory,
             send_buffer: SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Sum },
             unsent_limit: Bytes::MAX,
         },
@@ -132,10 +133,11 @@ fn ns3() {
             loss_means: LossMeans::Congestion,
             limited_transmit: false,
         },
-        sending: SendingConfig { pacing: false, nagle: false },
+        sending: SendingConfig { pacing: false, nagle: false, minshall: false },
         buffers: BufferConfig {
             receive_buffer: Bytes(5_000_000),
             receive_buffer_max: Bytes(5_000_000),
+            receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(5_000_000)),
             unsent_limit: Bytes::MAX,
         },
@@ -172,10 +174,11 @@ fn opnet2007() {
             loss_means: LossMeans::Congestion,
             limited_transmit: false,
         },
-        sending: SendingConfig { pacing: false, nagle: false },
+        sending: SendingConfig { pacing: false, nagle: false, minshall: false },
         buffers: BufferConfig {
             receive_buffer: Bytes(128 << 10),
             receive_buffer_max: Bytes(128 << 10),
+            receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(128 << 10)),
             unsent_limit: Bytes::MAX,
         },
@@ -216,10 +219,11 @@ fn rfc() {
             loss_means: LossMeans::Congestion,
             limited_transmit: true,
         },
-        sending: SendingConfig { pacing: false, nagle: true },
+        sending: SendingConfig { pacing: false, nagle: true, minshall: false },
         buffers: BufferConfig {
             receive_buffer: Bytes(4_000_000),
             receive_buffer_max: Bytes(4_000_000),
+            receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(4_000_000)),
             unsent_limit: Bytes::MAX,
         },
@@ -255,10 +259,11 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             loss_means,
             limited_transmit: false,
         },
-        sending: SendingConfig { pacing: true, nagle: false },
+        sending: SendingConfig { pacing: true, nagle: false, minshall: false },
         buffers: BufferConfig {
             receive_buffer: Bytes(16_000_000),
             receive_buffer_max: Bytes(16_000_000),
+            receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(16_000_000)),
             unsent_limit: Bytes::MAX,
         },
@@ -302,7 +307,7 @@ fn each_is_complete_and_listed() {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((36..=37).contains(&plain), "{}: {plain}", profile.name);
+        assert!((38..=39).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }

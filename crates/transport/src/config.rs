@@ -99,6 +99,8 @@ pub struct RecoveryConfig {
 pub struct SendingConfig {
     /// Nagle's algorithm; with MPTCP for the stream of the connection: a subflow sends each mapping at once.
     pub nagle: bool,
+    /// It holds a small segment back only while a small one is outstanding (Minshall).
+    pub minshall: bool,
     /// Segments are spaced as Linux would space them, if the congestion control has no rate of its own.
     pub pacing: bool,
 }
@@ -110,6 +112,8 @@ pub struct BufferConfig {
     pub receive_buffer: Bytes,
     /// Autotuning may grow the receive buffer to this; equal to `receive_buffer`: fixed.
     pub receive_buffer_max: Bytes,
+    /// What the sizes of the receive buffer count.
+    pub receive_counts: ReceiveCounts,
     /// Send buffer: fixed, or twice the congestion window up to a maximum.
     pub send_buffer: SendBuffer,
     /// The application may write only while less than this waits to be sent for the first time; `Bytes::MAX`: no limit.
@@ -243,6 +247,15 @@ pub enum SendBuffer {
     },
 }
 
+/// What the size of a receive buffer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveCounts {
+    /// Payload: the size is the largest window.
+    Payload,
+    /// Memory as Linux reckons it, see [`crate::tcp::buffers::ReceiveBuffer`].
+    Memory,
+}
+
 /// How the expanding send buffer of an MPTCP connection follows those of its subflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionBuffer {
@@ -268,6 +281,8 @@ pub struct MptcpConfig {
     /// 64-bit data sequence numbers and Data ACKs on the wire (otherwise 32-bit): bytes of option space, and so
     /// how many SACK blocks fit.
     pub wide_sequence: bool,
+    /// Data ACKs have 32 bits until the peer has sent data with 64-bit numbers, as in Linux; needs `wide_sequence`.
+    pub short_data_ack: bool,
     /// False: the peer answers without MP_CAPABLE and the connection falls back to TCP.
     pub peer_capable: bool,
 }
@@ -443,7 +458,7 @@ impl Default for RecoveryConfig {
 impl Default for SendingConfig {
     /// At once.
     fn default() -> Self {
-        Self { nagle: false, pacing: false }
+        Self { nagle: false, minshall: false, pacing: false }
     }
 }
 
@@ -453,6 +468,7 @@ impl Default for BufferConfig {
         Self {
             receive_buffer: Bytes(100_000_000),
             receive_buffer_max: Bytes(100_000_000),
+            receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(100_000_000)),
             unsent_limit: Bytes::MAX,
         }
@@ -476,6 +492,7 @@ impl Default for MptcpConfig {
             reassembly: Reassembly::Separate,
             checksum: false,
             wide_sequence: true,
+            short_data_ack: false,
             peer_capable: true,
         }
     }

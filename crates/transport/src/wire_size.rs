@@ -7,7 +7,6 @@ use units::Bytes;
 use crate::config::{MptcpConfig, TcpConfig};
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::{Body, Packet};
-use crate::seq::Dsn;
 use crate::space::SpaceSignal;
 use crate::tcp::segment::TcpSegment;
 
@@ -24,41 +23,87 @@ fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(4)
 }
 
-/// Bytes of a DSS option (RFC 8684 section 3.3), padded.
-fn dss_size(dss: &Dss, config: &MptcpConfig) -> u64 {
-    let number = if config.wide_sequence { 8 } else { 4 };
-    let mut size = 4;
-    if dss.data_ack.is_some() {
-        size += number;
-    }
-    if dss.dsn.is_some() {
-        // DSN, subflow sequence number, length, checksum.
-        size += number + 4 + 2 + if config.checksum { 2 } else { 0 };
-    }
-    padded(size)
+/// The form of DSS options, on which the size of segments depends.
+///
+/// Numbers have 64 or 32 bits. Where Data ACKs are short (Linux), they have 32 bits until the peer has sent data with
+/// 64-bit numbers (`use_64bit_ack` in net/mptcp); a segment that was cut before keeps the short form when it is sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DssForm {
+    /// Bytes of a data sequence number.
+    number: u64,
+    checksum: bool,
+    /// The peer has sent no data, and Data ACKs are short until then.
+    short_ack: bool,
+    /// Payload of a full segment with a Data ACK as long as the number.
+    long_payload: u64,
 }
 
-/// Bytes of a DSS option with nothing but a Data ACK.
-fn data_ack_size(config: &MptcpConfig) -> u64 {
-    dss_size(&Dss { data_ack: Some(Dsn(0)), dsn: None, data_fin: false }, config)
+/// Bytes of a short Data ACK.
+const SHORT_ACK: u64 = 4;
+
+impl DssForm {
+    /// As it is before the peer has sent data.
+    pub(crate) fn new(tcp: &TcpConfig, config: &MptcpConfig) -> Self {
+        let number = if config.wide_sequence { 8 } else { 4 };
+        let short_ack = config.short_data_ack && number > SHORT_ACK;
+        let mut form = Self { number, checksum: config.checksum, short_ack, long_payload: u64::MAX };
+        let mapping = form.mapping_size(number);
+        form.long_payload = tcp.segment.mss.0.saturating_sub(mapping).max(1);
+        form
+    }
+
+    /// Payload of a full segment of an end whose segments have `mss` without options: the DSS option comes out of the
+    /// segment, so that packets keep the size they have with TCP (RFC 6691).
+    pub(crate) fn payload(&self, mss: Bytes) -> Bytes {
+        Bytes(mss.0.saturating_sub(self.mapping_size(self.ack_bytes(0))).max(1))
+    }
+
+    /// Bytes of the Data ACK of a segment with so much payload.
+    #[inline]
+    fn ack_bytes(&self, payload: u64) -> u64 {
+        if self.short_ack || payload > self.long_payload { SHORT_ACK } else { self.number }
+    }
+
+    /// Bytes of a DSS option with mapping and Data ACK.
+    fn mapping_size(&self, ack: u64) -> u64 {
+        padded(4 + ack + self.number + 4 + 2 + if self.checksum { 2 } else { 0 })
+    }
+
+    /// Bytes of a DSS option with nothing but a Data ACK.
+    fn data_ack_size(&self) -> u64 {
+        padded(4 + self.ack_bytes(0))
+    }
+
+    /// Bytes of a DSS option (RFC 8684 section 3.3), padded.
+    fn size(&self, dss: &Dss, payload: u64) -> u64 {
+        let mut size = 4;
+        if dss.data_ack.is_some() {
+            size += self.ack_bytes(payload);
+        }
+        if dss.dsn.is_some() {
+            // DSN, subflow sequence number, length, checksum.
+            size += self.number + 4 + 2 + if self.checksum { 2 } else { 0 };
+        }
+        padded(size)
+    }
 }
 
 /// Bytes of an MPTCP option, padded.
-fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
+fn mptcp_size(option: &MptcpOption, payload: u32, form: &DssForm) -> u64 {
     match option {
         MptcpOption::None => 0,
         MptcpOption::CapableSyn => 4,
         MptcpOption::CapableSynAck(_) => 12,
         MptcpOption::CapableAck { dsn: None, .. } => 20,
-        MptcpOption::CapableAck { dsn: Some(_), .. } => padded(22 + if config.checksum { 2 } else { 0 }),
+        MptcpOption::CapableAck { dsn: Some(_), .. } => padded(22 + if form.checksum { 2 } else { 0 }),
         MptcpOption::JoinSyn { .. } => 12,
         MptcpOption::JoinSynAck { .. } => 16,
         MptcpOption::JoinAck { .. } => 24,
-        MptcpOption::Dss(dss) => dss_size(dss, config),
+        MptcpOption::Dss(dss) => form.size(dss, payload.into()),
         // Signals travel beside the Data ACK of their segment.
-        MptcpOption::AddAddr { echo, .. } => (if *echo { 8 } else { 16 }) + data_ack_size(config),
+        MptcpOption::AddAddr { echo, .. } => (if *echo { 8 } else { 16 }) + form.data_ack_size(),
         // 3 + 1 and 3 bytes, padded.
-        MptcpOption::RemoveAddr { .. } | MptcpOption::Prio { .. } => 4 + data_ack_size(config),
+        MptcpOption::RemoveAddr { .. } | MptcpOption::Prio { .. } => 4 + form.data_ack_size(),
         MptcpOption::FastClose { .. } => 12,
         MptcpOption::Reset(_) => 4,
     }
@@ -68,25 +113,56 @@ fn mptcp_size(option: &MptcpOption, config: &MptcpConfig) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct PacketSizes {
     tcp: Arc<TcpConfig>,
-    mptcp: Option<Arc<MptcpConfig>>,
+    dss: Option<DssForm>,
     /// Everything but payload, of a segment without SYN, SACK blocks and MPTCP option.
     plain: Bytes,
     /// The same with a DSS that has a Data ACK alone, and with one that has a mapping too.
     with_data_ack: Bytes,
     with_mapping: Bytes,
+    /// Payload up to which a segment has the DSS of `with_mapping`: one that was cut before may be larger.
+    largest_mapping: u64,
 }
 
 impl PacketSizes {
-    pub(crate) fn new(tcp: &Arc<TcpConfig>, mptcp: Option<&Arc<MptcpConfig>>) -> Self {
+    /// `dss`: for MPTCP.
+    pub(crate) fn new(tcp: &Arc<TcpConfig>, dss: Option<DssForm>) -> Self {
         let timestamps = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
         let plain = tcp.segment.header + tcp.segment.overhead + Bytes(timestamps);
-        let with = |dss: fn(&MptcpConfig) -> u64| plain + Bytes(mptcp.map_or(0, |mptcp| dss(mptcp)));
+        let with = |option: fn(&DssForm) -> u64| plain + Bytes(dss.as_ref().map_or(0, option));
         Self {
-            with_data_ack: with(data_ack_size),
-            with_mapping: with(mapping_size),
+            with_data_ack: with(DssForm::data_ack_size),
+            with_mapping: with(|dss| dss.mapping_size(dss.ack_bytes(0))),
+            largest_mapping: dss.filter(|dss| !dss.short_ack).map_or(u64::MAX, |dss| dss.long_payload),
             plain,
             tcp: Arc::clone(tcp),
-            mptcp: mptcp.map(Arc::clone),
+            dss,
+        }
+    }
+
+    /// Data ACKs are short because the peer has sent no data.
+    #[inline]
+    pub(crate) fn has_short_data_acks(&self) -> bool {
+        self.dss.is_some_and(|dss| dss.short_ack)
+    }
+
+    /// The peer has sent data: Data ACKs are as long as its numbers from now on. Payload of a full segment then.
+    pub(crate) fn lengthen_data_acks(&mut self) -> Bytes {
+        if let Some(dss) = &mut self.dss {
+            dss.short_ack = false;
+        }
+        *self = Self::new(&self.tcp, self.dss);
+        self.dss.map_or(self.tcp.segment.mss, |dss| dss.payload(self.tcp.segment.mss))
+    }
+
+    /// Leaves SACK blocks out where the options of a handshake leave no room for them: they are advice (RFC 2018), and data
+    /// that overtakes the handshake is rare.
+    #[cold]
+    pub(crate) fn fit_sack(&self, segment: &mut TcpSegment) {
+        let blocks = segment.sack.as_slice().len() as u64;
+        let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
+        let mptcp = self.dss.map_or(0, |dss| mptcp_size(&segment.mptcp, segment.len, &dss));
+        if blocks > 0 && timestamps + mptcp + SACK_HEAD + SACK_BLOCK * blocks > OPTION_SPACE {
+            segment.sack.clear();
         }
     }
 
@@ -119,7 +195,11 @@ impl PacketSizes {
         let headers = match segment.mptcp {
             MptcpOption::None => self.plain,
             MptcpOption::Dss(Dss { data_ack: Some(_), dsn: None, .. }) => self.with_data_ack,
-            MptcpOption::Dss(Dss { data_ack: Some(_), dsn: Some(_), .. }) => self.with_mapping,
+            MptcpOption::Dss(Dss { data_ack: Some(_), dsn: Some(_), .. })
+                if u64::from(segment.len) <= self.largest_mapping =>
+            {
+                self.with_mapping
+            }
             _ => return self.any_size(segment, None),
         };
         let size = headers + Bytes(u64::from(segment.len));
@@ -129,19 +209,7 @@ impl PacketSizes {
 
     #[inline(never)]
     fn any_size(&self, segment: &TcpSegment, signal: Option<&SpaceSignal>) -> Bytes {
-        wire_size(segment, signal, &self.tcp, self.mptcp.as_deref())
-    }
-}
-
-/// Leaves SACK blocks out where the options of a handshake leave no room for them: they are advice (RFC 2018), and data
-/// that overtakes the handshake is rare.
-#[cold]
-pub(crate) fn fit_sack(segment: &mut TcpSegment, config: &MptcpConfig) {
-    let blocks = segment.sack.as_slice().len() as u64;
-    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
-    let others = timestamps + mptcp_size(&segment.mptcp, config);
-    if blocks > 0 && others + SACK_HEAD + SACK_BLOCK * blocks > OPTION_SPACE {
-        segment.sack.clear();
+        wire_size(segment, signal, &self.tcp, self.dss.as_ref())
     }
 }
 
@@ -150,7 +218,7 @@ fn wire_size(
     segment: &TcpSegment,
     signal: Option<&SpaceSignal>,
     tcp: &TcpConfig,
-    mptcp: Option<&MptcpConfig>,
+    mptcp: Option<&DssForm>,
 ) -> Bytes {
     let mut options = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
     if segment.flags.syn {
@@ -162,8 +230,8 @@ fn wire_size(
         None if blocks > 0 => options += SACK_HEAD + SACK_BLOCK * blocks,
         None => {}
     }
-    if let Some(mptcp) = mptcp {
-        options += mptcp_size(&segment.mptcp, mptcp);
+    if let Some(form) = mptcp {
+        options += mptcp_size(&segment.mptcp, segment.len, form);
     }
     debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
     let dummy = if let Some(SpaceSignal::Dummy { len }) = signal { *len } else { 0 };
@@ -194,8 +262,9 @@ fn syn_options(tcp: &TcpConfig) -> u64 {
     4 + if tcp.options.window_scaling { 4 } else { 0 } + sack
 }
 
-/// SACK blocks that fit into `[segments with data, pure ACKs]` (choice D-40).
-pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize; 2] {
+/// SACK blocks that fit into `[segments with data, pure ACKs]` (choice D-40). Those who have received data, and so something
+/// to report, have long Data ACKs.
+pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&DssForm>) -> [usize; 2] {
     let with = |dss: u64| {
         let used = dss + if tcp.options.timestamps { TIMESTAMPS } else { 0 };
         let free = OPTION_SPACE.saturating_sub(used + SACK_HEAD) / SACK_BLOCK;
@@ -203,29 +272,49 @@ pub(crate) fn sack_room(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> [usize;
     };
     match mptcp {
         None => [with(0); 2],
-        Some(mptcp) => [with(mapping_size(mptcp)), with(data_ack_size(mptcp))],
+        Some(form) => [with(form.mapping_size(form.number)), with(padded(4 + form.number))],
     }
-}
-
-/// Option bytes that a data segment of an MPTCP subflow spends on its DSS.
-pub(crate) fn mapping_size(mptcp: &MptcpConfig) -> u64 {
-    dss_size(&Dss { data_ack: Some(Dsn(0)), dsn: Some(Dsn(0)), data_fin: false }, mptcp)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seq::Dsn;
 
     /// Test vector of choice D-40: which SACK blocks fit where.
     #[test]
     fn sack_blocks_in_the_option_space() {
         let mut tcp = TcpConfig::default().with(|c| c.options.timestamps = true);
         assert_eq!(sack_room(&tcp, None), [3, 3]);
-        let mut mptcp = MptcpConfig { wide_sequence: true, ..MptcpConfig::default() };
-        assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (28, [0, 1]));
-        mptcp.wide_sequence = false;
-        assert_eq!((mapping_size(&mptcp), sack_room(&tcp, Some(&mptcp))), (20, [0, 2]));
+        let form = |wide_sequence, short_data_ack| {
+            let mptcp = MptcpConfig { wide_sequence, short_data_ack, ..MptcpConfig::default() };
+            DssForm::new(&tcp, &mptcp)
+        };
+        let wide = form(true, false);
+        assert_eq!((wide.mapping_size(8), sack_room(&tcp, Some(&wide))), (28, [0, 1]));
+        let narrow = form(false, false);
+        assert_eq!((narrow.mapping_size(4), sack_room(&tcp, Some(&narrow))), (20, [0, 2]));
+        assert_eq!(sack_room(&tcp, Some(&form(true, true))), [0, 1]);
         tcp.options.timestamps = false;
         assert_eq!(sack_room(&tcp, None), [4, 4]);
+    }
+
+    /// A full segment of Linux carries 1424 bytes until its sender has received data, then 1420; one that was cut before keeps
+    /// its form, so that no packet exceeds 1500 bytes.
+    #[test]
+    fn short_data_acks_leave_more_room() {
+        let tcp = TcpConfig::default().with(|c| {
+            c.segment.mss = Bytes(1448);
+            c.options.timestamps = true;
+        });
+        let mptcp = MptcpConfig { short_data_ack: true, ..MptcpConfig::default() };
+        let mut form = DssForm::new(&tcp, &mptcp);
+        let data = Dss { data_ack: Some(Dsn(1)), dsn: Some(Dsn(1)), data_fin: false };
+        let ack = Dss { dsn: None, ..data };
+        assert_eq!((form.payload(tcp.segment.mss), form.size(&data, 1424)), (Bytes(1424), 24));
+        assert_eq!((form.size(&data, 100), form.size(&ack, 0)), (24, 8));
+        form.short_ack = false;
+        assert_eq!((form.payload(tcp.segment.mss), form.size(&data, 1420)), (Bytes(1420), 28));
+        assert_eq!((form.size(&data, 1424), form.size(&ack, 0)), (24, 12));
     }
 }

@@ -44,7 +44,7 @@ fn a_path_leaves_and_comes_back() {
     assert!(flow.subflows.iter().all(|s| s.received > Bytes(100_000)));
     // No timeout is needed to find out.
     assert!(flow.subflows.iter().all(|s| s.timeouts == 0), "{:?}", flow.subflows);
-    let withdrawn = record.trace.lines().filter(|l| l.contains(" remove-addr ") && l.contains(" recv "));
+    let withdrawn = record.trace.lines().filter(|l| l.contains(" remove-addr ") && l.contains(" send "));
     assert_eq!(withdrawn.count(), 2, "on each subflow that was left");
 }
 

@@ -1,7 +1,7 @@
 //! The table of a transport and those inside it.
 
 use congestion::SsthreshFrom;
-use transport::config::{LossMeans, Reassembly, ReinjectOn, Reinjection, RtoFloor, RtoRule};
+use transport::config::{LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule};
 use units::{Bytes, Nanos};
 
 use super::shorthand::{END, FLAG, GIB, buffer, duration, integer, key, limit, reference, size, words};
@@ -86,6 +86,12 @@ pub(crate) static TRANSPORT: Section = Section {
             FLAG,
             Fallback::Text("true"),
             "64-bit data sequence numbers, otherwise 32-bit",
+        ),
+        mptcp(
+            "short_data_ack",
+            FLAG,
+            Fallback::Profile,
+            "Data ACKs have 32 bits until the peer has sent data, as with Linux; needs `wide_sequence`",
         ),
         mptcp(
             "peer_capable",
@@ -184,6 +190,11 @@ pub(crate) static TRANSPORT: Section = Section {
             FLAG,
             "small segments wait while data is outstanding, with MPTCP while any subflow has data outstanding",
         ),
+        tcp(
+            "minshall",
+            FLAG,
+            "`nagle` holds a small segment back only while a small one is outstanding, as Linux does",
+        ),
         tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
         tcp(
             "flight_limit",
@@ -198,11 +209,18 @@ pub(crate) static TRANSPORT: Section = Section {
             "autotuning may grow the receive buffer to this; a profile without it has a fixed buffer",
         ),
         tcp(
+            "receive_counts",
+            words(ReceiveCounts::WORDS),
+            "what the sizes of the receive buffer count: the payload, so that they are windows, or memory as Linux does, \
+             where a fixed one is SO_RCVBUF, which the kernel doubles",
+        ),
+        tcp(
             "send_buffer",
             buffer(Bytes(1), GIB),
-            "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest one so far",
+            "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest so far, of all subflows together \
+             or of the largest",
         ),
-        tcp("send_buffer_max", BUFFER, "upper limit of `send_buffer = \"auto\"`; not with a fixed one"),
+        tcp("send_buffer_max", BUFFER, "upper limit where it is not fixed, with `expand` of each subflow"),
         tcp("unsent_limit", LIMIT, "the application waits while this much has not been sent once"),
     ],
 };

@@ -32,7 +32,7 @@ use crate::role::{AbortForm, Role};
 use crate::setup::Setup;
 use crate::tcp::endpoint::Endpoint;
 use crate::usual::UsualWay;
-use crate::wire_size::{PacketSizes, mapping_size, sack_room};
+use crate::wire_size::{DssForm, PacketSizes, sack_room};
 
 use usual::permits_usual_way;
 
@@ -67,8 +67,8 @@ impl MptcpConnection {
     pub fn new(setup: Setup) -> Self {
         let (config, scheduler) = setup.mptcp.expect("an MPTCP connection needs MPTCP parameters");
         let tcp = setup.tcp;
-        // The DSS option comes out of the segment, so that packets keep the size they have with TCP (RFC 6691).
-        let mss = Bytes(tcp.segment.mss.0.saturating_sub(mapping_size(&config)).max(1));
+        let form = DssForm::new(&tcp, &config);
+        let mss = form.payload(tcp.segment.mss);
         let needs_address =
             !matches!(config.path_manager, PathManager::Passive | PathManager::NdiffPorts { .. });
         let first = match setup.pairs.first() {
@@ -82,7 +82,7 @@ impl MptcpConnection {
             setup.congestion,
             (config.reassembly == Reassembly::Joint, needs),
             mss,
-            sack_room(&tcp, Some(&config)),
+            sack_room(&tcp, Some(&form)),
         );
         subflows.add(PathId::FIRST, first, Join::First);
         // Where every subflow carries everything there is nothing to send elsewhere.
@@ -92,12 +92,12 @@ impl MptcpConnection {
             addresses: AddressBook::new(Arc::clone(&config), first, (setup.pairs, setup.own), setup.absent),
             subflows,
             send: SendSide::new(Arc::clone(&tcp), mss),
-            receive: ReceiveSide::new(Arc::clone(&tcp)),
+            receive: ReceiveSide::new(Arc::clone(&tcp), mss),
             placement,
             meta,
             signals: Signals::default(),
             lifetime: Lifetime::default(),
-            sizes: PacketSizes::new(&tcp, Some(&config)),
+            sizes: PacketSizes::new(&tcp, Some(form)),
             usual: UsualWay::new(permits_usual_way(needs)),
             tcp,
             config,

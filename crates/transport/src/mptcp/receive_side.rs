@@ -26,13 +26,14 @@ pub(super) struct ReceiveSide {
 }
 
 impl ReceiveSide {
-    pub(super) fn new(tcp: Arc<TcpConfig>) -> Self {
+    /// `payload` is that of a full segment of this end.
+    pub(super) fn new(tcp: Arc<TcpConfig>, payload: Bytes) -> Self {
         Self {
             next: Dsn::FIRST_DATA,
             out_of_order: RangeSet::default(),
             fin: None,
             read: 0,
-            buffer: ReceiveBuffer::new(&tcp),
+            buffer: ReceiveBuffer::new(&tcp, payload),
             window: AdvertisedWindow::default(),
             tcp,
         }
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn data_is_delivered_once_and_in_order() {
-        let mut side = ReceiveSide::new(Arc::default());
+        let mut side = ReceiveSide::new(Arc::default(), Bytes(1420));
         let data = |start, end| Range::new(Dsn(start), Dsn(end));
         side.on_data(data(101, 201));
         side.on_data(data(301, 401));

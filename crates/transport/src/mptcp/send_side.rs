@@ -46,6 +46,8 @@ pub(super) struct SendSide {
     mss: Bytes,
     /// After the last byte written.
     written: Dsn,
+    /// After the last segment that was not full.
+    small_end: Dsn,
     /// Next byte to be given to a subflow.
     next: Dsn,
     /// First byte not acknowledged at connection level.
@@ -69,6 +71,7 @@ impl SendSide {
             tcp,
             mss,
             written: Dsn::FIRST_DATA,
+            small_end: Dsn::FIRST_DATA,
             next: Dsn::FIRST_DATA,
             una: Dsn::FIRST_DATA,
             right: Dsn::FIRST_DATA,
@@ -90,6 +93,12 @@ impl SendSide {
     /// Segments get another size before anything was sent.
     pub(super) fn set_mss(&mut self, mss: Bytes) {
         debug_assert_eq!(self.next, Dsn::FIRST_DATA, "the size of segments changes in mid-transfer");
+        self.mss = mss;
+    }
+
+    /// Segments get smaller in mid-transfer.
+    pub(super) fn shorten_segments(&mut self, mss: Bytes) {
+        debug_assert!(mss <= self.mss, "segments grow from {} to {mss}", self.mss);
         self.mss = mss;
     }
 
@@ -186,11 +195,15 @@ impl SendSide {
     }
 
     /// RFC 9293 3.7.4 for the stream of the connection: a small segment waits while any subflow has something
-    /// outstanding, whose acknowledgement will ask again, unless it ends the stream.
+    /// outstanding, whose acknowledgement will ask again, unless it ends the stream. After Minshall it waits only while
+    /// another small one lacks its Data ACK.
     #[inline]
     pub(super) fn nagle_forbids(&self, len: u64, subflows: &Subflows) -> bool {
         let small = len < self.mss.0 && self.unassigned() < self.mss.0;
-        self.tcp.sending.nagle && small && self.fin == DataFin::Open && subflows.any_unacked()
+        self.tcp.sending.nagle
+            && small
+            && self.fin == DataFin::Open
+            && if self.tcp.sending.minshall { self.small_end > self.una } else { subflows.any_unacked() }
     }
 
     /// Takes the next `len` bytes of new data, to be given to a subflow.
@@ -199,6 +212,9 @@ impl SendSide {
         debug_assert!(len > 0 && len <= self.window(), "{len} bytes into a window of {}", self.window());
         let start = self.next;
         self.next += Bytes(len);
+        if len < self.mss.0 {
+            self.small_end = self.next;
+        }
         self.persist.overrides = false;
         self.check();
         Range::new(start, self.next)

@@ -422,6 +422,11 @@ impl Subflow {
         self.sender().sent_mappings()
     }
 
+    /// Segments get smaller in mid-transfer.
+    pub(super) fn shorten_segments(&mut self, mss: Bytes) {
+        self.endpoint.sender_mut().shorten_segments(mss);
+    }
+
     /// No more data.
     pub(super) fn finish(&mut self) {
         self.endpoint.sender_mut().finish();

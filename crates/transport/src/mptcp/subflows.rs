@@ -132,6 +132,16 @@ impl Subflows {
         }
     }
 
+    /// Segments get smaller in mid-transfer.
+    pub(super) fn shorten_segments(&mut self, mss: Bytes) {
+        self.mss = mss;
+        for i in 0..self.list.len() {
+            if let Some(subflow) = self.get_mut(i) {
+                subflow.shorten_segments(mss);
+            }
+        }
+    }
+
     /// Subflow `i` changes.
     #[inline]
     fn touch(&mut self, i: usize) {

@@ -50,7 +50,7 @@ impl TcpConnection {
                 congestion,
                 false,
             ),
-            buffer: ReceiveBuffer::new(&config),
+            buffer: ReceiveBuffer::new(&config, config.segment.mss),
             window: AdvertisedWindow::default(),
             read: 0,
             held_open: false,

@@ -68,6 +68,7 @@ const FLOW_RULES: &[Rule] = &[
     FLIGHT_LIMIT,
     SSTHRESH_FROM,
     RECEIVE_BUFFER_MAX,
+    RECEIVE_COUNTS,
     SEND_BUFFER,
     UNSENT_LIMIT,
 ];
@@ -110,6 +111,7 @@ pub(super) const IDLE_RESTART: Rule = rule("transport.idle_restart", "false");
 pub(super) const FLIGHT_LIMIT: Rule = rule("transport.flight_limit", "\"unlimited\"");
 pub(super) const SSTHRESH_FROM: Rule = rule("transport.ssthresh_from", "\"flight\"");
 pub(super) const RECEIVE_BUFFER_MAX: Rule = rule("transport.receive_buffer_max", "that of receive_buffer");
+pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"payload\"");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "a size");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");
 

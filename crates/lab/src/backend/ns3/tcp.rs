@@ -5,8 +5,9 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, BufferConfig, LossMeans, OptionConfig, RecoveryConfig, RecoveryKind, Reliability, RtoConfig,
-    RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, LossMeans, OptionConfig, ReceiveCounts, RecoveryConfig, RecoveryKind,
+    Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
+    TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -38,7 +39,8 @@ pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusa
     let SegmentConfig { mss, header, overhead } = *segment;
     refused.unless(header == Bytes(40), part, rules::HEADER);
     refused.unless(overhead == Bytes(2), part, rules::OVERHEAD);
-    let SendingConfig { nagle, pacing } = *sending;
+    // Without Nagle's algorithm Minshall's variant has no effect.
+    let SendingConfig { nagle, minshall: _, pacing } = *sending;
     refused.unless(!nagle, part, rules::NAGLE);
     refused.unless(!pacing, part, rules::PACING);
     let mut attributes = vec![
@@ -106,7 +108,9 @@ fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusa
 
 /// The send buffer, and both as attributes.
 fn buffer_sizes(part: Part, buffers: BufferConfig, refused: &mut Refusals) -> (Bytes, [Pair; 2]) {
-    let BufferConfig { receive_buffer, receive_buffer_max, send_buffer, unsent_limit } = buffers;
+    let BufferConfig { receive_buffer, receive_buffer_max, receive_counts, send_buffer, unsent_limit } =
+        buffers;
+    refused.unless(receive_counts == ReceiveCounts::Payload, part, rules::RECEIVE_COUNTS);
     refused.unless(receive_buffer_max == receive_buffer, part, rules::RECEIVE_BUFFER_MAX);
     refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
     let send_buffer = match send_buffer {

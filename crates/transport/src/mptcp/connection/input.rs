@@ -211,6 +211,9 @@ impl MptcpConnection {
     ) {
         let fallback = self.negotiation.is_fallback();
         let dsn = if fallback { Some(Dsn(segment.seq.0)) } else { mapped };
+        if segment.len > 0 && self.sizes.has_short_data_acks() {
+            self.lengthen_data_acks();
+        }
         let Self { subflows, receive, config, .. } = self;
         let Some(subflow) = subflows.get_changed(i) else { return };
         let gap = dsn.is_none_or(|dsn| dsn > receive.next());
@@ -222,6 +225,16 @@ impl MptcpConnection {
         }
         if fallback && !receive.finished() && subflows.get(i).is_some_and(Subflow::has_ended) {
             receive.on_fin(receive.next());
+        }
+    }
+
+    /// The peer has sent data: Data ACKs are long from now on, and leave less room for payload.
+    #[cold]
+    pub(super) fn lengthen_data_acks(&mut self) {
+        let mss = self.sizes.lengthen_data_acks();
+        if self.negotiation.is_multipath() {
+            self.send.shorten_segments(mss);
+            self.subflows.shorten_segments(mss);
         }
     }
 

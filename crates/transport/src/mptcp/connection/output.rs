@@ -14,7 +14,6 @@ use crate::packet::Packet;
 use crate::role::Role;
 use crate::seq::{Dsn, Seq};
 use crate::tcp::segment::{Flags, TcpSegment};
-use crate::wire_size;
 
 /// SYN retransmissions that still carry MP_CAPABLE; the next ones are plain, in case a middlebox drops the option
 /// (choice D-41).
@@ -130,7 +129,7 @@ impl MptcpConnection {
             segment.mptcp = self.dss(dsn);
         } else {
             segment.mptcp = self.option_of_others(i, dsn, segment);
-            wire_size::fit_sack(segment, &self.config);
+            self.sizes.fit_sack(segment);
         }
     }
 

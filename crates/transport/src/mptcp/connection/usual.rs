@@ -75,7 +75,11 @@ impl MptcpConnection {
         match (arrival.received, dss.dsn) {
             (None, _) => {}
             // Mostly the segment alone is what has come into order.
-            (Some(received), Some(dsn)) if arrival.in_order && received.in_order == segment.payload() => {
+            (Some(received), Some(dsn))
+                if arrival.in_order
+                    && received.in_order == segment.payload()
+                    && !self.sizes.has_short_data_acks() =>
+            {
                 self.receive.on_data(Range::new(dsn, dsn + received.fresh));
             }
             (Some(received), dsn) => self.on_received(i, segment, dsn, received),

@@ -244,6 +244,11 @@ impl Sender {
         self.send.mss()
     }
 
+    /// Options take more room from now on: segments carry less. The congestion control keeps the size that it was made for.
+    pub(crate) fn shorten_segments(&mut self, mss: Bytes) {
+        self.send.shorten_segments(mss);
+    }
+
     /// Round-trip time estimation.
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt

@@ -29,6 +29,8 @@ pub(super) struct SendSequence {
     fin_sent: bool,
     /// Payload of a full segment; below the configured MSS where MPTCP options take their share.
     mss: u64,
+    /// After the last segment that was not full.
+    small_end: Seq,
 }
 
 /// Payload that leaves for the first time.
@@ -52,7 +54,20 @@ impl SendSequence {
             closing: false,
             fin_sent: false,
             mss: mss.0,
+            small_end: Seq::FIRST_DATA,
         }
+    }
+
+    /// Segments carry less from now on.
+    pub(super) fn shorten_segments(&mut self, mss: Bytes) {
+        debug_assert!(mss.0 <= self.mss, "segments grow from {} to {mss}", self.mss);
+        self.mss = mss.0;
+    }
+
+    /// A segment that was not full is outstanding.
+    #[inline]
+    pub(super) fn has_small_outstanding(&self) -> bool {
+        self.small_end > self.una
     }
 
     #[inline]
@@ -188,6 +203,9 @@ impl SendSequence {
         };
         let seq = self.nxt;
         self.nxt = Seq(seq.0 + len);
+        if len < self.mss {
+            self.small_end = self.nxt;
+        }
         self.check();
         Fresh { seq, dsn }
     }

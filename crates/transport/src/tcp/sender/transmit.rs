@@ -144,13 +144,18 @@ impl Sender {
         if self.recovery.is_open() { self.detector.limited_transmit_allowance(self.send.mss()) } else { 0 }
     }
 
-    /// RFC 9293 3.7.4: a small segment waits while anything is outstanding, unless it ends the stream.
+    /// RFC 9293 3.7.4: a small segment waits while anything is outstanding, unless it ends the stream. After Minshall, as in
+    /// Linux (`tcp_minshall_check`), only while a small one is.
     fn nagle_forbids(&self, len: u64) -> bool {
         self.config.sending.nagle
             && !self.send.is_mapped()
             && len < self.send.mss()
-            && !self.board.is_empty()
             && !self.send.is_closing()
+            && if self.config.sending.minshall {
+                self.send.has_small_outstanding()
+            } else {
+                !self.board.is_empty()
+            }
     }
 
     fn next_fin(&mut self, now: SimTime) -> Option<Transmission> {
