@@ -155,3 +155,46 @@ def test_the_report_says_what_helps_once_it_was_tried(ropewalk: Ropewalk, tmp_pa
     assert f"ropewalk why {out} writes it again" in refused.stderr
     assert ropewalk("run", file, "--seeds", "2", "--out", out).returncode == 0
     assert not (out / "why.json").exists()
+
+
+GRAPH = """\
+name = "graph"
+duration = "4s"
+node = [{ name = "terminal" }, { name = "router", count = 2 }, { name = "server" }]
+[[mesh]]
+name = "sat"
+left = ["router"]
+right = ["server"]
+both = { rate = "5Mbit/s", delay = "20ms" }
+forward = {}
+reverse = {}
+[[link]]
+name = "a"
+ends = ["terminal", "router1"]
+both = { rate = "50Mbit/s", delay = "5ms" }
+forward = {}
+reverse = {}
+[[link]]
+name = "b"
+like = "a"
+ends = ["terminal", "router2"]
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+transport = { kind = "mptcp", path_manager = "fullmesh" }
+"""
+
+
+def test_routes_lead_over_links_and_meshes() -> None:
+    scenario = rw.Scenario.parse(GRAPH, "graph.toml")
+    [flow] = Facts.of(scenario).flows
+    assert [[way.name for way in route] for route in flow.routes] == [
+        ["a.forward", "sat.router1-server.forward"],
+        ["b.forward", "sat.router2-server.forward"],
+    ]
+    assert flow.paths == ("a", "b")
+    assert flow.acks[1].key == "mesh.sat.reverse"
+    [found] = scenario.why(effort="quick").flows
+    assert found.reasons[0].cause == "capacity"
+    assert "sat.router1-server.forward" in found.reasons[0].evidence

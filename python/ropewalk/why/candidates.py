@@ -151,7 +151,9 @@ def candidates(case: Case) -> list[Candidate]:
     for row in sorted(TABLE, key=promise, reverse=True):
         if reach(row.cause, case.budget, case.flow) < row.least:
             continue
-        for settings in row.changes(case):
+        for several in row.changes(case):
+            # The links of a mesh have the same keys.
+            settings = tuple(dict.fromkeys(several))
             if settings:
                 found.setdefault(settings, Candidate(row.cause, case.flow.name, settings, row.is_cure))
     return list(found.values())

@@ -16,7 +16,7 @@ from ropewalk.why.paths import directions, is_odd, paths, ramp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ropewalk.why.facts import Facts, Flow
+    from ropewalk.why.facts import Facts, Flow, Way
     from ropewalk.why.model import Cause
     from ropewalk.why.trial import Bench, Trial
 
@@ -80,17 +80,16 @@ def _mean(value: object) -> float:
 
 
 def _rate(bench: Bench, flow: Flow) -> float:
-    """Sum of the capacities of the paths, each that of its slowest link (its throughput if it varies)."""
-    rates: dict[str, float] = {}
+    """Sum of the capacities of the routes, each that of its slowest link (its throughput if it varies)."""
     lasted = _mean(bench.base.runs["end_s"].mean()) or 1.0
-    for way in flow.data:
-        rate = way.rate
-        if rate is None:
-            links = bench.base.links
-            sent = _mean(links.filter(links["link"].cast(str) == way.name)["bytes"].mean())
-            rate = 8 * sent / lasted
-        rates[way.path] = min(rate, rates.get(way.path, math.inf))
-    return math.fsum(rates.values())
+    links = bench.base.links
+
+    def capacity(way: Way) -> float:
+        if way.rate is not None:
+            return way.rate
+        return 8 * _mean(links.filter(links["link"].cast(str) == way.name)["bytes"].mean()) / lasted
+
+    return math.fsum(min(map(capacity, route)) for route in flow.routes if route)
 
 
 def plan(seen: Sequence[Seen]) -> list[tuple[Candidate, list[str]]]:

@@ -44,14 +44,16 @@ class Seen:
 
     @property
     def busy(self) -> float:
-        """Part of what its bottlenecks could carry, weighted by their capacity."""
-        weights = [one.capacity_bit_s or 1.0 for one in self.data]
-        total = math.fsum(weights)
-        return (
-            math.fsum(w * one.busy for w, one in zip(weights, self.data, strict=True)) / total
-            if total
-            else 0.0
-        )
+        """Part of what its routes could carry, each by its busiest link, weighted by their capacity."""
+        known = {one.name: one for one in self.data}
+        bottlenecks = [
+            max((known[way.name] for way in route if way.name in known), key=lambda one: one.busy)
+            for route in self.case.flow.routes
+            if any(way.name in known for way in route)
+        ]
+        weights = [one.capacity_bit_s or 1.0 for one in bottlenecks]
+        busy = math.fsum(w * one.busy for w, one in zip(weights, bottlenecks, strict=True))
+        return busy / math.fsum(weights) if weights else 0.0
 
     def time(self, *limits: str) -> str:
         """Part of the time in some limits, in words."""
@@ -174,7 +176,7 @@ def _slow_start(seen: Seen) -> str:
     whole = seen.case.rate_bit_s * seen.rtt_s / 8 / segment
     rounds = max(0.0, math.log2(max(whole, 1.0) / initial))
     lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
-    if lasted > LONG * (rounds + 1):
+    if not seen.rtt_s or lasted > LONG * (rounds + 1):
         return (
             f"windows begin small again and again: from {count(initial, 'segment')} slow start takes "
             f"{figure(rounds, 2)} round trips to fill the paths, also after a path has idled for a timeout"
@@ -269,7 +271,8 @@ def _pacing(seen: Seen) -> str:
 
 
 def _capacity(seen: Seen) -> str:
-    parts = [f"{one.name} {percent(one.busy)}" for one in seen.data]
+    busiest = sorted(seen.data, key=lambda one: -one.busy)
+    parts = [f"{one.name} {percent(one.busy)}" for one in busiest if one.busy >= FULL]
     return f"the links are full: {', '.join(parts[:MOST])} busy. Nothing is wrong"
 
 

@@ -101,8 +101,10 @@ class Flow:
     """Directions that its data may take."""
     acks: tuple[Way, ...]
     """Directions that its ACKs may take."""
+    routes: tuple[tuple[Way, ...], ...]
+    """The ways of its data from end to end."""
     paths: tuple[str, ...]
-    """The first links of its ways, in order: what subflows are named after."""
+    """The first links of its routes, in order: what subflows are named after."""
 
     @property
     def key(self) -> str:
@@ -174,6 +176,31 @@ def _edges(document: dict[str, Any]) -> list[_Edge]:
             Way(f"link.{name}.{d}", f"{name}.{d}", name, link[d]) for d in ("forward", "reverse")
         )
         found += [_Edge(one, other, forward, reverse), _Edge(other, one, reverse, forward)]
+    for mesh in document.get("mesh", []):
+        found += _edges_of_mesh(mesh, document)
+    return found
+
+
+def _edges_of_mesh(mesh: dict[str, Any], document: dict[str, Any]) -> list[_Edge]:
+    """A link from each node on the left to each on the right."""
+    counts = {node["name"]: int(node.get("count", 1)) for node in document.get("node", [])}
+
+    def nodes(stems: list[str]) -> list[str]:
+        several = {stem: counts.get(stem, 1) for stem in stems}
+        return [
+            name
+            for stem, count in several.items()
+            for name in ([stem] if count == 1 else [f"{stem}{n}" for n in range(1, count + 1)])
+        ]
+
+    found = []
+    for one in nodes(mesh["left"]):
+        for other in nodes(mesh["right"]):
+            path = f"{mesh['name']}.{one}-{other}"
+            forward, reverse = (
+                Way(f"mesh.{mesh['name']}.{d}", f"{path}.{d}", path, mesh[d]) for d in ("forward", "reverse")
+            )
+            found += [_Edge(one, other, forward, reverse), _Edge(other, one, reverse, forward)]
     return found
 
 
@@ -192,6 +219,7 @@ def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
         via=via,
         data=_once(edge.there for route in routes for edge in route),
         acks=_once(edge.back for route in routes for edge in route),
+        routes=tuple(tuple(edge.there for edge in route) for route in routes),
         paths=tuple(dict.fromkeys(route[0].there.path for route in routes)),
     )
 

@@ -132,7 +132,7 @@ def ramp(case: Case, lifetime_s: float) -> float:
 
     The time beyond the handshake, one round trip and the transmission at the rate of all paths.
     """
-    size = quantity(case.flow.app.get("size"))
+    size = quantity(case.flow.app.get("size")) if case.flow.app.get("repeat", 1) == 1 else None
     if size is None or not case.rtt_s or not case.rate_bit_s or not lifetime_s:
         return 0.0
     segment = quantity(case.flow.transport.get("mss")) or 1448.0

@@ -51,6 +51,8 @@ EFFORTS: Mapping[str, Effort] = {
 """By name."""
 AT_LEAST = 8
 """So many changes are tried in any case."""
+TYPICAL = 20
+"""Changes that are tried for a flow over two paths, for progress before it is known."""
 TWO = 2
 """Replications that show whether anything is random."""
 
@@ -87,7 +89,7 @@ class Bench:
         self._jobs = jobs
         self._progress = progress
         self._done = 0
-        self._expected = len(self.seeds)
+        self._expected = len(self.seeds) + TYPICAL * effort.first
         self._plain = _without_baselines(scenario, facts)
         self._left = effort.hops
         self._variants: dict[int, Settings] = {}
