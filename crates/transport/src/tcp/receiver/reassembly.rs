@@ -149,9 +149,9 @@ impl ReassemblyQueue {
     }
 
     fn remember(&mut self, point: Seq) {
-        let same_range =
-            |known: Seq| self.out_of_order.find(known).is_some_and(|r| r.start <= point && point < r.end);
-        let position = self.recent.iter().position(|k| same_range(*k)).unwrap_or(self.recent.len() - 1);
+        let Some(range) = self.out_of_order.find(point) else { return };
+        let in_range = |known: &Seq| range.start <= *known && *known < range.end;
+        let position = self.recent.iter().position(in_range).unwrap_or(self.recent.len() - 1);
         self.recent[..=position].rotate_right(1);
         self.recent[0] = point;
     }
