@@ -153,10 +153,13 @@ def test_init_writes_what_bond_runs(ropewalk: Ropewalk, tmp_path: Path) -> None:
     assert ropewalk("new", "-", *OPERATOR, "--size", "100MB", "--seeds", "2").stdout == text
 
 
-def test_init_asks_on_a_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_init_asks_on_a_terminal(tmp_path: Path, columns: int) -> None:
     typed = f"{LTE}\n20Mbps\n{LTE}\n{GEO}\n\n100MB\n"
-    code, shown = on_terminal(80, "init", typed=typed, cwd=tmp_path)
+    code, shown = on_terminal(columns, "init", typed=typed, cwd=tmp_path)
     assert code == 0, shown
+    # Prompts of a terminal come on stderr, here in one line at the end.
+    assert max(map(len, shown.splitlines()[:-1])) <= columns
     assert "did you mean" in shown
     assert "there is a path lte already" in shown
     bonding = Bonding((parse_path(LTE, 1), parse_path(GEO, 2)), "100MB")

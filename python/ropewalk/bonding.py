@@ -34,6 +34,11 @@ QUANTITIES = (
     "# about rate x round-trip time: measure yours, it decides the delay under load.",
 )
 
+TRANSPORT = (
+    "# Further keys: congestion (ropewalk list congestion), scheduler (ropewalk list schedulers),",
+    "# send_buffer, receive_buffer_max. `ropewalk show FILE` prints every key with its default.",
+)
+
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(\S*)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MEANT = {
@@ -287,7 +292,7 @@ class Bonding:
             *((f"{k} = {toml_value(v)}", "") for k, v in self.transport.items()),
         )
         lines += ["", "[[flow]]", *_aligned(*flow)]
-        lines += ["", "# `ropewalk show FILE` prints every key with its default.", "[flow.transport]"]
+        lines += ["", *TRANSPORT, "[flow.transport]"]
         return "\n".join((*lines, *_aligned(*transport))) + "\n"
 
     def quickest(self) -> BondedPath:

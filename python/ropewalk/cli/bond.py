@@ -241,10 +241,11 @@ new.name, new.hidden = "new", True
 
 def _asked(queue: str | None) -> tuple[BondedPath, ...]:
     """Asks for paths until there are enough."""
-    sys.stdout.write("Each path in one line: NAME,RATE,DELAY,LOSS, as in geo,20Mbit/s,280ms,0.5%\n")
-    sys.stdout.write(
-        "The delay is that of one way; loss may be left out; up=5Mbit/s is another rate upwards.\n"
-    )
+    from ropewalk.cli.tables import printer
+
+    out = printer()
+    out.paragraph("Each path in one line: NAME,RATE,DELAY,LOSS, as in geo,20Mbit/s,280ms,0.5%")
+    out.paragraph("The delay is that of one way; loss may be left out; up=5Mbit/s is another rate upwards.")
     found: list[BondedPath] = []
     while True:
         enough = len(found) >= ENOUGH
@@ -258,10 +259,10 @@ def _asked(queue: str | None) -> tuple[BondedPath, ...]:
         try:
             path = parse_path(line, len(found) + 1, queue)
         except ScenarioError as error:
-            sys.stdout.write(f"{str(error).removeprefix('--path ')}\n")
+            out.paragraph(str(error).removeprefix("--path "))
             continue
         if path.name in [one.name for one in found]:
-            sys.stdout.write(f"there is a path {path.name} already\n")
+            out.paragraph(f"there is a path {path.name} already")
             continue
         found.append(path)
 
