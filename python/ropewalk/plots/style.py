@@ -119,7 +119,14 @@ def legend(axes: Axes, title: str | None = None, entries: Sequence[Line2D] = ())
     if not entries:
         handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1 or (title and handles):
-        if len(handles) > MAX_LEGEND:
+        lines = [place for place, handle in enumerate(handles) if isinstance(handle, Line2D)]
+        if len(handles) > MAX_LEGEND and 0 < len(lines) < len(handles):
+            # Lines stand for all areas together.
+            areas = [place for place in range(len(handles)) if place not in lines]
+            chosen = [*lines, *areas[:NAMED]]
+            handles = [*(handles[place] for place in chosen), Line2D([], [], linestyle="none")]
+            labels = [*(labels[place] for place in chosen), f"and {len(areas) - NAMED} more"]
+        elif len(handles) > MAX_LEGEND:
             # Shades go from the first level to the last one.
             last = len(handles) - 1
             named = [round(place * last / (NAMED - 1)) for place in range(NAMED)] if entries else range(NAMED)

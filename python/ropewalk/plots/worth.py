@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 BONDED = "bonded"
 CAPACITY = "#8A8A8A"
+FAR = 5.0
+"""Times the largest rate above which the capacity is named, not drawn."""
 
 
 def baselines(results: Results, flow: str) -> list[str]:
@@ -33,7 +35,11 @@ def baselines(results: Results, flow: str) -> list[str]:
 def lines(results: Results, flow: str, run: int, bins: Bins) -> list[Line]:
     """Lines for the throughput of a flow: goodput, best path alone, capacity; those that there are."""
     goodput = _goodput(results, flow, run, bins)
-    found = [Line("in-order goodput", bins.edges, goodput, INK, steps=True, width=1.1)]
+    found = []
+    peak = float(goodput.max())
+    # Of datagrams the areas are the goodput.
+    if results.flows.filter(pl.col("flow") == flow)["transport"][0] != "udp":
+        found.append(Line("in-order goodput", bins.edges, goodput, INK, steps=True, width=1.1))
     table = results.flows.filter((pl.col("run") == run) & pl.col("flow").is_in(baselines(results, flow)))
     best = table.filter(pl.col("goodput_bit_s").is_not_null()).sort("goodput_bit_s", descending=True)
     if best.height:
@@ -41,8 +47,17 @@ def lines(results: Results, flow: str, run: int, bins: Bins) -> list[Line]:
         alone = _goodput(results, name, run, bins)
         label = f"best path alone: {name.partition('@')[2]}"
         found.append(Line(label, bins.edges, alone, INK, "dash", steps=True, width=1.1))
+        peak = max(peak, float(alone.max()))
     capacity = _capacity(results, flow, run, bins)
-    return [*found, capacity] if capacity is not None else found
+    if capacity is None:
+        return found
+    name, rate = capacity
+    if rate.max() <= FAR * peak:
+        return [*found, Line(name, bins.edges, rate, CAPACITY, "dot", steps=True, width=1.6)]
+    # On its scale nothing else could be seen.
+    nowhere = np.array([])
+    what = f"{name}: up to {numbers.figure(float(rate.max()))}"
+    return [*found, Line(what, nowhere, nowhere, CAPACITY, "dot", width=1.6)]
 
 
 def _goodput(results: Results, flow: str, run: int, bins: Bins) -> Reals:
@@ -54,15 +69,16 @@ def _goodput(results: Results, flow: str, run: int, bins: Bins) -> Reals:
     return rate / catalogue.series()["flow", "goodput_bit_s"].scale
 
 
-def _capacity(results: Results, flow: str, run: int, bins: Bins) -> Line | None:
-    """Of all paths of the flow together, in its direction; None in a network of nodes and links."""
+def _capacity(results: Results, flow: str, run: int, bins: Bins) -> tuple[str, Reals] | None:
+    """Of all paths of the flow together in its direction, in Mbit/s; None in a network of nodes and links."""
     scenario = results.origin.scenario
     document = tomllib.loads(scenario.show())
     paths = {path["name"]: path for path in document.get("path", [])}
-    own = (
-        results.subflows.filter((pl.col("flow") == flow) & (pl.col("run") == run))["path"].unique().to_list()
-    )
-    source = next((one["from"] for one in document["flow"] if one["name"] == flow), None)
+    mine = (pl.col("flow") == flow) & (pl.col("run") == run)
+    own = results.subflows.filter(mine)["path"].unique().to_list()
+    # Of several flows that are alike each has a number behind its name.
+    named = (one for one in document["flow"] if flow in {one["name"], *_numbered(one)})
+    source = next((one["from"] for one in named), None)
     if source is None or not own or not set(own) <= set(paths):
         return None
     total = np.zeros(len(bins.edges) - 1)
@@ -71,9 +87,11 @@ def _capacity(results: Results, flow: str, run: int, bins: Bins) -> Line | None:
         total += scenario.capacity(f"{name}.{way}", bins.edges.tolist(), run)
     scale = catalogue.series()["link", "throughput_bit_s"].scale
     what = "capacity of its path" if len(own) == 1 else "capacity of its paths"
-    return Line(
-        what, bins.edges, np.append(total, total[-1:]) / scale, CAPACITY, "dot", steps=True, width=1.6
-    )
+    return what, np.append(total, total[-1:]) / scale
+
+
+def _numbered(flow: dict[str, Any]) -> list[str]:
+    return [f"{flow['name']}-{number}" for number in range(1, int(flow.get("count", 1)) + 1)]
 
 
 def benefit(results: Results, flow: str | None = None) -> Chart:
