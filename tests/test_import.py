@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from conftest import Ropewalk
 
+ROUNDS = int(os.environ.get("ROPEWALK_FUZZ", "60"))
 MEASURED = ROOT / "examples" / "measured"
 SHIPPED = {
     "ping": (["ping.txt", "--down", "20Mbit/s"], {"rtt", "loss"}),
@@ -250,6 +253,54 @@ def test_what_is_wrong_has_its_place_and_its_cure(tmp_path: Path, text: str, fou
     message, _, fix = str(caught.value).partition("\n  fix: ")
     assert found in message.replace(f"{tmp_path}/", "")
     assert cure in fix
+
+
+@pytest.mark.parametrize(
+    "name", ["ping.txt", "irtt.json", "iperf3.json", "rrul.flent", "cell.up", "starlink.csv"]
+)
+def test_damaged_files_are_refused_or_make_sense(tmp_path: Path, name: str) -> None:
+    good = (MEASURED / name).read_text()[:6000]
+    words = [
+        "",
+        "9" * 400,
+        "-1",
+        "1e999",
+        "nan",
+        "null",
+        "[" * 2000,
+        '"',
+        "\n",
+        ",,",
+        "{}",
+        "\x00",
+        "9" * 5000,
+    ]
+    refused = 0
+    for seed in range(ROUNDS):
+        chance = random.Random(seed)
+        text = (MEASURED / name).read_text() if chance.random() < 0.5 else good
+        for _ in range(chance.randint(1, 3)):
+            start = chance.randrange(len(text))
+            text = text[:start] + chance.choice(words) + text[start + chance.randint(0, 30) :]
+        (tmp_path / name).write_text(text)
+        try:
+            parts = read(tmp_path / name, None, Options())
+            rates = (
+                {Quantity.DOWN: "1Mbit/s"} if all(one.quantity is not Quantity.DOWN for one in parts) else {}
+            )
+            delay = None if any(one.quantity is Quantity.RTT for one in parts) else "1ms"
+            link = combine("a", parts, rates, delay)
+            assert scenario(link), seed
+            assert files(link), seed
+        except MeasurementError:
+            refused += 1
+    assert 0 < refused < ROUNDS
+
+
+def test_what_is_no_file_is_not_read(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    for place in ("/dev/zero", tmp_path):
+        done = ropewalk("import", place, cwd=tmp_path)
+        assert (done.returncode, "not a file" in done.stderr) == (2, True)
 
 
 def test_what_a_link_lacks_is_asked_for(ropewalk: Ropewalk, tmp_path: Path) -> None:

@@ -67,7 +67,10 @@ def read(path: Path, form: str | None, options: Options) -> list[Part]:
         raise source.wrong(1, "of no known form", cure)
     if form == "mahimahi" and not source.text.strip():
         raise source.wrong(1, "empty", "give a trace with times")
-    found: list[Part] = FORMATS[form].read(source)
+    try:
+        found: list[Part] = FORMATS[form].read(source)
+    except (OverflowError, RecursionError) as error:
+        raise source.wrong(None, f"a number beyond all bounds ({error})", "remove it") from None
     return found
 
 

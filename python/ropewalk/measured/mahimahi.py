@@ -7,6 +7,8 @@ import re
 from ropewalk.measured.model import Opportunities, Quantity, Source
 
 BITS = 1500 * 8
+DIGITS = 12
+"""Of milliseconds: a century has fewer."""
 UP = re.compile(r"(?:^|[^a-z])(?:up|uplink|ul|upload)(?:[^a-z]|$)")
 
 
@@ -27,7 +29,7 @@ def read(source: Source) -> list[Opportunities]:
         word = text.strip()
         if not word:
             continue
-        if not (word.isascii() and word.isdigit()):
+        if not (word.isascii() and word.isdigit() and len(word) <= DIGITS):
             raise source.wrong(line, f'found "{word[:40]}"', "write one whole number of milliseconds")
         if int(word) < last:
             raise source.wrong(line, f"found {word}, which is before the line above", "sort the lines")

@@ -7,6 +7,8 @@ import gzip
 import itertools
 import json
 import math
+import stat
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -129,12 +131,17 @@ def load(path: Path, options: Options) -> Source:
         OSError: it cannot be read.
         MeasurementError: it is no text, or too large.
     """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise MeasurementError.at(path, None, "not a file", "give a file that the tool wrote")
+    if about.st_size > LARGEST:
+        raise MeasurementError.at(path, None, f"larger than {LARGEST} bytes", "cut it into parts")
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
         try:
             with gzip.open(path) as packed:
                 content = packed.read(LARGEST + 1)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise MeasurementError.at(path, None, f"damaged: {error}", "copy it again") from None
     if len(content) > LARGEST:
         raise MeasurementError.at(path, None, f"larger than {LARGEST} bytes", "cut it into parts")
@@ -160,6 +167,8 @@ def series(
         if not (math.isfinite(at) and math.isfinite(value) and value >= 0):
             found = f"{quantity.value} of {value:g} at {at:g} s"
             raise source.wrong(None, found, "remove the sample: values are numbers from 0 on")
+    if began is not None and not math.isfinite(began):
+        began = None
     by_time = dict(sorted(samples, key=lambda pair: pair[0]))
     first = next(iter(by_time))
     times = tuple(at - first for at in by_time)

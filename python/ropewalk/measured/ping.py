@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 from ropewalk.measured.model import Quantity, Series, Source, losses, series
 
 ANSWER = re.compile(
-    r"(?:\[(?P<clock>\d+(?:\.\d+)?)\]\s*)?.*?(?:icmp_seq|seq)[= ](?P<number>\d+)\b.*?"
+    r"(?:\[(?P<clock>\d+(?:\.\d+)?)\]\s*)?.*?(?:icmp_seq|seq)[= ](?P<number>\d{1,9})\b.*?"
     r"time[=<](?P<time>\d+(?:[.,]\d+)?)\s*(?P<unit>ms|us|s)\b"
 )
 WINDOWS = re.compile(r".*?\bbytes=\d+\s+\S+?[=<](?P<time>\d+(?:[.,]\d+)?)\s*ms\b")
 LOST = re.compile(
     r"(?:\[(?P<clock>\d+(?:\.\d+)?)\]\s*)?(?:no answer yet for|Request timeout for|.*Unreachable.*?) "
-    r"?icmp_seq[= ](?P<number>\d+)",
+    r"?icmp_seq[= ](?P<number>\d{1,9})",
     re.IGNORECASE,
 )
 TIMED_OUT = re.compile(r"Request timed out|Destination .* unreachable", re.IGNORECASE)
-SENT = re.compile(r"(\d+) packets transmitted")
+SENT = re.compile(r"(?<!\d)(\d{1,9}) packets transmitted")
 WRAP = 1 << 16
+MOST = 10_000_000
+"""Probes of one measurement: more are a mistake."""
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -92,6 +94,8 @@ def read(source: Source) -> list[Series]:
 
 def _series(source: Source, log: _Log) -> list[Series]:
     first, last = log.probes()
+    if last - first >= MOST:
+        raise source.wrong(None, f"{last - first + 1} probes", "give the text that ping printed")
     clocks = {number: clock for number, (clock, _) in log.answered.items() if clock is not None}
     timed = len(clocks) == len(log.answered)
     known = min(log.answered)

@@ -80,7 +80,10 @@ def read(source: Source) -> list[Series]:
     lines = source.text.splitlines()
     start = next(n for n, line in enumerate(lines) if line.strip() and not line.startswith("#"))
     between = next((c for c in ";,\t" if c in lines[start]), ",")
-    rows = list(csv.reader(lines[start:], delimiter=between, skipinitialspace=True))
+    try:
+        rows = list(csv.reader(lines[start:], delimiter=between, skipinitialspace=True))
+    except csv.Error as error:
+        raise source.wrong(start + 1, str(error), "write one line for each sample") from None
     header = [name.strip() for name in rows[0]]
     columns = {name: column for name in UNITS if (column := _find(source, header, name, start + 1))}
     time = columns.pop(TIME, None)
