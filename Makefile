@@ -156,7 +156,7 @@ fuzz:
 
 # Study files, expressions and edited results: random edits, not guided by coverage.
 fuzz-python: build
-	ROPEWALK_FUZZ=100000 $(BIN)/pytest --quiet tests/test_mutated.py
+	ROPEWALK_FUZZ=100000 $(BIN)/pytest --quiet tests/test_mutated.py tests/test_import.py
 
 # Instructions of the benchmark scenarios against what is on record; count-update records them anew.
 count count-update:
