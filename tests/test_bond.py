@@ -46,6 +46,8 @@ def test_a_path_is_read_by_units_in_any_order() -> None:
         ("20Mbit/s,30ms,dealy=3ms", '"dealy" is no key', "delay"),
         ("20Mbit/s,30ms,loss=3ms", '"3ms" is no loss', "delay"),
         ("20Mbit/s,30ms,name=1x", '"1x" is no name', "letter"),
+        ("-20Mbit/s,30ms", '"-20Mbit/s"', "from 0 on"),
+        ("1e999Mbit/s,30ms", '"1e999Mbit/s"', "from 0 on"),
         ("20Mbit/s,30ms,#", '"#" is neither', "RATE,DELAY"),
         ("rate=1Mbit/s,down=2Mbit/s,up=3Mbit/s,1ms", "a rate beside both", "leave the rate out"),
     ],

@@ -24,6 +24,8 @@ LEAST_QUEUE = 50
 SLOWEST = 0.05
 """Share of its rate that the slowest path is expected to reach at least."""
 LONGEST_S = 3600.0
+MOST = 1e15
+"""Of a number, whatever its unit."""
 DEFAULT_DURATION = "60s"
 DEFAULT_SEEDS = 5
 LEAST_S = 30.0
@@ -163,6 +165,8 @@ def _keys_of(text: str, value: str) -> tuple[str, ...]:
     if match is None:
         raise _wrong(text, f'"{value}" is neither a quantity nor a name', f"write {FORM}")
     number, unit = match.groups()
+    if not 0 <= float(number) < MOST:
+        raise _wrong(text, f'"{value}"', "give a number from 0 on that a network has")
     if unit in BITS_PER_S:
         return ("rate", "down", "up")
     if unit in SECONDS:
