@@ -62,9 +62,9 @@ def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> Non
     file.write_text(scenario, encoding="utf-8")
     run = ("run", file.name, "--seeds", "10")
     prints(tables, ropewalk(*run, cwd=tmp_path).stdout)
-    expand = ("--set", "flow.download.transport.send_buffer=expand")
-    assert " ".join(expand) in README.read_text(encoding="utf-8")
-    prints(better, ropewalk(*run, *expand, cwd=tmp_path).stdout)
+    cure = ("--set", "flow.download.transport.receive_buffer_max=8MiB")
+    assert " ".join(cure) in README.read_text(encoding="utf-8")
+    prints(better, ropewalk(*run, *cure, cwd=tmp_path).stdout)
     file.write_text(scenario.replace('delay = "280ms"', 'delya = "280ms"'), encoding="utf-8")
     prints(mistake, ropewalk("run", file.name, cwd=tmp_path).stderr)
 
