@@ -3,7 +3,8 @@
     .venv/bin/python tools/counts.py results/pedrazzi2020 ...
 
 `reproductions/NAME/counts.json` also has a digest of what decides the verdicts; `tests/test_counts.py`
-compares both.
+compares both. Where the simulator or the studies have changed and the reproduction was not run since,
+`stale` in that file says of what the figures are, and so does the page; the next record is without it.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def sentences(found: dict[str, Any]) -> str:
     if found["only"]:
         told = ", ".join(f"{number} {profile}" for profile, number in found["only"].items())
         said += f" Of those that agree some do so under one reading only: {told}."
+    if found.get("stale"):
+        said += f" **These are figures of {found['stale']}**: the reproduction has not been judged anew."
     return wrapped(said)
 
 
