@@ -235,7 +235,8 @@ def _current(case: Case, key: str) -> float:
 def _receive_sizes(case: Case) -> list[str]:
     """Larger than now: what the paths need, and four times as much."""
     now = _current(case, _receive_key(case))
-    sizes = (_size(_needed(case)), _size(4 * max(_needed(case), now)))
+    needed = _needed(case) / case.flow.window_share
+    sizes = (_size(needed), _size(4 * max(needed, now)))
     return list(dict.fromkeys(size for size in sizes if now < (quantity(size) or 0) <= LARGEST_BUFFER))
 
 

@@ -239,7 +239,8 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     late = any(path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s for path in seen.paths)
     if opening >= NOTED or "handshake" in shares or (late and flow.is_mptcp and not seen.case.fell_back):
         shares["handshake"] = max(shares.get("handshake", 0.0), opening)
-    idle = spent.get("application", 0.0)
+    # Too little for a segment is held back as nothing is (Nagle): it then waits at the scheduler.
+    idle = spent.get("application", 0.0) + (0.0 if "scheduler" in proofs else spent.get("scheduler", 0.0))
     if not flow.is_backlogged and idle >= IDLE:
         late_messages = wrong and waits_for_messages(bench.base, flow)
         shares["application"] = min(shares.values(), default=idle) / 2 if late_messages else idle

@@ -97,8 +97,11 @@ def _receive_window(seen: Seen) -> str:
     behind = f" while data of{slow} was on its way" if slow else ""
     late = f"; up to {size(held)} waited out of order" if isinstance(held, (int, float)) and held else ""
     needed = 2 * seen.case.rate_bit_s * seen.rtt_s / 8
+    share = seen.case.flow.window_share
+    of_it = "" if share == 1.0 else f", {share:.2f} of it window"
     return (
-        f"{seen.time('receive_window')} the receive window was full{behind}: the buffer is {size_now}{late}. "
+        f"{seen.time('receive_window')} the receive window was full{behind}: the buffer is {size_now}{of_it}"
+        f"{late}. "
         f"Twice the rates of the paths times the longest round trip is {size(needed)}"
     )
 
@@ -206,7 +209,8 @@ def _application(seen: Seen) -> str:
     app = seen.case.flow.app
     if app.get("read_rate", "unlimited") != "unlimited":
         return f"the receiving application reads at {app['read_rate']}"
-    return f"{seen.time('application')} the application ({kind(app)}) had nothing to send"
+    idle = seen.time("application", "scheduler")
+    return f"{idle} the application ({kind(app)}) had nothing to send, or too little for a segment"
 
 
 def _ack_path(seen: Seen) -> str:

@@ -37,6 +37,8 @@ COUPLED = frozenset({"lia", "olia", "balia", "wvegas"})
 """Congestion controls that share one window among the subflows of a connection."""
 BACKLOGGED = frozenset({"bulk", "iperf", "ftp", "http"})
 """Applications that write as fast as the connection takes it, once they have been asked."""
+IN_MEMORY = 0.62
+"""Part of the memory of a receive buffer that Linux offers as window."""
 _QUANTITY = re.compile(r"([0-9.]+)([A-Za-z/]+)")
 
 
@@ -115,6 +117,11 @@ class Flow:
     def is_mptcp(self) -> bool:
         """It may use several paths."""
         return str(self.transport["kind"]) == "mptcp"
+
+    @property
+    def window_share(self) -> float:
+        """Receive window over the size of the receive buffer, which Linux counts with its overhead."""
+        return IN_MEMORY if self.transport.get("receive_counts") == "memory" else 1.0
 
     @property
     def congestion(self) -> str:
