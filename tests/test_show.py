@@ -67,8 +67,8 @@ def test_lists(ropewalk: Ropewalk, kind: str, member: str) -> None:
 
 def test_options_of_a_list_are_a_table(ropewalk: Ropewalk) -> None:
     shown = ropewalk("list", "queues").stdout
-    assert re.search(r"^ option +meaning +value +default", shown, re.MULTILINE)
-    assert re.search(r"^ codel\.target +wait that .* +a duration such as \"275ms\" +5ms", shown, re.MULTILINE)
+    assert re.search(r"^option +meaning +value +default", shown, re.MULTILINE)
+    assert re.search(r"^codel\.target +wait that .* +a duration such as \"275ms\" +5ms", shown, re.MULTILINE)
 
 
 def test_version(ropewalk: Ropewalk) -> None:
