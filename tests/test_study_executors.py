@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,10 +154,14 @@ def runs(process: int) -> bool:
         return False
 
 
-def started(job_id: str) -> list[int]:
-    """Waits for the tasks of a job, which are children of the process that submitit knows."""
+def started(job: Any) -> list[int]:  # noqa: ANN401
+    """Waits for the tasks of a job, which are children of the process that submitit knows.
+
+    That process knows a task only some time after it began: a task that has written into its log is known.
+    """
     until = time.monotonic() + PATIENCE_S
-    while not (found := children(int(job_id))):
+    log = job.paths.stdout
+    while not (found := children(int(job.job_id))) or not log.exists() or not log.stat().st_size:
         assert time.monotonic() < until, "the job does not start"
         time.sleep(0.05)
     return found
@@ -170,7 +175,7 @@ def test_a_job_that_is_killed_is_an_error_of_its_future(tmp_path: Path) -> None:
     future = executor.submit(Order((Part("key", text, (1,), series=False),)))
     (job, _) = executor._waiting[0]
     job._results_timeout_s = 0.5
-    tasks = started(job.job_id)
+    tasks = started(job)
     try:
         os.kill(int(job.job_id), signal.SIGKILL)
         assert future.exception(timeout=PATIENCE_S) is not None
@@ -189,7 +194,7 @@ def test_cancelled_jobs_end(tmp_path: Path) -> None:
     text = rw.Scenario.parse(ENDLESS).show()
     executor.submit(Order((Part("key", text, (1,), series=False),)))
     (job, _) = executor._waiting[0]
-    tasks = started(job.job_id)
+    tasks = started(job)
     executor.close(cancel=True)
     until = time.monotonic() + PATIENCE_S
     while job._process.poll() is None or any(map(runs, tasks)):
