@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
     from ropewalk.why.facts import Flow
 
-REPORTS = frozenset({"iperf"})
-"""Applications whose messages are reports, not data that somebody waits for."""
+REPORTS = frozenset({"iperf", "player"})
+"""Applications whose messages are reports, or segments that a player asks for ahead of time."""
 
 
 def budget(results: Results, flow: Flow) -> dict[str, float]:

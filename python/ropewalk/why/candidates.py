@@ -434,9 +434,9 @@ FEW = 3
 
 
 def _capable(case: Case) -> Iterator[Settings]:
-    if not case.fell_back:
+    if not case.flow.is_mptcp:
         return
-    if case.flow.transport.get("peer_capable") is False:
+    if case.fell_back and case.flow.transport.get("peer_capable") is False:
         yield _transport(case, peer_capable="true")
     yield tuple(_strips(way) for way in (*case.flow.data, *case.flow.acks) if way.strips)
 

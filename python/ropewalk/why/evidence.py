@@ -99,6 +99,10 @@ def _receive_window(seen: Seen) -> str:
     needed = 2 * seen.case.rate_bit_s * seen.rtt_s / 8
     share = seen.case.flow.window_share
     of_it = "" if share == 1.0 else f", {share:.2f} of it window"
+    if transport.get("window_scaling") is False:
+        of_it += ", the window at most 65,535 bytes without window scaling"
+    if (flight := transport.get("flight_limit", "unlimited")) != "unlimited":
+        of_it += f", and at most {flight} may be in flight"
     return (
         f"{seen.time('receive_window')} the receive window was full{behind}: the buffer is {size_now}{of_it}"
         f"{late}. "
@@ -143,6 +147,7 @@ def _loss(seen: Seen) -> str:
                 f"{one.name} loses {100 * one.loss:.2g} % of the packets at a round trip of {duration(rtt)}: "
                 f"{law(flow)} gives {mbit(most)}{of}"
             )
+    parts += [f"{one.name} loses {100 * one.loss:.2g} % of the ACKs" for one in seen.acks if one.loss > 0]
     return "; ".join(parts) or "packets are lost"
 
 
@@ -180,9 +185,10 @@ def _slow_start(seen: Seen) -> str:
     rounds = max(0.0, math.log2(max(whole, 1.0) / initial))
     lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
     if not seen.rtt_s or lasted > LONG * (rounds + 1):
+        again = "" if seen.case.flow.is_backlogged else ", and again after a path has idled for a timeout"
         return (
-            f"windows begin small again and again: from {count(initial, 'segment')} slow start takes "
-            f"{figure(rounds, 2)} round trips to fill the paths, also after a path has idled for a timeout"
+            f"windows begin small: from {count(initial, 'segment')} slow start takes "
+            f"{figure(rounds, 2)} round trips to fill the paths{again}"
         )
     return (
         f"the flow lasts {figure(lasted, 2)} round trips of {duration(seen.rtt_s)}; from "
@@ -241,6 +247,8 @@ def _path_down(seen: Seen) -> str:
     ]
     down = f"paths go down: {', '.join(outages[:MOST])}" if outages else "a path is down"
     times = float(timeouts) if isinstance(timeouts, (int, float)) else 0.0
+    if math.fsum(seen.case.budget.get(limit, 0.0) for limit in ("path_down", "recovery")) < SHOWN:
+        return f"{down}; {figure(times)} retransmission timeouts in a replication"
     return (
         f"{down}; {seen.time('path_down', 'recovery')} the sender repaired losses or waited for a sign of "
         f"life, with {figure(times)} retransmission timeouts in a replication"
@@ -249,6 +257,8 @@ def _path_down(seen: Seen) -> str:
 
 MOST = 3
 """Events that are named."""
+SHOWN = 0.005
+"""A smaller part of the time is not named."""
 
 
 def _fallback(seen: Seen) -> str:
@@ -256,6 +266,8 @@ def _fallback(seen: Seen) -> str:
     fell = rows(seen.results.flows, flow)["fell_back"]
     stripping = [way.name for way in (*flow.data, *flow.acks) if way.strips]
     why = f"{', '.join(stripping)} strips MPTCP options" if stripping else "the peer does not speak MPTCP"
+    if not fell.any():
+        return f"{why}: subflows over it cannot join, or carry no data"
     return f"fell back to plain TCP in {int(fell.sum())} of {len(fell)} connections, on one path: {why}"
 
 

@@ -70,9 +70,18 @@ class Way:
     settings: dict[str, Any]
 
     @property
-    def rate(self) -> float | None:
-        """In bit/s; None if a model says it."""
+    def transmitter(self) -> float | None:
+        """Rate in bit/s of the link itself; None if a model says it."""
         return quantity(self.settings.get("rate"))
+
+    @property
+    def rate(self) -> float | None:
+        """In bit/s; None if a model says it. A token bucket may allow less than the transmitter."""
+        if self.transmitter is None:
+            return None
+        shapers = self.settings.get("shaper", [])
+        tokens = [quantity(one.get("rate")) for one in (shapers if isinstance(shapers, list) else [shapers])]
+        return min([self.transmitter, *(rate for rate in tokens if rate)])
 
     @property
     def delay(self) -> float | None:

@@ -75,7 +75,7 @@ def directions(results: Results, ways: tuple[Way, ...], lifetime: float) -> list
                 way.name,
                 way.path,
                 way.rate,
-                min(1.0, (means["utilisation"] or 0.0) / max(lifetime, 1e-9)),
+                min(1.0, (means["utilisation"] or 0.0) * _slower(way) / max(lifetime, 1e-9)),
                 (means["drops_error"] or 0.0) / sent if sent else 0.0,
                 means["queue_delay_mean_s"] or 0.0,
                 means["drops_queue"] or 0.0,
@@ -84,6 +84,11 @@ def directions(results: Results, ways: tuple[Way, ...], lifetime: float) -> list
             )
         )
     return found
+
+
+def _slower(way: Way) -> float:
+    """How much faster the transmitter is than the token buckets in front of it."""
+    return way.transmitter / way.rate if way.transmitter and way.rate else 1.0
 
 
 def paths(results: Results, flow: Flow) -> list[Path]:

@@ -173,12 +173,28 @@ class Bench:
 
     def only_takes(self, trial: Trial, flow: str) -> bool:
         """Whether all that the change brings is taken from other flows."""
-        if not self.costs(trial, flow):
+        others, everyone = self._sums(trial, flow)
+        if sum(after for _, after in everyone) >= PROMISING * sum(before for before, _ in everyone):
             return False
-        seeds = next(iter(trial.goodputs.values())).keys()
-        before = math.fsum(rates.get(seed, 0.0) for rates in self.goodputs.values() for seed in seeds)
-        after = math.fsum(rates.get(seed, 0.0) for rates in trial.goodputs.values() for seed in seeds)
-        return after < PROMISING * before
+        logs = [math.log(after / before) for before, after in others if before > 0.0 and after > 0.0]
+        if len(logs) > 1:
+            mean = math.fsum(logs) / len(logs)
+            if mean + student_half_width(sample_sd(logs), len(logs), CERTAIN) < 0.0:
+                return True
+        return bool(self.costs(trial, flow))
+
+    def _sums(self, trial: Trial, flow: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+        """Goodput before and after the change, seed by seed: of all other flows, and of all flows."""
+        counts = {one.name: one.count for one in self._facts.flows}
+
+        def total(rates: Mapping[str, Mapping[int, float]], seed: int, without: str | None = None) -> float:
+            chosen = [name for name in rates if name != without]
+            return math.fsum(counts[name] * rates[name].get(seed, 0.0) for name in chosen)
+
+        seeds = list(next(iter(trial.goodputs.values())))
+        both = (self.goodputs, trial.goodputs)
+        others = [(total(both[0], seed, flow), total(both[1], seed, flow)) for seed in seeds]
+        return others, [(total(both[0], seed), total(both[1], seed)) for seed in seeds]
 
     def costs(self, trial: Trial, flow: str) -> dict[str, float]:
         """Other flows that become slower beyond doubt, with their ratio."""
