@@ -185,7 +185,9 @@ def _slow_start(seen: Seen) -> str:
     rounds = max(0.0, math.log2(max(whole, 1.0) / initial))
     lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
     if not seen.rtt_s or lasted > LONG * (rounds + 1):
-        again = "" if seen.case.flow.is_backlogged else ", and again after a path has idled for a timeout"
+        flow = seen.case.flow
+        idles = transport.get("idle_restart") is True and (len(flow.paths) > 1 or not flow.is_backlogged)
+        again = ", and again after a path has idled for a timeout" if idles else ""
         return (
             f"windows begin small: from {count(initial, 'segment')} slow start takes "
             f"{figure(rounds, 2)} round trips to fill the paths{again}"
