@@ -7,16 +7,12 @@ import re
 from dataclasses import dataclass, field
 
 from ropewalk.errors import ScenarioError
+from ropewalk.quantities import BITS_PER_S, BYTES, LIMITS, NUMBER, SECONDS, quantity
 from ropewalk.scenario import toml_value
 
 FORM = "--path [NAME,]RATE,DELAY[,LOSS], as in --path geo,20Mbit/s,280ms,0.5%"
 KEYS = ("name", "rate", "down", "up", "delay", "rtt", "loss", "queue")
 """What stands before `=`; without it the unit says what a value is."""
-
-BITS_PER_S = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
-SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-LIMITS = ("p", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "BDP")
-BYTES = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 PACKET_BITS = 1500 * 8
 LEAST_QUEUE = 50
@@ -41,7 +37,6 @@ TRANSPORT = (
     "# send_buffer, receive_buffer_max. `ropewalk show FILE` prints every key with its default.",
 )
 
-_NUMBER = re.compile(r"([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(\S*)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MEANT = {
     "bps": "bit/s",
@@ -161,7 +156,7 @@ def _item(text: str, item: str) -> tuple[str, str]:
 
 def _keys_of(text: str, value: str) -> tuple[str, ...]:
     """What a value of this unit can be, first what it is without a key."""
-    match = _NUMBER.fullmatch(value)
+    match = NUMBER.fullmatch(value)
     if match is None:
         raise _wrong(text, f'"{value}" is neither a quantity nor a name', f"write {FORM}")
     number, unit = match.groups()
@@ -187,20 +182,8 @@ def _wrong(text: str, found: str, cure: str) -> PathError:
     return PathError(f"--path {text}: found {found}\n  fix: {cure}")
 
 
-def quantity(text: str, units: dict[str, float]) -> float:
-    """The number in `text`, a value with one of these units.
-
-    Raises:
-        ValueError: it is none.
-    """
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None or match[2] not in units:
-        raise ValueError(f'found "{text}"; units: {", ".join(units)}')
-    return float(match[1]) * units[match[2]]
-
-
 def _half(rtt: str) -> str:
-    match = _NUMBER.fullmatch(rtt)
+    match = NUMBER.fullmatch(rtt)
     if match is None:
         return rtt
     return f"{float(match[1]) / 2:g}{match[2]}"

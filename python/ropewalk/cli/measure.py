@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ropewalk.bonding import BITS_PER_S, SECONDS, quantity
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.disk import write_whole
+from ropewalk.quantities import BITS_PER_S, SECONDS, quantity
 from ropewalk.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk.bonding import BITS_PER_S, LEAST_QUEUE, PACKET_BITS, SECONDS, quantity
+from ropewalk.bonding import LEAST_QUEUE, PACKET_BITS
 from ropewalk.measured import flent, iperf3, irtt, mahimahi, ping, table
 from ropewalk.measured.model import MeasurementError, Opportunities, Options, Quantity, Series, load
 from ropewalk.numbers import figure
+from ropewalk.quantities import BITS_PER_S, SECONDS, quantity
 from ropewalk.scenario import toml_value
 
 if TYPE_CHECKING:

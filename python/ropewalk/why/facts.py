@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ropewalk import quantities
+from ropewalk.quantities import BITS_PER_S, LIMITS, SECONDS
+
 if TYPE_CHECKING:
     from ropewalk.scenario import Scenario
 
-UNITS = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "min": 60.0,
-    "bit/s": 1.0,
-    "kbit/s": 1e3,
-    "Mbit/s": 1e6,
-    "Gbit/s": 1e9,
-    "Tbit/s": 1e12,
-    "B": 1.0,
-    "kB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "KiB": 1024.0,
-    "MiB": 1024.0**2,
-    "GiB": 1024.0**3,
-    "p": 1.0,
-    "BDP": 1.0,
-}
-"""Units of a scenario, in seconds, bit/s, bytes, packets."""
+UNITS = {**SECONDS, **BITS_PER_S, **LIMITS}
 COUPLED = frozenset({"lia", "olia", "balia", "wvegas"})
 """Congestion controls that share one window among the subflows of a connection."""
 BACKLOGGED = frozenset({"bulk", "iperf", "ftp", "http"})
 """Applications that write as fast as the connection takes it, once they have been asked."""
 IN_MEMORY = 0.62
 """Part of the memory of a receive buffer that Linux offers as window."""
-_QUANTITY = re.compile(r"([0-9.]+)([A-Za-z/]+)")
 
 
 def quantity(value: object) -> float | None:
     """A quantity in seconds, bit/s, bytes or packets; None of a model or a word such as `unlimited`."""
-    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-    return float(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
+    try:
+        return quantities.quantity(value, UNITS) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def kind(value: object) -> str:
