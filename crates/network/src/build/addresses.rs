@@ -58,7 +58,10 @@ pub(super) fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[Address
         let line = flow.via.and_then(|duplex_link| routes.topology().address_on(flow.from, duplex_link));
         let local = line.or(pairs.first().and_then(|pair| pair.local));
         let there = pairs.iter().filter(|pair| pair.local == local);
-        return there.max_by_key(|pair| pair.remote).copied().expect("routing has been checked");
+        // There is none before an address of one end has been added: then as without a path manager.
+        if let Some(pair) = there.max_by_key(|pair| pair.remote) {
+            return *pair;
+        }
     }
     if let Some(duplex_link) = flow.via {
         if routes.topology().address_on(flow.from, duplex_link).is_some() {

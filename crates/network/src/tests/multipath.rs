@@ -74,6 +74,14 @@ fn the_triangle_leaves_out_the_addresses_of_the_first_pair() {
 }
 
 #[test]
+fn the_triangle_begins_without_an_address() {
+    let joins = "[[event]]\nat = \"2s\"\nflow = \"up\"\ndo = { join = \"ta\" }\n\
+                 [[event]]\nat = \"2s\"\nflow = \"up\"\ndo = { join = \"tb\" }\n";
+    let record = checked(&(routed("{ kind = \"triangle\" }") + joins), 1);
+    assert!(!record.flows[0].subflows.is_empty(), "routing finds a way for what names no address");
+}
+
+#[test]
 fn a_full_mesh_needs_routers() {
     let record = checked(&routed("\"fullmesh\""), 1);
     let flow = &record.flows[0];
