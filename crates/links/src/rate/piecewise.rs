@@ -50,6 +50,10 @@ impl<S: Source> Piecewise<S> {
     fn known(&mut self, index: usize) -> Option<Piece> {
         while self.pieces.len() <= index && !self.complete {
             match self.source.next() {
+                // The end of time has been reached: all further pieces would begin there as well.
+                Some(_) if self.pieces.back().is_some_and(|last| last.from == SimTime::NEVER) => {
+                    self.complete = true;
+                }
                 Some((from, rate)) => {
                     debug_assert!(
                         self.pieces.back().is_none_or(|last| last.from < from),
@@ -186,5 +190,23 @@ mod tests {
         assert_eq!(rate.end(SimTime::ZERO, work_of(Bytes(1000))), SimTime::from_millis(1));
         assert_eq!(rate.end(SimTime::ZERO, work_of(Bytes(1001))), SimTime::NEVER);
         assert_eq!(rate.ready(SimTime::from_millis(1)), SimTime::NEVER);
+    }
+
+    /// Times that saturate: after the first piece all begin at the end of time.
+    #[derive(Debug)]
+    struct Saturated(SimTime);
+
+    impl Source for Saturated {
+        fn next(&mut self) -> Option<(SimTime, BitsPerSecond)> {
+            Some((std::mem::replace(&mut self.0, SimTime::NEVER), BitsPerSecond(0)))
+        }
+    }
+
+    #[test]
+    fn pieces_end_with_time() {
+        let mut rate = Piecewise::new(Saturated(SimTime::ZERO));
+        assert_eq!(rate.ready(SimTime::from_millis(1)), SimTime::NEVER);
+        assert_eq!(rate.end(SimTime::ZERO, work_of(Bytes(1))), SimTime::NEVER);
+        assert_eq!(rate.pieces.len(), 2, "the first one and the end of time");
     }
 }
