@@ -315,74 +315,52 @@ fn strip(keys: &Table) -> Option<Strip> {
 
 fn tcp(keys: &Table) -> Option<TcpConfig> {
     Some(TcpConfig {
-        segment: fields!(keys => SegmentConfig {
-        mss,
-        header,
-        overhead,
-        }),
+        segment: fields!(keys => SegmentConfig { mss, header, overhead }),
         window: fields!(keys => WindowConfig {
-        initial_window,
-        initial_ssthresh,
-        growth: fields!(keys => Growth { slow_start_limit, byte_counting }),
-        ssthresh_from,
-        idle_restart,
-        flight_limit,
+            growth: fields!(keys => Growth { slow_start_limit, byte_counting }),
+            initial_window, initial_ssthresh, ssthresh_from, idle_restart, flight_limit,
         }),
-        timers: fields!(keys => TimerConfig {
-        rto: RtoConfig {
-                    initial: keys.read("rto_initial")?,
-                    min: keys.read("rto_min")?,
-                    max: keys.read("rto_max")?,
-                    granularity: keys.read("rto_granularity")?,
-                    floor: keys.read("rto_floor")?,
-                    estimator: keys.read("rto_estimator").unwrap_or(RtoRule::Rfc),
-                },
-        syn_retries,
-        retries,
-        }),
+        timers: fields!(keys => TimerConfig { rto: rto(keys)?, syn_retries, retries }),
         ack: AckConfig {
             every: keys.read("ack_every")?,
             delay: keys.read("ack_delay")?,
             quick: keys.read("quick_acks")?,
             per_round_trip: keys.read("acks_per_rtt")?,
         },
-        options: fields!(keys => OptionConfig {
-        sack,
-        ecn,
-        timestamps,
-        window_scaling,
-        }),
-        recovery: fields!(keys => RecoveryConfig {
-        reliability: match keys.text("recovery")? {
-                    "snack" => Reliability::Snack { peer_capable: keys.read("scps_peer")? },
-                    "stp" => Reliability::Poll,
-                    _ => Reliability::Acknowledged,
-                },
-        kind: match keys.text("recovery")? {
-                    // Also what an SCPS-TP end falls back to.
-                    "newreno" | "snack" | "stp" => RecoveryKind::NewReno,
-                    "sack" => RecoveryKind::Sack,
-                    "rack" => RecoveryKind::Rack,
-                    _ => return None,
-                },
-        prr,
-        dupthresh,
-        limited_transmit,
-        loss_means,
-        }),
-        sending: fields!(keys => SendingConfig {
-        nagle,
-        minshall,
-        pacing,
-        }),
+        options: fields!(keys => OptionConfig { sack, ecn, timestamps, window_scaling }),
+        recovery: recovery(keys)?,
+        sending: fields!(keys => SendingConfig { nagle, minshall, pacing }),
         buffers: fields!(keys => BufferConfig {
-        receive_buffer,
-        receive_buffer_max,
-        receive_counts,
-        send_buffer: send_buffer(keys)?,
-        unsent_limit,
+            send_buffer: send_buffer(keys)?,
+            receive_buffer, receive_buffer_max, receive_counts, unsent_limit,
         }),
     })
+}
+
+fn rto(keys: &Table) -> Option<RtoConfig> {
+    Some(RtoConfig {
+        initial: keys.read("rto_initial")?,
+        min: keys.read("rto_min")?,
+        max: keys.read("rto_max")?,
+        granularity: keys.read("rto_granularity")?,
+        floor: keys.read("rto_floor")?,
+        estimator: keys.read("rto_estimator").unwrap_or(RtoRule::Rfc),
+    })
+}
+
+fn recovery(keys: &Table) -> Option<RecoveryConfig> {
+    let (reliability, kind) = match keys.text("recovery")? {
+        // An SCPS-TP end falls back to NewReno.
+        "snack" => (Reliability::Snack { peer_capable: keys.read("scps_peer")? }, RecoveryKind::NewReno),
+        "stp" => (Reliability::Poll, RecoveryKind::NewReno),
+        "newreno" => (Reliability::Acknowledged, RecoveryKind::NewReno),
+        "sack" => (Reliability::Acknowledged, RecoveryKind::Sack),
+        "rack" => (Reliability::Acknowledged, RecoveryKind::Rack),
+        _ => return None,
+    };
+    Some(fields!(keys => RecoveryConfig {
+        reliability: reliability, kind: kind, prr, dupthresh, limited_transmit, loss_means,
+    }))
 }
 
 fn send_buffer(keys: &Table) -> Option<SendBuffer> {
