@@ -18,10 +18,10 @@ use crate::tcp::endpoint::Endpoint;
 /// One end of a connection. After every call that changes it, `poll_transmit` is to be called until `None`,
 /// or `poll_transmit_into` until it is not [`Departure::Packet`].
 #[derive(Debug)]
-pub struct Connection(Kind);
+pub struct Connection(Machine);
 
 #[derive(Debug)]
-enum Kind {
+enum Machine {
     Tcp(Box<TcpConnection>, AddressPair),
     Mptcp(Box<MptcpConnection>),
 }
@@ -30,14 +30,14 @@ enum Kind {
 macro_rules! each {
     ($self:ident, $connection:ident => $call:expr) => {
         match &$self.0 {
-            Kind::Tcp($connection, _) => $call,
-            Kind::Mptcp($connection) => $call,
+            Machine::Tcp($connection, _) => $call,
+            Machine::Mptcp($connection) => $call,
         }
     };
     (mut $self:ident, $connection:ident => $call:expr) => {
         match &mut $self.0 {
-            Kind::Tcp($connection, _) => $call,
-            Kind::Mptcp($connection) => $call,
+            Machine::Tcp($connection, _) => $call,
+            Machine::Mptcp($connection) => $call,
         }
     };
 }
@@ -46,9 +46,9 @@ impl Connection {
     /// Waits for `open` (client) or a SYN (server).
     pub fn new(setup: Setup) -> Self {
         if setup.mptcp.is_some() {
-            return Self(Kind::Mptcp(Box::new(MptcpConnection::new(setup))));
+            return Self(Machine::Mptcp(Box::new(MptcpConnection::new(setup))));
         }
-        Self(Kind::Tcp(Box::new(TcpConnection::new(&setup)), setup.first))
+        Self(Machine::Tcp(Box::new(TcpConnection::new(&setup)), setup.first))
     }
 
     /// For tests: every segment takes the general way through the machine, which changes nothing but the time it takes.
@@ -74,8 +74,8 @@ impl Connection {
     /// The connection is given up at once: MP_FASTCLOSE in this form, a RST with plain TCP.
     pub fn abort(&mut self, now: SimTime, form: AbortForm) {
         match &mut self.0 {
-            Kind::Tcp(c, _) => c.abort(),
-            Kind::Mptcp(c) => c.abort(now, form),
+            Machine::Tcp(c, _) => c.abort(),
+            Machine::Mptcp(c) => c.abort(now, form),
         }
     }
 
@@ -83,22 +83,22 @@ impl Connection {
     /// connection that uses it is gone.
     pub fn remove_address(&mut self, now: SimTime, address: u8) {
         match &mut self.0 {
-            Kind::Tcp(c, pair) if pair.local == Some(address) => c.lose_address(),
-            Kind::Tcp(..) => {}
-            Kind::Mptcp(c) => c.remove_address(now, address),
+            Machine::Tcp(c, pair) if pair.local == Some(address) => c.lose_address(),
+            Machine::Tcp(..) => {}
+            Machine::Mptcp(c) => c.remove_address(now, address),
         }
     }
 
     /// An address of this end comes, or comes back: the path manager does with it what it does (MPTCP).
     pub fn add_address(&mut self, address: u8) {
-        if let Kind::Mptcp(c) = &mut self.0 {
+        if let Machine::Mptcp(c) = &mut self.0 {
             c.add_address(address);
         }
     }
 
     /// The subflows that use an address of this end become backups, or are so no longer (MPTCP).
     pub fn set_backup(&mut self, address: u8, backup: bool) {
-        if let Kind::Mptcp(c) = &mut self.0 {
+        if let Machine::Mptcp(c) = &mut self.0 {
             c.set_backup(address, backup);
         }
     }
@@ -159,32 +159,32 @@ impl Connection {
     /// When `on_timeout` is due, `NEVER` if nothing waits.
     pub fn next_deadline(&mut self) -> SimTime {
         match &mut self.0 {
-            Kind::Tcp(c, _) => c.endpoint().next_deadline(),
-            Kind::Mptcp(c) => c.next_deadline(),
+            Machine::Tcp(c, _) => c.endpoint().next_deadline(),
+            Machine::Mptcp(c) => c.next_deadline(),
         }
     }
 
     /// No deadline is earlier than this, which is mostly cheaper to tell than `next_deadline`; after that it is the same.
     pub fn wake_at(&mut self) -> SimTime {
         match &mut self.0 {
-            Kind::Mptcp(c) => c.wake_at(),
-            Kind::Tcp(..) => self.next_deadline(),
+            Machine::Mptcp(c) => c.wake_at(),
+            Machine::Tcp(..) => self.next_deadline(),
         }
     }
 
     /// Addresses of a subflow, seen from this end.
     pub fn address_pair(&self, path: PathId) -> AddressPair {
         match &self.0 {
-            Kind::Tcp(_, pair) => *pair,
-            Kind::Mptcp(c) => c.address_pair(path),
+            Machine::Tcp(_, pair) => *pair,
+            Machine::Mptcp(c) => c.address_pair(path),
         }
     }
 
     /// True once the (first) handshake is complete.
     pub fn is_established(&self) -> bool {
         match &self.0 {
-            Kind::Tcp(c, _) => c.endpoint().established_at().is_some(),
-            Kind::Mptcp(c) => c.is_established(),
+            Machine::Tcp(c, _) => c.endpoint().established_at().is_some(),
+            Machine::Mptcp(c) => c.is_established(),
         }
     }
 
@@ -196,16 +196,16 @@ impl Connection {
     /// Why the connection failed, if it did.
     pub fn failure(&self) -> Option<&'static str> {
         match &self.0 {
-            Kind::Tcp(c, _) => c.endpoint().death(),
-            Kind::Mptcp(c) => c.failure(),
+            Machine::Tcp(c, _) => c.endpoint().death(),
+            Machine::Mptcp(c) => c.failure(),
         }
     }
 
     /// MPTCP was wanted and the connection is plain TCP.
     pub fn fell_back(&self) -> bool {
         match &self.0 {
-            Kind::Tcp(..) => false,
-            Kind::Mptcp(c) => c.fell_back(),
+            Machine::Tcp(..) => false,
+            Machine::Mptcp(c) => c.fell_back(),
         }
     }
 
@@ -217,11 +217,11 @@ impl Connection {
     /// Bytes of the stream that the peer's connection level has acknowledged.
     pub fn acked(&self) -> Bytes {
         match &self.0 {
-            Kind::Tcp(c, _) => {
+            Machine::Tcp(c, _) => {
                 let sender = c.endpoint().sender();
                 sender.una() - Seq::FIRST_DATA - Bytes(u64::from(sender.finished()))
             }
-            Kind::Mptcp(c) => Bytes(c.acked()),
+            Machine::Mptcp(c) => Bytes(c.acked()),
         }
     }
 
@@ -229,25 +229,25 @@ impl Connection {
     /// of its subflows together, so that the figure compares with that of TCP.
     pub fn out_of_order(&self) -> Bytes {
         match &self.0 {
-            Kind::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
-            Kind::Mptcp(c) => Bytes(c.out_of_order()),
+            Machine::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
+            Machine::Mptcp(c) => Bytes(c.out_of_order()),
         }
     }
 
     /// The part of `out_of_order` that is complete on its subflow and waits for other subflows; `None` without MPTCP.
     pub fn waiting_for_others(&self) -> Option<Bytes> {
         match &self.0 {
-            Kind::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
-            Kind::Tcp(..) => None,
+            Machine::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
+            Machine::Tcp(..) => None,
         }
     }
 
     /// The part of `out_of_order` that waits for a gap on this subflow.
     pub fn held_by_subflow(&self, subflow: usize) -> Bytes {
         match &self.0 {
-            Kind::Tcp(c, _) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
-            Kind::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
-            Kind::Tcp(..) => Bytes::ZERO,
+            Machine::Tcp(c, _) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
+            Machine::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
+            Machine::Tcp(..) => Bytes::ZERO,
         }
     }
 
@@ -256,8 +256,8 @@ impl Connection {
     #[inline]
     pub fn limit(&self, more: bool) -> Option<Limit> {
         match &self.0 {
-            Kind::Tcp(c, _) => Some(c.endpoint().limit(more)),
-            Kind::Mptcp(c) => c.limit(more),
+            Machine::Tcp(c, _) => Some(c.endpoint().limit(more)),
+            Machine::Mptcp(c) => c.limit(more),
         }
     }
 
@@ -265,8 +265,8 @@ impl Connection {
     #[inline]
     pub fn subflow_limit(&self, subflow: usize, more: bool) -> Limit {
         match &self.0 {
-            Kind::Tcp(c, _) => c.endpoint().limit(more),
-            Kind::Mptcp(c) => c.subflow_limit(subflow, more),
+            Machine::Tcp(c, _) => c.endpoint().limit(more),
+            Machine::Mptcp(c) => c.subflow_limit(subflow, more),
         }
     }
 
@@ -278,15 +278,15 @@ impl Connection {
     /// Subflow indices in use are below this.
     pub fn subflow_count(&self) -> usize {
         match &self.0 {
-            Kind::Tcp(..) => 1,
-            Kind::Mptcp(c) => c.subflow_count(),
+            Machine::Tcp(..) => 1,
+            Machine::Mptcp(c) => c.subflow_count(),
         }
     }
 
     fn endpoint(&self, subflow: usize) -> Option<(&Endpoint, u64)> {
         match &self.0 {
-            Kind::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
-            Kind::Mptcp(c) => c.endpoint(subflow),
+            Machine::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
+            Machine::Mptcp(c) => c.endpoint(subflow),
         }
     }
 
@@ -299,8 +299,8 @@ impl Connection {
     pub fn congestion_gauges(&self, subflow: usize, report: &mut dyn FnMut(&'static str, f64)) {
         let Some((endpoint, _)) = self.endpoint(subflow) else { return };
         match &self.0 {
-            Kind::Tcp(..) => endpoint.sender().congestion_gauges(Paths::ALONE, report),
-            Kind::Mptcp(c) => {
+            Machine::Tcp(..) => endpoint.sender().congestion_gauges(Paths::ALONE, report),
+            Machine::Mptcp(c) => {
                 let views = c.path_views();
                 endpoint.sender().congestion_gauges(Paths { all: &views, me: subflow }, report);
             }
@@ -309,7 +309,7 @@ impl Connection {
 
     /// State of the scheduler; nothing with plain TCP.
     pub fn scheduler_gauges(&self, report: schedulers::Report<'_>) {
-        if let Kind::Mptcp(c) = &self.0 {
+        if let Machine::Mptcp(c) = &self.0 {
             c.scheduler_gauges(report);
         }
     }
@@ -326,7 +326,7 @@ impl Connection {
             .endpoint(subflow)
             .map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected));
         match &self.0 {
-            Kind::Tcp(c, _) if subflow == 0 => {
+            Machine::Tcp(c, _) if subflow == 0 => {
                 let (beyond_window_received, overflow_received) = c.beyond_window();
                 SubflowStats { beyond_window_received, overflow_received, ..stats }
             }
@@ -337,8 +337,8 @@ impl Connection {
     /// Which end this is.
     pub fn role(&self) -> Role {
         match &self.0 {
-            Kind::Tcp(c, _) => c.role(),
-            Kind::Mptcp(c) => c.role(),
+            Machine::Tcp(c, _) => c.role(),
+            Machine::Mptcp(c) => c.role(),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use units::Bytes;
 
 use crate::mptcp::option::MptcpOption;
-use crate::seq::{Seq, StreamOffset};
+use crate::seq::StreamOffset;
 use crate::space::{SpaceSegment, SpaceSignal};
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
@@ -252,7 +252,7 @@ impl Packet {
                 "a segment without sequence numbers cannot be retransmitted: {self:?}"
             );
             assert!(!(segment.flags.syn && segment.flags.fin), "SYN and FIN exclude each other: {self:?}");
-            assert!(segment.seq > Seq::SYN || payload == 0, "number 0 is the SYN: {self:?}");
+            assert!(segment.seq > crate::seq::Seq::SYN || payload == 0, "number 0 is the SYN: {self:?}");
         }
         if let Body::Space(SpaceSegment { segment, signal }) = &self.body {
             let alone = segment.mptcp == MptcpOption::None || signal.is_low_priority();

@@ -41,7 +41,7 @@ const BATCH: usize = 64;
 
 /// Where a flow is listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Listed {
+enum Turn {
     #[default]
     Idle,
     New,
@@ -54,7 +54,7 @@ struct Flow {
     control: Control,
     /// Bytes that it may still send in this turn.
     credit: i64,
-    list: Listed,
+    list: Turn,
 }
 
 #[derive(Clone, Debug)]
@@ -101,8 +101,8 @@ impl FqCoDel {
         self.bytes += Bytes(waiting.packet.size.into());
         let flow = &mut self.flows[index];
         flow.buffer.push(waiting);
-        if flow.list == Listed::Idle {
-            flow.list = Listed::New;
+        if flow.list == Turn::Idle {
+            flow.list = Turn::New;
             flow.credit = self.quantum;
             self.new.push_back(index as u32);
         }
@@ -137,8 +137,8 @@ impl FqCoDel {
 
     /// The counts are those of the flows, and a flow that holds packets is in the list that it names.
     fn check(&self) {
-        debug_assert!(self.new.iter().all(|i| self.flows[*i as usize].list == Listed::New), "{:?}", self.new);
-        debug_assert!(self.old.iter().all(|i| self.flows[*i as usize].list == Listed::Old), "{:?}", self.old);
+        debug_assert!(self.new.iter().all(|i| self.flows[*i as usize].list == Turn::New), "{:?}", self.new);
+        debug_assert!(self.old.iter().all(|i| self.flows[*i as usize].list == Turn::Old), "{:?}", self.old);
         let held = || {
             let listed = self.new.iter().chain(&self.old).map(|i| self.flows[*i as usize].buffer.length());
             listed.fold((0, Bytes::ZERO), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1))
@@ -163,7 +163,7 @@ impl QueueDiscipline for FqCoDel {
             let flow = &mut self.flows[index as usize];
             if flow.credit <= 0 {
                 flow.credit += self.quantum;
-                flow.list = Listed::Old;
+                flow.list = Turn::Old;
                 list.pop_front();
                 self.old.push_back(index);
                 continue;
@@ -181,10 +181,10 @@ impl QueueDiscipline for FqCoDel {
             list.pop_front();
             // A new flow that has run empty passes the old ones once, or it could starve them by coming back.
             if from_new && !self.old.is_empty() {
-                flow.list = Listed::Old;
+                flow.list = Turn::Old;
                 self.old.push_back(index);
             } else {
-                flow.list = Listed::Idle;
+                flow.list = Turn::Idle;
             }
         }
     }

@@ -24,11 +24,11 @@ pub enum Due {
 /// The reports of a receiver; one that only acknowledges has none.
 #[derive(Clone, Debug)]
 pub struct Reports {
-    kind: Kind,
+    kind: Reporter,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Reporter {
     /// SCPS-TP.
     Snack(SnackReporter),
     /// STP.
@@ -39,17 +39,17 @@ impl Reports {
     /// Those that need no agreement of the peer: STP is not negotiated. `None` for any other configuration.
     pub fn unconditional(config: &TcpConfig) -> Option<Self> {
         (config.recovery.reliability == Reliability::Poll)
-            .then(|| Self { kind: Kind::Stp(StpReporter::default()) })
+            .then(|| Self { kind: Reporter::Stp(StpReporter::default()) })
     }
 
     /// SNACKs of SCPS-TP, in units of `mss`.
     pub fn snack(mss: Bytes) -> Self {
-        Self { kind: Kind::Snack(SnackReporter::new(mss)) }
+        Self { kind: Reporter::Snack(SnackReporter::new(mss)) }
     }
 
     /// False if the peer learns by polls alone what has arrived and how large the window is.
     pub fn acknowledges(&self) -> bool {
-        matches!(self.kind, Kind::Snack(_))
+        matches!(self.kind, Reporter::Snack(_))
     }
 
     /// A segment has arrived. `next` and `received` are the state of the receiver after it.
@@ -60,11 +60,11 @@ impl Reports {
         (next, received): (Seq, &RangeSet<Seq>),
     ) -> Due {
         let quiet = match &mut self.kind {
-            Kind::Snack(reporter) => {
+            Reporter::Snack(reporter) => {
                 reporter.arrived(now, segment, (next, received));
                 Due::InRhythm
             }
-            Kind::Stp(reporter) => {
+            Reporter::Stp(reporter) => {
                 if !segment.is_empty() {
                     reporter.arrived(segment, next);
                 }
@@ -77,7 +77,7 @@ impl Reports {
 
     /// The peer asks for a report with `signal`, on a segment that begins at `seq`. True if it gets one.
     pub fn on_signal(&mut self, signal: &SpaceSignal, seq: Seq) -> bool {
-        let (Kind::Stp(reporter), SpaceSignal::Poll { number }) = (&mut self.kind, signal) else {
+        let (Reporter::Stp(reporter), SpaceSignal::Poll { number }) = (&mut self.kind, signal) else {
             return false;
         };
         reporter.polled(*number, seq);
@@ -88,8 +88,8 @@ impl Reports {
     /// True if a report is due at `now`.
     pub fn is_due(&self, now: SimTime) -> bool {
         match &self.kind {
-            Kind::Snack(reporter) => reporter.is_due(now),
-            Kind::Stp(reporter) => reporter.is_due(),
+            Reporter::Snack(reporter) => reporter.is_due(now),
+            Reporter::Stp(reporter) => reporter.is_due(),
         }
     }
 
@@ -103,10 +103,10 @@ impl Reports {
         segment: &mut TcpSegment,
     ) -> (Option<SpaceSignal>, bool) {
         let signal = match &mut self.kind {
-            Kind::Snack(reporter) => {
+            Reporter::Snack(reporter) => {
                 reporter.report(now, (next, received), round_trip).map(SpaceSignal::Snack)
             }
-            Kind::Stp(reporter) => reporter.report(next, received, &mut segment.sack),
+            Reporter::Stp(reporter) => reporter.report(next, received, &mut segment.sack),
         };
         self.check();
         (signal, self.is_due(now))
@@ -115,8 +115,8 @@ impl Reports {
     #[inline]
     fn check(&self) {
         match &self.kind {
-            Kind::Snack(reporter) => reporter.check(),
-            Kind::Stp(reporter) => reporter.check(),
+            Reporter::Snack(reporter) => reporter.check(),
+            Reporter::Stp(reporter) => reporter.check(),
         }
     }
 }
