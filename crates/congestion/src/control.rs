@@ -17,13 +17,13 @@ pub struct Setup {
     pub initial_ssthresh: Bytes,
     /// How the Reno rules count acknowledgements.
     pub growth: Growth,
-    /// What the Reno rules halve on a loss.
+    /// The quantity that the Reno rules halve on a loss.
     pub ssthresh_from: SsthreshFrom,
     /// The sender spaces its segments.
     pub paced: bool,
 }
 
-/// What is halved on a loss, and generally what a controller without a rule of its own takes ssthresh from.
+/// The quantity that is halved on a loss: a controller without a rule of its own takes ssthresh from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SsthreshFrom {
     /// FlightSize (RFC 5681 equation 4).

@@ -83,7 +83,7 @@ pub(crate) enum ReducedFrom {
     Flight,
 }
 
-/// What ends slow start before a loss does.
+/// The rule that ends slow start before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detection {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! What a link could carry: as a text of delivery opportunities that the tools of mahimahi and the rate model
+//! The capacity of a link: as a text of delivery opportunities that the tools of mahimahi and the rate model
 //! `opportunities` read, and as mean rates.
 
 use std::fmt;

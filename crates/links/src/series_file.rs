@@ -48,7 +48,7 @@ pub(crate) const TIME_UNIT: OptionSpec = OptionSpec::new(
     FILE,
     "unit of times without one; file: that of the header, else s",
 );
-/// What times count from.
+/// Origin of the times.
 pub(crate) const ORIGIN: OptionSpec = OptionSpec::new(
     "origin",
     OptionKind::Choice(&["run", "first"]),
@@ -77,7 +77,7 @@ pub(crate) const RTT: OptionSpec = OptionSpec::new(
     "true: values are round-trip times, half of each is the delay of one way",
 );
 
-/// What the values of a file are.
+/// Quantity and unit of the values of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Quantity {
     Rate,

@@ -1,4 +1,4 @@
-//! What a caller and running worlds tell each other: stop, and how far a run is.
+//! Messages between a caller and running worlds: stop, and how far a run is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

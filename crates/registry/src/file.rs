@@ -78,7 +78,7 @@ impl NamedFile {
         self
     }
 
-    /// What messages call it.
+    /// Name in messages.
     pub fn shown(&self) -> &str {
         &self.shown
     }

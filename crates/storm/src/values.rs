@@ -143,7 +143,7 @@ pub fn option(dice: &mut Dice, spec: &OptionSpec, spread: Spread) -> Option<Valu
         return Some(near);
     }
     if matches!(spec.default, Some("auto" | "file")) {
-        // What the file itself says: another column or unit would contradict it.
+        // The file itself says it: another column or unit would contradict it.
         return spec.default.map(Value::from);
     }
     Some(match spec.kind {

@@ -44,7 +44,7 @@ pub struct WindowConfig {
     pub initial_ssthresh: Bytes,
     /// How the Reno rules count acknowledgements.
     pub growth: Growth,
-    /// What a reduction is a part of.
+    /// The quantity that a reduction takes a part of.
     pub ssthresh_from: SsthreshFrom,
     /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
@@ -112,7 +112,7 @@ pub struct BufferConfig {
     pub receive_buffer: Bytes,
     /// Autotuning may grow the receive buffer to this; equal to `receive_buffer`: fixed.
     pub receive_buffer_max: Bytes,
-    /// What the sizes of the receive buffer count.
+    /// Unit of the sizes of the receive buffer.
     pub receive_counts: ReceiveCounts,
     /// Send buffer: fixed, or twice the congestion window up to a maximum.
     pub send_buffer: SendBuffer,
@@ -247,7 +247,7 @@ pub enum SendBuffer {
     },
 }
 
-/// What the size of a receive buffer counts.
+/// Unit of the size of a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveCounts {
     /// Payload: the size is the largest window.

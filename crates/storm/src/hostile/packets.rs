@@ -45,7 +45,7 @@ impl Input<'_> {
     }
 }
 
-/// What the peer has seen, to say things that are nearly right.
+/// Numbers that the peer has seen: packets near them are nearly right.
 #[derive(Default)]
 struct Seen {
     seq: u64,
@@ -146,7 +146,7 @@ fn multipath(input: &mut Input<'_>, tcp: &TcpConfig, control: &str) -> (Connecti
     setups::mptcp_pair(tcp, &config, control, scheduler, 1 + input.below(4))
 }
 
-/// What an application or the interfaces do. True if nothing more may be written.
+/// Calls of an application or of the interfaces. True if nothing more may be written.
 fn act(end: &mut Connection, now: SimTime, input: &mut Input<'_>) -> bool {
     let address = input.below(4);
     let what = input.below(8);

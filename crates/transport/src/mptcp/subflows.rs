@@ -1,6 +1,6 @@
 //! All subflows of a connection, with what is known of them together.
 //!
-//! Whoever is handed a subflow to change it makes the views of it stale, so that no cached view outlives a change.
+//! Access to a subflow for a change makes the views of it stale, so that no cached view outlives a change.
 
 use std::fmt;
 use std::sync::Arc;

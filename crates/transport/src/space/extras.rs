@@ -46,7 +46,7 @@ impl Extras {
         self.check();
     }
 
-    /// What the SYN of this end says beyond TCP.
+    /// Options of the SYN of this end beyond TCP.
     pub fn syn_signal(&self, passive: bool) -> Option<SpaceSignal> {
         let shown = if passive { self.agreed } else { self.offers };
         shown.then_some(SpaceSignal::ScpsCapable)

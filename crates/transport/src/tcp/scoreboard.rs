@@ -252,7 +252,7 @@ impl Scoreboard {
     }
 
     /// True if all that is outstanding was sent once, and after `latest` (transmission time and end of a delivered
-    /// segment): what comes later in the stream was sent later.
+    /// segment): data later in the stream was sent later.
     #[inline]
     pub fn starts_after(&self, latest: (SimTime, Seq)) -> bool {
         let original = |s: &Sent| !s.retransmitted && !s.sacked && (s.sent_at, s.end()) >= latest;

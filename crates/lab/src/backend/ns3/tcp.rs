@@ -15,7 +15,7 @@ use super::rules::{self, Refusals};
 
 /// IPv4 and TCP with all options: what a device must let pass beside the MSS.
 const HEADERS: u64 = 100;
-/// What ns-3 takes for no limit.
+/// The value that means no limit to ns-3.
 const UNLIMITED: u64 = u32::MAX as u64;
 
 /// An attribute of ns-3 and its value.

@@ -16,7 +16,7 @@ use crate::seq::Dsn;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 
-/// What the scheduler needs has nothing that the usual way leaves out.
+/// The scheduler needs nothing that the usual way leaves out.
 pub(super) fn permits_usual_way(needs: Needs) -> bool {
     needs.queueing == Queueing::Never && !needs.head && !needs.copies
 }

@@ -89,7 +89,7 @@ impl AckSchedule {
         self.owed = Owed::NOW;
     }
 
-    /// What is owed was decided elsewhere.
+    /// The ACK that is owed was decided elsewhere.
     #[inline]
     pub(super) fn decide(&mut self, owed: Owed) {
         self.owed = owed;

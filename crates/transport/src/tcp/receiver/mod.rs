@@ -216,7 +216,7 @@ impl Receiver {
         }
     }
 
-    /// What `segment` says beyond TCP: it may ask for a report.
+    /// Takes the signals of `segment` beyond TCP: it may ask for a report.
     #[cold]
     pub fn on_signal(&mut self, signal: &SpaceSignal, segment: &TcpSegment) {
         if self.reports.as_deref_mut().is_some_and(|reports| reports.on_signal(signal, segment.seq)) {

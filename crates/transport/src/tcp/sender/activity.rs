@@ -1,4 +1,4 @@
-//! What a sender has done: counters, how the congestion window was used (RFC 7661 section 4.1, as Linux judges it),
+//! Activity of a sender: counters, how the congestion window was used (RFC 7661 section 4.1, as Linux judges it),
 //! when it last sent (idle restart of RFC 5681 section 4.1), and what keeps it from sending more.
 
 use units::{Nanos, SimTime};

@@ -140,7 +140,7 @@ impl Sender {
         if self.recovery.is_over(self.send.una()) {
             self.recovery.end_loss();
         }
-        // What arrived before the timeout must not open the window now (RFC 3465 section 2.1: L = 1 after a timeout);
+        // Data acknowledged before the timeout must not open the window now (RFC 3465 section 2.1: L = 1 after a timeout);
         // SACK tells it apart.
         let tells_apart = self.config.options.sack || self.detector.kind() != Detection::DuplicateAcks;
         let acked = if tells_apart { ack.delivered } else { Bytes(self.send.mss()) };

@@ -163,7 +163,7 @@ impl Sender {
         })
     }
 
-    /// What `next` would find while the usual way is open.
+    /// The result of `next` while the usual way is open.
     #[inline(always)]
     fn prospect(&self) -> Prospect {
         let (len, full) = (self.send.next_len(), self.send.mss());
