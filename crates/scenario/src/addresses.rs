@@ -2,11 +2,11 @@
 
 use units::Nanos;
 
-use crate::diagnostic::{Code, Report, suggest};
 use crate::keys::FLOW_ACTIONS;
 use crate::path_managers::{self, IN_KERNEL};
 use crate::topology::Topology;
-use crate::tree::{Origin, Placed, Table};
+use document::diagnostic::{Code, Report, suggest};
+use document::tree::{Origin, Placed, Table};
 
 /// Endpoints that one end may have, as in Linux.
 const MAX_ENDPOINTS: usize = 8;

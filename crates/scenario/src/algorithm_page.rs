@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use registry::{Entry, OptionKind, OptionSpec};
 
-use crate::keys::{Kind, Scalar};
-use crate::reference::sentence;
-use crate::registries::{Catalogue, NO_LOSS, Registries};
+use crate::registries::{NO_LOSS, Registries, catalogue};
+use document::keys::{Kind, Scalar};
+use document::reference::sentence;
+use document::vocabulary::{Catalogue, Vocabulary as _};
 
 const INTRODUCTION: &str = "\
 # Algorithms
@@ -37,18 +38,18 @@ struct Family {
 }
 
 const FAMILIES: &[Family] = &[
-    Family { catalogue: Catalogue::Congestion, folder: "congestion", shared: &[("vegas_linux", "vegas")] },
-    Family { catalogue: Catalogue::Scheduler, folder: "schedulers", shared: &[] },
-    Family { catalogue: Catalogue::PathManager, folder: "path-managers", shared: &[] },
-    Family { catalogue: Catalogue::Rate, folder: "rates", shared: &[] },
+    Family { catalogue: catalogue::CONGESTION, folder: "congestion", shared: &[("vegas_linux", "vegas")] },
+    Family { catalogue: catalogue::SCHEDULER, folder: "schedulers", shared: &[] },
+    Family { catalogue: catalogue::PATH_MANAGER, folder: "path-managers", shared: &[] },
+    Family { catalogue: catalogue::RATE, folder: "rates", shared: &[] },
     Family {
-        catalogue: Catalogue::Delay,
+        catalogue: catalogue::DELAY,
         folder: "delays",
         shared: &[("uniform", "jitter"), ("normal", "jitter"), ("pareto", "jitter")],
     },
-    Family { catalogue: Catalogue::Queue, folder: "queues", shared: &[] },
+    Family { catalogue: catalogue::QUEUE, folder: "queues", shared: &[] },
     Family {
-        catalogue: Catalogue::Loss,
+        catalogue: catalogue::LOSS,
         folder: "loss",
         shared: &[
             ("gilbert", "gilbert_elliott"),
@@ -105,7 +106,7 @@ pub fn algorithms_markdown(registries: &Registries) -> String {
     let mut out = INTRODUCTION.to_owned();
     for family in FAMILIES {
         // Writing to a string cannot fail.
-        let _ = write!(out, "\n## {}s\n\n", sentence(family.catalogue.what()));
+        let _ = write!(out, "\n## {}s\n\n", sentence(family.catalogue.what));
         let _ = writeln!(
             out,
             "| Name | What it is | Source | Notes | Options and defaults |\n|---|---|---|---|---|"

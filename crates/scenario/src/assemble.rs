@@ -15,17 +15,17 @@ use units::{BitsPerSecond, Nanos};
 
 use crate::choices::Choices;
 use crate::flows::flow_names;
-use crate::held::fields;
+use crate::held::{Read as _, fields};
 use crate::keys::{AUTO, EXPAND, EXPAND_LARGEST};
 use crate::model::{
     Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath, Node, Queue,
     Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers::PathManagers;
-use crate::queue_size::QueueSize;
 use crate::registries::{Listed, NO_LOSS};
 use crate::topology::{LinkEntry, Topology};
-use crate::tree::{Placed, Table, Value};
+use document::queue_size::QueueSize;
+use document::tree::{Placed, Table, Value};
 
 /// The whole scenario.
 pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>) -> Option<Scenario> {

@@ -3,11 +3,11 @@
 use registry::{OptionKind, OptionSpec, OptionValue, Options};
 use units::QueueLimit;
 
-use crate::files::Files;
 use crate::model::Choice;
-use crate::queue_size::QueueSize;
 use crate::registries::{Listed, Registries};
-use crate::tree::{Table, Value};
+use document::files::Files;
+use document::queue_size::QueueSize;
+use document::tree::{Table, Value};
 
 /// Inputs for reading options.
 #[derive(Clone, Copy, Debug)]

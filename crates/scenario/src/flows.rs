@@ -5,8 +5,8 @@ use registry::Options;
 use units::Nanos;
 
 use crate::choices::Choices;
-use crate::diagnostic::{Code, Report, suggest};
-use crate::tree::{Origin, Placed, Table};
+use document::diagnostic::{Code, Report, suggest};
+use document::tree::{Origin, Placed, Table};
 
 /// The end that opens follows from the application; the application and the transport must suit each other.
 pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, report: &mut Report<'_>) {

@@ -9,10 +9,8 @@ use transport::config::{LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinje
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::model::Ecmp;
-use crate::tree::{Placed, Table, Value};
-
-/// A value of `UNLIMITED` in a file: no limit.
-pub(crate) const UNLIMITED: &str = "unlimited";
+use document::keys::UNLIMITED;
+use document::tree::{Placed, Table, Value};
 
 /// Meaning of a checked value.
 pub(crate) trait Held: Sized {
@@ -111,9 +109,14 @@ impl Held for Ratio {
     }
 }
 
-impl Table {
+/// Reads values of a checked table.
+pub(crate) trait Read {
     /// Value of `key`; `None` if the key is missing, too.
-    pub fn read<T: Held>(&self, key: &str) -> Option<T> {
+    fn read<T: Held>(&self, key: &str) -> Option<T>;
+}
+
+impl Read for Table {
+    fn read<T: Held>(&self, key: &str) -> Option<T> {
         T::held(self.get(key)?)
     }
 }

@@ -1,9 +1,10 @@
 //! Inheritance: `both` gives keys to both directions of a link, `like` takes keys from a table of the same kind.
 
-use crate::check::element_path;
-use crate::diagnostic::{Code, Report, suggest};
-use crate::keys::{DIRECTION, Kind, ROOT, Section};
-use crate::tree::{Origin, Placed, Table, Value};
+use crate::keys::{DIRECTION, ROOT};
+use document::check::element_path;
+use document::diagnostic::{Code, Report, suggest};
+use document::keys::{Kind, Section};
+use document::tree::{Origin, Placed, Table, Value};
 
 /// Resolves `both` and then `like` in all arrays of tables.
 pub(crate) fn resolve(root: &mut Table, report: &mut Report<'_>) {

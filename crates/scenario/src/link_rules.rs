@@ -7,14 +7,15 @@ use links::rate::Rates;
 use registry::{OptionFault, OptionValue};
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit};
 
-use crate::check::{element_path, join};
 use crate::choices::Choices;
-use crate::diagnostic::{Code, Report};
 use crate::inherit::direction_names;
-use crate::keys::{DIRECTION, Kind, ROOT};
-use crate::queue_size::QueueSize;
+use crate::keys::{DIRECTION, ROOT};
 use crate::registries::Listed;
-use crate::tree::{Origin, Placed, Table, Value};
+use document::check::{element_path, join};
+use document::diagnostic::{Code, Report};
+use document::keys::Kind;
+use document::queue_size::QueueSize;
+use document::tree::{Origin, Placed, Table, Value};
 
 /// All directions of links, and all events.
 pub(crate) fn links(root: &mut Table, choices: &Choices<'_>, report: &mut Report<'_>) {

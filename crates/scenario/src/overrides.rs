@@ -5,9 +5,10 @@
 
 use toml::de::DeValue;
 
-use crate::diagnostic::{Code, Report, suggest};
-use crate::keys::{Kind, ROOT, Section};
-use crate::tree::{Origin, Placed, Table, Value};
+use crate::keys::ROOT;
+use document::diagnostic::{Code, Report, suggest};
+use document::keys::{Kind, Section};
+use document::tree::{Origin, Placed, Table, Value};
 
 /// One segment of a dotted key and its offset.
 type Segment<'k> = (&'k str, usize);

@@ -1,9 +1,9 @@
 //! From a part of the model back to the key that it was made of: for mistakes that show only when a scenario is to run.
 
-use crate::diagnostic::{Code, Report};
-use crate::print::{inline, quote};
 use crate::topology::Topology;
-use crate::tree::{Origin, Placed, Table, Value};
+use document::diagnostic::{Code, Report};
+use document::print::{inline, quote};
+use document::tree::{Origin, Placed, Table, Value};
 
 /// A part of the model that has keys of its own. Indices are those of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The profiles with their values, for lists and docs.
 
 use crate::keys::TRANSPORT;
-use crate::print::inline;
 use crate::profiles::trees;
-use crate::tree::{KeyValue, Table};
+use document::print::inline;
+use document::tree::{KeyValue, Table};
 
 /// One profile, for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]

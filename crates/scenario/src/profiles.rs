@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use toml::de::DeTable;
 
-use crate::tree::{Origin, Placed, Table};
+use document::tree::{Origin, Placed, Table};
 
 const SOURCES: [(&str, &str); 7] = [
     ("linux", include_str!("../profiles/linux.toml")),
@@ -34,9 +34,15 @@ static TREES: LazyLock<Vec<(&'static str, Table)>> = LazyLock::new(|| {
 });
 
 /// The names of all profiles.
-pub(crate) fn names() -> Vec<&'static str> {
-    SOURCES.iter().map(|(name, _)| *name).collect()
-}
+pub(crate) const NAMES: [&str; SOURCES.len()] = {
+    let mut names = [""; SOURCES.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = SOURCES[index].0;
+        index += 1;
+    }
+    names
+};
 
 /// The value of `key` in `profile` for a transport of this kind.
 pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Placed> {

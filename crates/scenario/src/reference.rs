@@ -1,13 +1,13 @@
 //! The reference page of scenario files, made of the key tables.
 
-use std::fmt::Write;
-
+use document::keys::{Kind, Scalar};
+use document::reference::{codes, put, sections, sentence, table};
+use document::vocabulary::{Catalogue, Vocabulary as _};
 use registry::OptionKind;
 
-use crate::diagnostic::Code;
-use crate::keys::{Fallback, Kind, ROOT, Scalar, Section};
+use crate::keys::ROOT;
 use crate::profile_list::profiles;
-use crate::registries::{Catalogue, Registries};
+use crate::registries::{Registries, catalogue};
 
 const INTRODUCTION: &str = "\
 # Scenario files
@@ -39,88 +39,22 @@ in it and in the seed. Unknown keys are errors.
 /// The page in Markdown, with the algorithms of `registries`.
 pub fn reference_markdown(registries: &Registries) -> String {
     let mut out = INTRODUCTION.to_owned();
-    let mut sections = Vec::new();
-    collect(&ROOT, String::from("Top level"), &mut sections);
-    for (section, title) in sections {
-        keys(&mut out, section, &title);
-    }
+    sections(&mut out, &ROOT);
     transport_profiles(&mut out);
-    for catalogue in [
-        Catalogue::Congestion,
-        Catalogue::Scheduler,
-        Catalogue::PathManager,
-        Catalogue::Rate,
-        Catalogue::Delay,
-        Catalogue::Queue,
-        Catalogue::Loss,
-        Catalogue::App,
+    for family in [
+        catalogue::CONGESTION,
+        catalogue::SCHEDULER,
+        catalogue::PATH_MANAGER,
+        catalogue::RATE,
+        catalogue::DELAY,
+        catalogue::QUEUE,
+        catalogue::LOSS,
+        catalogue::APP,
     ] {
-        algorithms(&mut out, catalogue, registries);
+        algorithms(&mut out, family, registries);
     }
     codes(&mut out);
     out
-}
-
-/// Each section once, in the order of the tables.
-fn collect(section: &'static Section, title: String, found: &mut Vec<(&'static Section, String)>) {
-    if found.iter().any(|(known, _)| known.name == section.name) {
-        return;
-    }
-    found.push((section, title));
-    for key in section.keys {
-        match key.kind.one() {
-            Kind::Tables(inner) if !inner.inline => collect(inner, format!("`[[{}]]`", inner.name), found),
-            Kind::Table(inner) if section.name == ROOT.name => {
-                collect(inner, format!("`[{}]`", inner.name), found)
-            }
-            Kind::Table(inner) | Kind::Tables(inner) => {
-                collect(inner, format!("The keys of {}", inner.what), found);
-            }
-            _ => {}
-        }
-    }
-}
-
-// Writing to a string cannot fail.
-fn put(out: &mut String, line: &str) {
-    let _ = writeln!(out, "{line}");
-}
-
-fn table(out: &mut String, head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
-    put(out, &format!("| {} |", head.join(" | ")));
-    put(out, &format!("|{}", "---|".repeat(head.len())));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        put(out, &format!("| {} |", cells.join(" | ")));
-    }
-}
-
-fn keys(out: &mut String, section: &Section, title: &str) {
-    put(out, &format!("\n## {title}\n\n{}\n", section.doc));
-    let rows = section.keys.iter().map(|key| {
-        // Most keys apply to both TCP and MPTCP: only the exceptions are marked.
-        let only = match key.only {
-            [only] => format!(" (only {only})"),
-            _ => String::new(),
-        };
-        let default = match key.default {
-            Fallback::Compulsory => "**compulsory**".into(),
-            Fallback::Absent => "–".into(),
-            Fallback::Text("") => "empty".into(),
-            Fallback::Text(text) => format!("`{text}`"),
-            Fallback::Profile => "of the profile".into(),
-            Fallback::Derived(what) => what.into(),
-            Fallback::Keys => "of its keys".into(),
-        };
-        vec![format!("`{}`{only}", key.name), sentence(key.doc), key.kind.what(), default]
-    });
-    table(out, &["Key", "Meaning", "Value", "Default"], rows);
-}
-
-/// With a capital letter in front.
-pub(crate) fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn transport_profiles(out: &mut String) {
@@ -155,7 +89,7 @@ fn transport_profiles(out: &mut String) {
 }
 
 fn algorithms(out: &mut String, catalogue: Catalogue, registries: &Registries) {
-    put(out, &format!("\n## {}s\n", sentence(catalogue.what())));
+    put(out, &format!("\n## {}s\n", sentence(catalogue.what)));
     let rows = registries.all(catalogue).into_iter().flat_map(|algorithm| {
         let first =
             vec![format!("`{}`", algorithm.name), sentence(algorithm.summary), String::new(), String::new()];
@@ -170,13 +104,4 @@ fn algorithms(out: &mut String, catalogue: Catalogue, registries: &Registries) {
         std::iter::once(first).chain(options).collect::<Vec<_>>()
     });
     table(out, &["Name, options", "Meaning", "Value", "Default"], rows);
-}
-
-fn codes(out: &mut String) {
-    put(
-        out,
-        "\n## Error codes\n\nAll mistakes of a file are reported at once, each with its place and its cure.\n",
-    );
-    let rows = Code::ALL.iter().map(|code| vec![code.as_str().to_owned(), sentence(code.meaning().trim())]);
-    table(out, &["Code", "Meaning"], rows);
 }

@@ -2,6 +2,8 @@
 
 use apps::Apps;
 use congestion::Congestion;
+use document::tree::Placed;
+use document::vocabulary::{Catalogue, Vocabulary};
 use links::delay::Delays;
 use links::loss::Losses;
 use links::queue::Queues;
@@ -10,6 +12,7 @@ use registry::{Entry, Family, Registry, independent};
 use schedulers::Schedulers;
 
 use crate::path_managers::PathManagers;
+use crate::profiles;
 
 /// Everything that a scenario chooses by name.
 #[derive(Clone, Debug)]
@@ -32,19 +35,6 @@ pub struct Registries {
     pub(crate) path_managers: Registry<PathManagers>,
 }
 
-/// Which registry a key chooses from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Catalogue {
-    Congestion,
-    Scheduler,
-    Loss,
-    Rate,
-    Delay,
-    Queue,
-    App,
-    PathManager,
-}
-
 /// The word for a link that loses nothing.
 pub(crate) const NO_LOSS: &str = "none";
 
@@ -57,34 +47,22 @@ const NONE: Entry = Entry {
     check: independent,
 };
 
-impl Catalogue {
-    /// Singular name of an entry.
-    pub fn what(self) -> &'static str {
-        match self {
-            Self::Congestion => "congestion control",
-            Self::Scheduler => "scheduler",
-            Self::Loss => "loss model",
-            Self::Rate => "rate model",
-            Self::Delay => "delay model",
-            Self::Queue => "queue discipline",
-            Self::App => "application",
-            Self::PathManager => "path manager",
-        }
+/// The registries that keys choose from.
+pub(crate) mod catalogue {
+    use document::vocabulary::Catalogue;
+
+    const fn of(what: &'static str, one: &'static str) -> Catalogue {
+        Catalogue { what, one, none: None }
     }
 
-    /// The same with its article.
-    pub fn one(self) -> &'static str {
-        match self {
-            Self::Congestion => "a congestion control",
-            Self::Scheduler => "a scheduler",
-            Self::Loss => "a loss model",
-            Self::Rate => "a rate model",
-            Self::Delay => "a delay model",
-            Self::Queue => "a queue discipline",
-            Self::App => "an application",
-            Self::PathManager => "a path manager",
-        }
-    }
+    pub const CONGESTION: Catalogue = of("congestion control", "a congestion control");
+    pub const SCHEDULER: Catalogue = of("scheduler", "a scheduler");
+    pub const LOSS: Catalogue = Catalogue { none: Some(super::NO_LOSS), ..of("loss model", "a loss model") };
+    pub const RATE: Catalogue = of("rate model", "a rate model");
+    pub const DELAY: Catalogue = of("delay model", "a delay model");
+    pub const QUEUE: Catalogue = of("queue discipline", "a queue discipline");
+    pub const APP: Catalogue = of("application", "an application");
+    pub const PATH_MANAGER: Catalogue = of("path manager", "a path manager");
 }
 
 impl Registries {
@@ -104,34 +82,43 @@ impl Registries {
 
     /// The path managers; they are the same with any registries.
     pub fn path_managers(&self) -> Vec<Entry> {
-        self.all(Catalogue::PathManager)
+        self.all(catalogue::PATH_MANAGER)
     }
 
-    /// All entries of one catalogue, in the order of entry.
-    pub(crate) fn all(&self, catalogue: Catalogue) -> Vec<Entry> {
-        let entries = self.of(catalogue).entries();
-        if catalogue == Catalogue::Loss { std::iter::once(NONE).chain(entries).collect() } else { entries }
+    fn of(&self, catalogue: Catalogue) -> Option<&dyn Entries> {
+        Some(match catalogue {
+            catalogue::CONGESTION => &self.congestion,
+            catalogue::SCHEDULER => &self.schedulers,
+            catalogue::LOSS => &self.loss,
+            catalogue::RATE => &self.rates,
+            catalogue::DELAY => &self.delays,
+            catalogue::QUEUE => &self.queues,
+            catalogue::APP => &self.apps,
+            catalogue::PATH_MANAGER => &self.path_managers,
+            _ => return None,
+        })
+    }
+}
+
+impl Vocabulary for Registries {
+    fn all(&self, catalogue: Catalogue) -> Vec<Entry> {
+        let entries = self.of(catalogue).map_or_else(Vec::new, Entries::entries);
+        if catalogue == catalogue::LOSS { std::iter::once(NONE).chain(entries).collect() } else { entries }
     }
 
-    /// The entry of `name`.
-    pub(crate) fn find(&self, catalogue: Catalogue, name: &str) -> Option<Entry> {
-        if catalogue == Catalogue::Loss && name == NO_LOSS {
+    fn find(&self, catalogue: Catalogue, name: &str) -> Option<Entry> {
+        if catalogue == catalogue::LOSS && name == NO_LOSS {
             return Some(NONE);
         }
-        self.of(catalogue).entry(name)
+        self.of(catalogue)?.entry(name)
     }
 
-    fn of(&self, catalogue: Catalogue) -> &dyn Entries {
-        match catalogue {
-            Catalogue::Congestion => &self.congestion,
-            Catalogue::Scheduler => &self.schedulers,
-            Catalogue::Loss => &self.loss,
-            Catalogue::Rate => &self.rates,
-            Catalogue::Delay => &self.delays,
-            Catalogue::Queue => &self.queues,
-            Catalogue::App => &self.apps,
-            Catalogue::PathManager => &self.path_managers,
-        }
+    fn preset(&self, profile: &str, kind: &str, key: &str) -> Option<Placed> {
+        profiles::value(profile, kind, key)
+    }
+
+    fn preset_option(&self, profile: &str, key_and_name: (&str, &str), option: &str) -> Option<Placed> {
+        profiles::option(profile, key_and_name, option)
     }
 }
 

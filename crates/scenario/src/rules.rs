@@ -8,14 +8,14 @@ use units::{Bytes, Nanos};
 
 use crate::addresses;
 use crate::choices::Choices;
-use crate::diagnostic::{Code, Report, suggest};
 use crate::graph::NodePair;
 use crate::keys::{BUFFER_RULES, SET};
 use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
 use crate::registries::Listed;
 use crate::topology::{Topology, duplicate};
-use crate::tree::{Origin, Placed, Table, Value};
+use document::diagnostic::{Code, Report, suggest};
+use document::tree::{Origin, Placed, Table, Value};
 
 /// Addresses of one host.
 const MAX_ADDRESSES: usize = 256;
@@ -42,7 +42,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
     let Some(Placed { value: Value::List(items), .. }) = root.get_mut("flow") else { return };
     let (mut names, mut stems) = (BTreeSet::new(), BTreeSet::new());
     for (index, item) in items.iter_mut().enumerate() {
-        let path = crate::check::element_path("", "flow", index, item);
+        let path = document::check::element_path("", "flow", index, item);
         let Some(flow) = item.as_table_mut() else { continue };
         if let Some(name) = flow.get("name")
             && let Some(text) = name.as_text()

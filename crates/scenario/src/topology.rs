@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Code, Report, suggest};
 use crate::graph::{Graph, NodePair, other_end};
 use crate::inherit::direction_names;
-use crate::keys::{Kind, ROOT};
-use crate::tree::{Origin, Placed, Table, Value};
+use crate::keys::ROOT;
+use document::diagnostic::{Code, Report, suggest};
+use document::keys::Kind;
+use document::tree::{Origin, Placed, Table, Value};
 
 /// Bounds on what one file may expand to; far above what can be simulated in a reasonable time.
 const MAX_NODES: usize = 10_000;

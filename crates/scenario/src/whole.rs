@@ -3,9 +3,9 @@
 use registry::OptionKind;
 
 use crate::choices::Choices;
-use crate::keys::{Kind, Section};
-use crate::registries::Catalogue;
-use crate::tree::{Placed, Table, Value};
+use document::keys::{Kind, Section};
+use document::tree::{Placed, Table, Value};
+use document::vocabulary::{Catalogue, Vocabulary as _};
 
 /// Writes the content of each file in the place of its path. The tree is filled and without mistakes.
 pub(crate) fn inline(section: &'static Section, table: &mut Table, choices: &Choices<'_>) {

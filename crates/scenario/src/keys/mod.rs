@@ -5,141 +5,18 @@
 //! its name; a transport key also needs a value in every profile. A closed list of words stands in `held.rs`. Back ends
 //! that take the model apart (`lab/src/backend/ns3/`) do not compile before they translate the field or refuse the key.
 
-mod shorthand;
 mod tables;
 mod transport;
 
-use registry::{Items, OptionKind};
-use units::{BitsPerSecond, Bytes, Nanos};
-
-use crate::held::UNLIMITED;
-use crate::registries::Catalogue;
+use document::keys::{Fallback, Key};
+use document::shorthand::{key, words};
+use units::Bytes;
 
 pub(crate) use tables::{DIRECTION, FLOW_ACTIONS, ROOT, SET};
 pub(crate) use transport::TRANSPORT;
 
-/// A table of a scenario: the keys that it may hold.
-#[derive(Debug)]
-pub(crate) struct Section {
-    /// Name in the schema and the reference page.
-    pub name: &'static str,
-    /// For messages: "a path".
-    pub what: &'static str,
-    pub doc: &'static str,
-    pub keys: &'static [Key],
-    /// Written on one line inside its parent.
-    pub inline: bool,
-    /// Its compulsory keys may come from elsewhere (`like`, `both`), but for `name`.
-    pub inherits: bool,
-}
-
-/// One key.
-#[derive(Debug)]
-pub(crate) struct Key {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub default: Fallback,
-    pub doc: &'static str,
-    /// Exists only if the key `kind` of the same table has one of these values; empty: always.
-    pub only: &'static [&'static str],
-}
-
-impl Key {
-    /// False if a table of this kind cannot have it.
-    pub fn exists_with(&self, kind: Option<&str>) -> bool {
-        self.only.is_empty() || kind.is_some_and(|kind| self.only.contains(&kind))
-    }
-}
-
-/// Where the value comes from when none is given.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Fallback {
-    /// Nowhere: it must be given.
-    Compulsory,
-    /// It may be missing.
-    Absent,
-    /// This text, as in a file but without quotes.
-    Text(&'static str),
-    /// The profile of the transport.
-    Profile,
-    /// Other keys, as described.
-    Derived(&'static str),
-    /// The defaults of its own keys (tables only).
-    Keys,
-}
-
-/// Type of the value of a key. Bounds are included.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
-    /// One value, or a list that is one.
-    Scalar(Scalar),
-    /// An algorithm of a registry, as a bare name or a table with `kind` and options.
-    Choice(Catalogue),
-    /// This, or a list of such, all at work at once.
-    OneOrMore(&'static Kind),
-    /// A plain value, or a model of a registry by name or as a table.
-    Setting { plain: &'static Kind, models: Catalogue },
-    /// One table.
-    Table(&'static Section),
-    /// An array of tables.
-    Tables(&'static Section),
-}
-
-/// Type of a value that has no keys of its own. Bounds are included.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Scalar {
-    /// Any text.
-    Text,
-    /// A new name.
-    Name,
-    /// The name of something that exists.
-    Reference(&'static str),
-    /// Node names; `exactly` this many, or at least one.
-    Nodes {
-        exactly: Option<usize>,
-    },
-    /// Whether, and from which segment on, MPTCP options are taken away.
-    Strip,
-    /// A list of words of a closed list, each at most once.
-    Words(&'static [&'static str]),
-    /// An option of an algorithm, or a plain value.
-    Plain(OptionKind),
-    /// A whole number or "unlimited".
-    Limit {
-        min: u64,
-        max: u64,
-    },
-    Duration {
-        min: Nanos,
-        max: Nanos,
-    },
-    Size {
-        min: Bytes,
-        max: Bytes,
-    },
-    Rate {
-        min: BitsPerSecond,
-        max: BitsPerSecond,
-    },
-    /// A queue limit, or a multiple of the product of bandwidth and delay.
-    Queue,
-    /// "auto" or a size.
-    Buffer {
-        min: Bytes,
-        max: Bytes,
-    },
-    /// How many, or which.
-    Seeds,
-    /// The name of a profile.
-    Profile,
-}
-
-impl From<Scalar> for Kind {
-    fn from(scalar: Scalar) -> Self {
-        Self::Scalar(scalar)
-    }
-}
-
+/// The largest window that can be advertised (RFC 7323 section 2.3).
+const GIB: Bytes = Bytes(1 << 30);
 /// Of options only those on SYNs.
 pub(crate) const SYN: &str = "syn";
 /// The value of a buffer that sizes itself.
@@ -150,93 +27,10 @@ pub(crate) const EXPAND: &str = "expand";
 pub(crate) const EXPAND_LARGEST: &str = "expand-largest";
 /// The values of a buffer that are not its size.
 pub(crate) const BUFFER_RULES: [&str; 3] = [AUTO, EXPAND, EXPAND_LARGEST];
-/// Most replications and nodes that one file may ask for.
-pub(crate) const MAX_SEEDS: i64 = 1_000_000;
 
-impl Section {
-    pub fn key(&self, name: &str) -> Option<&'static Key> {
-        self.keys.iter().find(|k| k.name == name)
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.keys.iter().map(|k| k.name)
-    }
-}
-
-impl Kind {
-    /// Kind of one item where several are allowed.
-    pub fn one(self) -> Self {
-        match self {
-            Self::OneOrMore(one) => *one,
-            other => other,
-        }
-    }
-
-    /// "a duration such as "275ms"", for messages and the reference page.
-    pub fn what(self) -> String {
-        match self {
-            Self::Scalar(scalar) => scalar.what(),
-            Self::Choice(catalogue) => {
-                format!("the name of {}, or a table with its `kind`", catalogue.one())
-            }
-            Self::OneOrMore(one) => format!("{}, or a list of such", one.what()),
-            Self::Setting { plain, models } => {
-                format!("{}, or a table with the `kind` of {}", plain.what(), models.one())
-            }
-            Self::Table(_) => "a table".into(),
-            Self::Tables(_) => "an array of tables".into(),
-        }
-    }
-}
-
-impl Scalar {
-    /// As [`Kind::what`].
-    pub fn what(self) -> String {
-        match self {
-            Self::Text => "text".into(),
-            Self::Name => "a name of letters, digits, - and _".into(),
-            Self::Reference(what) => format!("the name of {what}"),
-            Self::Nodes { exactly: Some(n) } => format!("a list of {n} node names"),
-            Self::Nodes { exactly: None } => "a list of node names".into(),
-            Self::Strip => format!("true, false, \"{SYN}\", or a whole number of segments"),
-            Self::Words(words) => format!("a list of some of {}", quoted(words.iter().copied())),
-            Self::Plain(OptionKind::Flag) => "true or false".into(),
-            Self::Plain(OptionKind::Integer { min, max }) => format!("a whole number from {min} to {max}"),
-            Self::Plain(OptionKind::Number { min, max }) => format!("a number from {min} to {max}"),
-            Self::Plain(OptionKind::Duration) => "a duration such as \"275ms\"".into(),
-            Self::Plain(OptionKind::Size) => "a size such as \"64KiB\"".into(),
-            Self::Plain(OptionKind::Rate) => "a rate such as \"20Mbit/s\"".into(),
-            Self::Plain(OptionKind::Probability) => "a probability such as 0.01 or \"1%\"".into(),
-            Self::Plain(OptionKind::Choice(words)) => format!("one of {}", quoted(words.iter().copied())),
-            Self::Plain(OptionKind::FlagOr(words)) => {
-                format!("true, false or {}", quoted(words.iter().copied()))
-            }
-            Self::Plain(OptionKind::Limit) => Self::Queue.what(),
-            Self::Plain(OptionKind::Text) => Self::Text.what(),
-            Self::Plain(OptionKind::List(items)) => match items {
-                Items::Durations => "a list of durations".into(),
-                Items::Rates => "a list of rates".into(),
-                Items::Numbers => "a list of numbers from 0 on".into(),
-                Items::Integers => "a list of whole numbers from 1 on".into(),
-            },
-            Self::Plain(OptionKind::File(format)) => format!("the path of a file of {}", format.what),
-            Self::Limit { min, max } => format!("a whole number from {min} to {max}, or \"{UNLIMITED}\""),
-            Self::Duration { min, max } => format!("a duration from \"{min}\" to \"{max}\""),
-            Self::Size { min, max: Bytes::MAX } => format!("a size from \"{min}\" on, or \"{UNLIMITED}\""),
-            Self::Size { min, max } => format!("a size from \"{min}\" to \"{max}\""),
-            Self::Rate { min, max } => format!("a rate from \"{min}\" to \"{max}\""),
-            Self::Queue => "a queue limit such as \"100p\", \"64KiB\" or \"1.5BDP\"".into(),
-            Self::Buffer { min, max } => {
-                format!("{}, or a size from \"{min}\" to \"{max}\"", quoted(BUFFER_RULES))
-            }
-            Self::Seeds => format!("a number of seeds from 1 to {MAX_SEEDS}, or a list of seeds"),
-            Self::Profile => format!("one of {}", quoted(crate::profiles::names())),
-        }
-    }
-}
-
-/// `"a", "b"`.
-pub(crate) fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let words: Vec<String> = words.into_iter().map(|w| format!("\"{w}\"")).collect();
-    words.join(", ")
-}
+const END: Key = key(
+    "end",
+    words(&["client", "server"]),
+    Fallback::Text("client"),
+    "whose address: the end that opens the connection, or the other",
+);

@@ -4,14 +4,15 @@
 use transport::AbortForm;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-use super::shorthand::{
-    END, FLAG, GIB, NAME, PROBABILITY, TEXT, duration, integer, key, rate, reference, size, words,
-};
 use super::transport::TRANSPORT;
-use super::{Fallback, Key, Kind, Scalar, Section};
+use super::{END, GIB, SYN};
 use crate::held::Words;
 use crate::model::Ecmp;
-use crate::registries::Catalogue;
+use crate::registries::catalogue;
+use document::keys::{Fallback, Key, Kind, Scalar, Section};
+use document::shorthand::{
+    FLAG, NAME, PROBABILITY, TEXT, duration, integer, key, rate, reference, size, words,
+};
 
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 const DAY: Nanos = Nanos::from_secs(86_400);
@@ -21,6 +22,7 @@ const SHAPED: Kind = rate(BitsPerSecond(1), BitsPerSecond(u64::MAX));
 const DELAY: Kind = duration(Nanos::ZERO, DAY);
 const STRIP: &str = "a middlebox replaces MPTCP options by padding: on every segment, on SYNs only (\"syn\"), or on \
                      every segment once so many with options have passed";
+const STRIPPED: Kind = Kind::Scalar(Scalar::FlagOrCount { word: SYN, of: "segments" });
 /// An instant of the run.
 const INSTANT: Kind = duration(Nanos::ZERO, YEAR);
 
@@ -92,11 +94,11 @@ static NODE: Section = Section {
     ],
 };
 
-const RATES: Kind = Kind::OneOrMore(&Kind::Setting { plain: &RATE, models: Catalogue::Rate });
-const DELAYS: Kind = Kind::OneOrMore(&Kind::Setting { plain: &DELAY, models: Catalogue::Delay });
-const LOSSES: Kind = Kind::OneOrMore(&Kind::Choice(Catalogue::Loss));
+const RATES: Kind = Kind::OneOrMore(&Kind::Setting { plain: &RATE, models: catalogue::RATE });
+const DELAYS: Kind = Kind::OneOrMore(&Kind::Setting { plain: &DELAY, models: catalogue::DELAY });
+const LOSSES: Kind = Kind::OneOrMore(&Kind::Choice(catalogue::LOSS));
 const SHAPERS: Kind = Kind::OneOrMore(&Kind::Table(&SHAPER));
-const QUEUE: Kind = Kind::Setting { plain: &Kind::Scalar(Scalar::Queue), models: Catalogue::Queue };
+const QUEUE: Kind = Kind::Setting { plain: &Kind::Scalar(Scalar::Queue), models: catalogue::QUEUE };
 
 static SHAPER: Section = Section {
     name: "shaper",
@@ -153,7 +155,7 @@ pub(crate) static DIRECTION: Section = Section {
             "a token bucket behind the queue; several must all let a packet go",
         ),
         key("faults", Kind::Table(&FAULTS), Fallback::Absent, "what else goes wrong with packets"),
-        key("strip_mptcp", Kind::Scalar(Scalar::Strip), Fallback::Text("false"), STRIP),
+        key("strip_mptcp", STRIPPED, Fallback::Text("false"), STRIP),
     ],
 };
 
@@ -206,7 +208,7 @@ static LINK: Section = Section {
         ),
         key(
             "ends",
-            Kind::Scalar(Scalar::Nodes { exactly: Some(2) }),
+            Kind::Scalar(Scalar::Names { of: "node", exactly: Some(2) }),
             Fallback::Compulsory,
             "the nodes that it joins",
         ),
@@ -227,13 +229,13 @@ static MESH: Section = Section {
         key("name", NAME, Fallback::Compulsory, "its name, the first part of the names of its links"),
         key(
             "left",
-            Kind::Scalar(Scalar::Nodes { exactly: None }),
+            Kind::Scalar(Scalar::Names { of: "node", exactly: None }),
             Fallback::Compulsory,
             "nodes on the one side",
         ),
         key(
             "right",
-            Kind::Scalar(Scalar::Nodes { exactly: None }),
+            Kind::Scalar(Scalar::Names { of: "node", exactly: None }),
             Fallback::Compulsory,
             "nodes on the other side",
         ),
@@ -295,7 +297,7 @@ static FLOW: Section = Section {
             Fallback::Derived("`duration`"),
             "when the application stops writing, at the latest",
         ),
-        key("app", Kind::Choice(Catalogue::App), Fallback::Text("bulk"), "what is sent"),
+        key("app", Kind::Choice(catalogue::APP), Fallback::Text("bulk"), "what is sent"),
         key(
             "via",
             reference("a path or link"),
@@ -384,7 +386,7 @@ pub(crate) static SET: Section = Section {
         key("loss", LOSSES, Fallback::Absent, "which packets are lost"),
         key("shaper", SHAPERS, Fallback::Absent, "a token bucket behind the queue"),
         key("faults", Kind::Table(&FAULTS), Fallback::Absent, "what else goes wrong with packets"),
-        key("strip_mptcp", Kind::Scalar(Scalar::Strip), Fallback::Absent, STRIP),
+        key("strip_mptcp", STRIPPED, Fallback::Absent, STRIP),
         key("up", FLAG, Fallback::Absent, "false: nothing is transmitted; true: what waits is"),
     ],
 };

@@ -4,11 +4,12 @@ use congestion::SsthreshFrom;
 use transport::config::{LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule};
 use units::{Bytes, Nanos};
 
-use super::shorthand::{END, FLAG, GIB, buffer, duration, integer, key, limit, reference, size, words};
-use super::{Fallback, Key, Kind, Scalar, Section};
+use super::{BUFFER_RULES, END, GIB};
 use crate::held::Words;
-use crate::path_managers;
-use crate::registries::Catalogue;
+use crate::registries::catalogue;
+use crate::{path_managers, profiles};
+use document::keys::{Fallback, Key, Kind, Scalar, Section};
+use document::shorthand::{FLAG, buffer, duration, integer, key, limit, reference, size, words};
 
 const HOUR: Nanos = Nanos::from_secs(3600);
 const TIMER: Kind = duration(Nanos(1), HOUR);
@@ -34,20 +35,20 @@ pub(crate) static TRANSPORT: Section = Section {
         key("kind", words(&["tcp", "mptcp", "udp"]), Fallback::Compulsory, "one path, several, or datagrams"),
         key(
             "profile",
-            Kind::Scalar(Scalar::Profile),
+            Kind::Scalar(Scalar::OneOf { what: "profiles", words: &profiles::NAMES }),
             Fallback::Text("linux"),
             "where the other defaults come from",
         ),
-        tcp("congestion", Kind::Choice(Catalogue::Congestion), "congestion control, one for each path"),
+        tcp("congestion", Kind::Choice(catalogue::CONGESTION), "congestion control, one for each path"),
         mptcp(
             "scheduler",
-            Kind::Choice(Catalogue::Scheduler),
+            Kind::Choice(catalogue::SCHEDULER),
             Fallback::Profile,
             "which subflow carries the next segment",
         ),
         mptcp(
             "path_manager",
-            Kind::Choice(Catalogue::PathManager),
+            Kind::Choice(catalogue::PATH_MANAGER),
             Fallback::Text(path_managers::DEFAULT),
             "which subflows are opened after the first",
         ),
@@ -216,7 +217,7 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         tcp(
             "send_buffer",
-            buffer(Bytes(1), GIB),
+            buffer(&BUFFER_RULES, Bytes(1), GIB),
             "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest so far, of all subflows together \
              or of the largest",
         ),

@@ -7,7 +7,7 @@ use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, UnitError};
 
 /// A queue limit, or the rule that gives one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QueueSize {
+pub enum QueueSize {
     /// Packets or bytes.
     Limit(QueueLimit),
     /// Millionths of the product of bandwidth and delay.

@@ -1,15 +1,27 @@
-//! A scenario as a tree in which every key and value remembers where it was written.
+//! A file as a tree in which every key and value remembers where it was written.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Where a key or a value comes from. Offsets are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
-    /// The scenario file.
-    File { start: usize, end: usize },
+pub enum Origin {
+    /// The file.
+    File {
+        /// First byte.
+        start: usize,
+        /// Behind the last byte.
+        end: usize,
+    },
     /// An override; offsets within its `KEY=VALUE` text.
-    Set { index: usize, start: usize, end: usize },
+    Set {
+        /// Position among the overrides.
+        index: usize,
+        /// First byte.
+        start: usize,
+        /// Behind the last byte.
+        end: usize,
+    },
     /// A default, or a value of a profile.
     Default,
 }
@@ -26,21 +38,29 @@ impl Origin {
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub struct Placed {
+    /// The value.
     pub value: Value,
+    /// Where it was written.
     pub at: Origin,
 }
 
 /// A value in a file.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Text.
     Text(String),
+    /// A whole number.
     Integer(i64),
+    /// Any other number.
     Float(f64),
+    /// True or false.
     Flag(bool),
+    /// An array.
     List(Vec<Placed>),
+    /// A table.
     Table(Table),
-    /// A date, a time, an integer beyond 64 bits: nothing that a scenario can use. Holds the name of its type.
+    /// A date, a time, an integer beyond 64 bits: nothing that a key can hold. Holds the name of its type.
     Foreign(&'static str),
     /// Its mistake is already reported; everything that depends on it keeps silent.
     Broken,
@@ -48,7 +68,8 @@ pub(crate) enum Value {
 
 /// Keys in the order in which they were written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
+    /// All entries.
     pub entries: Vec<KeyValue>,
     /// Something that may have held keys is already reported: no key is missing here.
     pub partial: bool,
@@ -56,25 +77,32 @@ pub(crate) struct Table {
 
 /// One key with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyValue {
+pub struct KeyValue {
+    /// The key.
     pub key: String,
+    /// Where the key was written.
     pub at: Origin,
+    /// Its value.
     pub node: Placed,
 }
 
 impl Placed {
+    /// A value at a place.
     pub fn new(value: Value, at: Origin) -> Self {
         Self { value, at }
     }
 
+    /// A text that is a default.
     pub fn text(text: &str) -> Self {
         Self::new(Value::Text(text.into()), Origin::Default)
     }
 
+    /// What stands in the place of a value that is reported already.
     pub fn broken(at: Origin) -> Self {
         Self::new(Value::Broken, at)
     }
 
+    /// The text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -82,6 +110,7 @@ impl Placed {
         }
     }
 
+    /// The table, if it is one.
     pub fn as_table(&self) -> Option<&Table> {
         match &self.value {
             Value::Table(table) => Some(table),
@@ -89,6 +118,7 @@ impl Placed {
         }
     }
 
+    /// The table, if it is one.
     pub fn as_table_mut(&mut self) -> Option<&mut Table> {
         match &mut self.value {
             Value::Table(table) => Some(table),
@@ -112,6 +142,7 @@ impl Placed {
         }
     }
 
+    /// True if its mistake is already reported.
     pub fn is_broken(&self) -> bool {
         matches!(self.value, Value::Broken)
     }
@@ -210,14 +241,17 @@ impl Table {
         Self { entries, partial: false }
     }
 
+    /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Placed> {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
+    /// The value of `key`.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Placed> {
         self.entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
     }
 
+    /// True if it has `key`.
     pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -230,6 +264,7 @@ impl Table {
         }
     }
 
+    /// Removes `key`.
     pub fn take(&mut self, key: &str) -> Option<KeyValue> {
         let index = self.entries.iter().position(|e| e.key == key)?;
         Some(self.entries.remove(index))
@@ -240,10 +275,12 @@ impl Table {
         self.get(key).map(|node| node.at).filter(|at| *at != Origin::Default)
     }
 
+    /// The value of `key`, if that is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Placed::as_text)
     }
 
+    /// The value of `key`, if that is a whole number.
     pub fn integer(&self, key: &str) -> Option<i64> {
         match self.get(key)?.value {
             Value::Integer(n) => Some(n),
@@ -251,6 +288,7 @@ impl Table {
         }
     }
 
+    /// The value of `key`, if that is true or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
         match self.get(key)?.value {
             Value::Flag(flag) => Some(flag),
@@ -258,10 +296,12 @@ impl Table {
         }
     }
 
+    /// The value of `key`, if that is a table.
     pub fn table(&self, key: &str) -> Option<&Table> {
         self.get(key).and_then(Placed::as_table)
     }
 
+    /// The elements of a list; none if `key` holds anything else.
     pub fn list(&self, key: &str) -> &[Placed] {
         self.get(key).map_or(&[], Placed::items)
     }

@@ -1,17 +1,14 @@
-//! Writes a filled tree as TOML: the expanded scenario.
+//! Writes a filled tree as TOML: the expanded file.
 
 use std::fmt::Write;
 
-use crate::keys::{Kind, ROOT, Section};
+use crate::keys::{Kind, Section};
 use crate::tree::{Table, Value};
 
-/// First line of a scenario, by which editors find the schema.
-const SCHEMA_LINE: &str = "#:schema ./ropewalk.schema.json\n";
-
-/// The whole scenario, keys in the order of the tables.
-pub(crate) fn document(root: &Table) -> String {
-    let mut out = String::from(SCHEMA_LINE);
-    body(&mut out, &ROOT, root, "");
+/// The whole file behind its first line, keys in the order of the tables.
+pub fn document(first_line: &str, section: &Section, root: &Table) -> String {
+    let mut out = format!("{first_line}\n");
+    body(&mut out, section, root, "");
     out
 }
 
@@ -56,7 +53,7 @@ fn line(out: &mut String, key: &str, value: &Value) {
 }
 
 /// A value on one line.
-pub(crate) fn inline(value: &Value) -> String {
+pub fn inline(value: &Value) -> String {
     match value {
         Value::Text(text) => quote(text),
         Value::List(items) => {
@@ -77,7 +74,7 @@ pub(crate) fn inline(value: &Value) -> String {
 }
 
 /// A basic string of TOML.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

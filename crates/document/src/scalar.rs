@@ -7,17 +7,18 @@ use registry::{Items, OptionKind, OptionValue};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, UnitError};
 
 use crate::diagnostic::{Code, nearest, suggest};
-use crate::held::UNLIMITED;
-use crate::keys::{BUFFER_RULES, Fallback, Kind, MAX_SEEDS, SYN, Scalar, Section};
-use crate::profiles;
+use crate::keys::{Fallback, Kind, MAX_SEEDS, Scalar, Section, UNLIMITED};
 use crate::queue_size::QueueSize;
 use crate::tree::{Origin, Placed, Value};
 
 /// An error in a value.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub struct Fault {
+    /// Kind of mistake.
     pub code: Code,
+    /// The value found and the allowed ones.
     pub message: String,
+    /// The cure.
     pub help: String,
 }
 
@@ -48,12 +49,14 @@ const FOREIGN_UNITS: &[(&str, &str)] = &[
 ];
 
 /// Units by what they measure; a test holds them against the parsers.
-pub(crate) const TIMES: &[&str] = &["ns", "us", "ms", "s", "min"];
-pub(crate) const SIZES: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
-pub(crate) const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+pub const TIMES: &[&str] = &["ns", "us", "ms", "s", "min"];
+/// Units of sizes.
+pub const SIZES: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+/// Units of rates.
+pub const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
 
 /// Checks a scalar and returns its canonical form. Tables and choices are not scalars.
-pub(crate) fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
+pub fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
     match (kind, value) {
         (Kind::Scalar(scalar), _) => canonical(scalar, value),
         (Kind::OneOrMore(one), Value::List(items)) if items.is_empty() => {
@@ -67,40 +70,40 @@ fn canonical(kind: Scalar, value: &Value) -> Result<Value, Fault> {
     match (kind, value) {
         (Scalar::Text | Scalar::Reference(_), Value::Text(_)) => Ok(value.clone()),
         (Scalar::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
-        (Scalar::Nodes { exactly }, Value::List(items)) => {
-            nodes(kind, exactly, items).map(|()| value.clone())
+        (Scalar::Names { of, exactly }, Value::List(items)) => {
+            names(kind, of, exactly, items).map(|()| value.clone())
         }
-        (Scalar::Strip, Value::Flag(_)) => Ok(value.clone()),
-        (Scalar::Strip, Value::Text(text)) => strip_word(kind, text).map(|()| value.clone()),
-        (Scalar::Strip, Value::Integer(_)) => {
+        (Scalar::FlagOrCount { .. }, Value::Flag(_)) => Ok(value.clone()),
+        (Scalar::FlagOrCount { word, .. }, Value::Text(text)) => {
+            only_word(kind, word, text).map(|()| value.clone())
+        }
+        (Scalar::FlagOrCount { .. }, Value::Integer(_)) => {
             let number = OptionKind::Integer { min: 1, max: u64::from(u32::MAX) };
             plain(number, value).map_err(|fault| Fault { help: format!("allowed: {}", kind.what()), ..fault })
         }
         (Scalar::Words(words), Value::List(items)) => word_list(kind, words, items).map(|()| value.clone()),
         (Scalar::Seeds, Value::Integer(_) | Value::List(_)) => seeds(value).map(|()| value.clone()),
-        (Scalar::Profile, Value::Text(text)) => {
-            word(text, "profiles", &profiles::names()).map(|()| value.clone())
-        }
+        (Scalar::OneOf { what, words }, Value::Text(text)) => word(text, what, words).map(|()| value.clone()),
         (Scalar::Plain(kind), _) => plain(kind, value),
         (Scalar::Limit { .. }, Value::Text(text)) if text == UNLIMITED => Ok(value.clone()),
         (Scalar::Limit { min, max }, Value::Integer(_)) => plain(OptionKind::Integer { min, max }, value),
         (Scalar::Duration { min, max }, Value::Text(text)) => quantity::<Nanos>(text, min, max, TIMES),
         (Scalar::Size { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Scalar::Rate { min, max }, Value::Text(text)) => quantity::<BitsPerSecond>(text, min, max, RATES),
-        (Scalar::Buffer { .. }, Value::Text(text)) if BUFFER_RULES.contains(&text.as_str()) => {
+        (Scalar::WordOrSize { words, .. }, Value::Text(text)) if words.contains(&text.as_str()) => {
             Ok(value.clone())
         }
-        (Scalar::Buffer { min, max }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
+        (Scalar::WordOrSize { min, max, .. }, Value::Text(text)) => quantity::<Bytes>(text, min, max, SIZES),
         (Scalar::Queue, Value::Text(text)) => queue(text),
         _ => Err(wrong_type(kind.into(), value)),
     }
 }
 
 /// The value that a default in a table stands for.
-pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
+pub fn from_default(kind: Kind, text: &str) -> Value {
     let number = |text: &str| text.parse().map(Value::Integer).ok();
     match kind {
-        Kind::Scalar(Scalar::Plain(OptionKind::Flag)) | Kind::Scalar(Scalar::Strip) => {
+        Kind::Scalar(Scalar::Plain(OptionKind::Flag)) | Kind::Scalar(Scalar::FlagOrCount { .. }) => {
             Value::Flag(text == "true")
         }
         Kind::Scalar(Scalar::Plain(OptionKind::FlagOr(_))) if matches!(text, "true" | "false") => {
@@ -125,7 +128,7 @@ pub(crate) fn from_default(kind: Kind, text: &str) -> Value {
 }
 
 /// "found a list; expected a duration ...".
-pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
+pub fn wrong_type(kind: Kind, value: &Value) -> Fault {
     let help = match (kind, value) {
         (Kind::Tables(section), Value::Table(_)) if !section.inline => {
             format!("write [[{0}]] with two brackets: there may be several", section.name)
@@ -146,7 +149,7 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
             format!("leave out the quotes: {text}")
         }
         (Kind::Tables(section), _) if section.inline => format!("write a list: [{}]", sketch(section)),
-        (Kind::Scalar(Scalar::Nodes { .. }) | Kind::Scalar(Scalar::Words(_)), Value::Text(text)) => {
+        (Kind::Scalar(Scalar::Names { .. }) | Kind::Scalar(Scalar::Words(_)), Value::Text(text)) => {
             format!("write a list: [\"{text}\"]")
         }
         _ => format!("give {}", kind.what()),
@@ -159,7 +162,7 @@ pub(crate) fn wrong_type(kind: Kind, value: &Value) -> Fault {
 }
 
 /// `{ rate = ..., delay = ... }`: the compulsory keys, or all where none is.
-pub(crate) fn sketch(section: &Section) -> String {
+pub fn sketch(section: &Section) -> String {
     let compulsory = section.keys.iter().filter(|key| matches!(key.default, Fallback::Compulsory));
     let mut names: Vec<&str> = compulsory.map(|key| key.name).collect();
     if names.is_empty() {
@@ -176,7 +179,7 @@ fn unit_example(kind: Kind) -> Option<&'static str> {
             Some("ms")
         }
         Kind::Scalar(Scalar::Size { .. })
-        | Kind::Scalar(Scalar::Buffer { .. })
+        | Kind::Scalar(Scalar::WordOrSize { .. })
         | Kind::Scalar(Scalar::Plain(OptionKind::Size)) => Some("B"),
         Kind::Scalar(Scalar::Rate { .. }) | Kind::Scalar(Scalar::Plain(OptionKind::Rate)) => Some("Mbit/s"),
         Kind::Scalar(Scalar::Queue) | Kind::Scalar(Scalar::Plain(OptionKind::Limit)) => Some("p"),
@@ -264,14 +267,14 @@ fn list(items: Items, value: &Value) -> Result<Value, Fault> {
     nodes.iter().map(node).collect::<Result<_, _>>().map(Value::List)
 }
 
-/// The one word of `strip_mptcp`; what else it may be stands in the help.
-fn strip_word(kind: Scalar, text: &str) -> Result<(), Fault> {
+/// The one word that may stand beside flags and counts; what else it may be stands in the help.
+fn only_word(kind: Scalar, allowed: &'static str, text: &str) -> Result<(), Fault> {
     let help = match text.parse::<i64>() {
         Ok(_) => format!("leave out the quotes: {text}"),
         Err(_) if text == "true" || text == "false" => format!("leave out the quotes: {text}"),
         Err(_) => format!("allowed: {}", kind.what()),
     };
-    word(text, "allowed", &[SYN]).map_err(|fault| Fault { help, ..fault })
+    word(text, "allowed", &[allowed]).map_err(|fault| Fault { help, ..fault })
 }
 
 /// A word of a closed list.
@@ -302,14 +305,17 @@ fn name(text: &str) -> Result<(), Fault> {
     Err(Fault { code: Code::BadName, message, help })
 }
 
-fn nodes(kind: Scalar, exactly: Option<usize>, items: &[Placed]) -> Result<(), Fault> {
+fn names(kind: Scalar, of: &'static str, exactly: Option<usize>, items: &[Placed]) -> Result<(), Fault> {
     let wrong_count = exactly.is_some_and(|n| n != items.len()) || items.is_empty();
     if wrong_count {
         let message = format!("found a list of {}; expected {}", items.len(), kind.what());
         return Err(bad(message, format!("give {}", kind.what())));
     }
     match items.iter().find(|item| item.as_text().is_none() && !item.is_broken()) {
-        Some(item) => Err(wrong_type(Kind::Scalar(Scalar::Reference("a node")), &item.value)),
+        Some(item) => {
+            let message = format!("found {}; expected the name of a {of}", item.value.found());
+            Err(Fault { code: Code::WrongType, message, help: format!("give the name of a {of}") })
+        }
         None => Ok(()),
     }
 }

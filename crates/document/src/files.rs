@@ -21,7 +21,7 @@ type Read = Result<NamedFile, (String, String)>;
 
 /// The files of one scenario.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub struct Files {
     folder: PathBuf,
     /// By path and by what the format holds.
     read: RefCell<BTreeMap<(String, &'static str), Read>>,

@@ -4,11 +4,10 @@
 use crate::check::{Checker, element_path, join, names_model};
 use crate::diagnostic::{Code, Report};
 use crate::files::Files;
-use crate::keys::{Fallback, Key, Kind, ROOT, Scalar, Section};
-use crate::profiles;
-use crate::registries::{Catalogue, Registries};
+use crate::keys::{Fallback, Key, Kind, Scalar, Section};
 use crate::scalar::{from_default, scalar, sketch};
 use crate::tree::{KeyValue, Origin, Placed, Table, Value};
+use crate::vocabulary::{Catalogue, Vocabulary};
 
 /// Inputs on which the defaults of a table depend.
 #[derive(Clone, Copy, Default)]
@@ -18,14 +17,20 @@ struct Context<'c> {
     profile: Option<&'c str>,
 }
 
-/// Fills the whole scenario.
-pub(crate) fn fill(root: Table, registries: &Registries, files: &Files, report: &mut Report<'_>) -> Table {
-    let checker = Checker { registries, files, report };
-    Filler { checker }.table(&ROOT, root, Origin::Default, "")
+/// Fills a whole file, whose top level is `section`.
+pub fn fill(
+    section: &'static Section,
+    root: Table,
+    vocabulary: &dyn Vocabulary,
+    files: &Files,
+    report: &mut Report<'_>,
+) -> Table {
+    let checker = Checker { vocabulary, files, report };
+    Filler { checker }.table(section, root, Origin::Default, "")
 }
 
 /// Checks that a filled tree without mistakes has only known keys, each once and with a readable value.
-pub(crate) fn check(section: &'static Section, table: &Table) {
+pub fn check(section: &'static Section, table: &Table) {
     debug_assert!(!table.partial, "{}: a mistake was not reported", section.name);
     for (index, entry) in table.entries.iter().enumerate() {
         let (key, node) = (entry.key.as_str(), &entry.node);
@@ -160,7 +165,7 @@ impl Filler<'_, '_, '_> {
             Fallback::Text(text) => Placed::new(from_default(key.kind, text), at),
             // Without a readable profile or kind: broken, as is what they would have given.
             Fallback::Profile => match (context.profile, context.kind) {
-                (Some(profile), Some(kind)) => profiles::value(profile, kind, key.name)?,
+                (Some(profile), Some(kind)) => self.checker.vocabulary.preset(profile, kind, key.name)?,
                 _ => return Some(Placed::broken(at)),
             },
         };
@@ -181,13 +186,13 @@ impl Filler<'_, '_, '_> {
     ) -> Placed {
         let at = node.at;
         if let Some(table) = node.as_table_mut().filter(|table| !table.has("kind")) {
-            match default_kind(key, context) {
+            match self.default_kind(key, catalogue, context) {
                 Some(kind) => table.put("kind", Origin::Default, Placed::text(&kind)),
                 None if table.partial => return Placed::broken(at),
                 None => {
-                    let names = self.checker.registries.all(catalogue);
+                    let names = self.checker.vocabulary.all(catalogue);
                     let names: Vec<&str> = names.iter().map(|a| a.name).collect();
-                    let help = format!("add `kind`: the name of {} ({})", catalogue.one(), names.join(", "));
+                    let help = format!("add `kind`: the name of {} ({})", catalogue.one, names.join(", "));
                     let key = join(path, "kind");
                     self.checker.report.add(at, Code::MissingKey, &key, "`kind` is missing".into(), help);
                     return Placed::broken(at);
@@ -203,13 +208,14 @@ impl Filler<'_, '_, '_> {
             },
             _ => return Placed::broken(at),
         };
-        let Some(algorithm) = self.checker.registries.find(catalogue, &name) else {
+        let Some(algorithm) = self.checker.vocabulary.find(catalogue, &name) else {
             return Placed::broken(at);
         };
         let mut filled = Table::default();
         filled.put("kind", Origin::Default, Placed::text(&name));
         for option in algorithm.options {
-            let of_profile = || profiles::option(context.profile?, (key.name, &name), option.name);
+            let of_profile =
+                || self.checker.vocabulary.preset_option(context.profile?, (key.name, &name), option.name);
             let node =
                 match (given.take(option.name).map(|entry| entry.node).or_else(of_profile), option.default) {
                     (Some(node), _) => node,
@@ -235,17 +241,18 @@ impl Filler<'_, '_, '_> {
         }
         Placed::new(Value::Table(filled), at)
     }
-}
 
-/// The algorithm whose options are meant when only options are given.
-fn default_kind(key: &Key, context: Context<'_>) -> Option<String> {
-    match key.default {
-        // Its default is a plain value.
-        _ if matches!(key.kind.one(), Kind::Setting { .. }) => None,
-        Fallback::Text(name) if name != crate::registries::NO_LOSS => Some(name.to_owned()),
-        Fallback::Profile => {
-            profiles::value(context.profile?, context.kind?, key.name)?.as_text().map(str::to_owned)
+    /// The algorithm whose options are meant when only options are given.
+    fn default_kind(&self, key: &Key, catalogue: Catalogue, context: Context<'_>) -> Option<String> {
+        match key.default {
+            // Its default is a plain value.
+            _ if matches!(key.kind.one(), Kind::Setting { .. }) => None,
+            Fallback::Text(name) if Some(name) != catalogue.none => Some(name.to_owned()),
+            Fallback::Profile => {
+                let node = self.checker.vocabulary.preset(context.profile?, context.kind?, key.name)?;
+                node.as_text().map(str::to_owned)
+            }
+            _ => None,
         }
-        _ => None,
     }
 }

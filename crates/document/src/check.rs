@@ -3,27 +3,30 @@
 
 use crate::diagnostic::{Code, Report, nearest, suggest};
 use crate::files::Files;
-use crate::held::UNLIMITED;
+use crate::keys::UNLIMITED;
 use crate::keys::{Kind, Scalar, Section};
-use crate::registries::{Catalogue, Registries};
 use crate::scalar::{Fault, scalar, wrong_type};
 use crate::tree::{Origin, Placed, Table, Value};
+use crate::vocabulary::{Catalogue, Vocabulary};
 use registry::OptionKind;
 
 /// Checks values against the key tables.
-pub(crate) struct Checker<'r, 's, 'a> {
-    pub registries: &'r Registries,
+pub struct Checker<'r, 's, 'a> {
+    /// Algorithms that keys name.
+    pub vocabulary: &'r dyn Vocabulary,
+    /// Files that keys name.
     pub files: &'r Files,
+    /// Takes the mistakes.
     pub report: &'s mut Report<'a>,
 }
 
 /// `parent.key`.
-pub(crate) fn join(parent: &str, key: &str) -> String {
+pub fn join(parent: &str, key: &str) -> String {
     if parent.is_empty() { key.into() } else { format!("{parent}.{key}") }
 }
 
 /// `section.NAME`, or the position where there is no name.
-pub(crate) fn element_path(parent: &str, list: &str, index: usize, node: &Placed) -> String {
+pub fn element_path(parent: &str, list: &str, index: usize, node: &Placed) -> String {
     let name = node.as_table().and_then(|t| t.text("name"));
     join(parent, &format!("{list}.{}", name.map_or_else(|| index.to_string(), str::to_owned)))
 }
@@ -112,7 +115,7 @@ impl Checker<'_, '_, '_> {
                 let fault = match &kind.value {
                     Value::Text(name) => self.known(catalogue, name).err(),
                     Value::Broken => return,
-                    other => Some(wrong_type(Kind::Scalar(Scalar::Reference(catalogue.one())), other)),
+                    other => Some(wrong_type(Kind::Scalar(Scalar::Reference(catalogue.one)), other)),
                 };
                 if let Some(fault) = fault {
                     return self.fault(kind, &join(path, "kind"), fault);
@@ -127,18 +130,18 @@ impl Checker<'_, '_, '_> {
     }
 
     fn known(&self, catalogue: Catalogue, name: &str) -> Result<(), Fault> {
-        if self.registries.find(catalogue, name).is_some() {
+        if self.vocabulary.find(catalogue, name).is_some() {
             return Ok(());
         }
-        let all = self.registries.all(catalogue);
+        let all = self.vocabulary.all(catalogue);
         let help = suggest(name, "known", all.iter().map(|a| a.name));
-        let message = format!("found \"{name}\", which is not {}", catalogue.one());
+        let message = format!("found \"{name}\", which is not {}", catalogue.one);
         Err(Fault { code: Code::UnknownWord, message, help })
     }
 
     /// The options of a table whose kind is known.
     fn options(&mut self, catalogue: Catalogue, table: &mut Table, path: &str) {
-        let Some(algorithm) = table.text("kind").and_then(|kind| self.registries.find(catalogue, kind))
+        let Some(algorithm) = table.text("kind").and_then(|kind| self.vocabulary.find(catalogue, kind))
         else {
             return;
         };
@@ -191,7 +194,7 @@ impl Checker<'_, '_, '_> {
 }
 
 /// True for a table and for a word: quantities begin with a digit or a sign.
-pub(crate) fn names_model(value: &Value) -> bool {
+pub fn names_model(value: &Value) -> bool {
     match value {
         Value::Table(_) => true,
         Value::Text(text) => text.starts_with(|c: char| c.is_ascii_alphabetic()) && text != UNLIMITED,

@@ -154,11 +154,11 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 /// Replaces the file name in the diagnostics of overrides.
-pub(crate) const OVERRIDE: &str = "--set";
+pub const OVERRIDE: &str = "--set";
 
 /// The texts that diagnostics point into, and the diagnostics found so far.
 #[derive(Debug)]
-pub(crate) struct Report<'a> {
+pub struct Report<'a> {
     file: &'a str,
     text: &'a str,
     sets: Vec<String>,
@@ -170,6 +170,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
+    /// For the text of `file` after the overrides `sets`.
     pub fn new(file: &'a str, text: &'a str, sets: &[(String, String)]) -> Self {
         let sets = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
         Self { file, text, sets, found: Vec::new(), known: BTreeMap::new(), lines: line_starts(text) }
@@ -204,6 +205,7 @@ impl<'a> Report<'a> {
         self.found.push(diagnostic);
     }
 
+    /// True if nothing was found.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -254,7 +256,7 @@ impl Place {
 }
 
 /// The candidate that was most likely meant by `word`.
-pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
     // One wrong letter in three or four, two in six; a single letter is like any other.
     let limit = match word.chars().count() {
@@ -274,7 +276,7 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
 }
 
 /// "did you mean ...?" where something is near, and always what is allowed.
-pub(crate) fn suggest<'c>(word: &str, what: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
+pub fn suggest<'c>(word: &str, what: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
     const SHOWN: usize = 40;
     let all: Vec<&str> = candidates.into_iter().collect();
     let guess =

@@ -1,13 +1,21 @@
 //! Mistakes in the TOML itself: each reported once, and how far the rest of the file can still be checked.
 
-use toml::de::Error;
+use toml::de::{DeTable, Error};
 
 use crate::diagnostic::{Code, Report};
-use crate::tree::Origin;
+use crate::tree::{Origin, Table};
+
+/// The tree of a file; `None` if a bracket or a key is broken, so that what follows would be reported wrongly. Mistakes in
+/// the TOML itself are reported.
+pub fn read(text: &str, report: &mut Report<'_>) -> Option<Table> {
+    let (tree, errors) = DeTable::parse_recoverable(text);
+    let bad = check(text, &errors, report)?;
+    Some(Table::from_toml(tree.get_ref(), &bad))
+}
 
 /// Reports all syntax errors. Returns the offsets of unreadable values if the rest of the tree is as it was meant,
 /// and nothing if a bracket or a key is broken: then what follows would be reported wrongly.
-pub(crate) fn check(text: &str, errors: &[Error], report: &mut Report<'_>) -> Option<Vec<usize>> {
+fn check(text: &str, errors: &[Error], report: &mut Report<'_>) -> Option<Vec<usize>> {
     let mut errors: Vec<(usize, &Error)> =
         errors.iter().map(|error| (error.span().map_or(0, |span| span.start), error)).collect();
     errors.sort_by_key(|(start, _)| *start);

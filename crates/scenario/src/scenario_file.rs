@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use toml::de::DeTable;
-
-use crate::check::Checker;
 use crate::choices::Choices;
-use crate::diagnostic::{Code, Diagnostics, Report};
-use crate::files::Files;
 use crate::keys::ROOT;
 use crate::model::Scenario;
 use crate::part::{Parts, Unsupported};
 use crate::registries::Registries;
-use crate::tree::{Origin, Placed, Table};
-use crate::{
-    addresses, assemble, fill, flows, inherit, link_rules, overrides, print, rules, syntax, topology, whole,
-};
+use crate::{addresses, assemble, flows, inherit, link_rules, overrides, rules, topology, whole};
+use document::check::Checker;
+use document::diagnostic::{Code, Diagnostics, Report};
+use document::files::Files;
+use document::tree::{Origin, Placed, Table};
+use document::{fill, print};
+
+/// First line of an expanded scenario, by which editors find the schema.
+const SCHEMA_LINE: &str = "#:schema ./ropewalk.schema.json";
 
 /// A scenario file without mistakes.
 #[derive(Clone, Debug)]
@@ -44,11 +44,9 @@ impl Document {
         registries: &Registries,
     ) -> Result<Self, Diagnostics> {
         let mut report = Report::new(file, text, sets);
-        let (tree, errors) = DeTable::parse_recoverable(text);
-        let Some(bad) = syntax::check(text, &errors, &mut report) else {
+        let Some(mut root) = document::read(text, &mut report) else {
             return Err(report.finish());
         };
-        let mut root = Table::from_toml(tree.get_ref(), &bad);
         overrides::apply(&mut root, sets, &mut report);
         if root.entries.is_empty() {
             let help = "write a duration, a [[path]] and a [[flow]]".into();
@@ -56,9 +54,9 @@ impl Document {
             return Err(report.finish());
         }
         let files = Files::beside(file);
-        Checker { registries, files: &files, report: &mut report }.table(&ROOT, &mut root, "");
+        Checker { vocabulary: registries, files: &files, report: &mut report }.table(&ROOT, &mut root, "");
         inherit::resolve(&mut root, &mut report);
-        let mut filled = fill::fill(root, registries, &files, &mut report);
+        let mut filled = fill::fill(&ROOT, root, registries, &files, &mut report);
         if !filled.has("name") {
             filled.put("name", Origin::Default, Placed::text(&stem(file)));
         }
@@ -99,13 +97,13 @@ impl Document {
     /// The expanded scenario: every default and profile value written out, nothing inherited. It parses to the same
     /// scenario.
     pub fn to_toml(&self) -> String {
-        print::document(&self.filled)
+        print::document(SCHEMA_LINE, &ROOT, &self.filled)
     }
 
     /// The same with the content of each file in the place of its path: it parses to the same scenario anywhere, and
     /// two such texts are equal only if their runs are.
     pub fn to_whole_toml(&self) -> String {
-        print::document(self.whole.as_ref().unwrap_or(&self.filled))
+        print::document(SCHEMA_LINE, &ROOT, self.whole.as_ref().unwrap_or(&self.filled))
     }
 
     /// Nothing if `unsupported` is empty.
