@@ -323,6 +323,37 @@ def test_throughput_stands_beside_capacity_best_path_and_goodput(transfer: rw.Re
         assert amounts.sum() / 6 == pytest.approx(goodput, rel=0.02), name
 
 
+NETWORK = """\
+name = "through a gateway"
+duration = "3s"
+node = [{ name = "car" }, { name = "gateway" }, { name = "server" }]
+link = [
+    { name = "wlan", ends = ["car", "gateway"], both = { rate = "20Mbit/s", delay = "5ms" } },
+    { name = "lte", ends = ["car", "gateway"], both = { rate = "8Mbit/s", delay = "30ms" } },
+    { name = "core", ends = ["gateway", "server"], both = { rate = "RATE", delay = "10ms" } },
+]
+[[flow]]
+name = "upload"
+count = 2
+from = "car"
+to = "server"
+transport = { kind = "mptcp" }
+[[event]]
+at = "2s"
+link = "wlan"
+set = { up = false }
+"""
+
+
+@pytest.mark.parametrize(("core", "before", "after"), [("25Mbit/s", 25.0, 8.0), ("100Mbit/s", 28.0, 8.0)])
+def test_routes_that_share_a_link_share_its_capacity(core: str, before: float, after: float) -> None:
+    found = rw.Scenario.parse(NETWORK.replace("RATE", core)).run()
+    for panel in series.throughput(found, None, None).panels:
+        (line,) = [mark for mark in panel.marks if isinstance(mark, Line) and "capacity" in mark.name]
+        assert line.y[line.x < 1.9] == pytest.approx(before)
+        assert line.y[line.x > 2.1] == pytest.approx(after)
+
+
 def test_benefit_shows_each_path_and_both_together(transfer: rw.Results) -> None:
     (panel,) = worth.benefit(transfer).panels
     (bars,) = panel.marks

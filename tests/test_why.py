@@ -8,7 +8,7 @@ import pytest
 
 import ropewalk as rw
 from conftest import ROOT, Ropewalk
-from ropewalk.why.facts import Facts, quantity
+from ropewalk.facts import Facts, quantity
 from ropewalk.why.model import Cause
 
 OPERATOR = """\

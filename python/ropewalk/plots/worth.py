@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from ropewalk import catalogue, numbers
+from ropewalk.facts import Facts
 from ropewalk.plots import words
 from ropewalk.plots.model import INK, Axis, Bars, Chart, Line, Panel
 from ropewalk.plots.palette import PALETTE
@@ -16,6 +16,8 @@ from ropewalk.plots.scales import extremes
 from ropewalk.statistics import estimate
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ropewalk.plots.model import Reals
     from ropewalk.plots.series import Bins
     from ropewalk.results import Results
@@ -70,28 +72,37 @@ def _goodput(results: Results, flow: str, run: int, bins: Bins) -> Reals:
 
 
 def _capacity(results: Results, flow: str, run: int, bins: Bins) -> tuple[str, Reals] | None:
-    """Of all paths of the flow together in its direction, in Mbit/s; None in a network of nodes and links."""
+    """What the routes of the flow carry together in its direction, in Mbit/s; None if they are not known."""
     scenario = results.origin.scenario
-    document = tomllib.loads(scenario.show())
-    paths = {path["name"]: path for path in document.get("path", [])}
     mine = (pl.col("flow") == flow) & (pl.col("run") == run)
-    own = results.subflows.filter(mine)["path"].unique().to_list()
-    # Of several flows that are alike each has a number behind its name.
-    named = (one for one in document["flow"] if flow in {one["name"], *_numbered(one)})
-    source = next((one["from"] for one in named), None)
-    if source is None or not own or not set(own) <= set(paths):
+    own = set(results.subflows.filter(mine)["path"].to_list())
+    known = (one for one in Facts.of(scenario).flows if one.members([flow]))
+    routes = [route for one in known for route in one.routes if route[0].path in own]
+    if not routes or {route[0].path for route in routes} != own:
         return None
-    total = np.zeros(len(bins.edges) - 1)
-    for name in own:
-        way = "up" if paths[name]["from"] == source else "down"
-        total += scenario.capacity(f"{name}.{way}", bins.edges.tolist(), run)
+    names = sorted({way.name for route in routes for way in route})
+    rates = np.array([scenario.capacity(name, bins.edges.tolist(), run) for name in names])
+    takes = np.array([[name in {way.name for way in route} for route in routes] for name in names])
+    total = _together(takes, rates)
     scale = catalogue.series()["link", "throughput_bit_s"].scale
     what = "capacity of its path" if len(own) == 1 else "capacity of its paths"
     return what, np.append(total, total[-1:]) / scale
 
 
-def _numbered(flow: dict[str, Any]) -> list[str]:
-    return [f"{flow['name']}-{number}" for number in range(1, int(flow.get("count", 1)) + 1)]
+def _together(takes: NDArray[np.bool_], rates: Reals) -> Reals:
+    """Largest sum of the rates of routes that no link is too slow for, per bin.
+
+    `takes` has a row per link and a column per route, `rates` a row per link and a column per bin.
+    """
+    if (takes.sum(axis=1) <= 1).all():
+        slowest = [rates[links].min(axis=0) for links in takes.T]
+        return np.asarray(sum(slowest), dtype=float)
+    # Routes share links.
+    from scipy.optimize import linprog
+
+    bins, back = np.unique(rates, axis=1, return_inverse=True)
+    best = [-linprog(-np.ones(takes.shape[1]), A_ub=takes, b_ub=limits).fun for limits in bins.T]
+    return np.array(best)[back.ravel()]
 
 
 def benefit(results: Results, flow: str | None = None) -> Chart:

@@ -37,9 +37,9 @@ def why(
         ValueError: there is no such effort, or no seed, or a seed twice.
         RunFailed: the scenario itself failed.
     """
+    from ropewalk.facts import Facts
     from ropewalk.scenario import choose_seeds
     from ropewalk.why.diagnosis import diagnose, look, plan
-    from ropewalk.why.facts import Facts
     from ropewalk.why.trial import EFFORTS, Bench
 
     if effort not in EFFORTS:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import catalogue
-from ropewalk.why.facts import kind
+from ropewalk.facts import kind
 
 if TYPE_CHECKING:
+    from ropewalk.facts import Flow
     from ropewalk.results import Results
-    from ropewalk.why.facts import Flow
 
 REPORTS = frozenset({"iperf", "player"})
 """Applications whose messages are reports, or segments that a player asks for ahead of time."""

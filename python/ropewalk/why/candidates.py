@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
-from ropewalk.why.facts import COUPLED, kind, quantity
+from ropewalk.facts import COUPLED, kind, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from ropewalk.why.facts import Facts, Flow, Way
+    from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Cause, Setting
 
 Settings: TypeAlias = "tuple[Setting, ...]"

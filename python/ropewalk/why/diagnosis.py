@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ropewalk.statistics import estimate
@@ -16,7 +16,7 @@ from ropewalk.why.paths import directions, is_odd, paths, ramp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ropewalk.why.facts import Facts, Flow, Way
+    from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Cause
     from ropewalk.why.trial import Bench, Trial
 
@@ -32,6 +32,8 @@ SUSPICION = 2.0
 """How much more a cause counts whose settings are not those of the profile."""
 DIRECT = 0.02
 """A buffer that is the limit for a smaller part of the time is no reason, even if a larger one helps."""
+TOLD = 0.005
+"""A further reason with a smaller share and no cure is not told."""
 MOST_CURES = 4
 """Cures of a reason that are told."""
 
@@ -124,11 +126,15 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
         if cause in {"receive_window", "send_buffer"} and seen.case.budget.get(cause, 0.0) < DIRECT:
             continue
         cures = sorted(proofs[cause].cures if cause in proofs else [], key=lambda cure: -cure.ratio.mean)
+        if not cures and reasons and shares[cause] < TOLD:
+            continue
         if not reasons and cause not in {"capacity", "application", "fallback"}:
             cures = sorted([*cures, *alone], key=lambda cure: -cure.ratio.mean)
         reasons.append(
             Reason(cause, min(1.0, shares[cause]), evidence(cause, seen), tuple(cures[:MOST_CURES]))
         )
+    if reasons and reasons[0].cause == "capacity" and not any(reason.cures for reason in reasons):
+        reasons[0] = replace(reasons[0], evidence=f"{reasons[0].evidence}. Nothing is wrong")
     if not reasons and alone:
         reasons = [Reason("scheduler", _alone_share(seen, alone), evidence("scheduler", seen), tuple(alone))]
     return FlowDiagnosis(

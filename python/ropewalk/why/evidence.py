@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ropewalk.facts import kind, quantity
 from ropewalk.numbers import count, figure, percent
 from ropewalk.why.budget import rows
-from ropewalk.why.facts import kind, quantity
 from ropewalk.why.paths import law, loss_limited_bit_s
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def _pacing(seen: Seen) -> str:
 def _capacity(seen: Seen) -> str:
     busiest = sorted(seen.data, key=lambda one: -one.busy)
     parts = [f"{one.name} {percent(one.busy)}" for one in busiest if one.busy >= FULL]
-    return f"the links are full: {', '.join(parts[:MOST])} busy. Nothing is wrong"
+    return f"the links are full: {', '.join(parts[:MOST])} busy"
 
 
 WORDS: Mapping[Cause, Callable[[Seen], str]] = {

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from ropewalk.facts import quantity
 from ropewalk.why.budget import PACKET, rows
-from ropewalk.why.facts import quantity
 
 if TYPE_CHECKING:
+    from ropewalk.facts import Flow, Way
     from ropewalk.results import Results
     from ropewalk.why.candidates import Case
-    from ropewalk.why.facts import Flow, Way
 
 RENO_LIKE = frozenset({"newreno", "lia", "olia", "balia", "westwood"})
 """Controllers with the square-root law, alone on a path."""

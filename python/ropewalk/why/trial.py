@@ -18,10 +18,10 @@ from ropewalk.why.variants import variants
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ropewalk.facts import Facts
     from ropewalk.results import Results
     from ropewalk.scenario import Scenario
     from ropewalk.why.candidates import Settings
-    from ropewalk.why.facts import Facts
 
 MATERIAL = 1.05
 """A change that makes a flow faster by less than this factor is no cure."""

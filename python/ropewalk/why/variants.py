@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ropewalk.facts import Facts
     from ropewalk.why.candidates import Settings
-    from ropewalk.why.facts import Facts
 
 STEP = 0.01
 """By which part of itself a delay differs from one variant to the next in the same direction."""
