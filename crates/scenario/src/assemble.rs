@@ -7,9 +7,9 @@ use congestion::Growth;
 use links::loss::Losses;
 use links::{Faults, Shaper};
 use transport::config::{
-    AckConfig, BufferConfig, ConnectionBuffer, EndpointFlags, MptcpConfig, OptionConfig, RecoveryConfig,
-    RecoveryKind, Reliability, RtoConfig, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
-    TimerConfig, UdpConfig, WindowConfig,
+    AckConfig, BufferConfig, ConnectionBuffer, EndpointFlags, FlightAfterTimeout, MptcpConfig, OptionConfig,
+    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
+    TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{BitsPerSecond, Nanos};
 
@@ -358,8 +358,13 @@ fn recovery(keys: &Table) -> Option<RecoveryConfig> {
         "rack" => (Reliability::Acknowledged, RecoveryKind::Rack),
         _ => return None,
     };
+    let flight = keys.read("flight_after_timeout").unwrap_or(FlightAfterTimeout::Retransmitted);
     Some(fields!(keys => RecoveryConfig {
-        reliability: reliability, kind: kind, prr, dupthresh, limited_transmit, loss_means,
+        reliability: reliability,
+        kind: kind,
+        multiple_fast_retransmits: keys.flag("multiple_fast_retransmits").unwrap_or(false),
+        flight_after_timeout: flight,
+        prr, dupthresh, limited_transmit, loss_means,
     }))
 }
 

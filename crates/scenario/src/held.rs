@@ -5,7 +5,9 @@
 
 use congestion::SsthreshFrom;
 use transport::AbortForm;
-use transport::config::{LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule};
+use transport::config::{
+    FlightAfterTimeout, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
+};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::model::Ecmp;
@@ -61,6 +63,7 @@ words! {
     RtoFloor { "total" => Self::Total, "variance" => Self::Variance }
     RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3 }
     SsthreshFrom { "flight" => Self::Flight, "cwnd" => Self::Cwnd }
+    FlightAfterTimeout { "retransmitted" => Self::Retransmitted, "outstanding" => Self::Outstanding }
     ReceiveCounts { "payload" => Self::Payload, "memory" => Self::Memory }
     LossMeans { "congestion" => Self::Congestion, "corruption" => Self::Corruption }
 }

@@ -320,6 +320,7 @@ impl Rules<'_, '_, '_> {
         if !self.unused_by_recovery(transport, &kind) || !self.space_links(transport, &kind, at) {
             return;
         }
+        self.after_timeout(transport, &kind);
         if transport.flag("sack") != Some(false) {
             return;
         }
@@ -372,6 +373,28 @@ impl Rules<'_, '_, '_> {
             transport.put(key, Origin::Default, Placed::new(off, Origin::Default));
         }
         true
+    }
+
+    /// What a sender does after a timeout matters to the recovery and the congestion control that ask for it.
+    fn after_timeout(&mut self, transport: &Table, kind: &str) {
+        let mut refuse = |key: &str, found: &str, other: &str, help: &str| {
+            let Some(node) = transport.get(key) else { return };
+            let message = format!("{key} = {found}, but {other} makes no use of it");
+            self.add(node.at, Code::Contradiction, &format!("transport.{key}"), message, help.to_owned());
+        };
+        if transport.flag("multiple_fast_retransmits") == Some(true) && kind != "newreno" {
+            let recovery = format!("recovery = \"{kind}\"{}", whose(transport, "recovery"));
+            let help = "set multiple_fast_retransmits = false, or recovery = \"newreno\"";
+            refuse("multiple_fast_retransmits", "true", &recovery, help);
+        }
+        let control = transport.table("congestion");
+        let by_control = control.and_then(|keys| keys.text("ssthresh_from")) == Some("flight");
+        let by_cwnd = transport.text("ssthresh_from") == Some("cwnd") && !by_control;
+        if transport.text("flight_after_timeout") == Some("outstanding") && by_cwnd {
+            let from = format!("ssthresh_from = \"cwnd\"{}", whose(transport, "ssthresh_from"));
+            let help = "remove `flight_after_timeout`, or set ssthresh_from = \"flight\"";
+            refuse("flight_after_timeout", "\"outstanding\"", &from, help);
+        }
     }
 
     /// SCPS-TP and STP are transports of their own, of one path. False if there is a mistake.

@@ -6,7 +6,7 @@ use common::{BASE, MULTIPATH, ROUTED, assert_round_trip, good};
 use scenario::model::{Endpoint, FlowAction};
 use scenario::{Registries, schema};
 use transport::AbortForm;
-use transport::config::{EndpointFlags, Reliability};
+use transport::config::{EndpointFlags, FlightAfterTimeout, Reliability};
 
 /// Section of the schema, key, override, value. The path, link or flow is the first of its base.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
@@ -161,6 +161,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("transport", "sack"),
     ("transport", "payload"),
     ("transport", "scps_peer"),
+    ("transport", "multiple_fast_retransmits"),
+    ("transport", "flight_after_timeout"),
 ];
 
 fn base(key: &str) -> &'static str {
@@ -335,4 +337,26 @@ fn recoveries_for_space_links_reach_the_model() {
         (stp.recovery.reliability, stp.options.sack, stp.recovery.prr, stp.options.timestamps),
         (Reliability::Poll, false, false, false)
     );
+}
+
+/// They need a recovery and a congestion control that make use of them.
+#[test]
+fn what_follows_a_timeout_reaches_the_model() {
+    let of = |sets: &[(&str, &str)]| {
+        let document = good(BASE, &[&[("flow.upload.transport.profile", "ns3")], sets].concat());
+        assert_round_trip(&document);
+        let recovery = document.scenario.flows[0].transport.tcp.recovery;
+        (recovery.multiple_fast_retransmits, recovery.flight_after_timeout)
+    };
+    let multiple = ("flow.upload.transport.multiple_fast_retransmits", "true");
+    let outstanding = ("flow.upload.transport.flight_after_timeout", "outstanding");
+    assert_eq!(of(&[]), (false, FlightAfterTimeout::Retransmitted));
+    assert_eq!(of(&[multiple]), (true, FlightAfterTimeout::Retransmitted));
+    assert_eq!(of(&[multiple, outstanding]), (true, FlightAfterTimeout::Outstanding));
+    let by_control = [
+        ("flow.upload.transport.ssthresh_from", "cwnd"),
+        ("flow.upload.transport.congestion", "cubic"),
+        ("flow.upload.transport.congestion.ssthresh_from", "flight"),
+    ];
+    assert_eq!(of(&[&by_control[..], &[outstanding]].concat()), (false, FlightAfterTimeout::Outstanding));
 }

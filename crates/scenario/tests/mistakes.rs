@@ -170,6 +170,16 @@ fn variants_of_what_is_switched_off() {
                 "\"mptcp\", wide_sequence = false, short_data_ack = true",
                 &[(12, 71, "E012", "set wide_sequence = true")],
             ),
+            (
+                "\"mptcp\"",
+                "\"tcp\", multiple_fast_retransmits = true",
+                &[(12, 57, "E012", "or recovery = \"newreno\"")],
+            ),
+            (
+                "\"mptcp\"",
+                "\"tcp\", flight_after_timeout = \"outstanding\"",
+                &[(12, 52, "E012", "ssthresh_from = \"flight\"")],
+            ),
         ],
     );
 }

@@ -8,9 +8,9 @@ use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, BufferConfig, ConnectionBuffer, LossMeans, OptionConfig, ReceiveCounts, RecoveryConfig,
-    RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
-    TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, LossMeans, OptionConfig, ReceiveCounts,
+    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
+    SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -68,6 +68,8 @@ fn linux() {
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: true,
+            multiple_fast_retransmits: false,
+            flight_after_timeout: FlightAfterTimeout::Retransmitted,
         },
         sending: SendingConfig { pacing: false, nagle: true, minshall: true },
         buffers: BufferConfig {
@@ -132,6 +134,8 @@ fn ns3() {
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: false,
+            multiple_fast_retransmits: false,
+            flight_after_timeout: FlightAfterTimeout::Retransmitted,
         },
         sending: SendingConfig { pacing: false, nagle: false, minshall: false },
         buffers: BufferConfig {
@@ -173,6 +177,8 @@ fn opnet2007() {
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: false,
+            multiple_fast_retransmits: false,
+            flight_after_timeout: FlightAfterTimeout::Retransmitted,
         },
         sending: SendingConfig { pacing: false, nagle: false, minshall: false },
         buffers: BufferConfig {
@@ -218,6 +224,8 @@ fn rfc() {
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: true,
+            multiple_fast_retransmits: false,
+            flight_after_timeout: FlightAfterTimeout::Retransmitted,
         },
         sending: SendingConfig { pacing: false, nagle: true, minshall: false },
         buffers: BufferConfig {
@@ -258,6 +266,8 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             dupthresh: 3,
             loss_means,
             limited_transmit: false,
+            multiple_fast_retransmits: false,
+            flight_after_timeout: FlightAfterTimeout::Retransmitted,
         },
         sending: SendingConfig { pacing: true, nagle: false, minshall: false },
         buffers: BufferConfig {

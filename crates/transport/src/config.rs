@@ -90,6 +90,11 @@ pub struct RecoveryConfig {
     pub dupthresh: u32,
     /// Limited Transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// Three duplicate ACKs start a fast recovery even if they may belong to an earlier episode, as the go-back-N after a
+    /// timeout causes them: no guard of RFC 6582 section 3.2 (`recover`). For recovery by duplicate ACKs.
+    pub multiple_fast_retransmits: bool,
+    /// FlightSize while what a timeout has given up is sent again.
+    pub flight_after_timeout: FlightAfterTimeout,
     /// How the sender takes a loss.
     pub loss_means: LossMeans,
 }
@@ -170,6 +175,16 @@ pub enum RtoRule {
     /// ns-3.19: gains of a tenth, the first deviation is the first sample, both terms in whole milliseconds rounded
     /// down, no granularity; every partial ACK restarts the timer.
     Ns3,
+}
+
+/// FlightSize (RFC 5681 equation 4) between a timeout and the ACK of all that was outstanding at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlightAfterTimeout {
+    /// What has been retransmitted since, and sent for the first time.
+    Retransmitted,
+    /// Everything between snd_una and the highest sequence number ever sent, what the timeout has given up included, as in
+    /// ns-3.19.
+    Outstanding,
 }
 
 /// Which part of the timer the minimum RTO bounds.
@@ -450,6 +465,8 @@ impl Default for RecoveryConfig {
             prr: false,
             dupthresh: 3,
             limited_transmit: true,
+            multiple_fast_retransmits: false,
+            flight_after_timeout: FlightAfterTimeout::Retransmitted,
             loss_means: LossMeans::Congestion,
         }
     }

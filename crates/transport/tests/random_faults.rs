@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
 use transport::config::{
-    AddressEndpoint, EndpointFlags, InKernel, LossMeans, PathManager, Reassembly, RecoveryKind, ReinjectOn,
-    Reinjection, Reliability, RtoFloor, TcpConfig,
+    AddressEndpoint, EndpointFlags, FlightAfterTimeout, InKernel, LossMeans, PathManager, Reassembly,
+    RecoveryKind, ReinjectOn, Reinjection, Reliability, RtoFloor, TcpConfig,
 };
 use units::{Bytes, Nanos, SimTime};
 
@@ -39,6 +39,7 @@ prop_compose! {
         sack in any::<bool>(),
         (dupthresh, variance) in (2u32..6, any::<bool>()),
         (corruption, per_round_trip) in (any::<bool>(), 0u32..4),
+        (multiple, outstanding) in any::<(bool, bool)>(),
     ) -> TcpConfig {
         let mut config = setups::tcp();
         config.recovery.kind = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
@@ -52,6 +53,10 @@ prop_compose! {
         config.ack.quick = quick;
         config.ack.per_round_trip = per_round_trip;
         config.recovery.loss_means = if corruption { LossMeans::Corruption } else { LossMeans::Congestion };
+        config.recovery.multiple_fast_retransmits = multiple;
+        if outstanding {
+            config.recovery.flight_after_timeout = FlightAfterTimeout::Outstanding;
+        }
         config.buffers.receive_buffer = Bytes(buffer);
         config.buffers.receive_buffer_max = Bytes(buffer);
         config.options.window_scaling = scaling;

@@ -2,7 +2,7 @@
 //! Segments are 1460 bytes, the handshake takes 100 ms unless said otherwise.
 
 use testkit::{Talk, setups};
-use transport::config::{RecoveryKind, RtoFloor, TcpConfig};
+use transport::config::{FlightAfterTimeout, RecoveryKind, RtoFloor, TcpConfig};
 use units::Nanos;
 
 fn newreno() -> TcpConfig {
@@ -146,6 +146,65 @@ fn no_fast_retransmit_for_data_before_a_timeout() {
          512  < . ack s1
          513  < . ack s1
          513  = recoveries 0 cwnd 2920 state loss",
+    );
+}
+
+/// After a timeout the fifth segment is lost again, and those above it, which the receiver has, are sent again needlessly:
+/// it answers them by duplicates.
+const GO_BACK_N: &str = "100  write s20
+     100  > . s0..s10
+     400  > . s0..s1 again
+     400  = ssthresh 7300 cwnd 1460
+     500  < . ack s1
+     500  > . s1..s3 again
+     600  < . ack s2
+     600  > . s3..s5 again
+     601  < . ack s3
+     601  > . s5..s7 again
+     700  < . ack s4
+     700  > . s7..s9 again
+     700  = cwnd 7300 pipe 7300
+     800  < . ack s4
+     801  < . ack s4
+     802  < . ack s4";
+
+/// RFC 6582 section 4: duplicates that data sent again needlessly causes start no fast retransmit.
+#[test]
+fn duplicates_after_a_timeout_start_no_recovery() {
+    established(&newreno()).play(GO_BACK_N).play("802  = recoveries 0 timeouts 1 ssthresh 7300");
+}
+
+/// As in ns-3.19, which goes by the number of duplicates alone: ssthresh is a half of the five segments that were sent again,
+/// and the window of the recovery lets out more.
+#[test]
+fn duplicates_after_a_timeout_may_start_a_recovery() {
+    let config = newreno().with(|c| c.recovery.multiple_fast_retransmits = true);
+    established(&config).play(GO_BACK_N).play(
+        "802  > . s4..s5 again
+         802  = recoveries 1 timeouts 1 state recovery ssthresh 3650 cwnd 8030 pipe 7300
+         # what the timeout gave up is sent again before new data
+         803  < . ack s4
+         803  > . s9..s10 again
+         803  < . ack s4
+         803  > . s10..s11
+         # full ACK: above what was outstanding when the recovery began
+         902  < . ack s11
+         902  > . s11..s13
+         902  = cwnd 2920 state slow-start",
+    );
+}
+
+/// Both as in ns-3.19: the fast retransmit halves all six segments that are outstanding.
+#[test]
+fn a_recovery_after_a_timeout_by_all_that_is_outstanding() {
+    let config = newreno().with(|c| {
+        c.recovery.multiple_fast_retransmits = true;
+        c.recovery.flight_after_timeout = FlightAfterTimeout::Outstanding;
+    });
+    established(&config).play(GO_BACK_N).play(
+        "802  > . s4..s5 again
+         802  > . s9..s10 again
+         802  = ssthresh 4380 cwnd 8760 state recovery",
     );
 }
 

@@ -2,7 +2,9 @@
 //! 4.2 (idle restart, delayed ACKs). Segments are 1460 bytes.
 
 use testkit::{Talk, setups};
-use transport::config::{AckConfig, RecoveryKind, RtoConfig, RtoFloor, RtoRule, TcpConfig};
+use transport::config::{
+    AckConfig, FlightAfterTimeout, RecoveryKind, RtoConfig, RtoFloor, RtoRule, TcpConfig,
+};
 use units::{Bytes, Nanos};
 
 /// RFC 6298 with its own bounds.
@@ -147,6 +149,24 @@ fn a_timeout_after_a_timeout_goes_by_what_was_sent_again() {
          1200  = ssthresh 7300 cwnd 2920
          3200  > . s1..s2 again
          3200  = ssthresh 2920 cwnd 1460 timeouts 2",
+    );
+}
+
+/// As in ns-3.19, whose FlightSize reaches up to the highest sequence number ever sent: the second timeout halves the nine
+/// segments that the first has given up, although two have been sent again.
+#[test]
+fn a_timeout_after_a_timeout_halves_all_that_is_outstanding() {
+    let config = rfc().with(|c| c.recovery.flight_after_timeout = FlightAfterTimeout::Outstanding);
+    setups::established(&config, "newreno", 100).play(
+        " 100  write s10
+          100  > . s0..s10
+         1100  > . s0..s1 again
+         1100  = ssthresh 7300 cwnd 1460
+         1200  < . ack s1
+         1200  > . s1..s3 again
+         1200  = ssthresh 7300 cwnd 2920
+         3200  > . s1..s2 again
+         3200  = ssthresh 6570 cwnd 1460 timeouts 2",
     );
 }
 

@@ -1,7 +1,9 @@
 //! The table of a transport and those inside it.
 
 use congestion::SsthreshFrom;
-use transport::config::{LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule};
+use transport::config::{
+    FlightAfterTimeout, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
+};
 use units::{Bytes, Nanos};
 
 use super::{BUFFER_RULES, END, GIB};
@@ -186,6 +188,22 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         tcp("dupthresh", integer(1, 1000), "duplicate ACKs that mean a loss"),
         tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
+        Key {
+            name: "multiple_fast_retransmits",
+            kind: FLAG,
+            default: Fallback::Absent,
+            doc: "with `recovery = \"newreno\"`: duplicate ACKs after a timeout start a fast recovery, too, as in ns-3.19; \
+                  RFC 6582 if absent",
+            only: &["tcp", "mptcp"],
+        },
+        Key {
+            name: "flight_after_timeout",
+            kind: words(FlightAfterTimeout::WORDS),
+            default: Fallback::Absent,
+            doc: "FlightSize after a timeout: what has been retransmitted since, or all that is outstanding, as in \
+                  ns-3.19; the former if absent",
+            only: &["tcp", "mptcp"],
+        },
         tcp(
             "nagle",
             FLAG,

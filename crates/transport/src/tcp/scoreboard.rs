@@ -47,6 +47,11 @@ impl Scoreboard {
         self.outstanding + self.in_flight_again - self.sacked.bytes() - self.lost
     }
 
+    /// Outstanding bytes without those that are deemed lost and were not retransmitted since.
+    pub fn not_given_up(&self) -> u64 {
+        (self.outstanding + self.in_flight_again - self.lost).min(self.outstanding)
+    }
+
     /// Ranges SACKed above snd_una.
     pub fn sacked(&self) -> &RangeSet<Seq> {
         &self.sacked

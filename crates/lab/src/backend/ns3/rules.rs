@@ -63,6 +63,8 @@ const FLOW_RULES: &[Rule] = &[
     RECOVERY,
     PACING,
     LOSS_MEANS,
+    MULTIPLE_FAST_RETRANSMITS,
+    FLIGHT_AFTER_TIMEOUT,
     NAGLE,
     IDLE_RESTART,
     FLIGHT_LIMIT,
@@ -106,6 +108,8 @@ pub(super) const RECOVERY: Rule =
     rule("transport.recovery", "\"sack\" with sack and prr, or \"newreno\" without both");
 pub(super) const PACING: Rule = rule("transport.pacing", "false");
 pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");
+pub(super) const MULTIPLE_FAST_RETRANSMITS: Rule = rule("transport.multiple_fast_retransmits", "false");
+pub(super) const FLIGHT_AFTER_TIMEOUT: Rule = rule("transport.flight_after_timeout", "\"retransmitted\"");
 pub(super) const NAGLE: Rule = rule("transport.nagle", "false");
 pub(super) const IDLE_RESTART: Rule = rule("transport.idle_restart", "false");
 pub(super) const FLIGHT_LIMIT: Rule = rule("transport.flight_limit", "\"unlimited\"");

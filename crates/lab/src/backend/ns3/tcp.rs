@@ -5,9 +5,9 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, BufferConfig, LossMeans, OptionConfig, ReceiveCounts, RecoveryConfig, RecoveryKind,
-    Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
-    TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, FlightAfterTimeout, LossMeans, OptionConfig, ReceiveCounts, RecoveryConfig,
+    RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
+    TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -90,8 +90,20 @@ fn negotiated(part: Part, options: OptionConfig, refused: &mut Refusals) -> [Pai
 }
 
 fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusals) -> [Pair; 3] {
-    let RecoveryConfig { reliability, kind, prr, dupthresh, limited_transmit, loss_means } = recovery;
+    let RecoveryConfig {
+        reliability,
+        kind,
+        prr,
+        dupthresh,
+        limited_transmit,
+        multiple_fast_retransmits,
+        flight_after_timeout,
+        loss_means,
+    } = recovery;
     refused.unless(loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
+    refused.unless(!multiple_fast_retransmits, part, rules::MULTIPLE_FAST_RETRANSMITS);
+    let retransmitted = flight_after_timeout == FlightAfterTimeout::Retransmitted;
+    refused.unless(retransmitted, part, rules::FLIGHT_AFTER_TIMEOUT);
     let class = match (reliability, kind, sack, prr) {
         // Proportional rate reduction is for SACK.
         (Reliability::Acknowledged, RecoveryKind::Sack, true, true) => Some("ns3::TcpPrrRecovery"),

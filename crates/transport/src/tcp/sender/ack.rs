@@ -8,6 +8,7 @@ use super::super::sent::Change;
 use super::Sender;
 use super::detector::{Detection, ProbeAck};
 use super::recovery::Phase;
+use crate::config::FlightAfterTimeout;
 use crate::seq::Seq;
 use crate::space::SpaceSignal;
 use crate::tcp::segment::TcpSegment;
@@ -114,6 +115,7 @@ impl Sender {
         match self.recovery.phase() {
             Phase::Open => self.ack_in_open(ack, advanced, duplicate, paths),
             Phase::Recovery => self.ack_in_recovery(ack, advanced, duplicate),
+            Phase::Loss if duplicate => self.duplicate_in_loss(ack, paths),
             Phase::Loss => self.ack_in_loss(ack, advanced, paths),
         }
     }
@@ -287,9 +289,11 @@ impl Sender {
     /// RFC 5681's FlightSize, without Limited Transmit (RFC 3042). What a timeout has given up is in flight again once it
     /// is sent again: else the next timeout would set ssthresh by the window before the first.
     fn flight_size(&self) -> u64 {
-        match self.recovery.phase() {
-            Phase::Loss => self.board.pipe() + self.board.sacked().bytes(),
-            Phase::Open | Phase::Recovery => self.detector.flight_size(&self.board),
+        match (self.recovery.phase(), self.config.recovery.flight_after_timeout) {
+            (Phase::Loss, FlightAfterTimeout::Retransmitted) => {
+                self.board.pipe() + self.board.sacked().bytes()
+            }
+            _ => self.detector.flight_size(&self.board),
         }
     }
 }

@@ -100,7 +100,7 @@ impl LossDetector {
             Detection::Sack | Detection::Rack => !self.limited_transmit && phase == Phase::Open,
             Detection::Reported => false,
         };
-        if by_flight_size { board.outstanding() } else { board.pipe() }
+        if by_flight_size { board.not_given_up() } else { board.pipe() }
     }
 
     /// RFC 5681's FlightSize, without what Limited Transmit has added (RFC 3042).
@@ -142,6 +142,14 @@ impl LossDetector {
     pub(super) fn count_limited_transmit(&mut self, len: u64) {
         if self.dupacks > 0 {
             self.limited_sent += len;
+        }
+    }
+
+    /// A timeout begins a new count, unless duplicates are counted on until the next new ACK.
+    pub(super) fn on_timeout(&mut self, counts_on: bool) {
+        self.limited_sent = 0;
+        if !counts_on {
+            self.dupacks = 0;
         }
     }
 

@@ -33,6 +33,9 @@ impl Sender {
 
     /// RFC 6582: the duplicates belong to data sent after the last episode, or look like it by the ACK heuristic.
     fn is_new_episode(&self) -> bool {
+        if self.config.recovery.multiple_fast_retransmits {
+            return true;
+        }
         let mss = self.send.mss();
         let by_heuristic = self.congestion.cwnd() > mss && self.send.last_advance() <= 4 * mss;
         self.recovery.is_above(self.send.una()) || by_heuristic
@@ -86,8 +89,14 @@ impl Sender {
             self.congestion.on_recovery_ack(ack);
         }
         match self.detector.kind() {
-            Detection::DuplicateAcks if advanced => self.partial_ack(ack.acked),
-            Detection::DuplicateAcks if duplicate => self.recovery.inflate(self.send.mss()),
+            Detection::DuplicateAcks if advanced => {
+                self.detector.forget_duplicates();
+                self.partial_ack(ack.acked);
+            }
+            Detection::DuplicateAcks if duplicate => {
+                self.detector.count_duplicate();
+                self.recovery.inflate(self.send.mss());
+            }
             Detection::DuplicateAcks | Detection::Reported => {}
             Detection::Sack => {
                 self.detector.mark_by_sacks(&mut self.board, self.send.mss());
@@ -145,6 +154,20 @@ impl Sender {
         let tells_apart = self.config.options.sack || self.detector.kind() != Detection::DuplicateAcks;
         let acked = if tells_apart { ack.delivered } else { Bytes(self.send.mss()) };
         self.congestion.on_ack(&Ack { acked: ack.acked.min(acked), ..*ack }, paths);
+    }
+
+    /// After a timeout duplicate ACKs may be the answers to data that is sent again needlessly, and cause no fast
+    /// retransmit (RFC 6582 section 4), unless a sender goes by their number alone.
+    pub(super) fn duplicate_in_loss(&mut self, ack: &Ack, paths: Paths<'_>) {
+        let goes_by_number = self.config.recovery.multiple_fast_retransmits
+            && self.detector.kind() == Detection::DuplicateAcks;
+        if !goes_by_number {
+            return;
+        }
+        self.detector.count_duplicate();
+        if self.detector.at_threshold() {
+            self.enter_recovery(ack.now, ack.delivered, paths);
+        }
     }
 
     /// RACK marks what is late. Returns true if anything was marked.

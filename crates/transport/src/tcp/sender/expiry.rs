@@ -122,7 +122,7 @@ impl Sender {
         self.activity.timed_out();
         self.recovery.on_timeout(self.send.nxt());
         self.note_reduction();
-        self.detector.forget_duplicates();
+        self.detector.on_timeout(self.config.recovery.multiple_fast_retransmits);
         let state = (self.is_corruption(), self.send.mss());
         self.detector.mark_on_timeout(now, &mut self.board, &self.rtt, state);
         self.restart_retransmission_timer(now);

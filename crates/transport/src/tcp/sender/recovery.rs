@@ -93,7 +93,7 @@ impl Recovery {
     /// Fast recovery begins with a window of `window` bytes. `oldest_end` is the end of the oldest segment, `forced`
     /// whether it leaves at once.
     pub(super) fn begin(&mut self, (una, nxt): (Seq, Seq), oldest_end: Seq, window: Bytes, forced: bool) {
-        debug_assert_eq!(self.phase, Phase::Open, "one episode at a time");
+        debug_assert_ne!(self.phase, Phase::Recovery, "one fast recovery at a time");
         debug_assert!(una < oldest_end && oldest_end <= nxt, "{oldest_end} outside {una}..{nxt}");
         self.phase = Phase::Recovery;
         self.until = Some(nxt);
