@@ -7,10 +7,9 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ropewalk import _core, backends, numbers
+from ropewalk import _core, backends, numbers, reading
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Scenario:
             ScenarioError: it has mistakes.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = reading.text(path)
         except UnicodeDecodeError as error:
             raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
         return cls(text, str(path), overrides)

@@ -17,6 +17,8 @@ import typing
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ropewalk import reading
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -78,7 +80,7 @@ def checked(listing: Path, name: str, files: Mapping[str, str]) -> bytes:
     path = listing.parent / name
     if path.exists() and not path.is_file():
         raise ValueError(f"{path}: not a file")
-    content = path.read_bytes()
+    content = reading.content(path)
     if digest(content) != files[name]:
         raise ValueError(f"{path}: damaged or edited: not what its checksum in {listing.name} says")
     return content
@@ -105,7 +107,7 @@ def parse(path: Path) -> dict[str, Any]:
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path}: not a file")
-    content = path.read_bytes()
+    content = reading.content(path)
     try:
         found = json.loads(content.decode("utf-8"))
         if not isinstance(found, dict):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ropewalk import _core, backends
+from ropewalk import _core, backends, reading
 from ropewalk.cli.bond import bond, init, new
 from ropewalk.cli.examples import examples
 from ropewalk.cli.measure import import_
@@ -60,7 +60,7 @@ def load(file: Path, overrides: Sequence[str]) -> Scenario:
 def refuse_other_kind(file: Path, found: str, command: str) -> None:
     """Ends the command if a file that could not be read has the key which marks the other kind of file."""
     try:
-        keys = tomllib.loads(file.read_text(encoding="utf-8")).keys() if file.is_file() else set()
+        keys = tomllib.loads(reading.text(file)).keys() if file.is_file() else set()
     except (ValueError, OSError, RecursionError):
         return
     if found in keys:

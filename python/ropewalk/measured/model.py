@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ropewalk import reading
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def load(path: Path, options: Options) -> Source:
         raise MeasurementError.at(path, None, "not a file", "give a file that the tool wrote")
     if about.st_size > LARGEST:
         raise MeasurementError.at(path, None, f"larger than {LARGEST} bytes", "cut it into parts")
-    content = path.read_bytes()
+    content = reading.content(path)
     if content[:2] == b"\x1f\x8b":
         try:
             with gzip.open(path) as packed:

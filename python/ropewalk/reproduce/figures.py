@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from ropewalk import reading
 from ropewalk.plots.palette import colours
 from ropewalk.plots.style import BLACK, Figure, laid_out, legend, say_empty, styled, title
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
@@ -269,13 +270,13 @@ class _Reader(TomlFile):
             return ()
         path = self.path.parent / self.take(table, place, "file", str, None)
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                rows = list(csv.DictReader(file))
-        except OSError as error:
+            rows = list(csv.DictReader(reading.text(path).splitlines(keepends=True)))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
             self.mistakes.add(
                 (*place, "file"),
                 UNREADABLE,
-                f"{path.name}: {error.strerror}",
+                f"{path.name}: {reason}",
                 "name a file beside figures.toml",
             )
             return ()

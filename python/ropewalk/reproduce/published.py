@@ -6,6 +6,7 @@ import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ropewalk import reading
 from ropewalk.reproduce.values import NoValue
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def read(name: str, path: Path, column: str, by: Sequence[str]) -> Published:
         TableError: there is no such file or column, a row is there twice, or a value is not a number.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = list(reader.fieldnames or ())
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{path}: {error}", "name a CSV file beside this one") from None
+        reader = csv.DictReader(reading.text(path).splitlines(keepends=True))
+        columns = list(reader.fieldnames or ())
+        rows = list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TableError(f"{path}: {reason}", "name a CSV file beside this one") from None
     for wanted in (column, *by):
         if wanted not in columns:
             raise TableError(f'{path} has no column "{wanted}"', f"its columns: {', '.join(columns)}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ropewalk import reading
 from ropewalk.study.mistakes import UNKNOWN_KEY, WRONG_VALUE, StudyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def read(path: str | os.PathLike[str]) -> str:
         StudyError: it is none.
     """
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return reading.text(path)
     except UnicodeDecodeError as error:
         raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import _core
+from ropewalk import _core, reading
 from ropewalk.study.address import KEY, key_of
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def unpack(path: Path, tables: Iterable[str] | None = None) -> tuple[Header, dic
         Damaged: it is not what was written: edited, cut, or under the name or key of another one.
         OSError: it cannot be read.
     """
-    content = path.read_bytes()
+    content = reading.content(path)
     # First of all, so that no foreign JSON or Arrow data is parsed.
     if f"{_digest(content)}{SUFFIX}" != path.name:
         raise Damaged(path, "edited, cut or renamed: the name is not the SHA-256 of the content")
