@@ -3,6 +3,7 @@
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
 use units::{Bytes, Nanos, SimTime};
 
+use crate::bounds::message_size;
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -34,7 +35,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// A file and the request for it are messages.
 fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("size", Bytes(1), Options::size, options)?;
-    at_least("request", Bytes(1), Options::size, options)
+    message_size("request", Bytes(1), options)
 }
 
 const REQUEST: u64 = 0;

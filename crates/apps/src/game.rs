@@ -6,6 +6,7 @@
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
+use crate::bounds::message_size;
 use crate::phases::{normal, open};
 use crate::timed::{Schedule, Timed};
 use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
@@ -32,7 +33,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
         OptionSpec::new("duration", OptionKind::Duration, "10min", "length of the session"),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
-    check: registry::independent,
+    check: |options| message_size("burst", Bytes::ZERO, options),
     build: |options| Box::new(Timed::new(Game::new(options))),
 };
 

@@ -12,9 +12,10 @@ mod page_load;
 
 use std::collections::VecDeque;
 
-use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
+use registry::{OptionFault, OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos};
 
+use crate::bounds::message_size;
 use crate::pages::{self, Description, Protocol};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
@@ -95,7 +96,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Options that the page, or the protocol by which it is fetched, has no use for.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    at_least("request", Bytes(1), Options::size, options)?;
+    message_size("request", Bytes(1), options)?;
     let page = pages::page(options);
     let defaults = Options::defaults(ROW.options);
     let given = |option: &&&'static str| options.get(option) != defaults.get(option);

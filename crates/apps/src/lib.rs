@@ -6,6 +6,7 @@
 //! May: read the time and the events, draw random numbers from its context. May not: know transports, links or packets.
 //! To add one: `docs/howto/add-an-application.md`.
 
+mod bounds;
 mod builtin;
 mod bulk;
 mod ftp;

@@ -8,9 +8,10 @@
 //! Deviation: what the send buffer refuses waits by default; ns-3 throws a packet away that does not fit as a whole
 //! (`backlog = "drop"`).
 
-use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, at_most};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+use crate::bounds::message_size;
 use crate::phases::{PARETO_SHAPE, SHAPES, Shape};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Message, Side};
 
@@ -67,8 +68,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("rate", BitsPerSecond(options.integer("connections")), Options::rate, options)?;
     let each = options.rate("rate").0 / options.integer("connections");
-    at_least("packet", Bytes(each.div_ceil(8_000_000_000)), Options::size, options)?;
-    at_most("packet", Bytes(1_000_000_000), Options::size, options)?;
+    message_size("packet", Bytes(each.div_ceil(8_000_000_000)), options)?;
     at_least("on", Nanos(1_000), Options::duration, options)
 }
 

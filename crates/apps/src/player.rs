@@ -12,6 +12,7 @@ mod play_buffer;
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, in_order};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+use crate::bounds::message_size;
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 use ladder::Ladder;
@@ -54,7 +55,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 /// Rates rise from more than nothing, and segments take time.
 fn check(options: &Options) -> Result<(), OptionFault> {
-    at_least("request", Bytes(1), Options::size, options)?;
+    message_size("request", Bytes(1), options)?;
     at_least("low", BitsPerSecond(1), Options::rate, options)?;
     at_least("segment", Nanos::from_millis(1), Options::duration, options)?;
     in_order(("low", "high"), Options::rate, options)

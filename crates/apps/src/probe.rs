@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{Bytes, Nanos, SimTime};
 
+use crate::bounds::message_size;
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 const DURATION: OptionSpec =
@@ -40,7 +41,7 @@ pub(crate) const SOCKPERF: Algorithm = Algorithm {
         ),
         DURATION,
     ],
-    check: |options| at_least("size", Bytes(1), Options::size, options),
+    check: |options| message_size("size", Bytes(1), options),
     build: |options| Box::new(Probe::sockperf(options)),
 };
 
@@ -61,7 +62,7 @@ pub(crate) const PING: Algorithm = Algorithm {
         DURATION,
     ],
     check: |options| {
-        at_least("size", Bytes(1), Options::size, options)?;
+        message_size("size", Bytes(1), options)?;
         at_least("interval", Nanos(1_000), Options::duration, options)
     },
     build: |options| Box::new(Probe::ping(options)),

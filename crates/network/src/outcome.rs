@@ -66,6 +66,18 @@ fn connections<'w>(flow: &'w Flow, hosts: &'w Hosts) -> impl Iterator<Item = End
     })
 }
 
+/// Everything is delivered that the application wanted to send. A finished flow also needs its connections to be
+/// established: one that carried no data tells nothing of them.
+pub(crate) fn is_delivered(flow: &Flow, hosts: &Hosts) -> bool {
+    let delivered = |socket| hosts.get(socket).delivered();
+    let exists = |ends: Ends<'_>| {
+        let streams = ends.channel.streams();
+        let needed = flow.finished() && streams.is_some_and(|streams| !streams.has_carried());
+        !needed || ends.connections()[0].is_some_and(Connection::is_established)
+    };
+    flow.channels().iter().all(|channel| channel.is_idle(delivered)) && connections(flow, hosts).all(exists)
+}
+
 /// The record at `now` of a flow whose interval ends at `end`, but for messages and pages, which come last. Takes the delays that
 /// were recorded with it.
 pub(crate) fn flow_record(
@@ -78,8 +90,7 @@ pub(crate) fn flow_record(
     let delay = std::mem::take(&mut flow.recorder.delay);
     let send_delay = std::mem::take(&mut flow.recorder.send_delay);
     let (flow, recorder) = (&*flow, &flow.recorder);
-    let delivered = |socket| hosts.get(socket).delivered();
-    let completed = flow.finished() && flow.channels().iter().all(|channel| channel.is_idle(delivered));
+    let completed = flow.finished() && is_delivered(flow, hosts);
     let fell_back = |ends: Ends<'_>| {
         let connections = ends.connections();
         connections[0].is_some_and(Connection::is_established)

@@ -482,8 +482,7 @@ impl World {
     /// Ends the interval of a flow whose application has ended, if everything is delivered or its time is over.
     fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
         let Self { flows, hosts, .. } = self;
-        let delivered = |socket| hosts.get(socket).delivered();
-        let all = flows[index].channels().iter().all(|channel| channel.is_idle(delivered));
+        let all = outcome::is_delivered(&flows[index], hosts);
         if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
             let record = outcome::flow_record(
                 now,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use storm::{Case, Grammar, Outcome, judge, minimise};
 
-/// Wall-clock time that a scenario may take before it is stopped.
+/// CPU time that a scenario may take before it is stopped.
 const ALLOWED: Duration = Duration::from_secs(10);
 /// Runs for making one failure smaller.
 const TRIES: usize = 600;

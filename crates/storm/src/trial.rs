@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use cpu_time::ProcessTime;
 use lab::{Output, RunError, RunOptions};
 use trace::Table;
 
@@ -39,10 +40,16 @@ impl Outcome {
     }
 }
 
-/// Runs `case` and checks it, for at most about `allowed` of wall-clock time.
+/// CPU time that a run may take after it was told to stop.
+const TO_STOP: Duration = Duration::from_secs(60);
+/// Between two looks at the clock of the CPU.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs `case` and checks it, for at most about `allowed` of the CPU time of the process: a busy machine stops nothing.
 ///
 /// # Panics
-/// If the run goes on for a minute after it was told to stop: that is a finding, too, and nothing can be done after it.
+/// If the run goes on for a minute of CPU time after it was told to stop: that is a finding, too, and nothing can be done
+/// after it.
 pub fn judge(case: &Case, allowed: Duration) -> Outcome {
     let cancel = Arc::new(AtomicBool::new(false));
     let (done, wait) = mpsc::channel();
@@ -53,14 +60,25 @@ pub fn judge(case: &Case, allowed: Duration) -> Outcome {
             let _ = done.send(outcome(&case, &cancel));
         })
     };
-    let outcome = wait.recv_timeout(allowed).or_else(|_| {
+    let outcome = within(&wait, allowed).or_else(|_| {
         cancel.store(true, Ordering::Relaxed);
-        wait.recv_timeout(Duration::from_secs(60))
+        within(&wait, TO_STOP)
     });
     match (outcome, worker.is_finished()) {
         (Ok(outcome), _) => outcome,
         (Err(_), true) => Outcome::Found("the check itself has failed: see the panic above".into()),
         (Err(_), false) => panic!("the run does not stop:\n{}", case.toml),
+    }
+}
+
+/// Waits for `allowed` of CPU time.
+fn within<T>(wait: &mpsc::Receiver<T>, allowed: Duration) -> Result<T, mpsc::RecvTimeoutError> {
+    let start = ProcessTime::now();
+    loop {
+        match wait.recv_timeout(LOOK) {
+            Err(mpsc::RecvTimeoutError::Timeout) if start.elapsed() < allowed => {}
+            other => return other,
+        }
     }
 }
 

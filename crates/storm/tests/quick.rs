@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use storm::{Case, Grammar, Outcome, judge};
 
-/// Generous: the machine may be busy. Only a scenario that runs on for ever is stopped.
+/// Generous: other tests share the process. Only a scenario that runs on for ever is stopped.
 const ALLOWED: Duration = Duration::from_secs(300);
 
 #[test]

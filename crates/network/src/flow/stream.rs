@@ -242,6 +242,11 @@ impl Streams {
         self.reader.as_mut().is_some_and(|reader| reader.timer.fires(now))
     }
 
+    /// Data was written in one direction at least.
+    pub(crate) fn has_carried(&self) -> bool {
+        self.outgoing.iter().any(|outgoing| outgoing.written > 0)
+    }
+
     /// All that was to be sent by one side is delivered, of which the other side has `delivered`.
     pub(crate) fn is_idle(&self, from: Side, delivered: impl FnOnce() -> Option<Bytes>) -> bool {
         let outgoing = self.outgoing(from);

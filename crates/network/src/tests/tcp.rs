@@ -185,3 +185,31 @@ fn series_tell_what_controllers_know() {
         assert!(bbr.get(name).is_some_and(|value| *value > 0.0), "{name}: {bbr:?}");
     }
 }
+
+/// A source that drops what the send buffer refuses has nothing to deliver when its connection cannot be opened.
+#[test]
+fn a_flow_without_a_connection_is_not_complete() {
+    let source = |size: &str| {
+        format!("app = {{ kind = \"onoff\", off = \"10ms\", max_bytes = \"{size}\", backlog = \"drop\" }}")
+    };
+    let closed = ", loss = { kind = \"packet\", probability = 1 }";
+    let record = checked(&one_path(closed, &source("778B"), "", ""), 1);
+    let flow = &record.flows[0];
+    assert_eq!((flow.completed, flow.failure), (false, Some(trace::NEVER_ESTABLISHED)));
+    let empty = one_path("", "app = { kind = \"bulk\", size = \"0B\" }", "", "");
+    let flow = &checked(&empty, 1).flows[0];
+    assert_eq!((flow.completed, flow.failure), (true, None));
+    assert_eq!(Some(flow.end), flow.subflows[0].established, "a transfer of nothing takes a handshake");
+}
+
+/// The last segments arrive, their ACKs do not; another flow keeps the run going.
+#[test]
+fn a_transfer_is_complete_though_its_sender_gives_up() {
+    let event = "[[event]]\nat = \"250ms\"\nlink = \"beam.down\"\nset = { up = false }
+        [[flow]]\nname = \"other\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = { kind = \"tcp\" }";
+    let transport = ", initial_window = 100, retries = 2";
+    let record = checked(&one_path("", "app = { kind = \"bulk\", size = \"50kB\" }", transport, event), 1);
+    let flow = &record.flows[0];
+    assert_eq!((flow.completed, flow.delivered), (true, Bytes(50_000)));
+    assert_eq!(flow.failure, Some("too many timeouts"));
+}
