@@ -63,17 +63,23 @@ fn k1_one_path() {
     near("K1", goodput(&run("k1.toml", &[], 1), "up"), 9.51, 0.05);
 }
 
-/// The drops are told by `docs/reference/profiles.md`: 14 on the first path, where the kernel had 60 to 130.
+/// Drops where the ACK trains of HyStart end both slow starts, as they do here: 22 and 46 in the kernel (`docs/reference/profiles.md`).
+/// The 60 to 130 of the first path come of trains that a busy machine has torn.
 #[test]
 fn k2_two_equal_paths() {
-    near("K2", goodput(&run("k2.toml", &[], 1), "up"), 18.58, 0.05);
+    let tables = run("k2.toml", &[], 1);
+    near("K2", goodput(&tables, "up"), 18.58, 0.05);
+    for link in ["a.up", "b.up"] {
+        drops_near(&format!("K2, {link}"), drops(&tables, link), (22.0, 46.0));
+    }
 }
 
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
     let tables = run("k3.toml", &[], 1);
     near("K3", goodput(&tables, "up"), 23.05, 0.05);
-    drops_near("K3, GEO link", drops(&tables, "b.up"), (600.0, 1092.0));
+    // Seven runs of the kernel had none, or 516 to 1092, as HyStart ends slow start by a train or by the delay.
+    drops_near("K3, GEO link", drops(&tables, "b.up"), (0.0, 1092.0));
 }
 
 /// The kernel's 9.67 is the mean of five runs that range over 0.67; over 60 seeds theory gives 8.8. Here the interval counts.

@@ -102,7 +102,7 @@ pub struct RecoveryConfig {
 /// When a segment leaves that the windows permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendingConfig {
-    /// Nagle's algorithm; with MPTCP for the stream of the connection: a subflow sends each mapping at once.
+    /// Nagle's algorithm; with MPTCP for the stream of the connection, a subflow sends each mapping at once.
     pub nagle: bool,
     /// It holds a small segment back only while a small one is outstanding (Minshall).
     pub minshall: bool,

@@ -83,6 +83,21 @@ fn nagle_holds_small_segments_of_the_stream() {
     );
 }
 
+/// After Minshall each subflow has a small segment of its own, whatever else is outstanding; the limit of what waits is the
+/// application.
+#[test]
+fn minshall_holds_small_segments_of_each_subflow() {
+    let config = setups::tcp().with(|c| (c.sending.nagle, c.sending.minshall) = (true, true));
+    client_with(&config, &setups::mptcp(), WIDE).play(&joined(WIDE)).play(
+        "300  write 100
+         300  > [1] . 1..101 dsn s1
+         # the scheduler chooses the same subflow, which waits
+         310  write 100
+         340  < [1] . ack 101 dack 1533
+         340  > [1] . 101..201 dsn 1533",
+    );
+}
+
 /// One window for the connection: a slow subflow holds up the fast one at the right edge, which never moves left.
 #[test]
 fn a_slow_subflow_blocks_at_the_connection_window() {

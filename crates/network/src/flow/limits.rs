@@ -71,7 +71,9 @@ impl Limits {
         match limit {
             Some(limit) => self.connection.set(now, limit.code()),
             // No subflow has room: the connection has the limit of the one that changed last.
-            None if !same || is_of_paths(least.code()) => self.connection.set(now, least.code()),
+            None if !same || is_of_paths(least.code()) || least == Limit::ReceiveWindow => {
+                self.connection.set(now, least.code())
+            }
             None => {}
         }
     }

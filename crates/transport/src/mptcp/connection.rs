@@ -149,7 +149,7 @@ impl MptcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         let Self { receive, subflows, .. } = self;
         receive.on_read(now, bytes, || subflows.iter().filter_map(Subflow::receive_rtt).max());
-        if receive.deserves_update(subflows.held()) {
+        if receive.deserves_update(subflows.held(), subflows.largest_window_limit()) {
             subflows.acknowledge_everywhere();
         }
         self.follow_the_peer();
@@ -176,7 +176,7 @@ impl MptcpConnection {
 
     /// Window that it would advertise.
     pub fn receive_window(&self) -> Bytes {
-        self.receive.window(self.subflows.held())
+        self.receive.window(self.subflows.held(), self.subflows.largest_window_limit())
     }
 
     /// The next deadline.

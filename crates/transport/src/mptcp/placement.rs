@@ -150,6 +150,7 @@ impl Placement {
         };
         judge_room(len, send, subflows);
         match self.ask_scheduler((now, Question::New, len), send, subflows) {
+            Decision::Send(i) if send.nagle_forbids_on(i, len, subflows) => None,
             Decision::Send(i) => {
                 debug_assert!(
                     view(subflows, i).available
@@ -186,6 +187,9 @@ impl Placement {
         let i = room.single()?;
         if !self.needs.greedy || subflows.get(i).is_some_and(Subflow::is_backup) {
             return None;
+        }
+        if send.nagle_forbids_on(i, len, subflows) {
+            return Some(None);
         }
         give_new(i, len, send, subflows);
         Some(Some(i))

@@ -111,33 +111,40 @@ impl ReceiveSide {
     pub(super) fn on_read(&mut self, now: SimTime, bytes: u64, slowest: impl Fn() -> Option<Nanos>) {
         debug_assert!(bytes <= self.readable(), "{bytes} bytes read of {}", self.readable());
         self.read += bytes;
-        self.buffer.on_read(now, bytes, slowest);
+        let ahead = || self.out_of_order.end().saturating_since(self.next).0;
+        self.buffer.on_read(now, bytes, slowest, ahead);
         self.check();
     }
 
-    /// The buffer; `held` are the bytes that subflows hold out of order.
+    /// Size of the buffer.
     #[inline]
-    fn room(&self, held: u64) -> Room {
-        let size = self.buffer.size();
-        let free = Bytes(size.saturating_sub(self.readable() + self.out_of_order() + held));
-        Room { free, size: Bytes(size) }
+    pub(super) fn size(&self) -> Bytes {
+        Bytes(self.buffer.size())
+    }
+
+    /// The buffer; `held` are the bytes that subflows hold out of order, `limit` is the largest window to offer.
+    #[inline]
+    fn room(&self, held: u64, limit: Bytes) -> Room {
+        let taken = Bytes(self.readable() + self.out_of_order() + held);
+        Room { free: self.size().saturating_sub(taken).min(limit), size: self.size() }
     }
 
     /// The window has opened so far that the peer must learn it at once; `held` as above.
-    pub(super) fn deserves_update(&self, held: u64) -> bool {
-        self.window.deserves_update(&self.tcp, self.next, self.room(held))
+    pub(super) fn deserves_update(&self, held: u64, limit: Bytes) -> bool {
+        self.window.deserves_update(&self.tcp, self.next, self.room(held, limit))
     }
 
-    /// The window to advertise, which the peer may rely on from now on; `held` as above.
+    /// The window to advertise, which the peer may rely on from now on; `held` as above. `limit` is that of the subflow that tells
+    /// it: the window is shared, so it is never less than another subflow has told (`mptcp_set_rwin` in Linux).
     #[inline]
-    pub(super) fn offer_window(&mut self, held: u64) -> Bytes {
-        let room = self.room(held);
+    pub(super) fn offer_window(&mut self, held: u64, limit: Bytes) -> Bytes {
+        let room = self.room(held, limit);
         self.window.offer(&self.tcp, self.next, room)
     }
 
     /// The window that would be advertised; `held` as above.
-    pub(super) fn window(&self, held: u64) -> Bytes {
-        self.window.peek(&self.tcp, self.next, self.room(held))
+    pub(super) fn window(&self, held: u64, limit: Bytes) -> Bytes {
+        self.window.peek(&self.tcp, self.next, self.room(held, limit))
     }
 
     fn check(&self) {

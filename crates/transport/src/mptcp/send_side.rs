@@ -46,8 +46,6 @@ pub(super) struct SendSide {
     mss: Bytes,
     /// After the last byte written.
     written: Dsn,
-    /// After the last segment that was not full.
-    small_end: Dsn,
     /// Next byte to be given to a subflow.
     next: Dsn,
     /// First byte not acknowledged at connection level.
@@ -71,7 +69,6 @@ impl SendSide {
             tcp,
             mss,
             written: Dsn::FIRST_DATA,
-            small_end: Dsn::FIRST_DATA,
             next: Dsn::FIRST_DATA,
             una: Dsn::FIRST_DATA,
             right: Dsn::FIRST_DATA,
@@ -195,15 +192,40 @@ impl SendSide {
     }
 
     /// RFC 9293 3.7.4 for the stream of the connection: a small segment waits while any subflow has something
-    /// outstanding, whose acknowledgement will ask again, unless it ends the stream. After Minshall it waits only while
-    /// another small one lacks its Data ACK.
+    /// outstanding, whose acknowledgement will ask again, unless it ends the stream. After Minshall each subflow waits only
+    /// while a small one of its own is outstanding: true if none may send it.
     #[inline]
     pub(super) fn nagle_forbids(&self, len: u64, subflows: &Subflows) -> bool {
-        let small = len < self.mss.0 && self.unassigned() < self.mss.0;
-        self.tcp.sending.nagle
-            && small
+        self.nagle_applies(len)
+            && if self.tcp.sending.minshall {
+                subflows.iter().filter(|s| s.may_send()).all(|s| s.sender().has_small_outstanding())
+            } else {
+                subflows.any_unacked()
+            }
+    }
+
+    /// After Minshall subflow `i` does not send a segment of `len` bytes now.
+    #[inline]
+    pub(super) fn nagle_forbids_on(&self, i: usize, len: u64, subflows: &Subflows) -> bool {
+        self.nagle_applies(len)
+            && self.tcp.sending.minshall
+            && subflows.get(i).is_some_and(|s| s.sender().has_small_outstanding())
+    }
+
+    /// A small segment, which Nagle's algorithm may hold back.
+    #[inline]
+    fn nagle_applies(&self, len: u64) -> bool {
+        len < self.mss.0
+            && self.unassigned() < self.mss.0
+            && self.tcp.sending.nagle
             && self.fin == DataFin::Open
-            && if self.tcp.sending.minshall { self.small_end > self.una } else { subflows.any_unacked() }
+    }
+
+    /// Nagle's algorithm holds back all that is not given to subflows, on each of `room`, which have room for it.
+    pub(super) fn nagle_holds(&self, room: SubflowSet, subflows: &Subflows) -> bool {
+        self.next_len().is_some_and(|len| {
+            self.nagle_forbids(len, subflows) || room.iter().all(|i| self.nagle_forbids_on(i, len, subflows))
+        })
     }
 
     /// Takes the next `len` bytes of new data, to be given to a subflow.
@@ -212,9 +234,6 @@ impl SendSide {
         debug_assert!(len > 0 && len <= self.window(), "{len} bytes into a window of {}", self.window());
         let start = self.next;
         self.next += Bytes(len);
-        if len < self.mss.0 {
-            self.small_end = self.next;
-        }
         self.persist.overrides = false;
         self.check();
         Range::new(start, self.next)

@@ -437,6 +437,14 @@ impl Subflow {
         self.endpoint.sender_mut().penalise();
     }
 
+    /// A segment of `len` bytes has brought something new, and the connection has a receive buffer of `size`: the window may
+    /// open. The kernel counts what lies in the queue of the subflow, which is the segment and what waits behind a gap.
+    #[inline]
+    pub(super) fn open_window(&mut self, len: u32, size: Bytes) -> bool {
+        let in_queue = self.endpoint.receiver().out_of_order().max(u64::from(len));
+        self.endpoint.open_window(len, size.saturating_sub(Bytes(in_queue)))
+    }
+
     /// Its send buffer where that expands.
     #[inline]
     pub(super) fn expanded_send_buffer(&self, tcp: &TcpConfig) -> Bytes {

@@ -256,6 +256,27 @@ impl Subflows {
         Some(Arrival { acked, received, in_order })
     }
 
+    /// A segment of `len` bytes has brought something new on subflow `i`, and the connection has a receive buffer of `size`.
+    #[inline]
+    pub(super) fn open_window(&mut self, i: usize, len: u32, size: Bytes) {
+        let Some(subflow) = self.list.get_mut(i).and_then(Option::as_mut) else { return };
+        if subflow.open_window(len, size) {
+            self.busy.insert(i);
+            self.touch(i);
+        }
+    }
+
+    /// The largest window that subflow `i` offers so far.
+    #[inline]
+    pub(super) fn window_limit(&self, i: usize) -> Bytes {
+        self.get(i).map_or(Bytes::ZERO, |s| s.endpoint().window_limit())
+    }
+
+    /// The largest window that a subflow offers so far.
+    pub(super) fn largest_window_limit(&self) -> Bytes {
+        self.iter().map(|s| s.endpoint().window_limit()).max().unwrap_or(Bytes::ZERO)
+    }
+
     /// A segment of subflow `i` has been dealt with: looks whether the subflow has something to send.
     pub(super) fn after_segment(&mut self, i: usize) {
         if self.get(i).is_some_and(|s| s.endpoint().may_have_something()) {

@@ -9,13 +9,15 @@ use crate::seq::Position;
 ///
 /// Source for sizes in memory: Linux 6.x, `tcp_win_from_space` with the `scaling_ratio` that `tcp_measure_rcv_mss` finds, the
 /// payload of a segment over the memory that holds it, in 256ths: a power of two for packet and trailer, and 256 bytes.
-/// SO_RCVBUF, a size that autotuning leaves alone, is doubled by the kernel.
-/// Deviation: the kernel begins with half of the memory, 65,535 bytes at most, and opens the window by two segments with
-/// each that arrives. Slow start does not catch up with it.
+/// SO_RCVBUF, a size that autotuning leaves alone, is doubled by the kernel. How far the window has opened is told by
+/// [`super::opening::WindowOpening`].
+/// Source of the growth: where sizes are memory `tcp_rcvbuf_grow` and `mptcp_rcvbuf_grow` of Linux 6.18, otherwise
+/// `tcp_rcv_space_adjust` before it, which adds 16 segments and does not know of data out of order.
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer {
     size: u64,
     max: u64,
+    counts: ReceiveCounts,
     mss: u64,
     /// Bytes read in the best interval so far.
     space: u64,
@@ -27,17 +29,16 @@ impl ReceiveBuffer {
     /// As configured; fixed if the maximum equals the initial size. `payload` is that of a full segment.
     pub fn new(config: &TcpConfig, payload: Bytes) -> Self {
         let buffers = &config.buffers;
+        let first = memory_at_first(config);
         let [size, max] =
-            [buffers.receive_buffer, buffers.receive_buffer_max].map(|size| match buffers.receive_counts {
+            [first, buffers.receive_buffer_max.max(first)].map(|size| match buffers.receive_counts {
                 ReceiveCounts::Payload => size.0,
-                ReceiveCounts::Memory => {
-                    let fixed = buffers.receive_buffer == buffers.receive_buffer_max;
-                    window_of(Bytes(size.0.saturating_mul(if fixed { 2 } else { 1 })), config, payload).0
-                }
+                ReceiveCounts::Memory => window_of(size, config, payload).0,
             });
         Self {
             size,
             max,
+            counts: buffers.receive_counts,
             mss: config.segment.mss.0,
             space: size.min(10 * config.segment.mss.0),
             copied: 0,
@@ -51,7 +52,14 @@ impl ReceiveBuffer {
     }
 
     /// The application has read `bytes`; once per round-trip time, which is asked for only then, the buffer is reconsidered.
-    pub fn on_read(&mut self, now: SimTime, bytes: u64, rtt: impl FnOnce() -> Option<Nanos>) {
+    /// `ahead`: bytes from the next one that is missing to the end of what has arrived out of order.
+    pub fn on_read(
+        &mut self,
+        now: SimTime,
+        bytes: u64,
+        rtt: impl FnOnce() -> Option<Nanos>,
+        ahead: impl FnOnce() -> u64,
+    ) {
         if self.size >= self.max {
             return;
         }
@@ -61,7 +69,13 @@ impl ReceiveBuffer {
             return;
         }
         if self.copied > self.space {
-            self.size = self.size.max(tuned(self.copied, self.space, self.mss).min(self.max));
+            let more = match self.counts {
+                ReceiveCounts::Payload => 16 * self.mss,
+                ReceiveCounts::Memory => 0,
+            };
+            let window = tuned(self.copied, self.space, more);
+            let window = if self.counts == ReceiveCounts::Memory { window + ahead() } else { window };
+            self.size = self.size.max(window.min(self.max));
             self.space = self.copied;
         }
         self.copied = 0;
@@ -69,8 +83,16 @@ impl ReceiveBuffer {
     }
 }
 
+/// Memory of the first receive buffer. SO_RCVBUF, a size that autotuning leaves alone, is doubled by the kernel.
+pub(super) fn memory_at_first(config: &TcpConfig) -> Bytes {
+    let buffers = &config.buffers;
+    let set = buffers.receive_buffer == buffers.receive_buffer_max;
+    let doubled = set && buffers.receive_counts == ReceiveCounts::Memory;
+    Bytes(buffers.receive_buffer.0.saturating_mul(if doubled { 2 } else { 1 }))
+}
+
 /// Window that so much memory of a receiver offers.
-fn window_of(memory: Bytes, config: &TcpConfig, payload: Bytes) -> Bytes {
+pub(super) fn window_of(memory: Bytes, config: &TcpConfig, payload: Bytes) -> Bytes {
     const SHARED_INFO: u64 = 320;
     const BUFFER_HEAD: u64 = 256;
     let options = if config.options.timestamps { 12 } else { 0 };
@@ -81,9 +103,9 @@ fn window_of(memory: Bytes, config: &TcpConfig, payload: Bytes) -> Bytes {
 }
 
 /// Buffer for a sender that delivered `copied` bytes in a round-trip time, after `space` in an earlier one: room
-/// for the next doubling of slow start.
-fn tuned(copied: u64, space: u64, mss: u64) -> u64 {
-    let window = 2 * copied + 16 * mss;
+/// for the next doubling of slow start, and for `more` bytes.
+fn tuned(copied: u64, space: u64, more: u64) -> u64 {
+    let window = 2 * copied + more;
     window + 2 * (u128::from(window) * u128::from(copied - space) / u128::from(space.max(1))) as u64
 }
 
@@ -210,7 +232,14 @@ mod tests {
     #[test]
     fn at_1() {
         assert_eq!(2 * 300_000 + 16 * 1460, 623_360);
-        assert_eq!(tuned(300_000, 200_000, 1460), 1_246_720);
+        assert_eq!(tuned(300_000, 200_000, 16 * 1460), 1_246_720);
+    }
+
+    /// Linux 6.18 had 270,747 and 611,963 bytes of memory after so many in a round trip, 158/256 of them windows.
+    #[test]
+    fn growth_as_linux_has_it() {
+        assert_eq!(tuned(28_480, 14_480, 0) * 256 / 158, 270_747);
+        assert_eq!(tuned(59_464, 28_480, 0) * 256 / 158, 611_963);
     }
 
     /// SO_RCVBUF of 256 KiB: a window of 323,584 bytes, as Linux 6.18 was seen to offer for segments of 1424 bytes. With 6 MiB for

@@ -129,8 +129,9 @@ impl TcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         debug_assert!(bytes <= self.readable());
         self.read += bytes;
-        self.buffer.on_read(now, bytes, || self.endpoint.receive_rtt());
-        let next = self.endpoint.receiver().next();
+        let (endpoint, next) = (&self.endpoint, self.endpoint.receiver().next());
+        let ahead = || endpoint.receiver().out_of_order_end().saturating_since(next).0;
+        self.buffer.on_read(now, bytes, || endpoint.receive_rtt(), ahead);
         if self.window.deserves_update(&self.config, next, self.room()) {
             self.endpoint.acknowledge_now();
         }
@@ -154,9 +155,14 @@ impl TcpConnection {
     }
 
     #[inline]
+    fn free(&self) -> Bytes {
+        let held = self.readable() + self.endpoint.receiver().out_of_order();
+        Bytes(self.buffer.size().saturating_sub(held))
+    }
+
+    #[inline]
     fn room(&self) -> Room {
-        let (size, held) = (self.buffer.size(), self.readable() + self.endpoint.receiver().out_of_order());
-        Room { free: Bytes(size.saturating_sub(held)), size: Bytes(size) }
+        Room { free: self.free().min(self.endpoint.window_limit()), size: Bytes(self.buffer.size()) }
     }
 
     /// Takes in a packet; one that carries no segment of TCP is ignored.
@@ -167,7 +173,10 @@ impl TcpConnection {
         if segment.payload().end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
             self.on_segment_beyond(now, packet, segment);
         } else {
-            self.endpoint.on_packet(now, packet, Paths::ALONE);
+            let input = self.endpoint.on_packet(now, packet, Paths::ALONE);
+            if input.received.is_some_and(|received| received.fresh > Bytes::ZERO) {
+                self.endpoint.open_window(segment.len, self.free());
+            }
         }
         if blocked {
             self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());

@@ -17,6 +17,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::ecn::EcnState;
 use super::handshake::{Handshake, SynTimer};
+use super::opening::{ReceiverRtt, WindowOpening};
 use super::receiver::{Received, Receiver};
 use super::segment::{Flags, TcpSegment, Timestamps};
 use super::sender::{Expired, Sender, SenderState, Transmission};
@@ -91,8 +92,9 @@ pub struct Endpoint {
     send_reset: bool,
     /// A window probe is to leave.
     probe_window: bool,
-    /// Round-trip time as the data receiver sees it, from echoed timestamps.
-    receive_rtt: Option<Nanos>,
+    receive_rtt: ReceiverRtt,
+    /// How far the receive window has opened.
+    opening: WindowOpening,
     /// State of transports over space links; plain TCP has none.
     extras: Option<Box<Extras>>,
     usual: UsualWay,
@@ -120,13 +122,14 @@ impl Endpoint {
             receiver: new_receiver(&config),
             ecn: EcnState::new(config.options.ecn),
             extras: Extras::new(&config),
+            opening: WindowOpening::new(&config, mss),
             config,
             path,
             state: State::Idle,
             handshake: Handshake::new(),
             send_reset: false,
             probe_window: false,
-            receive_rtt: None,
+            receive_rtt: ReceiverRtt::default(),
             usual: UsualWay::new(true),
         }
     }
@@ -282,11 +285,9 @@ impl Endpoint {
 
     fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
         let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
-        let sample = now.since(echo);
-        let rtt = self.receive_rtt.map_or(sample, |rtt| Nanos((7 * rtt.0 + sample.0) / 8));
-        self.receive_rtt = Some(rtt);
+        self.receive_rtt.on_echo(now, echo);
         if self.receiver.wants_round_trip() {
-            self.receiver.note_round_trip(sample);
+            self.receiver.note_round_trip(now.since(echo));
         }
     }
 
@@ -553,7 +554,24 @@ impl Endpoint {
 
     /// Round-trip time for receive-buffer tuning: measured by the receiver, or else by the sender.
     pub fn receive_rtt(&self) -> Option<Nanos> {
-        self.receive_rtt.or(self.sender.rtt().srtt())
+        self.receive_rtt.get().or(self.sender.rtt().srtt())
+    }
+
+    /// The largest window to offer so far.
+    #[inline]
+    pub fn window_limit(&self) -> Bytes {
+        self.opening.limit()
+    }
+
+    /// A segment of `len` bytes has brought something new, and the buffer could offer `room` bytes: the window may open.
+    /// While it does each segment is acknowledged at once. True if it has opened.
+    #[inline]
+    pub fn open_window(&mut self, len: u32, room: Bytes) -> bool {
+        let opens = self.opening.on_segment(u64::from(len), room);
+        if opens && self.receiver.acknowledges() {
+            self.receiver.window_opened();
+        }
+        opens
     }
 
     /// State of the sender, or of the handshake.

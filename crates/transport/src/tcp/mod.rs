@@ -4,8 +4,8 @@
 //!   `ecn.rs`: congestion marks;
 //! - `sender/`, `scoreboard.rs` with `sent.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
 //! - `receiver/`: the receiving half; `ranges.rs`: sets of sequence numbers;
-//! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `connection.rs`: plain TCP with its two
-//!   byte streams.
+//! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `opening.rs`: the beginning of a receive window;
+//!   `connection.rs`: plain TCP with its two byte streams.
 
 pub mod buffers;
 pub mod connection;
@@ -13,6 +13,7 @@ pub mod delivery_rate;
 pub mod ecn;
 pub mod endpoint;
 mod handshake;
+pub mod opening;
 pub mod prr;
 pub mod rack;
 pub mod ranges;

@@ -1,6 +1,6 @@
 //! A segment or a deadline arrives.
 
-use units::SimTime;
+use units::{Bytes, SimTime};
 
 use super::{ABORTED, MptcpConnection, PEER_ABORTED, PEER_ADDRESS_LEFT};
 use crate::config::{Reassembly, Reinjection};
@@ -73,6 +73,7 @@ impl MptcpConnection {
         }
         let dss = dss_of(segment);
         if let Some(received) = input.received {
+            self.open_window(i, segment, received);
             self.on_received(i, segment, dss.dsn, received);
         }
         self.on_data_ack(i, segment, dss);
@@ -198,6 +199,14 @@ impl MptcpConnection {
             subflow.set_remote_id(id);
         }
         true
+    }
+
+    /// Payload arrived on subflow `i`: the receive window may open.
+    #[inline]
+    pub(super) fn open_window(&mut self, i: usize, segment: &TcpSegment, received: Received) {
+        if received.fresh > Bytes::ZERO {
+            self.subflows.open_window(i, segment.len, self.receive.size());
+        }
     }
 
     /// Payload arrived: data in order on the subflow goes to the connection.

@@ -1,5 +1,7 @@
 //! The limits that keep a connection and its subflows from sending (more), for recorders. Nothing changes here.
 
+use schedulers::SubflowSet;
+
 use super::MptcpConnection;
 use crate::limit::Limit;
 use crate::mptcp::subflow::Subflow;
@@ -12,7 +14,7 @@ impl MptcpConnection {
     /// |---|---|
     /// | `PathDown` | the connection has failed |
     /// | `Handshake` | before MPTCP or plain TCP is agreed on |
-    /// | `Application` | everything written was given to subflows, which have sent it |
+    /// | `Application` | everything written was given to subflows, which have sent it, or Nagle's algorithm holds it back |
     /// | `SendBuffer` | the same, a subflow has room, and the application has more to write than the buffer accepts |
     /// | `ReceiveWindow` | data waits, and the receive window of the connection has no room for it |
     /// | `Scheduler` | data waits, a subflow has room for it, and the scheduler gives it none |
@@ -25,7 +27,12 @@ impl MptcpConnection {
         if self.send.window() < self.send.mss().0 && self.window_is_full() {
             return Some(Limit::ReceiveWindow);
         }
-        (!self.subflows.views().known_room().is_empty()).then_some(Limit::Scheduler)
+        let room = self.subflows.views().known_room();
+        if room.is_empty() {
+            return None;
+        }
+        let held = self.send.unassigned() < self.send.mss().0 && self.send.nagle_holds(room, &self.subflows);
+        Some(if held { Limit::Application } else { Limit::Scheduler })
     }
 
     /// The limit of a connection that has no new data for its subflows, or gives them none.
@@ -63,8 +70,8 @@ impl MptcpConnection {
         self.any_limit_of(subflow, more)
     }
 
-    fn any_limit_of(&self, subflow: usize, more: bool) -> Limit {
-        let Some(subflow) = self.subflows.get(subflow) else { return Limit::Handshake };
+    fn any_limit_of(&self, index: usize, more: bool) -> Limit {
+        let Some(subflow) = self.subflows.get(index) else { return Limit::Handshake };
         if subflow.is_alive() && !subflow.may_send() {
             return Limit::Handshake;
         }
@@ -82,10 +89,17 @@ impl MptcpConnection {
         }
         let could_send = match waits {
             true if self.window_is_full() => Limit::ReceiveWindow,
+            true if self.nagle_holds_on(index) => Limit::Application,
             true => Limit::Scheduler,
             false => Limit::SendBuffer,
         };
         sender.limit_of_new().unwrap_or(could_send)
+    }
+
+    /// Nagle's algorithm holds back what the connection could give this subflow.
+    fn nagle_holds_on(&self, index: usize) -> bool {
+        let send = &self.send;
+        send.reinject().is_empty() && send.nagle_holds(SubflowSet::only(index), &self.subflows)
     }
 
     /// The window of the connection forbids new data.

@@ -150,7 +150,8 @@ impl MptcpConnection {
     /// Adds the window, and what the envelope says of the segment.
     #[inline]
     pub(super) fn complete(&mut self, packet: &mut Packet) {
-        let window = self.receive.offer_window(self.subflows.held());
+        let limit = self.subflows.window_limit(packet.path.index());
+        let window = self.receive.offer_window(self.subflows.held(), limit);
         self.sizes.complete(packet, window);
     }
 

@@ -72,6 +72,9 @@ impl MptcpConnection {
         if waits {
             self.send.expand(i, &mut self.subflows);
         }
+        if let Some(received) = arrival.received {
+            self.open_window(i, segment, received);
+        }
         match (arrival.received, dss.dsn) {
             (None, _) => {}
             // Mostly the segment alone is what has come into order.

@@ -89,6 +89,14 @@ impl AckSchedule {
         self.owed = Owed::NOW;
     }
 
+    /// The window opens with a segment: acknowledged at once, as in Linux (`quick |= 1` in `tcp_grow_window`), where of the
+    /// first segments only every second one is counted then.
+    #[inline]
+    pub(super) fn window_opened(&mut self) {
+        self.owed = Owed::NOW;
+        self.quick += self.quick & 1;
+    }
+
     /// The ACK that is owed was decided elsewhere.
     #[inline]
     pub(super) fn decide(&mut self, owed: Owed) {

@@ -122,6 +122,11 @@ impl Receiver {
         self.queue.out_of_order().bytes()
     }
 
+    /// After the last byte held above a gap; 0 if there is none.
+    pub fn out_of_order_end(&self) -> Seq {
+        self.queue.out_of_order().end()
+    }
+
     /// True once everything up to the FIN has arrived.
     #[inline]
     pub fn finished(&self) -> bool {
@@ -275,6 +280,12 @@ impl Receiver {
     /// An acknowledgement must leave at once.
     pub fn acknowledge_now(&mut self) {
         self.acks.at_once();
+    }
+
+    /// The window opens with the segment that has arrived: the peer learns it at once.
+    #[inline]
+    pub fn window_opened(&mut self) {
+        self.acks.window_opened();
     }
 
     /// True if an acknowledgement is due at `now`.

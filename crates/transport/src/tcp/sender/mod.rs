@@ -221,6 +221,12 @@ impl Sender {
         self.send.unacked()
     }
 
+    /// A segment that was not full is outstanding.
+    #[inline]
+    pub fn has_small_outstanding(&self) -> bool {
+        self.send.has_small_outstanding()
+    }
+
     /// Bytes given and not yet sent.
     #[inline]
     pub fn unsent(&self) -> u64 {
