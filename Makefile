@@ -89,6 +89,7 @@ check-python: $(VENV)/.requirements
 	$(BIN)/ruff format --quiet --check python tests tools validation examples
 	$(BIN)/mypy
 	$(BIN)/python tools/lengths.py
+	$(BIN)/python tools/prose.py
 	$(BIN)/python tools/requirements.py
 
 test-python: build browser
@@ -111,7 +112,7 @@ reproduce: build
 	  $(BIN)/python tools/counts.py results/$$name; \
 	done
 
-# Prints the table and writes docs/explanation/validation.md; what has been run lies in results/validation. Other numbers:
+# Prints the table and writes docs/explanation/validation.md; finished runs are in results/validation. Other numbers:
 # make validate ARGS="--only chain/NewReno/1e-3/1/on --set link.up.both.rate=50Mbit/s"
 validate: build
 	@$(BIN)/python validation/validate.py $(ARGS)
@@ -127,7 +128,7 @@ bench: count
 	$(BIN)/python tools/hops.py
 
 # Random whole scenarios, with debug assertions and overflow checks: make storm ARGS="1 1000" runs those of seeds 1 to 1000.
-# What fails is written to results/storm.
+# Scenarios that fail are written to results/storm.
 storm:
 	cargo run --profile storm --locked --quiet -p storm -- $(ARGS)
 

@@ -1,4 +1,4 @@
-"""What several tests need."""
+"""Fixtures that several tests need."""
 
 import subprocess
 import sys

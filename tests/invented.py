@@ -15,11 +15,11 @@ Key = tuple[str, tuple[str, ...]]
 """Quantity and levels."""
 
 SPREAD = 0.01
-"""Seeds differ by this in all cases alike: what is compared pairwise is beyond doubt."""
+"""Seeds differ by this in all cases alike, so that paired comparisons are beyond doubt."""
 RUNS = 3
 FACTORS = (-1.0, 1e-3, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.05, 1.15, 1.4, 2.0, 3.0, 10.0, 30.0, 1e3)
 CLEAR, SMALL = 0.1, 1e-3
-"""What is to be above is aimed so far above, and at least a little."""
+"""A value that is to be larger is larger by this factor, and at least by a little."""
 STEPS = 400
 NEAR = 1e-6
 IMPOSSIBLE = 1e6
@@ -62,7 +62,7 @@ class Search:
         self.source.means.update({key: 1.0 for keys in self._keys.values() for key in keys})
 
     def _figures(self, node: ast.expr, *, check: bool) -> list[Key]:
-        """What a part of the check looks at, in order."""
+        """The quantities that a part of the check reads, in order."""
         uses = parse(ast.unparse(node), self._levels, check=check, published=True).uses
         return [
             (use.quantity, levels)

@@ -9,7 +9,7 @@ PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="u
 
 
 def manifests() -> dict[str, set[str]]:
-    """What each crate of the product depends on, of its own kind; tests apart."""
+    """The crates of the product that each crate depends on; without those of its tests."""
     found = {}
     for path in (ROOT / "crates").glob("*/Cargo.toml"):
         manifest = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -32,7 +32,7 @@ def test_in_the_drawing_whatever_a_crate_knows_stands_below_it() -> None:
     crates = manifests()
     rows: dict[str, int] = {}
     for row, line in enumerate(drawing.splitlines()):
-        # What a crate is stands behind it, after several blanks.
+        # The description of a crate follows its name, after several blanks.
         words = line.split()
         named = words if all(word in crates for word in words) else words[:1]
         rows |= {word: row for word in named if word in crates}

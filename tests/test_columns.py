@@ -1,4 +1,4 @@
-"""What tables have, their specification knows."""
+"""Each column of the tables is in their specification."""
 
 import json
 

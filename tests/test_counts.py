@@ -1,4 +1,4 @@
-"""What the pages of the reproductions say came out: as recorded, of the claims and studies there are."""
+"""The counts on the pages of the reproductions: as recorded, of the claims and studies there are."""
 
 import json
 

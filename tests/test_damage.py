@@ -25,7 +25,7 @@ def flipped(content: bytes, chance: random.Random) -> bytes:
 
 
 def files_of(directory: Path) -> list[Path]:
-    """What was written, without the store, whose records have checksums of their own."""
+    """The written files, without the store, whose records have checksums of their own."""
     files = (path for path in directory.rglob("*") if path.is_file() and "store" not in path.parts)
     return sorted(path for path in files if path.name not in {"provenance.json", "report.html"})
 
@@ -46,7 +46,7 @@ def refuse_all(directory: Path) -> None:
 def test_every_file_of_a_run(ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ran, tmp_path / "out")
     assert {f"{name}.parquet" for name in TABLES} < {path.name for path in files_of(tmp_path / "out")}
-    # Nothing is parsed thousands of times: what is refused is refused before.
+    # Nothing is parsed thousands of times: a damaged file is refused before.
     known = rw.Results.read(tmp_path / "out").tables["runs"]
     monkeypatch.setattr("polars.read_parquet", lambda _: known)
     refuse_all(tmp_path / "out")

@@ -1,4 +1,4 @@
-"""The disk fails under a study: what is read is right or refused, and the study ends as if undisturbed."""
+"""The disk fails under a study: each file is right or refused, and the study ends as if undisturbed."""
 
 import errno
 import io
@@ -160,7 +160,7 @@ def test_a_disk_that_lies(fault: Fault, turn: int, tmp_path: Path, undisturbed: 
 
 
 def attempt(work: Callable[[], object]) -> str:
-    """What went wrong, in words; anything but these errors is a bug."""
+    """The message of the error; anything but these errors is a bug."""
     try:
         work()
     except (OSError, ReportError) as error:

@@ -1,4 +1,4 @@
-"""What README, the tutorial and how-to guides say that a command prints is what it prints."""
+"""Commands print what README, the tutorial and how-to guides show."""
 
 import contextlib
 import io
@@ -36,7 +36,7 @@ def prints(expected: str, found: str) -> None:
 
 
 def spoken(code: str) -> str:
-    """What a snippet prints."""
+    """The output of a snippet."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(compile(code, "snippet", "exec"), {})  # noqa: S102

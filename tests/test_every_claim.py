@@ -50,7 +50,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def without_chance(check: Expression) -> Expression:
-    """What is asked of each experiment that is drawn: to draw them for each change would take minutes."""
+    """The questions about each experiment that is drawn: to draw them for each change would take minutes."""
     return dataclasses.replace(check, tree=_Bare().visit(ast.parse(check.text.strip(), mode="eval").body))
 
 

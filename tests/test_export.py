@@ -48,7 +48,7 @@ def test_tables_of_a_study(tmp_path: Path) -> None:
 
 
 def test_the_form_of_flent(ran: Path, results: rw.Results) -> None:
-    """What flent 2.3 reads: see its page on the data file format, and `unserialise` of its result sets."""
+    """The keys that flent 2.3 reads: its page on the data file format, `unserialise` of its result sets."""
     files = export(ran, "flent")
     assert [path.name for path in files][:2] == ["upload.seed-1.flent.gz", "upload.seed-2.flent.gz"]
     found = unpacked(files[0])

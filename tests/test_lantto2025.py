@@ -37,7 +37,7 @@ def test_quick_claims_agree_and_flip(made: rep.Reproduced) -> None:
 
 
 def test_latency_follows_from_the_send_buffer(made: rep.Reproduced) -> None:
-    """What decides the latency of sockperf is how much the send buffer holds, not the number of messages."""
+    """The size of the send buffer decides the latency of sockperf, not the number of messages."""
     source = made.sources["as-described"]
 
     def mean(reading: str) -> float:

@@ -1,4 +1,4 @@
-"""What limits a flow, as tables and report tell it."""
+"""The limits of a flow, as tables and report show them."""
 
 import re
 from pathlib import Path

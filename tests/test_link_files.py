@@ -84,7 +84,7 @@ def test_a_random_rate_is_written_as_the_run_sees_it(scenario: Path, ropewalk: R
     loaded = Scenario.load(scenario)
     lines = [loaded.opportunities("cell.up", seed).splitlines() for seed in (1, 1, 2)]
     assert lines[0] == lines[1] != lines[2]
-    # What the run had to share out: bytes carried over utilisation.
+    # The capacity of the run: bytes carried over utilisation.
     links = loaded.run([1]).links.row(0, named=True)
     capacity = links["bytes"] / links["utilisation"]
     assert len(lines[0]) * 1500 == pytest.approx(capacity, abs=1500 * 3)

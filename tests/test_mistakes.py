@@ -1,4 +1,4 @@
-"""What users get wrong, and what they are told: never a traceback."""
+"""Mistakes of users, and the messages about them: never a traceback."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What is told while runs are under way."""
+"""Progress of runs under way."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What a report says of directories from which it cannot be made, and of runs that failed."""
+"""Messages about directories from which no report can be made, and about runs that failed."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Figures of reproductions: what is drawn, and what is said about mistakes in their file."""
+"""Figures of reproductions: their content, and messages about mistakes in their file."""
 
 import re
 from pathlib import Path

@@ -55,7 +55,7 @@ def test_what_differs_has_a_cause_that_is_shown_or_is_expected(name: str) -> Non
     most_agree = (share_agreeing(rows) or 0.0) >= ENOUGH
     for row in rows:
         if row.verdict is Verdict.DIFFERS:
-            # What more replications might settle needs no cause here, where there are few.
+            # A difference that more replications might settle needs no cause here, where there are few.
             assert row.cause or row.expected or row.unclear or most_agree, row.id
             settled = row.demonstrated == is_known(row.cause)
             assert settled or f"NOT borne out by: {UNCLEAR}" in row.cause, f"{row.id}: {row.cause}"
@@ -118,7 +118,7 @@ def test_configuration_claims_agree(name: str) -> None:
     rows = rep.judge(loaded, claims, sources)
     assert rows
     assert {row.id: row.verdict for row in rows if row.verdict is not Verdict.AGREES} == {}
-    # What the document says of its set-up holds as it is described.
+    # The set-up is as the document describes it.
     assert {row.profile for row in rows} <= {"", profiles[0]}
     measured = [row for row in quick(name).rows if row.tolerance == CONFIGURATION]
     assert {row.verdict for row in measured} <= {Verdict.AGREES}

@@ -1,4 +1,4 @@
-"""`ropewalk examples`: what comes with Ropewalk, listed and copied."""
+"""`ropewalk examples` lists and copies the examples that come with Ropewalk."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_an_edited_first_line_is_refused_though_its_checksums_fit(tmp_path: Path
 
 
 def test_edited_figures_are_refused_though_all_else_fits(tmp_path: Path) -> None:
-    """As somebody would who wants a better result: the first line stays, a table gets other numbers."""
+    """A forged record: the first line stays, a table gets other numbers."""
     study = rw.Study.load(write_study(tmp_path))
     before = study.run(tmp_path / "out", jobs=1).results.summary()
     victim = max((tmp_path / "out" / "store").glob("*.record"), key=lambda path: path.stat().st_size)

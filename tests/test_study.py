@@ -1,4 +1,4 @@
-"""Studies: what comes out, whoever computes it, however often it is asked for."""
+"""Studies give the same results with any executor, however often they are run."""
 
 import contextlib
 import itertools
@@ -164,7 +164,7 @@ def test_a_stopping_rule_stops_at_the_first_look_that_suffices(tmp_path: Path) -
     rule = f'{{ until = "{metric}", half_width = "{width}", min = 4, max = 40, step = 2 }}'
     write_study(tmp_path, STUDY.replace("replications = 3", f"replications = {rule}"))
     expected = next(n for n, width in widths.items() if width <= wanted * (1 + 1e-9))
-    # What the store has already must not lead to more than is needed.
+    # Runs already in the store must not lead to more runs than are needed.
     for store in (tmp_path / "all" / "store", tmp_path / "fresh"):
         results = rw.Study.load(path).run(tmp_path / "rule", store=store).results
         assert dict(results.cases.select("case", "replications").rows())["lia / 0.02"] == expected
@@ -247,7 +247,7 @@ def test_the_command_that_repeats_a_run_repeats_it(ropewalk: Ropewalk, tmp_path:
 
 
 def test_the_engine_leaves_the_interpreter_free(tmp_path: Path) -> None:
-    """Otherwise nobody could call it off, and threads would not share processors."""
+    """Otherwise it could not be called off, and threads would not share processors."""
     stop = threading.Event()
     scenario = rw.Scenario.parse(ENDLESS, str(tmp_path))
     part = Part("key", scenario.show(), (1,), series=False)

@@ -146,7 +146,7 @@ def children(process: int) -> list[int]:
 
 
 def runs(process: int) -> bool:
-    """One that has ended, but that nobody has asked about, does not."""
+    """A process that has ended but has not been waited for does not."""
     status = Path(f"/proc/{process}/stat")
     try:
         return status.read_text().rpartition(")")[2].split()[0] != "Z"
@@ -181,7 +181,7 @@ def test_a_job_that_is_killed_is_an_error_of_its_future(tmp_path: Path) -> None:
         assert future.exception(timeout=PATIENCE_S) is not None
         executor.close(cancel=True)
     finally:
-        # SLURM takes the tasks of a job along; on this machine nobody does.
+        # SLURM takes the tasks of a job along; on this machine nothing does.
         for task in tasks:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(task, signal.SIGKILL)

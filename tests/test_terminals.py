@@ -1,4 +1,4 @@
-"""What commands print on terminals of 60, 80 and 100 columns: no word and no figure is broken."""
+"""Output on terminals of 60, 80 and 100 columns: no word and no figure is broken."""
 
 import re
 from pathlib import Path

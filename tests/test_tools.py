@@ -115,7 +115,7 @@ def test_with_another_compiler_the_commit_of_the_record_is_counted(
     needs(counting, 1029)
     assert instructions.main() == 0
     needs(counting, 1031)
-    # What was counted of the record is not counted again.
+    # Counts of the record are not made again.
     fresh: list[Path] = []
 
     def built(sources: Path, **_: str) -> Path:
@@ -210,7 +210,7 @@ def test_the_machinery_of_studies_takes_a_small_part_of_the_processor(tmp_path: 
     shares = {}
     for cases in (20, 100):
         study = rw.Study.load(overheads.study_of(tmp_path, cases))
-        # What is loaded and built once is no part of it.
+        # Loading and building, which happen once, are no part of it.
         rw.Study.load(study.plan.study.path, replications=1).run(tmp_path / f"first {cases}", jobs=1)
         begun = time.process_time()
         ran = rw.Study.load(study.plan.study.path).run(tmp_path / f"{cases}", jobs=1)

@@ -1,4 +1,4 @@
-"""What a command costs beside the engine: no import that it does not need, no figure drawn twice."""
+"""The cost of a command beside the engine: no import that it does not need, no figure drawn twice."""
 
 import os
 import resource

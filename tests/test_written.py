@@ -1,4 +1,4 @@
-"""Files of results that somebody has edited: what no longer fits is named, with its place and the cure."""
+"""Edited files of results: the mistake is named, with its place and the cure."""
 
 import contextlib
 import copy
@@ -33,7 +33,7 @@ def places(value: object, place: tuple[str | int, ...] = ()) -> Iterator[tuple[s
 
 
 def edited(text: str, only: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes]]:
-    """What was done to it, and what it is then, with a checksum that fits."""
+    """The edit and the file after it, with a checksum that fits."""
     whole = json.loads(text)
     del whole["sha256"]
     files = whole.pop("files", {})
@@ -53,7 +53,7 @@ def edited(text: str, only: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes]]
 
 
 def refusals(file: Path, only: tuple[str, ...] = ()) -> str:
-    """What is said of each, where it is refused; whatever is raised otherwise is a bug."""
+    """The message for each refused file; any other exception is a bug."""
     text = file.read_text(encoding="utf-8")
     said = []
     for what, other in edited(text, only):

@@ -25,7 +25,7 @@ def find() -> dict[str, str] | None:
 
 
 def install() -> str | None:
-    """Installs the packages; what is wrong if it cannot be done."""
+    """Installs the packages; returns the reason where it cannot."""
     reason = debian.install(*PACKAGES)
     if reason is None and not find():
         return "the packages have been installed, but the programs are not found"

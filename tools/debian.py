@@ -6,7 +6,7 @@ import subprocess
 
 
 def install(*packages: str) -> str | None:
-    """Installs the packages; what is wrong if it cannot be done."""
+    """Installs the packages; returns the reason where it cannot."""
     apt = shutil.which("apt-get")
     if apt is None:
         return "there is no apt-get here"

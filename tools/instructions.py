@@ -63,7 +63,7 @@ class NoHistoryError(Exception):
 
 
 def output(command: list[str], where: Path, **environment: str) -> str:
-    """What a command writes to its standard output."""
+    """The standard output of a command."""
     settings = {**os.environ, **environment}
     done = subprocess.run(command, cwd=where, env=settings, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
     return done.stdout
@@ -151,7 +151,7 @@ def written(rustc: str, cases: dict[str, Case]) -> str:
 
 
 def git(*arguments: str) -> str:
-    """What it says.
+    """The output of git.
 
     Raises:
         NoHistoryError: it cannot be done.

@@ -26,7 +26,7 @@ def text(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link can say behind `#`: the headings as GitHub writes them."""
+    """The anchors of a page: its headings as GitHub writes them."""
     found: set[str] = set()
     for line in text(page):
         if heading := re.match(r"#+ (.*)", line):
@@ -47,7 +47,7 @@ def links(page: Path) -> Iterator[tuple[int, str, Path, str]]:
 
 
 def complaints() -> Iterator[str]:
-    """What is wrong, one line each."""
+    """The mistakes, one line each."""
     listed: set[Path] = set()
     index = ROOT / "docs" / "README.md"
     for page in pages():

@@ -149,7 +149,7 @@ def peak_kib(thousands: int, size: str) -> int:
 
 
 def kib_per_flow(size: str) -> float:
-    """What a flow adds to the largest memory, everything included."""
+    """The memory that a flow adds to the peak, everything included."""
     few, many = 6, 14
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         one, other = pool.starmap(peak_kib, [(few, size), (many, size)], chunksize=1)

@@ -25,7 +25,7 @@ HEAD = """\
 
 <!-- Written by tools/python_page.py out of the docstrings. -->
 
-What a program or a notebook uses. `import ropewalk as rw` has `Scenario`, `Results`, `Study`,
+The interface for programs and notebooks. `import ropewalk as rw` has `Scenario`, `Results`, `Study`,
 `StudyResults` and the errors `ScenarioError`, with `Diagnostic`, and `RunFailed` (a replication failed; the
 text names its seed and the cure). The other modules are imported by name, as in `from
 ropewalk import statistics`; objects of the other classes are what calls return. Arguments after `*` are
@@ -72,7 +72,7 @@ INTERNAL = {
 }
 """Public for other parts of the package."""
 OWNERS = {"Scenario": "scenario", "Results": "results", "Plots": "results.plot", "Study": "study"}
-"""What an object is called in calls, if not `results`, `fade` and the like, after its class."""
+"""The names of objects in calls that differ from the name of the class."""
 SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
 NAMES = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises"}
 

@@ -159,7 +159,7 @@ def places(
 
 
 def objections(kept: dict[Requirement, list[Place]]) -> Iterator[str]:
-    """What is wrong with the list."""
+    """The mistakes of the list."""
     for one, at in kept.items():
         if not at and not one.not_kept:
             yield f"{LIST}: neither test nor code quotes it, and there is no reason: {one.name}"

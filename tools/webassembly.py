@@ -47,7 +47,7 @@ def build(target: Path) -> tuple[list[str], list[str]]:
 
 
 def tables(command: list[str], scenario: str) -> bytes:
-    """What `command` prints for a shipped scenario."""
+    """The output of `command` for a shipped scenario."""
     path = ROOT / "scenarios" / f"{scenario}.toml"
     return subprocess.run([*command, str(path)], check=True, stdout=subprocess.PIPE).stdout  # noqa: S603
 

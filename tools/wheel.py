@@ -48,7 +48,7 @@ COMMANDS = [
     ["reproduce", "lantto2025", "--quick", "--out", "reproduced"],
     ["doctor"],
 ]
-"""What must work without the checkout."""
+"""The commands that must work without the checkout."""
 
 
 def build() -> Path:

@@ -1,4 +1,4 @@
-"""What is compared: families of cases, read from cases.toml.
+"""The cases of the comparison: families, read from cases.toml.
 
 A family names a scenario, and axes. Every combination of values on its axes is a case; each value sets keys
 of the scenario, which the back end `ns3` translates.
@@ -84,7 +84,7 @@ class Case:
 
 
 def _longer(queue: str, packets: int) -> str:
-    """A queue with so many packets more; what is not in packets stays for the back end to refuse."""
+    """A queue with so many packets more; other limits are left for the back end to refuse."""
     return re.sub(r"\d+(?=p\b)", lambda length: str(max(1, int(length[0]) + packets)), queue)
 
 

@@ -31,7 +31,7 @@ PACKAGE = "libns3-dev"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run delivered, flow by flow."""
+    """The bytes that one run delivered, flow by flow."""
 
     delivered_bytes: list[int]
     completion_s: list[float | None]

@@ -27,7 +27,7 @@ CASES = ("chain/LinuxReno/0/1/on", "chain/CUBIC/0/1/on")
 SHORTER = {"layered": "20s", "flows-10": "500s", "flows-1000": "3s"}
 # The same for flows of a kind: with each packet ns-3 looks at all connections that there have been.
 FEWER = {"short-flows": 200}
-# What ns-3's controllers need beside the transport of the comparison.
+# Settings that ns-3's controllers need beside the transport of the comparison.
 CONTROLLERS = {"newreno": {}, "cubic": {"slow_start_limit": "unlimited"}}
 SEED = 1
 

@@ -96,7 +96,7 @@ def _figure_of(row: verdicts.Row, runs: Runs) -> Estimate:
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
-    """What the command line says."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="*", help="cases to run, as chain/NewReno/*")
     parser.add_argument("--scenario", type=Path, help="a scenario of its own in the place of the cases")

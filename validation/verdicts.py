@@ -43,7 +43,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Cause:
-    """What ns-3 gives once it is mended."""
+    """The figures of ns-3 once it is mended."""
 
     explanations: tuple[Explanation, ...]
     ns3: Estimate
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """What the table says."""
+        """The words of the table."""
         return self.agreement or (f"explained: {self.cause.name}" if self.cause else UNEXPLAINED)
 
 

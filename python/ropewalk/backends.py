@@ -16,7 +16,7 @@ class BackEnd(TypedDict):
 
     name: str
     summary: str
-    """What it is."""
+    """A description for people."""
     series: bool
     """It records time series."""
     trace: bool
@@ -35,7 +35,7 @@ def all_backends() -> list[BackEnd]:
 
 
 def names() -> list[str]:
-    """What `--backend` takes."""
+    """The values that `--backend` takes."""
     return [one["name"] for one in all_backends()]
 
 

@@ -12,7 +12,7 @@ from ropewalk.scenario import toml_value
 
 FORM = "--path [NAME,]RATE,DELAY[,LOSS], as in --path geo,20Mbit/s,280ms,0.5%"
 KEYS = ("name", "rate", "down", "up", "delay", "rtt", "loss", "queue")
-"""What stands before `=`; without it the unit says what a value is."""
+"""The keys before `=`; without one the unit tells the kind of a value."""
 
 PACKET_BITS = 1500 * 8
 LEAST_QUEUE = 50
@@ -155,7 +155,7 @@ def _item(text: str, item: str) -> tuple[str, str]:
 
 
 def _keys_of(text: str, value: str) -> tuple[str, ...]:
-    """What a value of this unit can be, first what it is without a key."""
+    """The keys that take a value of this unit; the first applies to a value without a key."""
     match = NUMBER.fullmatch(value)
     if match is None:
         raise _wrong(text, f'"{value}" is neither a quantity nor a name', f"write {FORM}")

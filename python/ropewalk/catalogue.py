@@ -17,11 +17,11 @@ class Spec:
 
     name: str
     label: str
-    """What plots and reports call it, without the unit."""
+    """Its label in plots and reports, without the unit."""
     unit: str
-    """What people read it in; empty of a number without unit."""
+    """The unit in which it is shown; empty for a plain number."""
     scale: float
-    """What to divide a value by for that unit."""
+    """A value divided by this is in that unit."""
     wanted: int
     """1 if large values are good ones, -1 if small ones are, 0 if it depends on the question."""
     figure: bool

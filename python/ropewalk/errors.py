@@ -1,4 +1,4 @@
-"""What can be wrong with what a user gives us."""
+"""Mistakes in files and arguments of users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Diagnostic:
     code: str
     """Stable code of the kind of mistake, such as `E002`."""
     message: str
-    """What was found and what is allowed."""
+    """The value found, and the allowed ones."""
     help: str
     """The cure."""
 

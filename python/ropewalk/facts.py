@@ -1,4 +1,4 @@
-"""What a scenario says about its flows: settings, and the link directions that their data and ACKs take."""
+"""Facts about the flows of a scenario: settings, and the link directions that their data and ACKs take."""
 
 from __future__ import annotations
 

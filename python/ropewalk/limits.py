@@ -1,4 +1,4 @@
-"""What keeps each flow from sending more: the share of each limit in its time, over all replications."""
+"""The limits of each flow: the share of each in its time, over all replications."""
 
 from __future__ import annotations
 

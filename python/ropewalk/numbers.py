@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 LEAST = 0.001
-"""What is nearer to nothing is of no use in the units of tables and plots."""
+"""Smaller numbers are of no use in the units of tables and plots."""
 
 
 def count(number: int, what: str) -> str:

@@ -37,7 +37,7 @@ def write(directory: Path, **more: Any) -> None:  # noqa: ANN401
 
 
 def read(directory: Path) -> dict[str, Any]:
-    """What `write` wrote; empty if there is no note.
+    """The note that `write` wrote; empty if there is none.
 
     Raises:
         OSError: it cannot be read.

@@ -28,7 +28,7 @@ TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages",
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the work amounted to, baselines included."""
+    """Totals over all runs, baselines included."""
 
     events: int | None
     """Taken out of the event queue; None if the back end does not count them."""
@@ -40,18 +40,18 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What results come from."""
+    """The scenario and the seeds that results come from."""
 
     scenario: Scenario
     seeds: list[int]
     model_version: int
     totals: Totals
     backend: str = "simulator"
-    """What ran it."""
+    """The back end."""
 
 
 class Results:
-    """What a set of replications left behind.
+    """The results of a set of replications.
 
     Every table has a column `run` with the seed. Times are in seconds since the start of the run. The flow
     `upload@beam1` is a baseline: the flow `upload` as plain TCP over the path `beam1` alone.
@@ -153,7 +153,7 @@ class Results:
 
     @property
     def totals(self) -> Totals:
-        """What the work amounted to."""
+        """Totals over all runs."""
         return self.origin.totals
 
     @cached_property
@@ -200,7 +200,7 @@ class Results:
     def write(self, directory: str | os.PathLike[str]) -> list[Path]:
         """Writes the tables (Parquet), `summary.json`, `scenario.toml` and the traces into `directory`.
 
-        What an earlier call wrote there is replaced; plots, reports, figures and exports that were made of it
+        Files of an earlier call there are replaced; plots, reports, figures and exports that were made of it
         are removed. `summary.json` comes last.
 
         Returns:
@@ -224,7 +224,7 @@ class Results:
     def compare(
         self, baseline: Results, metrics: Sequence[str] = ("goodput_bit_s", "delay_p95_s")
     ) -> pl.DataFrame:
-        """What differs from `baseline`, seed by seed: one row for each flow and metric.
+        """Differences from `baseline`, seed by seed: one row for each flow and metric.
 
         Columns: `flow`, `metric`, `pairs` (seeds that both have), `mean` and `baseline` (means over these
         pairs), `difference` with `ci95`, half width of its 95 % interval, and `p` of the paired t test, not

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ropewalk.why import Diagnosis
 
 Value: TypeAlias = "str | bool | int | float | os.PathLike[str] | Sequence[Value] | Mapping[str, Value]"
-"""What a key of a scenario can hold."""
+"""A value of a key of a scenario."""
 
 MAX_SEED = 2**63 - 1
 MAX_REPLICATIONS = 1_000_000
@@ -242,7 +242,7 @@ class Scenario:
         simulated: Callable[[float], object] | None = None,
         backend: str = "simulator",
     ) -> _core.Output:
-        """What the back end hands out, to make tables of many runs at once; else as `run`."""
+        """The records of the back end, to make tables of many runs at once; otherwise as `run`."""
         folder = backends.folder()
         try:
             return self._document.run(seeds, jobs, series, trace, progress, backend, folder, simulated)

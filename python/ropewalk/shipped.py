@@ -1,4 +1,4 @@
-"""What comes with Ropewalk: scenarios, studies, reproductions and measurements, of a checkout or a wheel."""
+"""Examples of a checkout or a wheel: scenarios, studies, reproductions and measurements."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 KINDS = {"scenario": "scenarios", "study": "studies", "measurement": "examples/measured"}
-"""What can be copied, and its folder."""
+"""The kinds that can be copied, and their folders."""
 REPRODUCTIONS = "reproductions"
 FOLDERS = (*KINDS.values(), REPRODUCTIONS)
-"""What a wheel has of a checkout."""
+"""The folders of a checkout that a wheel contains."""
 INSIDE = Path(__file__).resolve().parent / "shipped"
 """Where a wheel has it."""
 CHECKOUT = Path(__file__).resolve().parents[2]

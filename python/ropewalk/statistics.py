@@ -77,7 +77,7 @@ def student_half_width(sd: float, n: int, confidence: float = 0.95) -> float:
 
 @functools.cache
 def student_quantile(freedom: int, confidence: float = 0.95) -> float:
-    """What Student's t does not exceed in absolute value with probability `confidence`."""
+    """The value that |t| of Student does not exceed with probability `confidence`."""
     if freedom > LONG_SUM:
         from scipy.special import stdtrit
 
@@ -156,7 +156,7 @@ def largest_z_score(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WithoutOutliers:
-    """What the z-score rule leaves."""
+    """The values that the z-score rule keeps."""
 
     kept: list[float]
     """In the order of the values."""
@@ -205,15 +205,15 @@ class Description:
     min: float
     """Smallest value."""
     p5: float
-    """What 5 % of the values do not exceed."""
+    """5 % of the values do not exceed it."""
     p25: float
     """Lower quartile."""
     median: float
-    """What half of them do not exceed."""
+    """Half of the values do not exceed it."""
     p75: float
     """Upper quartile."""
     p95: float
-    """What 95 % do not exceed."""
+    """95 % of the values do not exceed it."""
     max: float
     """Largest value."""
 

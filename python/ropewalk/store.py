@@ -37,7 +37,7 @@ DERIVED = (
     "export/parquet/*.parquet",
     "export/flent/*.flent.gz",
 )
-"""What commands make of results, where they put it unless told otherwise."""
+"""Files that commands make of results, in their default places."""
 LAST = (SUMMARY, "verdicts.json")
 """Written last: a directory with one of them has results."""
 
@@ -146,7 +146,7 @@ def _table(listing: Path, name: str, files: dict[str, str]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """What no table says."""
+    """Facts that no table holds."""
 
     seeds: list[int]
     model_version: int

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Characters that change the direction of text (Unicode Standard Annex 9)."""
 CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\t\n\r"), *range(0x7F, 0xA0))
-"""What terminals obey: C0 without tab and line ends, DEL, C1."""
+"""Control characters of terminals: C0 without tab and line ends, DEL, C1."""
 _SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS)}
 _IN_JSON = {character: f"\\\\u{character:04x}" for character in BIDI} | {ord("<"): "\\u003c"}
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")

@@ -1,4 +1,4 @@
-"""What bonding is worth: a flow over several paths beside the same flow over each of them alone."""
+"""The benefit of bonding: a flow over several paths beside the same flow over each of them alone."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class WorthDict(TypedDict):
 
 
 def worth(results: Results, flow: str) -> Worth:
-    """What bonding is worth to `flow`, which has its baselines in `results`.
+    """The benefit of bonding for `flow`, which has its baselines in `results`.
 
     Raises:
         ValueError: there is no such flow, or it ran over no path alone.
@@ -142,7 +142,7 @@ def _ratio(values: dict[int, float], base: dict[int, float]) -> Estimate | None:
 
 
 class Verdict(enum.StrEnum):
-    """What the figures say of bonding."""
+    """The verdict on bonding, in words."""
 
     FASTER = "faster"
     HARDLY = "hardly faster"

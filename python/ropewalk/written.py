@@ -171,7 +171,7 @@ def _fitted(place: str, found: Any, kind: Any, readers: Readers) -> object:  # n
 
 
 def _json_kind(kind: Any) -> type:  # noqa: ANN401
-    """What it is in JSON."""
+    """The kind of a value in JSON."""
     origin = typing.get_origin(kind) or kind
     if origin in {list, tuple}:
         return list

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use registry::{OptionKind, OptionSpec, OptionValue, Options};
 use units::{Bytes, Nanos, SimTime};
 
-/// What an ACK tells of the network.
+/// The state of the network as an ACK shows it.
 #[derive(Clone, Debug)]
 struct Network {
     pipe: u64,
@@ -315,7 +315,7 @@ impl History {
         self.check();
     }
 
-    /// What holds after every event.
+    /// The invariants after every event.
     fn check(&mut self) {
         assert_eq!(Capabilities::of(&mut *self.cc), self.can, "what it can is the same at all times");
         assert!(self.cc.window().cwnd >= Bytes(self.mss), "at least one segment");

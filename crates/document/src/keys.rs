@@ -94,7 +94,7 @@ pub enum Scalar {
     Reference(&'static str),
     /// A list of names of things that exist.
     Names {
-        /// What they name, such as "node".
+        /// The kind of thing that they name, such as "node".
         of: &'static str,
         /// How many; `None`: at least one.
         exactly: Option<usize>,
@@ -103,7 +103,7 @@ pub enum Scalar {
     FlagOrCount {
         /// The word.
         word: &'static str,
-        /// What is counted, such as "segments".
+        /// The unit of the count, such as "segments".
         of: &'static str,
     },
     /// A list of words of a closed list, each at most once.

@@ -97,7 +97,7 @@ impl Placed {
         Self::new(Value::Text(text.into()), Origin::Default)
     }
 
-    /// What stands in the place of a value that is reported already.
+    /// Placeholder of a value that is reported already.
     pub fn broken(at: Origin) -> Self {
         Self::new(Value::Broken, at)
     }

@@ -1,4 +1,4 @@
-//! What key tables name and do not hold: algorithms of registries, values of profiles.
+//! Names that key tables refer to: algorithms of registries, values of profiles.
 
 use registry::Entry;
 
@@ -26,7 +26,7 @@ pub trait Vocabulary {
     /// The value of `key` in `profile` for a table of this `kind`.
     fn preset(&self, profile: &str, kind: &str, key: &str) -> Option<Placed>;
 
-    /// What `profile` says of an option of the algorithm `name` under the key `key`, where the algorithm itself has
+    /// The value that `profile` gives to an option of the algorithm `name` under the key `key`, where the algorithm itself has
     /// another default.
     fn preset_option(&self, profile: &str, key_and_name: (&str, &str), option: &str) -> Option<Placed>;
 }

@@ -223,7 +223,7 @@ class Hybla : public CountsOnce<ns3::TcpHybla>
 
 // tcp-vegas.cc:293 takes a segment off at a loss, or what was gained since the last; the paper, and Linux, reduce. After a
 // recovery its line 148 has the next round decide, by samples of segments sent before; here that round passes. Its line 209
-// rounds the window without a queue down and so the queue up to whole segments: what is less than alpha = 2 is less than 3 then.
+// rounds the window without a queue down and so the queue up to whole segments: a queue below alpha = 2 is below 3 then.
 class Vegas : public ns3::TcpVegas
 {
   public:
@@ -346,7 +346,7 @@ class Westwood : public ns3::TcpNewReno
 
 // tcp-prr-recovery.cc:96 multiplies two 32-bit numbers of bytes before it goes over to real ones: with windows above some
 // 60 segments the product wraps around, and nothing is sent until what is in flight has fallen to ssthresh. Below it line 113
-// allows no more than what an ACK delivers, but with one that acknowledges a retransmission cumulatively: what is lost meanwhile
+// allows no more than what an ACK delivers, but with one that acknowledges a retransmission cumulatively: data lost meanwhile
 // leaves in one piece then. RFC 6937 has its slow start there (PRR-SSRB).
 class PrrRecovery : public ns3::TcpClassicRecovery
 {

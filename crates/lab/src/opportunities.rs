@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(lines("", "a.up"), Ok((1..=10).map(|n| 10 * n).collect()));
     }
 
-    /// What an event changes counts from then on, and an opportunity that an outage cuts is gone.
+    /// The change of an event counts from then on, and an opportunity that an outage cuts is gone.
     #[test]
     fn changes_and_outages_count() {
         let events = event(25, "up = false") + &event(50, "up = true") + &event(70, "rate = \"2.4Mbit/s\"");

@@ -70,7 +70,7 @@ fn tables(case: &Value) -> Vec<Table> {
     output.unwrap_or_else(|e| panic!("{}: {e}", case["case"])).tables
 }
 
-/// What tables have, for a record.
+/// The content of tables, for a record.
 fn cover(covered: &mut Covered, tables: &[Table]) {
     for table in tables {
         let names = covered.entry(table.name.into()).or_default();

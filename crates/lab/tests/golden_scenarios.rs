@@ -128,7 +128,7 @@ fn timeline(flow: &str, all: &Series, duration: f64, text: &mut String) {
     }
 }
 
-/// What is compared.
+/// The text that is compared.
 fn table(name: &str, scenario: &Scenario, tables: &[Table]) -> String {
     let duration = scenario.duration.as_secs_f64();
     let mut text = format!("# scenarios/{name}.toml, seed 1, {duration} s\n");

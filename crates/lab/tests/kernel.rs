@@ -46,7 +46,7 @@ fn drops(tables: &[Table], link: &str) -> f64 {
     mean(tables, ("links", "link", link), "drops_queue")
 }
 
-/// What the kernel did: mean of a goodput in Mbit/s.
+/// Measured on the kernel: mean of a goodput in Mbit/s.
 #[track_caller]
 fn near(what: &str, found: f64, kernel: f64, share: f64) {
     assert!((found / kernel - 1.0).abs() <= share, "{what}: {found:.3}, kernel {kernel}");

@@ -21,7 +21,7 @@ fn backend() -> Ns3 {
     Ns3::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ns3"))
 }
 
-/// What is refused, one line each.
+/// The refusals, one line each.
 fn refused(document: &Document) -> Vec<String> {
     let unsupported = backend().unsupported(&document.scenario);
     let Err(mistakes) = document.refuse("ns3", &unsupported) else { return Vec::new() };

@@ -205,7 +205,7 @@ pub(crate) fn checked(options: &Options) -> Arc<Series> {
     series(options).unwrap_or_else(|fault| panic!("a model of options that were not checked: {fault:?}"))
 }
 
-/// What is wrong with a file of values over time, in options that are right otherwise, if all of its times are after the
+/// The mistake of a file of values over time, in options that are right otherwise, if all of its times are after the
 /// run, which lasts until `end`.
 pub fn beyond_the_run(options: &Options, end: Nanos) -> Option<OptionFault> {
     let Some(OptionValue::File(file)) = options.get("file") else { return None };

@@ -166,7 +166,7 @@ fn check(record: &RunRecord, datagrams: bool, what: &str) {
     assert!(datagrams || record.end == flow.end, "{what}: nothing is left to happen");
 }
 
-/// What no one loses takes serialisation, propagation and nothing else.
+/// Without losses, a transfer takes serialisation, propagation and nothing else.
 #[test]
 fn a_datagram_takes_serialisation_and_propagation() {
     let flow = "app = { kind = \"onoff\", packet = \"972B\", log = true, max_bytes = \"9720B\" }\n\
@@ -272,14 +272,14 @@ fn the_player_adapts_and_stalls() {
     let slow = one("400kbit/s", "20ms", "200s", app);
     assert!(slow.completed && !kinds(&slow, "stall").is_empty());
     assert!(kinds(&slow, "segment").iter().all(|(size, _)| *size == 250_000), "4 s at 500 kbit/s");
-    // What is not film is waiting, and 60 s at 500 kbit/s take at least 75 s.
+    // The time without playback is waiting, and 60 s at 500 kbit/s take at least 75 s.
     let waits: u64 =
         slow.messages.iter().filter(|m| m.what != "segment").filter_map(|m| m.delay).map(|d| d.0).sum();
     assert_eq!(SimTime(waits + 60_000_000_000), slow.end);
     assert!(waits > 15_000_000_000, "{waits}");
 }
 
-/// What iperf counts after its warm-up is what the link carries.
+/// The bytes that iperf counts after its warm-up are those that the link carries.
 #[test]
 fn iperf_leaves_slow_start_out() {
     let app =

@@ -1,4 +1,4 @@
-//! What single controllers are for, in whole runs of simulated time.
+//! The purpose of single controllers, in whole runs of simulated time.
 
 use std::sync::atomic::AtomicBool;
 

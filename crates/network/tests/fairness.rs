@@ -1,4 +1,4 @@
-//! What coupling is for: two subflows over one bottleneck take as much as one TCP connection, not as two. And what it
+//! The purpose of coupling: two subflows over one bottleneck take as much as one TCP connection, not as two. And what it
 //! does where there is nothing to couple.
 
 use std::sync::atomic::AtomicBool;
@@ -72,7 +72,7 @@ fn coupled_subflows_take_as_much_as_a_competitor() {
     }
 }
 
-/// To the byte: what is sent, acknowledged and delivered, and every sample of the windows.
+/// To the byte: the data sent, acknowledged and delivered, and every sample of the windows.
 #[test]
 fn alone_a_coupled_subflow_is_newreno() {
     for delay in ["20ms", "280ms"] {

@@ -26,7 +26,7 @@ fn shipped(name: &str, changes: &[(&str, &str)]) -> Vec<RunRecord> {
     SEEDS.map(run).collect()
 }
 
-/// What a line of the trace says.
+/// The fields of a line of the trace.
 struct Seen<'a> {
     at: f64,
     event: &'a str,
@@ -92,7 +92,7 @@ fn what_was_on_its_way_over_a_removed_beam_goes_over_the_other() {
         // A byte that was lost for good would hold up all that follows it.
         assert!(goodput(std::slice::from_ref(record), 20.0, 30.0) > 0.0, "seed {}", record.seed);
     }
-    // What two beams carry, and what one does from the start.
+    // The goodput of two beams, and that of one from the start.
     let alone = shipped("path-removal", &[("flow.upload.transport.path_manager.subflows", "0")]);
     let (before, after) = (goodput(&records, 10.0, 15.0), goodput(&records, 17.0, 30.0));
     let one = goodput(&alone, 17.0, 30.0);

@@ -1,4 +1,4 @@
-//! What a user may expect of whole networks, in simulated time: full links, added paths, survival, profiles.
+//! Properties of whole networks that users expect, in simulated time: full links, added paths, survival, profiles.
 
 use std::sync::atomic::AtomicBool;
 
@@ -23,7 +23,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
     record
 }
 
-/// What was sent was received or dropped, but for what the last second of the run still carries.
+/// Each packet was received or dropped, but for those in flight in the last second of the run.
 fn packets_are_conserved(record: &RunRecord) {
     let count = |events: &[&str]| {
         let events_of = record.trace.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1));

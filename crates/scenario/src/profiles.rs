@@ -52,7 +52,7 @@ pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Placed> {
     Some(Placed::new(node.value.clone(), Origin::Default))
 }
 
-/// What `profile` says of an option of the algorithm `name` under the key `key`, where the algorithm itself has another
+/// The value that `profile` gives to an option of the algorithm `name` under the key `key`, where the algorithm itself has another
 /// default: `[options.KEY.NAME]` in the file.
 pub(crate) fn option(profile: &str, (key, name): (&str, &str), option: &str) -> Option<Placed> {
     let node = tree(profile)?.table("options")?.table(key)?.table(name)?.get(option)?;

@@ -375,7 +375,7 @@ impl Rules<'_, '_, '_> {
         true
     }
 
-    /// What a sender does after a timeout matters to the recovery and the congestion control that ask for it.
+    /// Keys for the time after a timeout matter only to the recovery and the congestion control that read them.
     fn after_timeout(&mut self, transport: &Table, kind: &str) {
         let mut refuse = |key: &str, found: &str, other: &str, help: &str| {
             let Some(node) = transport.get(key) else { return };

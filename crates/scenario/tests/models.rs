@@ -129,7 +129,7 @@ fn several_rates_delays_and_shapers_at_once() {
     let Setting::Model(jittered) = &changed.delay[2] else { panic!("a model") };
     assert_eq!(jittered.options.duration("max"), Nanos::from_millis(9));
     assert_eq!(changed.shapers[1].burst, Bytes(4000));
-    // What a list gives, a table of options alone does not complete.
+    // A table of options alone does not complete a value that a list gives.
     let options = two.replacen("up = { rate = \"1Mbit/s\" }", "up = { delay = { max = \"9ms\" } }", 1);
     assert!(mistake(&options).message.contains("`kind` is missing"));
     // `both` with a list, a direction with a part of its own.

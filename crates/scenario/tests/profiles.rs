@@ -239,7 +239,7 @@ fn rfc() {
     assert_eq!(*transport.tcp, wanted);
 }
 
-/// What the two for space links share.
+/// The values that the two profiles for space links share.
 fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> TcpConfig {
     let stp = reliability == Reliability::Poll;
     TcpConfig {

@@ -209,7 +209,7 @@ fn the_schema_accepts_files_and_their_expansions_and_refuses_others() {
     }
 }
 
-/// What the parser takes an editor with the schema must not underline, and what it refuses it may.
+/// An editor with the schema must not underline a value that the parser takes; it may underline one that the parser refuses.
 #[test]
 fn the_schema_and_the_parser_take_the_same_quantities() {
     let schema = schema(&Registries::builtin());
@@ -262,7 +262,7 @@ fn the_reference_page_is_up_to_date() {
     );
 }
 
-/// What each file says of itself, as rows of a table.
+/// The description of each file, as rows of a table.
 fn index(files: &[(String, String)]) -> String {
     let row = |(name, text): &(String, String)| {
         let table: toml::Table = text.parse().unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -103,7 +103,7 @@ fn wrong_element_sets_name_their_line_and_ours() {
             "{found}"
         );
         assert!(!found.help.is_empty());
-        // What was written for both directions is named so.
+        // A value written for both directions is named so.
         let down = "down = { rate = \"10Mbit/s\", delay = \"250ms\" }\n";
         assert!(text.contains(down));
         let both = mistake(&folder, &text.replacen(down, "", 1).replacen("up ", "both ", 1));

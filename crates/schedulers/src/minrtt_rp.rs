@@ -75,7 +75,7 @@ mod tests {
         Decision::Penalise([index].into_iter().collect())
     }
 
-    /// What the connection does about a penalty: the arithmetic itself is tested where it is done.
+    /// The window after the penalty. Its arithmetic is tested in the connection.
     fn halved(s: SubflowView) -> SubflowView {
         SubflowView { cwnd: Bytes(s.cwnd.0 / 2), ssthresh: Bytes(s.ssthresh.0 / 2), ..s }
     }

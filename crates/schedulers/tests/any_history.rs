@@ -22,7 +22,7 @@ fn any_row() -> impl Strategy<Value = Algorithm> {
     select(Registry::builtin().iter().copied().collect::<Vec<_>>())
 }
 
-/// Those that send whenever somebody has room; a scheduler that may hold back is not entered here.
+/// Schedulers that send whenever a subflow has room; one that may hold back is not entered here.
 fn work_conserving_row() -> impl Strategy<Value = Algorithm> {
     let registry = Registry::builtin();
     select(
@@ -60,7 +60,7 @@ fn moments() -> impl Strategy<Value = Vec<Moment>> {
 }
 
 impl Moment {
-    /// What the connection shows to a scheduler with these needs.
+    /// The view that the connection gives to a scheduler with these needs.
     fn view(&self, needs: Needs) -> ConnectionView<'_> {
         let question = match self.question {
             1 => Question::Again,
@@ -89,7 +89,7 @@ impl Moment {
     }
 }
 
-/// What each answer promises.
+/// The promises of each answer.
 fn is_legal(decision: Decision, connection: &ConnectionView<'_>, needs: Needs) -> bool {
     let at = |index: usize| connection.subflows[index];
     let fresh = connection.question == Question::New;
@@ -122,7 +122,7 @@ fn is_legal(decision: Decision, connection: &ConnectionView<'_>, needs: Needs) -
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// What the connection relies on, for every question and whatever came before.
+    /// The promises on which the connection relies, for every question after any history.
     #[test]
     fn every_answer_is_legal(row in any_row(), history in moments()) {
         let mut scheduler = (row.build)(&Options::defaults(row.options));
@@ -192,7 +192,7 @@ proptest! {
         }
     }
 
-    /// Copies first where something is lacking, whoever has the turn, and nothing new when nothing new may leave.
+    /// Copies first where something is lacking, whichever subflow has the turn, and nothing new when nothing new may leave.
     #[test]
     fn redundant_copies_what_is_lacking(history in moments()) {
         let mut scheduler = scheduler("redundant", &[]);

@@ -42,7 +42,7 @@ fn every_algorithm_and_key_is_met() {
     assert_eq!(left, BTreeSet::new(), "never drawn");
 }
 
-/// What a storm has found stays mended.
+/// Defects that a storm has found stay mended.
 #[test]
 fn scenarios_that_failed_once_do_not_fail_again() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/found");

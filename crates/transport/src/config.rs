@@ -180,7 +180,7 @@ pub enum RtoRule {
 /// FlightSize (RFC 5681 equation 4) between a timeout and the ACK of all that was outstanding at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlightAfterTimeout {
-    /// What has been retransmitted since, and sent for the first time.
+    /// The data retransmitted since, and data sent for the first time.
     Retransmitted,
     /// Everything between snd_una and the highest sequence number ever sent, what the timeout has given up included, as in
     /// ns-3.19.

@@ -1,4 +1,4 @@
-//! What the connection makes of every registered scheduler, over wires of unequal delay that lose nothing: each byte is
+//! A connection with every registered scheduler, over wires of unequal delay that lose nothing: each byte is
 //! given out once, in order on each subflow, unless the scheduler asked for more.
 
 use proptest::collection::vec;
@@ -62,9 +62,9 @@ proptest! {
         let again: u64 = stats.iter().map(|s| s.reinjected_bytes).sum();
         prop_assert!(again == 0 || needs.head || needs.copies, "{}: {again} bytes again", row.name);
         let bytes: u64 = stats.iter().map(|s| s.bytes_sent).sum();
-        // What was given again may still be queued when the connection is over.
+        // Reinjected data may still be queued when the connection is over.
         prop_assert!((total..=total + again).contains(&bytes), "{}: {bytes}, {total} + {again}", row.name);
-        // What moves to another queue may come behind what follows it in the stream.
+        // Data that moves to another queue may come behind data that follows it in the stream.
         if !needs.redistribution && (again == 0 || needs.copies) {
             let sent = sent(duo.log());
             for i in 0..stats.len() {

@@ -63,7 +63,7 @@ prop_compose! {
         config.recovery.dupthresh = dupthresh;
         config.timers.rto.floor = if variance { RtoFloor::Variance } else { RtoFloor::Total };
         config.window.initial_window = initial_window;
-        // Nobody gives up: the faults end, so must the transfer.
+        // Neither end gives up: the faults end, so must the transfer.
         config.timers.retries = 60;
         config.timers.syn_retries = 60;
         config.timers.rto.max = Nanos::from_secs(8);
@@ -295,7 +295,7 @@ proptest! {
     }
 }
 
-/// What may happen to an address of either end on the wires from 1 on; wire 0 stays.
+/// The events that may befall an address of either end on the wires from 1 on; wire 0 stays.
 fn act(wires: usize) -> impl Strategy<Value = (SimTime, Way, Act)> {
     let address = 1..wires as u8;
     let act = prop_oneof![

@@ -96,7 +96,7 @@ fn one_rescue_retransmission() {
     );
 }
 
-/// Segments of 100 bytes: what is reported says nothing of a loss, only the count of duplicates does.
+/// Segments of 100 bytes: the reported bytes say nothing of a loss, only the count of duplicates does.
 fn small() -> Talk {
     let mut talk = established();
     for n in 0..9 {

@@ -1,4 +1,4 @@
-//! What transports for space links promise, over one path with an RTT of 0.6 s and a queue without end.
+//! Promises of transports for space links, over one path with an RTT of 0.6 s and a queue without end.
 
 use testkit::{Duo, Fault, Way, Wire, setups};
 use transport::config::TcpConfig;
@@ -61,7 +61,7 @@ fn each_fills_a_link_without_losses() {
     }
 }
 
-/// What is lost is sent again in its turn: the rate stays, and goodput is what is not lost of it.
+/// Lost data is sent again in its turn: the rate stays, and the goodput is the share that is not lost.
 #[test]
 fn a_fixed_rate_is_kept_whatever_is_lost() {
     for (name, config) in transports() {

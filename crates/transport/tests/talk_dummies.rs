@@ -101,7 +101,7 @@ fn an_idle_sender_sends_no_dummies() {
     client(8).play("600 write s1\n600 > . s0..s1\n1200 < . ack s1\n3000 = cwnd 2920");
 }
 
-/// Each dummy is answered, and nothing else comes of it: what is owed to data stays owed.
+/// Each dummy is answered, and nothing else comes of it: a delayed ACK stays due.
 #[test]
 fn a_receiver_answers_each_dummy() {
     server().play(

@@ -59,7 +59,7 @@ fn congestion_window() {
     );
 }
 
-/// Two segments fill the window that the peer offers; what is left of it is a fragment.
+/// Two segments fill the window that the peer offers; the rest of it is a fragment.
 #[test]
 fn receive_window() {
     setups::talk(&setups::tcp(), "newreno").play(

@@ -67,7 +67,7 @@ fn data_stays_until_its_data_ack() {
     );
 }
 
-/// Nagle's algorithm for the stream of the connection: what is outstanding on any subflow holds small segments back.
+/// Nagle's algorithm for the stream of the connection: data outstanding on any subflow holds small segments back.
 #[test]
 fn nagle_holds_small_segments_of_the_stream() {
     let config = setups::tcp().with(|c| c.sending.nagle = true);
@@ -121,7 +121,7 @@ fn a_slow_subflow_blocks_at_the_connection_window() {
     );
 }
 
-/// The receiver advertises one number on all subflows: what is read and in order, less what is out of order.
+/// The receiver advertises one window on all subflows: the buffer less the data in order that has not been read.
 #[test]
 fn the_receiver_advertises_one_window() {
     use units::Bytes;
@@ -174,7 +174,7 @@ fn mappings_wait_for_their_subflow() {
 }
 
 /// With one store for all subflows what fills a gap is acknowledged alone while the connection's data has a gap before it;
-/// repeating what is stored behind it changes nothing. When that gap is filled nobody is told before he asks.
+/// repeating what is stored behind it changes nothing. When that gap is filled, no ACK is sent before the application reads.
 #[test]
 fn a_joint_store_holds_back_acknowledgements() {
     let mptcp = MptcpConfig { reassembly: Reassembly::Joint, ..setups::mptcp() };
@@ -393,7 +393,7 @@ fn a_lost_data_fin_takes_the_other_subflow() {
     );
 }
 
-/// DATA_FIN and its answer are repeated ever less often while nobody answers.
+/// DATA_FIN and its answer are repeated ever less often while no answer comes.
 #[test]
 fn an_unanswered_data_fin_backs_off() {
     client().play(&joined(WIDE)).play(

@@ -142,7 +142,7 @@ fn a_syn_ack_with_a_wrong_hmac_is_refused() {
     );
 }
 
-/// A middlebox took MP_JOIN out of the SYN/ACK, or somebody else has answered.
+/// A middlebox took MP_JOIN out of the SYN/ACK, or another host has answered.
 #[test]
 fn a_syn_ack_without_join_is_refused() {
     client(2).play(OPENED).play(
@@ -191,7 +191,7 @@ fn a_lost_fourth_ack_repeats_the_third() {
     );
 }
 
-/// Nobody answers the third ACK: the subflow is given up like a SYN.
+/// No answer comes to the third ACK: the subflow is given up like a SYN.
 #[test]
 fn a_third_ack_that_nobody_answers_is_given_up() {
     let tcp = setups::tcp().with(|c| c.timers.syn_retries = 2);
@@ -477,7 +477,7 @@ fn option_sizes() {
     );
 }
 
-/// Options vanish in mid-transfer on the only subflow there ever was: both ends go on as plain TCP.
+/// Options are stripped in mid-transfer on the only subflow there ever was: both ends go on as plain TCP.
 #[test]
 fn options_stripped_in_mid_transfer() {
     server(&mptcp(), 2).play(ACCEPTED).play(

@@ -311,7 +311,7 @@ fn the_application_aborts() {
     );
 }
 
-/// Nobody answers: three repetitions, then a RST that says the same.
+/// No answer comes: three repetitions, then a RST that says the same.
 #[test]
 fn an_abort_that_nobody_answers() {
     client(&setups::mptcp(), 1).play(

@@ -327,7 +327,7 @@ fn sack_rescue_retransmission() {
     );
 }
 
-/// After a timeout the scoreboard stays: what is SACKed is not sent again.
+/// After a timeout the scoreboard stays: SACKed data is not sent again.
 #[test]
 fn a_timeout_keeps_the_scoreboard() {
     established(&setups::tcp()).play(
@@ -463,7 +463,7 @@ fn rack_repairs_a_lost_retransmission() {
     );
 }
 
-/// What was first sent during a recovery and is lost does not put off the timeout of a lost retransmission.
+/// Data first sent during a recovery and lost does not put off the timeout of a lost retransmission.
 #[test]
 fn losses_during_a_recovery_do_not_put_off_its_timeout() {
     established(&rack()).play(

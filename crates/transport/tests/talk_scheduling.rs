@@ -94,7 +94,7 @@ fn rp_1_the_oldest_segment_is_sent_again_and_its_carrier_slowed_down() {
     assert_eq!(talk.end.stats(1).reinjected_bytes, 2 * setups::SUBFLOW_MSS);
 }
 
-/// Without a window that is full nobody is penalised: the same as with minRTT.
+/// Without a full window no subflow is penalised: the same as with minRTT.
 #[test]
 fn an_open_window_needs_no_remedy() {
     let mut talk = client("minrtt_rp", &setups::tcp());
@@ -108,7 +108,7 @@ fn an_open_window_needs_no_remedy() {
     );
 }
 
-/// RD-1 on the wire: every segment on both, in turn; what has its Data ACK is passed over.
+/// RD-1 on the wire: every segment on both, in turn; data with a Data ACK is passed over.
 #[test]
 fn rd_1_both_carry_everything_and_the_slow_one_jumps() {
     let mut talk = client("redundant", &setups::tcp());
@@ -137,7 +137,7 @@ fn rd_1_both_carry_everything_and_the_slow_one_jumps() {
     );
 }
 
-/// What is queued moves when an acknowledgement shows that the path has become slow. Subflow 1 answers after 20 ms at
+/// Queued data moves when an acknowledgement shows that the path has become slow. Subflow 1 answers after 20 ms at
 /// first.
 #[test]
 fn sttf_places_a_queue_anew() {

@@ -135,7 +135,7 @@ fn timeouts_double_up_to_the_maximum() {
     );
 }
 
-/// What is not sent again yet is not in flight: the second timeout finds two segments there, not the nine that the first
+/// Data not yet sent again is not in flight: the second timeout finds two segments there, not the nine that the first
 /// has given up.
 #[test]
 fn a_timeout_after_a_timeout_goes_by_what_was_sent_again() {

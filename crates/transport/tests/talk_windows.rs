@@ -71,7 +71,7 @@ fn the_flight_limit_binds_below_the_windows() {
 }
 
 /// With a limit on what is unsent the application may write on as segments leave, whatever is outstanding: what leaves
-/// makes room, what is acknowledged makes none.
+/// makes room, acknowledged data makes none.
 #[test]
 fn the_unsent_limit_leaves_out_what_is_outstanding() {
     let config = tcp().with(|c| {

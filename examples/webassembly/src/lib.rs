@@ -33,7 +33,7 @@ fn table(table: &trace::Table) -> String {
     told + "\n"
 }
 
-/// What JavaScript calls. Text crosses byte by byte: slow, but without a raw pointer on either side.
+/// The functions that JavaScript calls. Text crosses byte by byte: slow, but without a raw pointer on either side.
 #[cfg(target_family = "wasm")]
 mod exports {
     use std::sync::Mutex;

@@ -39,7 +39,7 @@ CATALOGUE = (
     "apps",
     "profiles",
 )
-"""What `list` can list."""
+"""The kinds that `list` lists."""
 
 scenario_file = click.argument("file", type=FILE)
 study_file = click.argument("file", type=FILE)

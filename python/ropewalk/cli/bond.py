@@ -224,7 +224,7 @@ def init(
             fail(f"no --path, and no terminal to ask at\n  fix: add {FORM}, twice or more", WRONG_INPUT)
         bonding = _bonding(chosen, given, upload=upload, seeds=seeds)
         text = bonding.text()
-        # What is written can be run.
+        # The file that is written can be run.
         Scenario.parse(text, MADE)
         if str(file) == STDOUT:
             sys.stdout.write(text)

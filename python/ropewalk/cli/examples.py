@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ropewalk import shipped
 
 USE = {"scenario": "run", "study": "study", "measurement": "import"}
-"""What each kind is for."""
+"""The purpose of each kind."""
 
 
 @click.command()

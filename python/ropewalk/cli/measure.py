@@ -95,7 +95,7 @@ def import_(
         out.mkdir(parents=True, exist_ok=True)
         for file, content in written.items():
             write_whole(file, content.encode(), lasting=False)
-        # What was written can be run.
+        # The file that was written can be run.
         Scenario.load(target)
         _show(links.told(made), list(written))
 

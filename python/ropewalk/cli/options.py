@@ -47,7 +47,7 @@ overrides = click.option(
 
 
 def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:
-    """What stands after `--set`, as keys and values."""
+    """The arguments of `--set`, as keys and values."""
     pairs = []
     for text in overrides:
         key, equals, value = text.partition("=")

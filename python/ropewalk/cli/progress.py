@@ -80,7 +80,7 @@ class Progress:
     def _pace(self, now: float, done: int, total: int, share: float) -> str:
         """How far within the runs, or how many of them in a second, and the time left."""
         elapsed = max(now - self._begun, 1e-9)
-        # What was stored before does not count for the rate.
+        # Runs that were stored before do not count for the rate.
         before = (self._first or 0) / max(total, 1)
         if self._duration_s > 0.0:
             told = f"{self._simulated_s:,.0f} of {self._duration_s * total:,.0f} s simulated"

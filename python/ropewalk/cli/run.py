@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the user asked for."""
+    """The options of the command."""
 
     file: Path
     """The scenario."""

@@ -36,7 +36,7 @@ MAX_FAILURES = 5
 
 @dataclass(frozen=True, slots=True)
 class StudyOrder:
-    """What the user asked for."""
+    """The options of the command."""
 
     jobs: int | None
     executor: str
@@ -127,7 +127,7 @@ def computing(out: Path, executor: str) -> Iterator[None]:
 
 
 def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
-    """What happened, and where everything is."""
+    """The outcome, and the places of all files."""
     done, failures = ran.conducted, ran.results.manifest.failures
     lines = [f"damaged and computed again: {text}" for text in ran.damaged]
     if done.lost:
@@ -148,7 +148,7 @@ def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:
 
 
 def spent(computed: int, found: int, cpu_s: float, elapsed_s: float) -> str:
-    """What it took."""
+    """How many runs were computed or found, and the time spent."""
     runs = f"{count(computed, 'run')} computed, {found} were there"
     return f"{runs}; {cpu_s:.2f} CPU s in the engine, {elapsed_s:.2f} s in all"
 

@@ -221,7 +221,7 @@ def few_seeds(estimates: Iterable[Mapping[str, Any] | None]) -> bool:
 
 
 def _show_limits(out: Printer, results: Results) -> None:
-    """What kept each flow from sending more; limits without a share are left out."""
+    """The limits of each flow by their share of its time; limits without a share are left out."""
     from ropewalk import catalogue
     from ropewalk.limits import LEAST, Limited, limits
 
@@ -255,7 +255,7 @@ def _title(name: str, which: str, shown: int, total: int) -> str:
 
 
 def problems(results: Results) -> list[str]:
-    """What a reader must know before believing the averages."""
+    """Warnings about runs that distort the averages."""
     found = []
     for group in results.flows.partition_by("flow", maintain_order=True):
         name, n = group["flow"][0], group.height

@@ -123,7 +123,7 @@ def _row(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """What each column gets of the room; None if words or prose would not fit."""
+    """The width of each column; None if words or prose would not fit."""
     whole = [max(map(cell_len, column)) for column in columns]
     if sum(whole) <= room:
         return whole

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WhyOrder:
-    """What the user asked for."""
+    """The options of the command."""
 
     seeds: list[int] | None
     effort: str

@@ -23,7 +23,7 @@ class ExecutorError(RuntimeError):
 
 
 class Executor(Protocol):
-    """What a study needs."""
+    """The interface that a study needs."""
 
     name: str
     """For messages."""

@@ -74,7 +74,7 @@ class DaskExecutor:
 
     def close(self, *, cancel: bool) -> None:
         """Ends; the cluster stays."""
-        # What cannot be called off at a scheduler that has gone need not be.
+        # A scheduler that has gone has no work left to call off.
         with contextlib.suppress(Exception) if cancel else contextlib.nullcontext():
             self._pool.shutdown(wait=not cancel)
             self._client.close()

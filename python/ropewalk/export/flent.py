@@ -121,7 +121,7 @@ def _points(times: list[float], values: list[float | None]) -> list[dict[str, fl
 
 
 def _raw(rows: pl.DataFrame, times: list[float], rates: list[float | None]) -> list[dict[str, float]]:
-    """What flent has from the socket statistics of the kernel stands beside the rate, under its names."""
+    """The series that flent takes from the socket statistics of the kernel, under its names."""
     found = {point["t"]: point for point in _points(times, rates)}
     statistics = {
         "tcp_rtt": ("srtt_s", 1e3),

@@ -34,7 +34,7 @@ SHOWN = {
     Quantity.LOSS_DOWN: ("loss down", 1e-2, "%"),
     Quantity.LOSS_UP: ("loss up", 1e-2, "%"),
 }
-"""What it is called, and its unit for people."""
+"""The name of each, and the unit in which it is shown."""
 HEADERS = {
     Quantity.DOWN: ("rate_bit/s", 1.0),
     Quantity.UP: ("rate_bit/s", 1.0),
@@ -49,7 +49,7 @@ Part = Series | Opportunities
 
 
 def read(path: Path, form: str | None, options: Options) -> list[Part]:
-    """What one file says.
+    """The content of one file.
 
     Args:
         path: of the file.

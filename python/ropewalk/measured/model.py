@@ -1,4 +1,4 @@
-"""What a measurement says of a link."""
+"""Measurements of links: series, and the files that they come from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MeasurementError(ScenarioError):
 
 
 class Quantity(enum.StrEnum):
-    """What was measured."""
+    """The measured quantity."""
 
     DOWN = "down"
     UP = "up"
@@ -115,7 +115,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user said about the files."""
+    """The options that the user gave for the files."""
 
     interval: float = 1.0
     """Seconds between probes of ping where the file has no times."""

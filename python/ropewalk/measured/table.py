@@ -132,7 +132,7 @@ def _find(source: Source, header: list[str], name: str, line: int) -> _Column | 
 
 
 def _kind(column: str) -> str | None:
-    """What a column of this name holds."""
+    """The quantity in a column of this name."""
     return next((str(name) for name in ORDER if NAMES[name].search(column)), None)
 
 

@@ -1,4 +1,4 @@
-"""What lies on top of one another stays visible: the lower one is drawn wider."""
+"""Lines on top of one another stay visible: the lower one is drawn wider."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ropewalk.plots.model import Mark, Reals
 
 NEAR = 0.005
-"""What is no further apart than this share of the plot cannot be told apart by the eye."""
+"""Lines no further apart than this share of the plot look like one line."""
 MUCH = 0.4
 """The share of its points in which a curve must lie on another to hide it."""
 STEP = 1.3

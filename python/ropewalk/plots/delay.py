@@ -71,7 +71,7 @@ def cdf(results: Results, flow: str | None) -> Chart:
 def _delays(extremes: list[float]) -> Axis:
     """Logarithmic if the delays, in seconds, differ much."""
     if extremes and max(extremes) > LOG_FROM * min(extremes):
-        # What lies to the left of it, less than a thousandth of the bytes, cannot be seen anyway.
+        # The part to the left, less than a thousandth of the bytes, is not visible in any case.
         return Axis("delay (ms)", log=True, low=min(extremes) * 0.8e3)
     return Axis("delay (ms)", low=0.0)
 

@@ -171,7 +171,7 @@ def _ribbon(here: Axes, panel: Panel) -> Axes:
 
 
 def _ribbon_key(figure: Figure, chart: Chart) -> None:
-    """What the colours of the ribbons mean, below everything."""
+    """The legend of the ribbons, at the bottom."""
     if chart.events is None:
         return
     found = {what for panel in chart.panels for strip in panel.strips for _, _, what in strip.spans}

@@ -1,4 +1,4 @@
-"""What a figure shows, apart from how it is drawn: matplotlib and plotly draw the same charts."""
+"""The content of a figure, without its drawing: matplotlib and plotly draw the same charts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What lies between two curves."""
+    """The area between two curves."""
 
     name: str
     x: Reals
@@ -121,7 +121,7 @@ class Cells:
     reverse: bool
     """Small values are good ones. Good ones are bright."""
     label: str = ""
-    """What the values are, with the unit, for the colour bar."""
+    """The quantity and its unit, for the colour bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Panel:
     title: str
     marks: list[Mark] = field(default_factory=list)
     empty: str = "nothing to show"
-    """What to say without marks."""
+    """The text in place of marks, where there are none."""
     strips: list[Strip] = field(default_factory=list)
 
 
@@ -169,9 +169,9 @@ class Chart:
     key: str
     """For file names."""
     heading: str
-    """What it shows, without the scenario."""
+    """The title without the scenario."""
     title: str
-    """What it shows, and of what."""
+    """The title with the scenario."""
     x: Axis
     y: Axis
     panels: list[Panel]

@@ -23,7 +23,7 @@ LIMITS = {
     "handshake": "#F0E442",
     "path down": "#3A3A3A",
 }
-"""What keeps a sender from sending more, in the ribbon under a plot; pale is as it should be."""
+"""Colours of the limits in the ribbon under a plot; pale ones are no problem."""
 
 
 def looks(count: int) -> list[tuple[str, str, str]]:

@@ -57,7 +57,7 @@ class Choice:
     flows: list[str]
     run: int
     left_out: str
-    """What is not shown; empty if all is."""
+    """The names of those that are not shown; empty if all are."""
 
     @classmethod
     def make(cls, results: Results, flow: str | None, run: int | None, *, udp: bool = True) -> Choice:
@@ -70,7 +70,7 @@ class Choice:
         return cls(shown, results.origin.seeds[0] if run is None else run, left_out)
 
     def title(self, what: str, results: Results, *, spread: bool = False) -> str:
-        """What is shown, of which scenario, of which run, and whether the others are there, too."""
+        """The title: quantity, scenario, run, and whether other runs are shown."""
         count = len(results.origin.seeds)
         others = f" and spread of {count} runs" if spread and count > 1 else ""
         return f"{what}: {results.origin.scenario.name}, seed {self.run}{others}{in_title(self.left_out)}"
@@ -81,7 +81,7 @@ class Choice:
 
 
 def in_title(left_out: str) -> str:
-    """What is not shown, behind a title."""
+    """The part of a title that says what is left out."""
     return f" ({left_out})" if left_out else ""
 
 
@@ -122,7 +122,7 @@ def label_of(metric: str, of: str = "flow") -> str:
 
 
 def scale_of(metric: str, of: str = "flow") -> float:
-    """What to divide its values by for that unit."""
+    """Its values divided by this are in that unit."""
     return catalogue.series()[of, metric].scale
 
 
@@ -152,7 +152,7 @@ def whole(samples: pl.DataFrame) -> tuple[Reals, Reals]:
 
 
 def strips_of(results: Results, flow: str, run: int) -> list[Strip]:
-    """What limited the first subflows; datagrams have no limit."""
+    """The limits of the first subflows; datagrams have none."""
     samples = samples_of(results, flow, "limit", run)
     if samples.is_empty():
         return []

@@ -116,7 +116,7 @@ class Layout:
         return found
 
     def note(self, cases: list[CaseEntry]) -> str:
-        """What was left out."""
+        """How many panels were left out."""
         number = len({tuple(case.levels[name] for name in self.panels) for case in cases})
         return f" The first {MAX_PANELS} of {number} panels." if number > MAX_PANELS else ""
 
@@ -391,7 +391,7 @@ def ellipse(x: Reals, y: Reals, confidence: float = 0.95) -> tuple[Reals, Reals]
 
 
 def _above_zero(outline: Reals, axis: int) -> Reals:
-    """What a closed polygon has at 0 and above on one axis; it enters and leaves on the line itself."""
+    """The part of a closed polygon at 0 and above on one axis; it enters and leaves on the axis itself."""
     kept: list[Reals] = []
     for here, there in itertools.pairwise(outline):
         if here[axis] >= 0.0:

@@ -33,7 +33,7 @@ NAMED = 7
 MAX_LEVELS = 24
 """Names of levels below a plot."""
 LEVEL_CHARACTERS = 80
-"""What has room below the narrowest plot."""
+"""The width available below the narrowest plot."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -90,7 +90,7 @@ def laid_out(figure: Figure) -> Iterator[None]:
 
 def title(figure: Figure, text: str) -> None:
     """Above all panels, in as many lines as it takes."""
-    # What is wrapped may be a formula whatever the settings say.
+    # Wrapped text may be a formula, whatever the settings say.
     plain = text.replace("$", r"\$")
     figure.suptitle(plain, x=0.01, ha="left", wrap=True, parse_math=True)
 

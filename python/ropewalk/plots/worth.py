@@ -1,4 +1,4 @@
-"""What bonding is worth: each path alone beside all of them, over time and over replications."""
+"""The benefit of bonding: each path alone beside all of them, over time and over replications."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _goodput(results: Results, flow: str, run: int, bins: Bins) -> Reals:
 
 
 def _capacity(results: Results, flow: str, run: int, bins: Bins) -> tuple[str, Reals] | None:
-    """What the routes of the flow carry together in its direction, in Mbit/s; None if they are not known."""
+    """The sum of the rates of the flow's routes in its direction, in Mbit/s; None if they are not known."""
     scenario = results.origin.scenario
     mine = (pl.col("flow") == flow) & (pl.col("run") == run)
     own = set(results.subflows.filter(mine)["path"].to_list())

@@ -179,7 +179,7 @@ def _chart(chart: Chart, made: _Page) -> str:
 
 
 def _ribbon_key(chart: Chart) -> str:
-    """What the colours of the ribbon mean."""
+    """The legend of the ribbon."""
     found = {what for panel in chart.panels for strip in panel.strips for _, _, what in strip.spans}
     limits = {name: colour for name, colour in LIMITS.items() if name in found}
     swatches = "".join(
@@ -367,7 +367,7 @@ def _flows(network: topology.Network) -> str:
 
 
 def _held(source: Source) -> str:
-    """Why flows are as slow as they are: what was tried, otherwise where their time goes."""
+    """The limits of the flows: the diagnosis if there is one, otherwise the shares of time."""
     if source.diagnosis is None:
         if not source.hints:
             return ""

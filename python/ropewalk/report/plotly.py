@@ -135,7 +135,7 @@ def _line(mark: Line, made: _Made, chart: Chart) -> None:
     if mark.legend and not chart.keys:
         _entry(made, mark.name, mark.colour, mark.dash, [len(made.traces) - 1])
     elif not chart.keys:
-        # What has no entry of its own goes with the one before.
+        # A trace without a legend entry belongs to the entry before.
         made.legend[-1]["traces"].append(len(made.traces) - 1)
 
 

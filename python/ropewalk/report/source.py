@@ -1,4 +1,4 @@
-"""What a directory of results holds, whoever wrote it, in the form that reports, figures and exports need."""
+"""Results read from a directory, of a run or a study, in the form that reports, figures and exports need."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_FLOWS = 12
 
 
 OF_ALL_STUDIES = ("finished", "command", "host", "python", "ropewalk", "model_version", "build", "executor")
-"""What the notes of the studies of a reproduction have in common."""
+"""The entries that the notes of all studies of a reproduction share."""
 
 
 class ReportError(ValueError):

@@ -41,7 +41,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What is drawn."""
+    """The elements of the drawing."""
 
     nodes: dict[str, int]
     """Name to how many there are of it."""
@@ -199,7 +199,7 @@ def _node(name: str, count: int, x: float, y: float) -> str:
 
 
 def several(name: str, count: int) -> str:
-    """What there are several of."""
+    """A name, with its number where there are several."""
     return f"{name} \u00d7 {count}" if count > 1 else name
 
 

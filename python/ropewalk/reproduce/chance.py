@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DRAWS = 2000
 SHARE = 0.05
-"""What comes out less often than in one of twenty experiments is not put down to chance: the usual level."""
+"""Outcomes less likely than one in twenty are not put down to chance: the usual level."""
 
 
 Judge: TypeAlias = "Callable[[Source], Outcome]"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TableError(ValueError):
-    """What is wrong with a table; `cure` says what to do."""
+    """A mistake in a table; `cure` says how to mend it."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(message)

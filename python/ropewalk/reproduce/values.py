@@ -1,4 +1,4 @@
-"""What expressions work with: numbers, samples (one value per seed), and rows of samples (one per level)."""
+"""Values of expressions: numbers, samples (one value per seed), and rows of samples (one per level)."""
 
 from __future__ import annotations
 

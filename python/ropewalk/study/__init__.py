@@ -99,7 +99,7 @@ class Study:
         Raises:
             ValueError: there is no such executor, or `jobs` is less than 1.
             StudyError: a metric names what the scenario does not have.
-            StoreError: the store is full or the like; what is in it stays.
+            StoreError: the store is full or the like; its content stays.
             ExecutorError: no executor can be reached.
             OSError: a file could not be written.
             KeyboardInterrupt: Ctrl-C; finished replications are kept.

@@ -43,7 +43,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Conducted:
-    """What has been done."""
+    """The runs that have been done."""
 
     computed: int = 0
     """Replications computed by this call."""
@@ -203,7 +203,7 @@ class Conductor:
             self._flying[self._executor.submit(flight.order)] = flight
         if not self._flying:
             if not self._away:
-                # What has been found in the store may call for more.
+                # Runs found in the store may call for more.
                 self._news()
                 return bool(self._wanting)
             time.sleep(POLL_S)
@@ -365,7 +365,7 @@ class Conductor:
             self._cost = cost if self._cost is None else 0.7 * self._cost + 0.3 * cost
 
     def _look_elsewhere(self) -> None:
-        """What others have finished is done; what they have given up is ours."""
+        """Runs that other processes have finished are done; those that they gave up are claimed here."""
         claimed = {
             key: [seed for seed in sorted(state.elsewhere) if self._claimed(state, seed)]
             for key, state in self._away.items()

@@ -37,7 +37,7 @@ def read(path: str | os.PathLike[str]) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in words."""
+    """The kind of a value, in words."""
     return KINDS.get(type(value), "a date or time")
 
 

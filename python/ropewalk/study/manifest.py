@@ -38,7 +38,7 @@ class CaseEntry:
     """Keys and values that make the scenario of the case out of that of the study."""
 
     def mistakes(self, factors: dict[str, list[str]]) -> Iterator[str]:
-        """What the kinds of the values do not rule out."""
+        """Mistakes that the kinds of the values do not rule out."""
         if list(self.levels) != list(factors):
             yield f"levels: found those of {', '.join(self.levels)}, factors are {', '.join(factors)}"
         elif strange := [name for name, level in self.levels.items() if level not in factors[name]]:
@@ -57,7 +57,7 @@ class FailureEntry:
     seed: int
     message: str
     command: str
-    """What repeats it."""
+    """The command that repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Manifest:
     """Of Ropewalk."""
     model_version: int
     factors: dict[str, list[str]]
-    """What was varied, and its levels."""
+    """The varied factors and their levels."""
     metrics: tuple[Metric, ...]
     baseline: dict[str, str] | None
     treatment: Treatment
@@ -102,7 +102,7 @@ class Manifest:
 
     @classmethod
     def read(cls, directory: Path) -> Manifest:
-        """What `content` made. The other files of the results that are there must be what was written, too.
+        """The files that `content` made. Other files of the results, if there, must be as written.
 
         Raises:
             OSError: there is no such file.
@@ -118,7 +118,7 @@ class Manifest:
         return found
 
     def mistakes(self) -> Iterator[str]:
-        """What the kinds of the values do not rule out."""
+        """Mistakes that the kinds of the values do not rule out."""
         for name, level in (self.baseline or {}).items():
             if level not in self.factors.get(name, ()):
                 yield f"baseline: there is no {name} {level!r}"
@@ -155,7 +155,7 @@ def _inside(store: Path, directory: Path) -> bool:
 
 
 def manifest(plan: Plan, conducted: Conducted, store: Path) -> Manifest:
-    """What has been done of `plan`."""
+    """The part of `plan` that has been done."""
     study = plan.study
     cases = [
         CaseEntry(

@@ -70,7 +70,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a record says about itself."""
+    """The first line of a record."""
 
     model_version: int
     pieces: tuple[Piece, ...]

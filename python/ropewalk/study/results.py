@@ -1,4 +1,4 @@
-"""What a study found: tables over all cases, figures over replications, comparisons."""
+"""Results of a study: tables over all cases, figures over replications, comparisons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StudyResults:
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
-        """What the study consisted of, and which runs failed."""
+        """The cases of the study, and the runs that failed."""
         self._tables: dict[str, pl.DataFrame] = {}
 
     @classmethod

@@ -63,7 +63,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path = Path(path)
         self.damaged: list[str] = []
-        """What was found damaged and set aside."""
+        """The damaged files that were set aside."""
         self._files: set[str] = set()
         """Names of the files that have been looked at."""
         self._index: dict[str, list[Stored]] = {}
@@ -121,7 +121,7 @@ class Store:
             self._index.setdefault(piece.key, []).append(stored)
 
     def files(self, key: str) -> list[Stored]:
-        """What there was of a scenario at the last look."""
+        """The runs of a scenario that were stored at the last look."""
         return self._index.get(key, [])
 
     def seeds(self, key: str) -> tuple[set[int], set[int]]:
@@ -223,7 +223,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What is wanted of a file."""
+    """The part of a file that is wanted."""
 
     case: int
     part: int
@@ -238,7 +238,7 @@ def _first_line(path: Path) -> Header:
 
 
 def _chosen(table: pl.DataFrame, head: Header, uses: list[Use]) -> pl.DataFrame:
-    """What is wanted of a table, with its case in place of its part."""
+    """The wanted rows of a table, with its case in place of its part."""
     import polars as pl
 
     cases: list[int | None] = [None] * len(head.pieces)

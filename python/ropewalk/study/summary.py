@@ -63,7 +63,7 @@ def summarise(results: StudyResults) -> dict[str, Any]:
 
 
 def reservations(results: StudyResults) -> list[str]:
-    """What a reader must know before believing the averages: of what they are not."""
+    """Warnings about the averages: the runs that they leave out."""
     m = results.manifest
     counts = dict.fromkeys(results.metrics, 0)
     dropped = 0

@@ -53,10 +53,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an order."""
+    """The outcome of an order."""
 
     records: tuple[Record, ...]
-    """What the store keeps."""
+    """The record for the store."""
     errors: tuple[tuple[str, int, str], ...]
     """Keys and seeds that failed, and why."""
     cpu_s: float

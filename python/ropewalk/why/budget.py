@@ -1,4 +1,4 @@
-"""What a run measured of each flow: how fast it was, and where its time went."""
+"""Measurements of each flow in a run: its rate, and the share of each limit in its time."""
 
 from __future__ import annotations
 

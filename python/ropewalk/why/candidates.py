@@ -132,7 +132,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is tried for a cause."""
+    """The changes that are tried for a cause."""
 
     cause: Cause
     changes: Callable[[Case], Iterator[Settings]]

@@ -1,4 +1,4 @@
-"""From trials to reasons: what is proven, how much time it accounts for, and in which order it is told."""
+"""From trials to reasons: proofs, their shares of time, and their order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FAIR: frozenset[Cause] = frozenset({"queue", "coupled"})
 
 @dataclass(slots=True)
 class Proof:
-    """What the trials of a cause have shown."""
+    """The outcome of the trials of a cause."""
 
     gain: float = 1.0
     """Best ratio of its changes that help."""
@@ -95,7 +95,7 @@ def _rate(bench: Bench, flow: Flow) -> float:
 
 
 def plan(seen: Sequence[Seen]) -> list[tuple[Candidate, list[str]]]:
-    """What to try for all flows: each change once, with the flows that wait for it. Flows take turns."""
+    """The trials for all flows: each change once, with the flows that wait for it. Flows take turns."""
     queues = [candidates(one.case) + _left_out(one.case) for one in seen]
     found: dict[object, tuple[Candidate, list[str]]] = {}
     for turn in range(max(map(len, queues), default=0)):

@@ -1,4 +1,4 @@
-"""What speaks for each cause: sentences with the figures of the run without any change."""
+"""The evidence for each cause: sentences with the figures of the run without any change."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class KeptFlow:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What `ropewalk why DIR` has found."""
+    """The diagnosis of `ropewalk why DIR`."""
 
     flows: list[KeptFlow]
 

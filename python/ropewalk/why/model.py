@@ -1,4 +1,4 @@
-"""What a diagnosis consists of, and its JSON form."""
+"""The parts of a diagnosis, and its JSON form."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FlowDict(TypedDict):
 
 
 class DiagnosisDict(TypedDict):
-    """What `ropewalk why --json` prints."""
+    """The object that `ropewalk why --json` prints."""
 
     flows: list[FlowDict]
 
@@ -75,7 +75,7 @@ class Cure:
     """A change of the scenario that makes a flow faster, outside the 95 % interval of the paired ratio."""
 
     settings: tuple[Setting, ...]
-    """What is changed."""
+    """The changed keys and their values."""
     ratio: Estimate
     """Goodput with the change over goodput without it, seed by seed."""
     goodput_bit_s: float

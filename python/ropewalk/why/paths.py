@@ -1,4 +1,4 @@
-"""What a run measured of each path of a flow, and what the laws of congestion control allow on it."""
+"""Measurements of each path of a flow in a run, and the rate that congestion control can reach on it."""
 
 from __future__ import annotations
 

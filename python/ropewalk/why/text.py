@@ -62,7 +62,7 @@ def spent(budget: dict[str, float]) -> str:
 
 
 def told(cure: Cure) -> str:
-    """What a change brings."""
+    """The gain of a change."""
     text = f"{mbit(cure.goodput_bit_s)}, {interval(cure.ratio.mean, cure.ratio.ci95)} times"
     if cure.vs_best is not None:
         text += f", {cure.vs_best:.2f} of the best path"

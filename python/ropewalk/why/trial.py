@@ -146,7 +146,7 @@ class Bench:
         return trial
 
     def known(self, settings: Settings) -> Trial | None:
-        """What `try_out` has found."""
+        """The results of `try_out`."""
         return self._trials.get(settings)
 
     def _is_promising(self, trial: Trial, flow: str) -> bool:

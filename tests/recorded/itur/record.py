@@ -1,4 +1,4 @@
-"""The record: what was asked, and what was answered."""
+"""The record: questions and answers."""
 
 import json
 from collections.abc import Callable

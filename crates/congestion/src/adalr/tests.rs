@@ -248,7 +248,7 @@ fn the_flight_and_the_pause_after_recovery_are_options() {
     assert!(growth(pause(Pause::Nothing), 32_000, 1));
     assert!(!growth(pause(Pause::OneAck), 32_000, 1) && growth(pause(Pause::OneAck), 32_000, 2));
     assert!(!growth(pause(Pause::RoundTrip), 32_000, 100));
-    // 32,000 is less than half of 65,535, what was in flight before is not.
+    // 32,000 is less than half of 65,535; the flight before was not.
     let before = AdalrConfig { flight_before: true, ..pause(Pause::Nothing) };
     assert!(growth(pause(Pause::Nothing), 33_460, 1) && !growth(before, 33_460, 1));
 }

@@ -55,7 +55,7 @@ pub(super) const NORMAL: Algorithm = Algorithm {
             "min",
             OptionKind::Duration,
             "0s",
-            "least delay, at most the mean: what is below is drawn again",
+            "least delay, at most the mean: values below are drawn again",
         ),
         REORDER,
     ],

@@ -336,7 +336,7 @@ proptest! {
         let arrivals = drain(&mut link);
         for (i, (first, _)) in arrivals.iter().enumerate() {
             let mut bytes = 0;
-            // What arrives after packet i was serialised after it.
+            // A packet that arrives after packet i was serialised after it.
             for (at, id) in &arrivals[i + 1..] {
                 bytes += gaps[*id as usize].1;
                 prop_assert!(Bytes(bytes) <= BitsPerSecond(10 * MBIT).bytes_in(at.since(*first)));

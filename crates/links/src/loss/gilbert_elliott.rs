@@ -303,7 +303,7 @@ mod tests {
         assert!(after_a_loss(&fates(by_time.as_mut(), 200_000, Nanos(100_000))) > 0.98);
     }
 
-    /// Who sends more packets sees the same sky.
+    /// A sender of more packets meets the same states of the channel.
     #[test]
     fn phases_do_not_depend_on_the_packets() {
         let options = [("mean_good", "30ms"), ("mean_bad", "10ms")];

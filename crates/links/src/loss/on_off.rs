@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// What the normal distribution of OFF has below zero, and the means that clamping and drawing again give.
+    /// The share of the normal distribution of OFF below zero, and the means that clamping and drawing again give.
     #[test]
     fn negative_durations() {
         let deviation = 0.1f64.sqrt();

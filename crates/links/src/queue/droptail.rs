@@ -7,7 +7,7 @@ use super::{Algorithm, limit};
 
 pub(super) const ROW: Algorithm = Algorithm {
     name: "droptail",
-    summary: "first in, first out; what does not fit is dropped",
+    summary: "first in, first out; packets that do not fit are dropped",
     source: "RFC 7567 section 2 (tail drop)",
     notes: "",
     options: &[limit("100p")],
@@ -61,7 +61,7 @@ mod tests {
             let packet = f64::from(SIZE) * 8.0 / 4e6;
             assert!(longest <= formula + 1e-9 && longest >= formula - packet, "{longest} is not {formula}");
             assert!(!log.drops.is_empty());
-            // What arrives when the queue is full waits as long as it takes to drain.
+            // The last packet that a full queue takes waits as long as the queue takes to drain.
             let full = bytes / u64::from(SIZE);
             assert_eq!(queue.length(), (full, Bytes(full * u64::from(SIZE))));
         }

@@ -288,7 +288,7 @@ mod tests {
             }
             let settled = 200.0 + 400.0 * p / highest;
             assert!(settled < 600.0);
-            // What waits is steady too, and so the wait of each packet in ms is the length that the average follows.
+            // The queue is steady too, and so the wait of each packet in ms is the length that the average follows.
             let late: Vec<f64> = log
                 .sent
                 .iter()

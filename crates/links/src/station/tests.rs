@@ -47,7 +47,7 @@ fn jitter(reorder: bool) -> Box<dyn DelayModel> {
     (registry.get("uniform").unwrap().build)(&options, Stream::named(1, "link", "delay"))
 }
 
-/// What came of the packets so far.
+/// The fates of the packets so far.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     arrivals: Vec<(SimTime, u32)>,
@@ -385,7 +385,7 @@ fn apply(station: &mut Station, now: SimTime, step: &Step, seen: &mut Seen, offe
 
 proptest! {
     /// Whatever happens, each packet has exactly one end, counters add up, and within a flow and a band of priority
-    /// nobody overtakes.
+    /// no packet overtakes another.
     #[test]
     fn packets_are_conserved_and_keep_their_order(steps in prop::collection::vec(step(), 1..200)) {
         let mut station = Station::new(models(MBIT, 2, 5), streams());
@@ -425,7 +425,7 @@ proptest! {
     }
 }
 
-/// What either kind of link can do.
+/// The functions that both kinds of link have.
 #[derive(Clone, Debug)]
 enum Plain {
     Offer(u32),

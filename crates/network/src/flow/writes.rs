@@ -144,7 +144,7 @@ mod tests {
         writes.wrote(ms(0), 150);
         writes.left(ms(10), Range::new(50, 120), &mut waits);
         writes.wrote(ms(20), 300);
-        // Again, and more; what is left of the first write, and of the second.
+        // A second write of more; then the rest of the first write, and of the second.
         writes.left(ms(40), Range::new(100, 200), &mut waits);
         assert_eq!(entries(&waits), [(0, 50), (10, 70), (20, 50), (40, 30)]);
         assert_eq!(waits.total(), 200);

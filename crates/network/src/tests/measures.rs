@@ -7,7 +7,7 @@ use units::SimTime;
 
 use super::*;
 
-/// One path of 10 Gbit/s and 100 ms each way: what is sent takes round trips and nothing else.
+/// One path of 10 Gbit/s and 100 ms each way: a transfer takes round trips and nothing else.
 fn round_trips(size: &str, transport: &str) -> FlowRecord {
     let flow = format!("app = {{ kind = \"bulk\", size = \"{size}\" }}");
     let transport = format!(", profile = \"rfc\", congestion = \"newreno\", ack_every = 1{transport}");
@@ -28,7 +28,7 @@ fn bytes_wait_for_the_rounds_of_slow_start() {
     assert!((flow.delay.mean().expect("delivered") - mean - 0.1).abs() < 0.001);
 }
 
-/// What the send buffer does not take is not written: nothing waits in a buffer as large as the first window.
+/// Data that the send buffer does not take is not written: nothing waits in a buffer as large as the first window.
 #[test]
 fn what_does_not_fit_into_the_buffer_does_not_wait_in_it() {
     let flow = round_trips("102200B", ", timestamps = false, send_buffer = \"14600B\"");
@@ -69,7 +69,7 @@ fn a_capture_at_the_receiver_sees_copies_and_late_segments() {
     assert_eq!((subflow.segments_received, subflow.segments_repeated, subflow.segments_late), (199, 99, 0));
 }
 
-/// A receiver as the trace shows it: what has arrived beyond a gap.
+/// A receiver as the trace shows it: the data that has arrived beyond a gap.
 #[derive(Default)]
 struct Reassembly {
     next: u64,

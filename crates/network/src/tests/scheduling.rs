@@ -1,4 +1,4 @@
-//! What the choice of the scheduler does to a transfer over unequal paths.
+//! The effect of the scheduler on a transfer over unequal paths.
 
 use trace::SeriesKey;
 
@@ -74,7 +74,7 @@ fn waiting_for_a_fast_and_wide_path_is_worth_it() {
     }
 }
 
-/// What the remedies of minRTT/RP are for.
+/// The purpose of the remedies of minRTT/RP.
 #[test]
 fn penalisation_helps_where_the_receive_buffer_binds() {
     for buffer in ["128KiB", "256KiB"] {
@@ -116,7 +116,7 @@ fn every_scheduler_completes() {
     }
 }
 
-/// What schedulers know is in the series, of the subflow that it is about or of the first one.
+/// The state of schedulers is in the series, of the subflow that it is about or of the first one.
 #[test]
 fn series_tell_what_schedulers_know() {
     let keys = |scheduler: &str, metric: &str| -> BTreeSet<SeriesKey> {

@@ -118,7 +118,7 @@ fn known_rates_need_no_station() {
         assert!(model.links[0].drops_queue > 0 && model.links[0].packets > 1000, "{rate}");
         assert!(ahead.events * 5 < model.events * 4, "{rate}: {} {}", ahead.events, model.events);
         ahead.events = model.events;
-        // What happens in the same nanosecond at both ends may change places.
+        // Events in the same nanosecond at both ends may change places.
         let sorted = |trace: &str| {
             let mut lines: Vec<String> = trace.lines().map(str::to_owned).collect();
             lines.sort();

@@ -149,7 +149,7 @@ fn a_run_can_be_cancelled() {
     assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Cancelled));
 }
 
-/// What a controller knows is in the series, each under a name of its own.
+/// The state of a controller is in the series, each value under a name of its own.
 #[test]
 fn series_tell_what_controllers_know() {
     let metrics = |congestion: &str| {

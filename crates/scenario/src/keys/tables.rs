@@ -70,7 +70,7 @@ static ROUTING: Section = Section {
 static RECORD: Section = Section {
     name: "record",
     what: "`record`",
-    doc: "What is written down while the run goes on.",
+    doc: "Time series that a run records.",
     inline: false,
     inherits: false,
     keys: &[key(

@@ -200,7 +200,7 @@ pub(crate) static TRANSPORT: Section = Section {
             name: "flight_after_timeout",
             kind: words(FlightAfterTimeout::WORDS),
             default: Fallback::Absent,
-            doc: "FlightSize after a timeout: what has been retransmitted since, or all that is outstanding, as in \
+            doc: "FlightSize after a timeout: the data retransmitted since, or all that is outstanding, as in \
                   ns-3.19; the former if absent",
             only: &["tcp", "mptcp"],
         },

@@ -1,4 +1,4 @@
-//! What several tests share.
+//! Functions that several tests share.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

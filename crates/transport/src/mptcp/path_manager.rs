@@ -1,6 +1,6 @@
 //! Path managers: which subflows a client opens and which addresses an end announces.
 //!
-//! A manager says which pairs of addresses should have subflows, given what is known of the addresses; what is missing
+//! A manager says which pairs of addresses should have subflows, given what is known of the addresses; a missing one
 //! is opened whenever that knowledge changes. A subflow that has died counts as there, since nothing is opened twice,
 //! unless its address has left.
 

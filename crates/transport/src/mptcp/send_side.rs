@@ -1,4 +1,4 @@
-//! The sending side of the data sequence space: what the application wrote, what was given to subflows, what the
+//! The sending side of the data sequence space: data written by the application, data given to subflows, data that the
 //! peer's connection level has acknowledged, the send window of the connection and its persist timer.
 
 use std::sync::Arc;

@@ -32,7 +32,7 @@ pub(super) struct Arrival {
     pub acked: bool,
     /// Payload arrived.
     pub received: Option<Received>,
-    /// Nothing is out of order on the subflow: what has arrived may be handed to the connection as it is.
+    /// Nothing is out of order on the subflow: arrived data may be handed to the connection as it is.
     pub in_order: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What one end of a connection over a space link has beyond TCP: the agreement on SCPS-TP during the handshake
+//! State of one end of a connection over a space link beyond TCP: the agreement on SCPS-TP during the handshake
 //! and the answers to the peer's dummies (TCP-Peach).
 //!
 //! A plain end has none. Any end answers dummies: the first one creates this state.

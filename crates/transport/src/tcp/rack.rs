@@ -136,7 +136,7 @@ impl Rack {
         board.mark_late(self.latest, self.rtt + self.reordering_window(input), input.now)
     }
 
-    /// Section 6.3: at a timeout only the oldest segment and those that are overdue are lost; what was sent a
+    /// Section 6.3: at a timeout only the oldest segment and those that are overdue are lost; data sent a
     /// moment ago is still on its way.
     pub fn mark_on_timeout(&self, board: &mut Scoreboard, input: &RackInput) {
         let patience = self.rtt + self.reordering_window(input);

@@ -118,7 +118,7 @@ fn extra_is_added_to_every_way() {
     }
 }
 
-/// Packets arrive exactly when the geometry says; where the delay falls at a hand-over nobody overtakes.
+/// Packets arrive exactly when the geometry says; where the delay falls at a hand-over, no packet overtakes another.
 #[test]
 fn saw_teeth_on_a_link() {
     const GAP: Nanos = Nanos(200_000);

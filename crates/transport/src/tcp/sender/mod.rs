@@ -15,7 +15,7 @@
 //! | `pacer.rs` | when the next segment may leave |
 //! | `activity.rs` | counters, use of the window, the present limit |
 //!
-//! What happens to them together is here: `ack.rs` (an ACK arrives), `report.rs` (a report of a transport over space
+//! Operations on several of them are here: `ack.rs` (an ACK arrives), `report.rs` (a report of a transport over space
 //! links arrives), `episode.rs` (a loss episode begins, goes on, ends), `expiry.rs` (a timer fires), `transmit.rs` (the
 //! next segment), `limit.rs` (why there is none), `rate.rs` (pacing rate), `stream.rs` (data is given and taken back).
 //!

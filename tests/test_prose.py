@@ -1,0 +1,53 @@
+"""The check of comments and pages: which sentences it refuses, and that none is left."""
+
+import subprocess
+import sys
+
+import pytest
+
+import prose
+from conftest import ROOT
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.rs", "/// What is not written will not be."),
+        ("a.rs", "let a = 1; // Who sends what is here has missed an acknowledgement."),
+        ("a.rs", "/// A shorter delay lets nobody overtake."),
+        ("a.rs", "//! The queue is empty: who comes now is next."),
+        ("a.py", '    """What the user asked for."""'),
+        ("a.py", "x = 1  # somebody reads"),
+        ("a.md", "* What is lost is sent again."),
+        ("a.md", "| `droptail` | first in, first out; what is too much is dropped |"),
+        ("a.toml", "# Such a machine is not always in the same mood."),
+        ("a.toml", "# Options vanish in mid-transfer."),
+    ],
+)
+def test_odd_sentences_are_named(name: str, line: str) -> None:
+    told = list(prose.complaints(name, f"\n{line}\n"))
+    assert len(told) == 1
+    assert told[0].startswith(f"{name}:2: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.rs", "/// Says what it is and its units."),
+        ("a.rs", 'let nobody = "What is this";'),
+        ("a.md", "What is it worth to bond LTE and GEO?"),
+        ("a.md", "| What | Page |"),
+        ("a.md", "```text\nWhat is printed by a command.\n```"),
+        ("a.md", "    What is indented is code."),
+    ],
+)
+def test_others_are_not(name: str, line: str) -> None:
+    assert not list(prose.complaints(name, line))
+
+
+def test_none_is_left() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "prose.py"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == ""
+    assert done.returncode == 0
