@@ -7,6 +7,7 @@ import pytest
 from reproduction_files import flips
 from ropewalk import reproduce as rep
 from ropewalk.reproduce import Verdict
+from ropewalk.reproduce.studies import named
 from ropewalk.study import Study
 
 HERE = rep.find("lantto2025")
@@ -49,15 +50,16 @@ def test_latency_follows_from_the_send_buffer(made: rep.Reproduced) -> None:
 
 
 def test_all_studies_can_be_planned() -> None:
-    for path in sorted(HERE.glob("study-*.toml")):
-        assert Study.load(path).plan.cases, path.name
+    for name, (path, reading) in named(HERE).items():
+        assert Study.load(path, reading=reading).plan.cases, name
 
 
 def test_the_studies_of_a_profile_differ_in_their_schedulers_only() -> None:
-    for described in sorted(HERE.glob("study-*-as-described.toml")):
-        published = described.with_name(described.name.replace("described", "published"))
-        pairs = zip(Study.load(described).plan.cases, Study.load(published).plan.cases, strict=True)
-        for ours, theirs in pairs:
+    described = [path for path, reading in named(HERE).values() if reading == "as-described"]
+    assert described
+    for path in described:
+        readings = [Study.load(path, reading=f"as-{word}").plan.cases for word in ("described", "published")]
+        for ours, theirs in zip(*readings, strict=True):
             assert list(ours.levels.values()) == list(theirs.levels.values())
             same = ours.text == theirs.text
-            assert same == (ours.levels["scheduler"] not in {"MinRatio", "MinRTT"}), (described, ours.name)
+            assert same == (ours.levels["scheduler"] not in {"MinRatio", "MinRTT"}), (path, ours.name)

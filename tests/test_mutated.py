@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from ropewalk import reproduce
-from ropewalk.errors import ScenarioError
+from ropewalk.errors import ScenarioError, StudyError
 from ropewalk.report.source import ReportError, results_of
 from ropewalk.reproduce.expressions import ExpressionError, parse
 from ropewalk.study import file as study_file
-from ropewalk.study.mistakes import StudyError
 from ropewalk.written import seal
 from study_files import STUDY, write_study
 
@@ -85,8 +84,8 @@ def test_study_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        (f"series = 0x{'f' * 5000}\n", "study.toml:1:10: an integer beyond 64 bits"),
-        (f"series = -{'9' * 30}\n", "study.toml:1:11: an integer beyond 64 bits"),
+        (f"series = 0x{'f' * 5000}\n", "study.toml:1:10: series: found an integer beyond 64 bits"),
+        (f"series = -{'9' * 30}\n", "study.toml:1:10: series: found an integer beyond 64 bits"),
         (f"set = {{ duration = 0o{'7' * 30} }}\n", "an integer beyond 64 bits"),
         (f"set.{'.'.join('a' * 3000)} = 1\n", "study.toml:1:1: nested too deeply"),
     ],
@@ -95,7 +94,7 @@ def test_what_tomllib_takes_and_toml_forbids(tmp_path: Path, line: str, found: s
     with pytest.raises(StudyError) as caught:
         study_file.parse(line + STUDY, write_study(tmp_path))
     assert found in str(caught.value)
-    assert len(str(caught.value)) < 1000
+    assert len(str(caught.value)) < 3000
 
 
 @pytest.mark.parametrize("text", ["0x" + "f" * 5000, "9" * 400 + " < 1.5", "abs(-" + "9" * 400 + ")"])

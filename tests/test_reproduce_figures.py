@@ -76,7 +76,7 @@ published = { file = "p.csv", x = "t", y = "v" }
         ("[1, 2]", "3", "figure.0.curve.0.published.values: found an integer, a list is needed"),
         ('["lia", "0.3"]', '["lia", 0.3]', "figure.0.curve.1.levels.1: found a number, a text is needed"),
         ('x = "t"', 'x = "w"', "p.csv: could not convert string to float: 'one'"),
-        (FIGURE, "figure = [1]", "figure.0: found an integer, a table is needed [S004]"),
+        (FIGURE, "figure = [1]", "figure.0: found an integer, a table is needed [E005]"),
         (FIGURE, "figure = [1]", "fix: write [[figure]]"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_study_names_no_pipe_as_its_scenario(ropewalk: Ropewalk, tmp_path: Pat
         study.write_text(changed, encoding="utf-8")
         told = ropewalk("study", study, "--dry-run")
         assert told.returncode == 2
-        assert f"{place}: not a file" in told.stderr
+        assert f"{place}: it is not a file" in told.stderr
 
 
 def test_what_a_shell_has_opened_is_read() -> None:

@@ -23,7 +23,6 @@ from ropewalk._core import Output
 from ropewalk.executors.local import LocalExecutor
 from ropewalk.study import StudyError, work
 from ropewalk.study.conduct import Conductor
-from ropewalk.study.file import RESERVED
 from ropewalk.study.store import Store, Stored
 from ropewalk.study.work import Order, Outcome, Part, Stopped, carry_out
 from ropewalk.written import seal
@@ -447,7 +446,10 @@ def test_pooling_and_outliers_of_a_study(tmp_path: Path) -> None:
     # A factor of the same name would take the place of a column.
     tables = (results.cases, results.values, results.estimates, results.comparisons, results.pooled)
     columns = {column for table in tables if table is not None for column in table.columns}
-    assert columns - set(results.factors) == set(RESERVED)
+    for column in columns - set(results.factors):
+        renamed = STUDY.replace('name = "error rate"', f'name = "{column}"')
+        with pytest.raises(StudyError, match=f'"{column}" is a column of the tables of a study'):
+            rw.Study.load(write_study(tmp_path, renamed))
 
 
 def test_groups_of_cases_that_do_not_differ(tmp_path: Path) -> None:

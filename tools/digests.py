@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ropewalk.reproduce.studies import named
 from ropewalk.study import Study
 
 ROOT = Path(__file__).parents[1]
@@ -27,10 +28,11 @@ def scenarios() -> list[dict[str, Any]]:
     ]
 
 
-def cases(path: Path) -> list[dict[str, Any]]:
+def cases(path: Path, reading: str | None) -> list[dict[str, Any]]:
     """One entry for each combination of levels of a study."""
-    plan = Study.load(path).plan
-    name, scenario = path.relative_to(ROOT), Path(plan.study.scenario).resolve().relative_to(ROOT)
+    plan = Study.load(path, reading=reading).plan
+    named = path if reading is None else path.with_stem(f"{path.stem}-{reading}")
+    name, scenario = named.relative_to(ROOT), Path(plan.study.scenario).resolve().relative_to(ROOT)
     return [
         {
             "case": f"{name}: {case.name}",
@@ -46,8 +48,9 @@ def cases(path: Path) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Writes the list."""
-    studies = sorted([*ROOT.glob("studies/*.toml"), *ROOT.glob("reproductions/*/study-*.toml")])
-    entries = [*scenarios(), *(entry for path in studies for entry in cases(path))]
+    shipped = [(path, None) for path in sorted(ROOT.glob("studies/*.toml"))]
+    reproduced = [study for home in sorted(ROOT.glob("reproductions/*/")) for study in named(home).values()]
+    entries = [*scenarios(), *(entry for study in reproduced + shipped for entry in cases(*study))]
     text = "".join(f"{json.dumps(entry, separators=(',', ':'))}\n" for entry in entries)
     Path(sys.argv[1]).write_text(text, encoding="utf-8")
     print(f"{len(entries)} cases")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ropewalk._core import InvalidScenario
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake in a scenario."""
+    """One mistake in a file."""
 
     file: str
     """File name, or `--set` for an override."""
@@ -39,8 +41,12 @@ class ScenarioError(ValueError):
         """The mistakes one by one, where they are in a file or an override."""
 
     @classmethod
-    def from_core(cls, error: InvalidScenario) -> ScenarioError:
+    def from_core(cls, error: InvalidScenario) -> Self:
         """The same error with its diagnostics as objects."""
         text, details = error.args
         names = Diagnostic.__slots__
         return cls(text, tuple(Diagnostic(**{name: d[name] for name in names}) for d in json.loads(details)))
+
+
+class StudyError(ScenarioError):
+    """A file of a study or reproduction with mistakes; its text lists all of them, with places and cures."""

@@ -52,11 +52,25 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn value(&mut self, kind: Kind, node: &mut Placed, path: &str) {
+    /// A value of any kind.
+    pub fn value(&mut self, kind: Kind, node: &mut Placed, path: &str) {
         if node.is_broken() {
             return;
         }
+        let kind = kind.of_form(&node.value);
         match (kind, &mut node.value) {
+            (Kind::Map(one), Value::Table(table)) => {
+                for entry in &mut table.entries {
+                    self.value(*one, &mut entry.node, &join(path, &entry.key));
+                }
+                return;
+            }
+            (Kind::List(one), Value::List(items)) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.value(*one, item, &join(path, &index.to_string()));
+                }
+                return;
+            }
             (Kind::Table(section), Value::Table(table)) => return self.table(section, table, path),
             (Kind::Tables(section), Value::List(items)) => {
                 for (index, item) in items.iter_mut().enumerate() {

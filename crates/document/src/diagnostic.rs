@@ -23,6 +23,11 @@ macro_rules! codes {
                 match self { $(Code::$name => $code,)* }
             }
 
+            /// The kind of mistake with this code.
+            pub fn of(code: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == code)
+            }
+
             /// One line that says what the code means.
             pub fn meaning(self) -> &'static str {
                 match self { $(Code::$name => $doc,)* }
@@ -89,6 +94,12 @@ const SHOWN: usize = 500;
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
+    /// Mistakes of one file, sorted by place; `None` if there are none.
+    pub(crate) fn sorted(mut found: Vec<Diagnostic>) -> Option<Self> {
+        found.sort_by_key(|d| (d.line, d.column, d.code));
+        (!found.is_empty()).then_some(Self(found))
+    }
+
     /// In the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter()
@@ -156,6 +167,9 @@ impl std::error::Error for Diagnostics {}
 /// Replaces the file name in the diagnostics of overrides.
 pub const OVERRIDE: &str = "--set";
 
+/// Characters of a line of source that are shown.
+const LONGEST: usize = 300;
+
 /// The texts that diagnostics point into, and the diagnostics found so far.
 #[derive(Debug)]
 pub struct Report<'a> {
@@ -163,6 +177,8 @@ pub struct Report<'a> {
     text: &'a str,
     sets: Vec<String>,
     found: Vec<Diagnostic>,
+    /// Mistakes in other files.
+    foreign: Vec<Diagnostic>,
     /// Positions in `found`, by place.
     known: BTreeMap<Origin, Vec<usize>>,
     /// Where the lines of `text` begin: finding a place takes no longer in a long file.
@@ -173,7 +189,15 @@ impl<'a> Report<'a> {
     /// For the text of `file` after the overrides `sets`.
     pub fn new(file: &'a str, text: &'a str, sets: &[(String, String)]) -> Self {
         let sets = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        Self { file, text, sets, found: Vec::new(), known: BTreeMap::new(), lines: line_starts(text) }
+        Self {
+            file,
+            text,
+            sets,
+            found: Vec::new(),
+            foreign: Vec::new(),
+            known: BTreeMap::new(),
+            lines: line_starts(text),
+        }
     }
 
     /// Adds an error unless the same is known: inherited keys are checked again where they are used.
@@ -205,17 +229,30 @@ impl<'a> Report<'a> {
         self.found.push(diagnostic);
     }
 
-    /// True if nothing was found.
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
+    /// Adds a mistake in another file, once.
+    pub fn add_foreign(&mut self, diagnostic: Diagnostic) {
+        if !self.foreign.contains(&diagnostic) {
+            self.foreign.push(diagnostic);
+        }
     }
 
-    /// Everything found, in the order of the file; overrides come last.
+    /// True if nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of mistakes found so far.
+    pub fn len(&self) -> usize {
+        self.found.len() + self.foreign.len()
+    }
+
+    /// Everything found, in the order of the file; then overrides, then other files.
     pub fn finish(self) -> Diagnostics {
         let places: usize = self.known.values().map(Vec::len).sum();
         debug_assert_eq!(places, self.found.len(), "each mistake is known by its place");
         let mut list = self.found;
         list.sort_by_key(|d| (d.file == OVERRIDE, d.line, d.column, d.code));
+        list.extend(self.foreign);
         Diagnostics(list)
     }
 }
@@ -246,11 +283,15 @@ impl Place {
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let line = text[line_start..line_end].trim_end_matches('\r');
         let visible = |c: char| if c.is_control() && c != '\t' { ' ' } else { c };
+        let column = text[line_start..start].chars().count() + 1;
+        let width = text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1);
+        // A place far out in a long line is told by its column alone.
+        let shown = if column > LONGEST { 0 } else { LONGEST };
         Self {
             line: number,
-            column: text[line_start..start].chars().count() + 1,
-            width: text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1),
-            source: line.chars().map(visible).collect(),
+            column,
+            width: width.min(shown.max(column) + 1 - column),
+            source: line.chars().take(shown).map(visible).collect(),
         }
     }
 }

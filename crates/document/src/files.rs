@@ -67,14 +67,7 @@ impl Files {
             let help = "give the path of a text file, from the folder of the scenario".to_owned();
             (format!("cannot read \"{shown}\": {why}"), help)
         };
-        let about = std::fs::metadata(&full).map_err(|e| cannot(&e.to_string()))?;
-        if !about.is_file() {
-            return Err(cannot("it is not a file"));
-        }
-        if about.len() > MAX_BYTES {
-            return Err(cannot(&format!("it is larger than {MAX_BYTES} bytes")));
-        }
-        let bytes = read_exactly(&full, about.len()).map_err(|e| cannot(&e.to_string()))?;
+        let bytes = content(&full, MAX_BYTES).map_err(|e| cannot(&e.to_string()))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => text,
             Ok(text) => {
@@ -97,6 +90,19 @@ impl Files {
             let place = if error.line == 0 { shown.to_owned() } else { format!("{shown}:{}", error.line) };
             (format!("{place}: {}", error.message), format!("write {}", format.what))
         })
+    }
+}
+
+/// The content of a regular file of at most `largest` bytes. Pipes and devices may block or never end: they are not read.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn content(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    let about = std::fs::metadata(path)?;
+    match about.len() {
+        _ if !about.is_file() => Err(io::Error::other("it is not a file")),
+        length if length > largest => Err(io::Error::other(format!("it is larger than {largest} bytes"))),
+        length => read_exactly(path, length),
     }
 }
 

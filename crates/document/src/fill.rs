@@ -25,8 +25,7 @@ pub fn fill(
     files: &Files,
     report: &mut Report<'_>,
 ) -> Table {
-    let checker = Checker { vocabulary, files, report };
-    Filler { checker }.table(section, root, Origin::Default, "")
+    Filler::new(Checker { vocabulary, files, report }).table(section, root, Origin::Default, "")
 }
 
 /// Checks that a filled tree without mistakes has only known keys, each once and with a readable value.
@@ -60,11 +59,22 @@ pub fn check(section: &'static Section, table: &Table) {
     debug_assert!(missing.next().is_none(), "{}: a compulsory key is missing", section.name);
 }
 
-struct Filler<'r, 's, 'a> {
+/// Fills trees that are checked.
+pub(crate) struct Filler<'r, 's, 'a> {
     checker: Checker<'r, 's, 'a>,
 }
 
-impl Filler<'_, '_, '_> {
+impl<'r, 's, 'a> Filler<'r, 's, 'a> {
+    pub fn new(checker: Checker<'r, 's, 'a>) -> Self {
+        Self { checker }
+    }
+
+    /// A whole file, whose top level is of this kind.
+    pub fn whole(&mut self, kind: Kind, root: Placed) -> Placed {
+        let key = Key { name: "", kind, default: Fallback::Absent, doc: "", only: &[] };
+        self.given(&key, kind, root, Context::default(), "")
+    }
+
     fn table(&mut self, section: &'static Section, mut given: Table, at: Origin, path: &str) -> Table {
         let kind = given.text("kind").map(str::to_owned);
         let profile = match given.get("profile") {
@@ -82,12 +92,13 @@ impl Filler<'_, '_, '_> {
                 self.not_applicable(key, entry, context, path);
                 continue;
             }
+            let written = entry.as_ref().map_or(Origin::Default, |entry| entry.at);
             let node = match entry {
                 Some(entry) => Some(self.given(key, key.kind, entry.node, context, &join(path, key.name))),
                 None => self.default(key, filled.partial, at, context, path),
             };
             if let Some(node) = node {
-                filled.put(key.name, Origin::Default, node);
+                filled.put(key.name, written, node);
             }
         }
         filled
@@ -105,7 +116,7 @@ impl Filler<'_, '_, '_> {
     /// Expands a value according to `kind`, the kind of the key or of an item in its list.
     fn given(&mut self, key: &Key, kind: Kind, node: Placed, context: Context<'_>, path: &str) -> Placed {
         let at = node.at;
-        match (kind, node.value) {
+        match (kind.of_form(&node.value), node.value) {
             (Kind::Table(section), Value::Table(table)) => {
                 Placed::new(Value::Table(self.table(section, table, at, path)), at)
             }
@@ -121,7 +132,14 @@ impl Filler<'_, '_, '_> {
                 };
                 Placed::new(Value::List(items.into_iter().enumerate().map(fill).collect()), at)
             }
-            (Kind::OneOrMore(one), Value::List(items)) => {
+            (Kind::Map(one), Value::Table(mut table)) => {
+                for entry in &mut table.entries {
+                    let node = std::mem::replace(&mut entry.node, Placed::broken(at));
+                    entry.node = self.given(key, *one, node, context, &join(path, &entry.key));
+                }
+                Placed::new(Value::Table(table), at)
+            }
+            (Kind::OneOrMore(one) | Kind::List(one), Value::List(items)) => {
                 let fill = |(index, item): (usize, Placed)| {
                     self.given(key, *one, item, context, &join(path, &index.to_string()))
                 };

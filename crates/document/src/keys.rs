@@ -3,6 +3,7 @@
 use registry::{Items, OptionKind};
 use units::{BitsPerSecond, Bytes, Nanos};
 
+use crate::tree::Value;
 use crate::vocabulary::Catalogue;
 
 /// A table of a file: the keys that it may hold.
@@ -81,6 +82,12 @@ pub enum Kind {
     Table(&'static Section),
     /// An array of tables.
     Tables(&'static Section),
+    /// A list, which may be empty.
+    List(&'static Kind),
+    /// A table whose keys are not known ahead.
+    Map(&'static Kind),
+    /// The one of these that has the form of the value.
+    Either(&'static [Kind]),
 }
 
 /// Type of a value that has no keys of its own. Bounds are included.
@@ -158,6 +165,10 @@ pub enum Scalar {
     },
     /// How many replications, or which.
     Seeds,
+    /// Anything but dates and times.
+    Any,
+    /// A percentage above 0, such as "5%".
+    Percentage,
 }
 
 impl From<Scalar> for Kind {
@@ -192,6 +203,19 @@ impl Kind {
         }
     }
 
+    /// The kind that a value of this form is checked against, where there are several.
+    pub fn of_form(self, value: &Value) -> Self {
+        let Self::Either(kinds) = self else { return self };
+        let fits = |kind: &&Self| match kind {
+            Self::Table(_) | Self::Map(_) => matches!(value, Value::Table(_)),
+            Self::Tables(_) | Self::List(_) => matches!(value, Value::List(_)),
+            Self::Scalar(Scalar::Plain(OptionKind::Flag)) => matches!(value, Value::Flag(_)),
+            Self::Scalar(Scalar::Plain(OptionKind::Integer { .. })) => matches!(value, Value::Integer(_)),
+            _ => matches!(value, Value::Text(_)),
+        };
+        kinds.iter().find(fits).copied().unwrap_or(self)
+    }
+
     /// "a duration such as "275ms"", for messages and the reference page.
     pub fn what(self) -> String {
         match self {
@@ -205,6 +229,12 @@ impl Kind {
             }
             Self::Table(_) => "a table".into(),
             Self::Tables(_) => "an array of tables".into(),
+            Self::List(one) => format!("a list; each item: {}", one.what()),
+            Self::Map(one) => format!("a table; for each name: {}", one.what()),
+            Self::Either(kinds) => {
+                let all: Vec<String> = kinds.iter().map(|kind| kind.what()).collect();
+                all.join("; or ")
+            }
         }
     }
 }
@@ -214,6 +244,8 @@ impl Scalar {
     pub fn what(self) -> String {
         match self {
             Self::Text => "text".into(),
+            Self::Any => "a value as in a scenario".into(),
+            Self::Percentage => "a percentage above 0 such as \"5%\"".into(),
             Self::Name => "a name of letters, digits, - and _".into(),
             Self::Reference(what) => format!("the name of {what}"),
             Self::Names { of, exactly: Some(n) } => format!("a list of {n} {of} names"),

@@ -17,6 +17,7 @@ pub mod reference;
 pub mod scalar;
 mod schema;
 pub mod shorthand;
+pub mod source;
 mod syntax;
 pub mod tree;
 pub mod vocabulary;

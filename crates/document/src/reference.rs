@@ -36,6 +36,14 @@ fn collect(
             Kind::Table(inner) | Kind::Tables(inner) => {
                 collect(root, inner, format!("The keys of {}", inner.what), found);
             }
+            Kind::Either(kinds) => {
+                for kind in kinds {
+                    if let Kind::Table(inner) = kind {
+                        collect(root, inner, format!("The keys of {}", inner.what), found);
+                    }
+                }
+            }
+            Kind::Map(Kind::Table(inner)) => collect(root, inner, format!("`[{}.NAME]`", inner.name), found),
             _ => {}
         }
     }

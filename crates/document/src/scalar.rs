@@ -69,6 +69,8 @@ pub fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
 fn canonical(kind: Scalar, value: &Value) -> Result<Value, Fault> {
     match (kind, value) {
         (Scalar::Text | Scalar::Reference(_), Value::Text(_)) => Ok(value.clone()),
+        (Scalar::Any, _) => any(value).map(|()| value.clone()),
+        (Scalar::Percentage, Value::Text(text)) => percentage(text).map(|()| value.clone()),
         (Scalar::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
         (Scalar::Names { of, exactly }, Value::List(items)) => {
             names(kind, of, exactly, items).map(|()| value.clone())
@@ -134,6 +136,9 @@ pub fn wrong_type(kind: Kind, value: &Value) -> Fault {
             format!("write [[{0}]] with two brackets: there may be several", section.name)
         }
         (Kind::Table(section), _) => format!("write {}", sketch(section)),
+        (Kind::Scalar(Scalar::Text | Scalar::Reference(_)), _) if value.bare().is_some() => {
+            format!("put it into quotes: \"{}\"", value.bare().unwrap_or_default())
+        }
         (_, Value::Integer(n)) => match unit_example(kind) {
             Some(unit) => format!("add the unit, in quotes: \"{n}{unit}\""),
             None => format!("give {}", kind.what()),
@@ -148,6 +153,7 @@ pub fn wrong_type(kind: Kind, value: &Value) -> Fault {
         ) if text.parse::<i64>().is_ok() || text == "true" || text == "false" => {
             format!("leave out the quotes: {text}")
         }
+        (Kind::List(Kind::Scalar(_)), Value::Text(text)) => format!("write a list: [\"{text}\"]"),
         (Kind::Tables(section), _) if section.inline => format!("write a list: [{}]", sketch(section)),
         (Kind::Scalar(Scalar::Names { .. }) | Kind::Scalar(Scalar::Words(_)), Value::Text(text)) => {
             format!("write a list: [\"{text}\"]")
@@ -247,6 +253,35 @@ fn queue(text: &str) -> Result<Value, Fault> {
         Ok(size) => Ok(Value::Text(size.to_string())),
         Err(e) => Err(unit_fault(text, &e, &["p", "BDP", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB"])),
     }
+}
+
+/// Dates and times are the only values of TOML that no key of a scenario takes.
+fn any(value: &Value) -> Result<(), Fault> {
+    match value {
+        Value::Foreign("date or time") => {
+            let message = "found a date or time: dates and times mean nothing to a scenario".into();
+            Err(Fault { code: Code::WrongType, message, help: "put it into quotes".into() })
+        }
+        Value::Foreign(what) => Err(bad(format!("found an {what}"), "integers have at most 64 bits".into())),
+        Value::List(items) => items.iter().try_for_each(|item| any(&item.value)),
+        Value::Table(table) => table.entries.iter().try_for_each(|entry| any(&entry.node.value)),
+        _ => Ok(()),
+    }
+}
+
+/// The part of one that a percentage such as "5%" is; nothing if it is none, or 0.
+pub fn part(text: &str) -> Option<f64> {
+    let number = text.trim().strip_suffix('%')?.trim_end();
+    let digits = |c: char| c.is_ascii_digit() || c == '.';
+    let part: f64 = number.chars().all(digits).then(|| number.parse().ok())??;
+    (part > 0.0).then_some(part / 100.0)
+}
+
+fn percentage(text: &str) -> Result<(), Fault> {
+    let help = || "write a part of the mean, as in \"5%\"".to_owned();
+    part(text)
+        .map(drop)
+        .ok_or_else(|| bad(format!("found \"{text}\", which is no percentage above 0"), help()))
 }
 
 /// The items of a list in their canonical form.

@@ -108,12 +108,22 @@ fn property(kind: Kind, vocabulary: &dyn Vocabulary, defs: &mut Map<String, Json
         }
         Kind::Table(section) => reference(section, vocabulary, defs),
         Kind::Tables(section) => json!({ "type": "array", "items": reference(section, vocabulary, defs) }),
+        Kind::List(one) => json!({ "type": "array", "items": property(*one, vocabulary, defs) }),
+        Kind::Map(one) => {
+            json!({ "type": "object", "additionalProperties": property(*one, vocabulary, defs) })
+        }
+        Kind::Either(kinds) => {
+            let any: Vec<Json> = kinds.iter().map(|kind| property(*kind, vocabulary, defs)).collect();
+            json!({ "anyOf": any })
+        }
     }
 }
 
 fn scalar_property(scalar: Scalar) -> Json {
     match scalar {
         Scalar::Text => json!({ "type": "string" }),
+        Scalar::Any => json!({ "type": ["string", "number", "boolean", "array", "object"] }),
+        Scalar::Percentage => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$" }),
         Scalar::Reference(_) => json!({ "type": "string", "minLength": 1 }),
         Scalar::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
         Scalar::Names { exactly: Some(n), .. } => {

@@ -38,7 +38,7 @@ fn check(text: &str, errors: &[Error], report: &mut Report<'_>) -> Option<Vec<us
         bad.extend([start, start.saturating_sub(1)]);
         if last_line != Some(line_start) {
             let end = error.span().map_or(start, |span| span.end);
-            let message = error.message().to_owned();
+            let message = error.message().replace("recursion limit", "nested too deeply");
             report.add(Origin::File { start, end }, Code::Syntax, "", message, cure(text, error));
         }
         last_line = Some(line_start);
@@ -70,6 +70,9 @@ fn cure(text: &str, error: &Error) -> String {
     }
     if message.starts_with("invalid basic string") {
         return "close the quotes".into();
+    }
+    if message.starts_with("recursion limit") {
+        return "write fewer levels".into();
     }
     if message.starts_with("key with no value") {
         return "write key = value".into();

@@ -3,6 +3,9 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// Characters of a text that are quoted in a message.
+const LONGEST: usize = 100;
+
 /// Where a key or a value comes from. Offsets are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
@@ -200,12 +203,16 @@ impl Value {
     /// Its description, for "found ...".
     pub fn found(&self) -> String {
         match self {
+            Self::Text(text) if text.chars().count() > LONGEST => {
+                format!("the text \"{}...\"", text.chars().take(LONGEST).collect::<String>())
+            }
             Self::Text(text) => format!("the text \"{text}\""),
             Self::Integer(n) => format!("the number {n}"),
             Self::Float(x) => format!("the number {x}"),
             Self::Flag(flag) => flag.to_string(),
             Self::List(_) => "a list".into(),
             Self::Table(_) => "a table".into(),
+            Self::Foreign(what) if what.starts_with('i') => format!("an {what}"),
             Self::Foreign(what) => format!("a {what}"),
             Self::Broken => "something unreadable".into(),
         }

@@ -177,7 +177,7 @@ impl Document {
     }
 }
 
-fn invalid(mistakes: &Diagnostics) -> PyErr {
+pub(crate) fn invalid(mistakes: &Diagnostics) -> PyErr {
     InvalidScenario::new_err((mistakes.to_string(), mistakes.to_json().to_string()))
 }
 

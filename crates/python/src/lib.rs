@@ -6,6 +6,8 @@
 mod columns;
 mod document;
 mod output;
+mod source;
+mod study_file;
 
 use pyo3::prelude::*;
 
@@ -24,6 +26,10 @@ mod _core {
     use crate::document::Document;
     #[pymodule_export]
     use crate::output::Output;
+    #[pymodule_export]
+    use crate::source::Source;
+    #[pymodule_export]
+    use crate::study_file::Study;
 
     /// Version of the program.
     #[pymodule_export]
@@ -45,7 +51,7 @@ mod _core {
         ropewalk._core,
         InvalidScenario,
         PyValueError,
-        "A scenario with mistakes. Arguments: all of them as text, and the same as JSON."
+        "A file with mistakes. Arguments: all of them as text, and the same as JSON."
     );
     pyo3::create_exception!(
         ropewalk._core,
@@ -60,10 +66,43 @@ mod _core {
         module.add("RunFailed", module.py().get_type::<RunFailed>())
     }
 
-    /// JSON Schema of scenario files, as text.
+    /// JSON Schema of a kind of file, as text; the kinds are `scenario` and `study`.
+    ///
+    /// Raises `ValueError` if there is no such kind.
     #[pyfunction]
-    fn schema() -> String {
-        scenario::schema(&Registries::builtin()).to_string()
+    fn schema(kind: &str) -> PyResult<String> {
+        match kind {
+            "scenario" => Ok(scenario::schema(&Registries::builtin()).to_string()),
+            "study" => Ok(study::schema().to_string()),
+            _ => {
+                Err(PyValueError::new_err(format!("there is no kind of file {kind}; kinds: scenario, study")))
+            }
+        }
+    }
+
+    /// The parts of the name of a metric, a JSON object.
+    ///
+    /// Raises `ValueError` with what is wrong and the cure.
+    #[pyfunction]
+    fn metric(text: &str) -> PyResult<String> {
+        let found = study::Metric::parse(text).map(|metric| metric.to_json().to_string());
+        found.map_err(|error| PyValueError::new_err((error.message, error.help)))
+    }
+
+    /// The parts of the name of a time series of which `function` makes one figure, a JSON object.
+    ///
+    /// Raises `ValueError` with what is wrong and the cure.
+    #[pyfunction]
+    fn series(text: &str, function: &str) -> PyResult<String> {
+        let found = study::Series::parse(text, function).map(|series| series.to_json().to_string());
+        found.map_err(|error| PyValueError::new_err((error.message, error.help)))
+    }
+
+    /// The cure for a name that is none of `known`: the nearest, and what there is.
+    #[pyfunction]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn suggest(name: &str, known: Vec<String>) -> String {
+        document::diagnostic::suggest(name, "known", known.iter().map(String::as_str))
     }
 
     /// Every algorithm by name, with its options: a JSON object with one list per kind.

@@ -106,6 +106,14 @@ impl Document {
         print::document(SCHEMA_LINE, &ROOT, self.whole.as_ref().unwrap_or(&self.filled))
     }
 
+    /// Name and kind of transport of each `[[flow]]`, in the order of the file.
+    pub fn flows(&self) -> Vec<(String, String)> {
+        let flow = |(_, flow): (&Placed, &Table)| {
+            Some((flow.text("name")?.to_owned(), flow.table("transport")?.text("kind")?.to_owned()))
+        };
+        self.filled.tables("flow").filter_map(flow).collect()
+    }
+
     /// Nothing if `unsupported` is empty.
     ///
     /// # Errors

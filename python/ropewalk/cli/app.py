@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 STDIN = Path("/dev/stdin")
+FILES = ("scenario", "study")
+"""Kinds of files that have a schema."""
 CATALOGUE = (
     "congestion",
     "schedulers",
@@ -223,6 +225,7 @@ def why(
     metavar="N",
     help="Replications of each case; without it as the study says.",
 )
+@click.option("--reading", metavar="NAME", help="Which of the readings, if the study has any.")
 @units
 @executor
 @click.option("--out", callback=directory, metavar="DIR", help="Results; results/STUDY by default.")
@@ -234,6 +237,7 @@ def study(
     file: Path,
     overrides: tuple[str, ...],
     seeds: int | None,
+    reading: str | None,
     jobs: int | None,
     executor: str,
     out: Path | None,
@@ -256,13 +260,14 @@ def study(
         except ValueError as error:
             fail(f"--executor: {error}", WRONG_INPUT)
         try:
-            loaded = Study.load(file, pairs_of(overrides), seeds)
+            loaded = Study.load(file, pairs_of(overrides), seeds, reading)
         except StudyError:
             refuse_other_kind(file, "flow", "run")
             raise
         except OSError as error:
             fail(describe(error), WRONG_INPUT)
-        order = StudyOrder(jobs, executor, out or Path("results") / file.stem, store, as_json)
+        name = file.stem if reading is None else f"{file.stem}-{reading}"
+        order = StudyOrder(jobs, executor, out or Path("results") / name, store, as_json)
         (say if dry_run else execute)(loaded, order)
 
 
@@ -390,10 +395,14 @@ app.add_command(rain)
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of scenario files."""
+@click.argument("kind", metavar="[KIND]", default="scenario", type=click.Choice(FILES))
+def schema(*, kind: str) -> None:
+    """Print the JSON Schema of a kind of file.
+
+    KIND is scenario (the default) or study.
+    """
     with reported():
-        sys.stdout.write(json.dumps(json.loads(_core.schema()), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(json.loads(_core.schema(kind)), indent=2, ensure_ascii=False) + "\n")
 
 
 @app.command(name="list")

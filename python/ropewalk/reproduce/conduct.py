@@ -146,7 +146,7 @@ def _study(reproduction: Reproduction, name: str, *, quick: bool) -> Study:
     most = reproduction.quick_replications if quick else None
     if most is None or file.stopping.maximum <= most:
         return Study(plan(file))
-    return Study.load(file.path, replications=most)
+    return Study.load(file.path, replications=most, reading=file.reading)
 
 
 def write(made: Reproduced, directory: Path) -> None:

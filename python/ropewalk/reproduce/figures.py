@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ropewalk.reproduce.model import Reproduction
     from ropewalk.reproduce.sources import StudySource
     from ropewalk.statistics import Estimate
-    from ropewalk.study.places import Path as Place
+    from ropewalk.study.mistakes import Path as Place
 
 FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"

@@ -11,9 +11,10 @@ from ropewalk.reproduce.expressions import ExpressionError, parse
 from ropewalk.reproduce.model import PROFILE, Claim, Quantity, Reproduction
 from ropewalk.reproduce.published import Published, TableError, read
 from ropewalk.reproduce.series import SeriesMetric
+from ropewalk.reproduce.studies import named
 from ropewalk.study import file as study_files
 from ropewalk.study.document import Document
-from ropewalk.study.document import read as read_text
+from ropewalk.study.file import text_of
 from ropewalk.study.metrics import Metric, MetricError
 from ropewalk.study.mistakes import (
     CONTRADICTION,
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     import os
 
     from ropewalk.reproduce.expressions import Expression
+    from ropewalk.study.mistakes import Path as Place
     from ropewalk.study.model import StudyFile
-    from ropewalk.study.places import Path as Place
 
 DIRECTORY = shipped.REPRODUCTIONS
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
@@ -126,7 +127,7 @@ class TomlFile(Document):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        super().__init__(Mistakes(str(path), read_text(path)))
+        super().__init__(Mistakes(str(path), text_of(path)))
 
     def take(self, table: dict[str, Any], place: Place, key: str, kind: type, default: Any) -> Any:  # noqa: ANN401
         """As of any document, but None as `default` means that the key is compulsory."""
@@ -271,7 +272,7 @@ class _Studies:
 
     def load(self, quantities: _Quantities) -> dict[str, StudyFile]:
         found: dict[str, StudyFile] = {}
-        there = {name_of(path): path for path in sorted(self._directory.glob("study-*.toml"))}
+        there = named(self._directory)
         for quantity in quantities.found.values():
             for profile in self._profiles:
                 name = quantity.study.replace(PROFILE, profile)
@@ -282,7 +283,7 @@ class _Studies:
                     )
                     continue
                 if name not in found:
-                    found[name] = study_files.load(there[name])
+                    found[name] = study_files.load(*there[name])
                 here = quantity.under.get(profile, quantity)
                 _check_pool(quantities, here, [factor.name for factor in found[name].factors])
         quantities.mistakes.raise_any()
@@ -296,11 +297,6 @@ def _check_pool(quantities: _Quantities, quantity: Quantity, factors: list[str])
             quantities.mistakes.add(
                 (quantity.name, "pool"), UNKNOWN_NAME, message, did_you_mean(factor, factors)
             )
-
-
-def name_of(path: Path) -> str:
-    """The name of a study by its file, `study-NAME.toml`."""
-    return path.stem.removeprefix("study-")
 
 
 class _Claims(TomlFile):
@@ -378,9 +374,9 @@ class _Claims(TomlFile):
         """`config` names a scenario file or a study."""
         for profile in self._reproduction.profiles or ("",):
             name = target.replace(PROFILE, profile)
-            file = name if name.endswith(".toml") else f"study-{name}.toml"
-            if not (self._reproduction.directory / file).is_file():
-                known = sorted(path.name for path in self._reproduction.directory.glob("*.toml"))
-                self.mistakes.add(
-                    place, UNREADABLE, f"{claim.id}: there is no {file}", did_you_mean(file, known)
-                )
+            directory = self._reproduction.directory
+            known = [path.name for path in directory.glob("*.toml")]
+            if name not in known and name not in named(directory):
+                file = name if name.endswith(".toml") else f"study-{name}.toml"
+                message = f"{claim.id}: there is no {file}"
+                self.mistakes.add(place, UNREADABLE, message, did_you_mean(file, sorted(known)))

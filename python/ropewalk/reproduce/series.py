@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk import catalogue
-from ropewalk.study.metrics import FUNCTIONS, MetricError, function_of, is_percentile
-from ropewalk.study.mistakes import did_you_mean
+from ropewalk import _core, catalogue
+from ropewalk.study.metrics import MetricError, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-
-_SERIES = re.compile(r"^(?P<kind>flow|link)\.(?P<name>[^*?]+)\.(?P<metric>[a-z0-9_]+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +46,11 @@ class SeriesMetric:
         Raises:
             MetricError: there is no such thing.
         """
-        found = _SERIES.match(text)
-        if found is None:
-            raise MetricError(
-                f'found "{text}", which does not name a time series',
-                "write flow.NAME.METRIC or link.NAME.METRIC, as in flow.download.cwnd_bytes",
-            )
-        if function not in FUNCTIONS and not is_percentile(function):
-            raise MetricError(
-                f'"{function}" is not a function', did_you_mean(function, [*FUNCTIONS, "p50", "p95"])
-            )
-        return cls(text, found["kind"], found["name"], found["metric"], function, bin_s, from_s, until_s)
+        try:
+            found = json.loads(_core.series(text, function))
+        except ValueError as error:
+            raise MetricError(*error.args) from None
+        return cls(text, **found, function=function, bin_s=bin_s, from_s=from_s, until_s=until_s)
 
     @property
     def table(self) -> str:

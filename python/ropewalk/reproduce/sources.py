@@ -8,14 +8,14 @@ import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.errors import ScenarioError
+from ropewalk.errors import ScenarioError, StudyError
 from ropewalk.reproduce.model import PROFILE
 from ropewalk.reproduce.predicates import Outcome
 from ropewalk.reproduce.series import SeriesMetric
+from ropewalk.reproduce.studies import named
 from ropewalk.reproduce.values import NoValue, Sample
 from ropewalk.scenario import Scenario, toml_value
 from ropewalk.study import Study
-from ropewalk.study.mistakes import StudyError
 from ropewalk.study.plan import SEPARATOR
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def _values(quantity: Quantity, results: StudyResults) -> Iterator[tuple[str, in
 
 
 @functools.cache
-def _study(path: Path) -> Study:
-    return Study.load(path)
+def _study(path: Path, reading: str | None) -> Study:
+    return Study.load(path, reading=reading)
 
 
 def _scenarios(directory: Path, target: str, case: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -162,12 +162,12 @@ def _scenarios(directory: Path, target: str, case: tuple[str, ...]) -> Iterator[
         return
     chosen = [
         entry
-        for entry in _study(directory / f"study-{target}.toml").plan.cases
+        for entry in _study(*named(directory)[target]).plan.cases
         if tuple(entry.levels.values())[: len(case)] == case
     ]
     if not chosen:
         raise StudyError(
-            f'config: study-{target}.toml has no case "{SEPARATOR.join(case)}"\n'
+            f'config: the study {target} has no case "{SEPARATOR.join(case)}"\n'
             "  fix: name levels of its first factors, in their order"
         )
     for entry in chosen:

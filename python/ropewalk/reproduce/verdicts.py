@@ -8,11 +8,11 @@ import io
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.errors import StudyError
 from ropewalk.reproduce.expressions import CHANCE, Evaluator
 from ropewalk.reproduce.predicates import WrongUse
 from ropewalk.reproduce.values import NoValue
 from ropewalk.reproduce.words import shown
-from ropewalk.study.mistakes import StudyError
 from ropewalk.visible import cell
 
 if TYPE_CHECKING:

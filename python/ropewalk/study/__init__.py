@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk import _core
+from ropewalk.errors import StudyError
 from ropewalk.scenario import MAX_REPLICATIONS
 from ropewalk.study import file
-from ropewalk.study.metrics import PARTS
-from ropewalk.study.mistakes import UNKNOWN_NAME, Mistakes, StudyError, did_you_mean
 from ropewalk.study.model import Stopping
 from ropewalk.study.plan import Plan, plan
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ropewalk.study.conduct import Conducted
-    from ropewalk.study.metrics import Metric
-    from ropewalk.study.places import Path as Place
     from ropewalk.study.plan import Case
     from ropewalk.study.results import StudyResults
     from ropewalk.study.store import Store
@@ -59,6 +57,7 @@ class Study:
         path: str | os.PathLike[str],
         overrides: Sequence[tuple[str, str]] = (),
         replications: int | None = None,
+        reading: str | None = None,
     ) -> Study:
         """Reads the study file `path`.
 
@@ -66,17 +65,17 @@ class Study:
             path: a TOML file.
             overrides: `(key, value)` pairs as after `--set`, for all cases.
             replications: instead of what the file says.
+            reading: which of the readings, if the file has any.
 
         Raises:
             OSError: the file cannot be read.
-            StudyError: it has mistakes.
-            ScenarioError: its scenario has mistakes.
+            StudyError: it or its scenario has mistakes.
             ValueError: so many replications are not possible.
         """
         if replications is not None and not 1 <= replications <= MAX_REPLICATIONS:
             raise ValueError(f"found {replications} replications; allowed: 1 to {MAX_REPLICATIONS}")
         stopping = None if replications is None else Stopping.fixed(replications)
-        return cls(plan(file.load(path), overrides, stopping))
+        return cls(plan(file.load(path, reading), overrides, stopping))
 
     def run(
         self,
@@ -150,25 +149,13 @@ class Study:
         """A metric that names no flow or link of the scenario would otherwise be noticed at the very end."""
         import polars as pl
 
-        study = self.plan.study
-        mistakes = Mistakes(str(study.path), study.text)
-        mistakes.parse()
         there = store.load([(case.key, [min(seeds)])], {"flows", "links"})
         flows = there["flows"]["flow"].unique(maintain_order=True).cast(pl.String).to_list()
         links = there["links"]["link"].unique(maintain_order=True).cast(pl.String).to_list()
-        asked: dict[Place, Metric] = {
-            ("metrics", index): metric for index, metric in enumerate(study.metrics)
-        }
-        if self.plan.stopping.metric is not None:
-            asked["replications", "until"] = self.plan.stopping.metric
-        for where, metric in asked.items():
-            known = links if metric.table == "links" else flows
-            if not metric.names(known):
-                kind = "link" if metric.table == "links" else "flow"
-                wanted = metric.name.rpartition(".")[0] if metric.table in PARTS else metric.name
-                message = f'the runs have no {kind} "{wanted}"'
-                mistakes.add(where, UNKNOWN_NAME, message, did_you_mean(wanted, known))
-        mistakes.raise_any()
+        try:
+            self.plan.study.core.check_names(flows, links)
+        except _core.InvalidScenario as error:
+            raise StudyError.from_core(error) from None
 
 
 def _open(place: Path) -> Store:

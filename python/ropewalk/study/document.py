@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import reading
-from ropewalk.study.mistakes import UNKNOWN_KEY, WRONG_VALUE, StudyError, did_you_mean
+from ropewalk.study.mistakes import UNKNOWN_KEY, WRONG_VALUE, did_you_mean
 
 if TYPE_CHECKING:
-    import os
-
     from ropewalk.study.mistakes import Mistakes
-    from ropewalk.study.places import Path as Place
+    from ropewalk.study.mistakes import Path as Place
 
 KINDS = {
     str: "a text",
@@ -21,19 +18,6 @@ KINDS = {
     list: "a list",
     dict: "a table",
 }
-
-
-def read(path: str | os.PathLike[str]) -> str:
-    """The text of a file.
-
-    Raises:
-        OSError: it cannot be read.
-        StudyError: it is none.
-    """
-    try:
-        return reading.text(path)
-    except UnicodeDecodeError as error:
-        raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
 def kind_of(value: object) -> str:

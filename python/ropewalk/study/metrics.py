@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk import catalogue
-from ropewalk.study.mistakes import did_you_mean
+from ropewalk import _core, catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import polars as pl
 
-TABLES = {
-    "run": "runs",
-    "flow": "flows",
-    "subflow": "subflows",
-    "link": "links",
-    "message": "messages",
-    "measure": "measures",
-    "page": "pages",
-}
-"""First word of a metric, and the table that it stands for."""
-
-SEVERAL = ("messages", "pages")
-"""Tables with any number of rows for one name in a replication."""
 PARTS = {"subflows": "subflow", "measures": "what"}
 """Tables in which a name has a second part after the flow, and its column."""
-
-_CALL = re.compile(r"^(?P<function>[a-z]+(?:\d+(?:\.\d+)?)?)\((?P<inside>[^()]+)\)$")
-_PERCENTILE = re.compile(r"^p(\d+(?:\.\d+)?)$")
 
 
 class MetricError(ValueError):
@@ -62,31 +46,10 @@ class Metric:
         Raises:
             MetricError: there is no such metric.
         """
-        call = _CALL.match(text)
-        function, inside = (call["function"], call["inside"]) if call else (None, text)
-        kind, _, rest = inside.partition(".")
-        name, _, column = rest.rpartition(".")
-        if kind not in TABLES or not column or (kind != "run" and not name) or (kind == "run" and name):
-            raise MetricError(
-                f'found "{text}", which does not name a metric',
-                "write TABLE.NAME.COLUMN as in flow.upload.goodput_bit_s or subflow.upload.0.share, "
-                f"or FUNCTION(..) around it; tables: {', '.join(TABLES)}",
-            )
-        if function is not None and function not in FUNCTIONS and not is_percentile(function):
-            known = [*FUNCTIONS, "p50", "p95"]
-            raise MetricError(f'"{function}" is not a function', did_you_mean(function, known))
-        table = TABLES[kind]
-        columns = catalogue.figures(table)
-        if column not in columns:
-            raise MetricError(
-                f'"{column}" is not a column of figures in `{table}`', did_you_mean(column, columns)
-            )
-        if function is None and (table in SEVERAL or _is_pattern(name)):
-            raise MetricError(
-                f'"{text}" may stand for several rows of a replication',
-                f"say what to make of them, as in mean({text}); functions: {', '.join(FUNCTIONS)}, p50, p95",
-            )
-        return cls(text, function, table, name, column)
+        try:
+            return cls(**json.loads(_core.metric(text)))
+        except ValueError as error:
+            raise MetricError(*error.args) from None
 
     @property
     def unit(self) -> tuple[str, float]:
@@ -136,15 +99,6 @@ class Metric:
         # Baselines are not flows of the scenario: whoever wants them writes the `@`.
         return chosen if "@" in self.name else chosen & ~label.str.contains("@", literal=True)
 
-    def names(self, known: Sequence[str]) -> bool:
-        """Whether one of the flows or links that there are is meant; of `runs` all are."""
-        if self.table == "runs":
-            return True
-        name = self.name.rpartition(".")[0] if self.table in PARTS else self.name
-        if not _is_pattern(name):
-            return name in known
-        return any(re.search(_expression(name), one) and ("@" in name or "@" not in one) for one in known)
-
 
 def _is_pattern(name: str) -> bool:
     return "*" in name or "?" in name
@@ -154,12 +108,6 @@ def _expression(pattern: str) -> str:
     """A pattern as a regular expression."""
     plain = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in pattern)
     return f"^{plain}$"
-
-
-def is_percentile(function: str) -> bool:
-    """Whether it is `p` and a number up to 100."""
-    found = _PERCENTILE.match(function)
-    return found is not None and float(found[1]) <= 100  # noqa: PLR2004
 
 
 def _jain(values: pl.Expr) -> pl.Expr:

@@ -9,21 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
+    from ropewalk import _core
     from ropewalk.study.metrics import Metric
-    from ropewalk.study.places import Path as Place
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """A key of the scenario and its value, as after `--set`."""
-
-    key: str
-    value: str
-    """TOML."""
-    place: Place
-    """Where the value stands in the study file."""
-    named_at: Place = ()
-    """Where the key stands, if not in front of the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +18,8 @@ class Level:
     """One setting of a factor."""
 
     label: str
-    overrides: tuple[Override, ...]
+    overrides: tuple[tuple[str, str], ...]
+    """Keys and values, as after `--set`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +28,6 @@ class Factor:
 
     name: str
     levels: tuple[Level, ...]
-    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +97,12 @@ class StudyFile:
 
     path: Path
     text: str = field(repr=False)
+    core: _core.Study = field(repr=False)
+    """The checked file, which expands the cases."""
+    reading: str | None
+    """The one that was chosen, if the file has any."""
     name: str
     scenario: Path
-    common: tuple[Override, ...]
-    """Hold for all cases."""
     factors: tuple[Factor, ...]
     stopping: Stopping
     series: int

@@ -1,0 +1,65 @@
+//! A study file as Python sees it.
+
+use pyo3::prelude::*;
+use scenario::Registries;
+use study::StudyFile;
+
+use crate::document::invalid;
+
+/// Name, levels by factor, overrides, and expanded scenario of a case.
+type Case = (String, Vec<(String, String)>, Vec<(String, String)>, String);
+
+/// A checked study file.
+#[pyclass(frozen, module = "ropewalk._core")]
+pub struct Study {
+    inner: StudyFile,
+}
+
+#[pymethods]
+impl Study {
+    /// Parses `text` in one of its readings, if it has any; `file` is the name used in messages, beside which the scenario is
+    /// looked for.
+    ///
+    /// Raises `InvalidScenario` with all mistakes at once.
+    #[staticmethod]
+    #[pyo3(signature = (text, file, reading = None))]
+    fn parse(text: &str, file: &str, reading: Option<&str>) -> PyResult<Self> {
+        let parsed = StudyFile::parse(text, file, reading, &Registries::builtin());
+        parsed.map(|inner| Self { inner }).map_err(|mistakes| invalid(&mistakes))
+    }
+
+    /// The readings of the file with this text; none if it is not TOML.
+    #[staticmethod]
+    fn readings(text: &str) -> Vec<String> {
+        study::readings(text)
+    }
+
+    /// What the file says, defaults filled in: a JSON object.
+    fn keys(&self) -> String {
+        self.inner.to_json().to_string()
+    }
+
+    /// All cases: name, levels by factor, overrides, expanded scenario. `sets` hold for each of them.
+    ///
+    /// Raises `InvalidScenario` with all mistakes at once.
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn cases(&self, py: Python<'_>, sets: Vec<(String, String)>) -> PyResult<Vec<Case>> {
+        let cases = py.detach(|| self.inner.cases(&sets, &Registries::builtin()));
+        let cases = cases.map_err(|mistakes| invalid(&mistakes))?;
+        Ok(cases.into_iter().map(|case| (case.name, case.levels, case.overrides, case.text)).collect())
+    }
+
+    /// The metrics of a study that names none, by an expanded scenario.
+    #[staticmethod]
+    fn usual_metrics(text: &str) -> Vec<String> {
+        study::usual_metrics(text, &Registries::builtin())
+    }
+
+    /// Checks that the flows and links that metrics name are among those of the runs.
+    ///
+    /// Raises `InvalidScenario` with all that are not.
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn check_names(&self, flows: Vec<String>, links: Vec<String>) -> PyResult<()> {
+        self.inner.check_names(&flows, &links).map_err(|mistakes| invalid(&mistakes))
+    }
+}

@@ -1,0 +1,23 @@
+//! Study files: TOML in, checked cases out.
+//!
+//! A study is a scenario, what is varied in it, and how often each case is repeated. The file is read through the front
+//! end of [`document`]; each combination of levels is checked as a scenario, and a mistake in it is reported where the
+//! study file has the value.
+//! May: read study files, name metrics, expand cases. May not: run anything.
+
+mod factors;
+mod file;
+mod json;
+mod keys;
+mod metric;
+mod plan;
+mod reading;
+mod reference;
+mod value;
+
+pub use factors::{Factor, Level, Override};
+pub use file::{ComparePaths, Stopping, StudyFile, Treatment};
+pub use metric::{Metric, NoMetric, Series};
+pub use plan::{Case, usual_metrics};
+pub use reading::readings;
+pub use reference::{kind_of, reference_markdown, schema};

@@ -1,0 +1,120 @@
+//! Study files: readings, shipped files, and the reference page.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use scenario::Registries;
+use study::{StudyFile, readings, reference_markdown};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+const TEXT: &str = r#"
+name = "s"
+scenario = "../../scenarios/two-geo-beams.toml"
+replications = 2
+set = { duration = "3s" }
+
+[[vary]]
+name = "control"
+[vary.cases]
+plain = {}
+slow = { "flow.upload.transport.congestion" = "newreno" }
+
+[reading.short]
+set = { duration = "2s" }
+[[reading.short.vary]]
+name = "control"
+[reading.short.vary.cases]
+slow = { "path.beam1.both.queue" = "50p" }
+
+[reading.more]
+replications = 3
+[[reading.more.vary]]
+key = "path.beam2.both.delay"
+values = ["250ms", "300ms"]
+"#;
+
+fn parse(text: &str, reading: Option<&str>) -> Result<StudyFile, String> {
+    let file = root().join("target/tmp/s.toml").display().to_string();
+    StudyFile::parse(text, &file, reading, &Registries::builtin()).map_err(|mistakes| mistakes.to_string())
+}
+
+fn cases(text: &str, reading: Option<&str>) -> Vec<String> {
+    let study = parse(text, reading).unwrap_or_else(|e| panic!("{e}"));
+    let cases = study.cases(&[], &Registries::builtin()).unwrap_or_else(|e| panic!("{e}"));
+    cases
+        .into_iter()
+        .map(|case| {
+            let sets = case.overrides.iter().map(|(key, value)| format!("{key}={value}"));
+            format!("{}: {}", case.name, sets.collect::<Vec<_>>().join(" "))
+        })
+        .collect()
+}
+
+#[test]
+fn a_reading_is_laid_over_the_file() {
+    assert_eq!(readings(TEXT), ["short", "more"]);
+    assert_eq!(
+        cases(TEXT, Some("short")),
+        [
+            "plain: duration=\"2s\"",
+            "slow: duration=\"2s\" flow.upload.transport.congestion=\"newreno\" path.beam1.both.queue=\"50p\"",
+        ]
+    );
+    let more = parse(TEXT, Some("more")).unwrap();
+    assert_eq!((more.name.as_str(), more.stopping.maximum, more.factors.len()), ("s, more", 3, 2));
+    assert_eq!(
+        cases(TEXT, Some("more"))[1],
+        "plain / 300ms: duration=\"3s\" path.beam2.both.delay=\"300ms\""
+    );
+}
+
+#[test]
+fn a_reading_must_be_chosen_and_exist() {
+    let told = |text: &str, reading| parse(text, reading).unwrap_err();
+    assert!(told(TEXT, None).contains("choose one with --reading: short, more"));
+    assert!(told(TEXT, Some("shrot")).contains("did you mean `short`?"));
+    let without = TEXT.split("[reading").next().unwrap();
+    assert!(parse(without, None).is_ok());
+    assert!(told(without, Some("short")).contains("leave out --reading"));
+    // A mistake in a reading is told whichever is chosen, at its place.
+    let wrong = TEXT.replace("replications = 3", "replication = 3");
+    for reading in ["short", "more"] {
+        let told = told(&wrong, Some(reading));
+        assert!(told.contains("s.toml:21:1: reading.more.replication: `replication` is not"), "{told}");
+    }
+}
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let file = root().join("docs/reference/study-file.md");
+    let page = reference_markdown();
+    if std::env::var_os("ROPEWALK_BLESS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&file).unwrap_or_default() == page,
+        "docs/reference/study-file.md is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p study --test files"
+    );
+}
+
+#[test]
+fn random_damage_is_told_in_words() {
+    // Every text of the file cut at any place, and with any character left out.
+    let file = root().join("studies/s.toml").display().to_string();
+    let registries = Registries::builtin();
+    for (at, c) in TEXT.char_indices().step_by(3) {
+        for text in [TEXT[..at].to_owned(), format!("{}{}", &TEXT[..at], &TEXT[at + c.len_utf8()..])] {
+            if let Err(mistakes) = StudyFile::parse(&text, &file, Some("short"), &registries) {
+                for one in mistakes.iter() {
+                    assert!(
+                        one.line >= 1 && !one.message.is_empty() && !one.help.is_empty(),
+                        "{text}\n{one}"
+                    );
+                }
+            }
+        }
+    }
+}
