@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ropewalk.disk import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -96,7 +97,7 @@ def copy(example: Example, out: Path, done: Collection[Path] = ()) -> list[Path]
             raise FileExistsError(17, "there is such a file already", str(target))
     for source, target in pairs:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        write_whole(target, source.read_bytes(), lasting=False)
     return [target for _, target in pairs]
 
 

@@ -67,7 +67,12 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
         for file, content in _contents(results):
             # Of what was meant to be written, not of what the disk made of it.
             files[file] = written.digest(content)
-            (staging / file).write_bytes(content)
+            try:
+                (staging / file).write_bytes(content)
+            except OSError as error:
+                # A full disk names no file, and the temporary name tells the user nothing.
+                error.filename = str(target / file)
+                raise
         (staging / SUMMARY).write_bytes(written.seal({**results.summary(), "files": files}))
         _forget_earlier(target)
         return _move_in(staging, target)

@@ -66,12 +66,19 @@ def execute(scenario: Scenario, order: Order) -> None:
             trace=order.trace,
             backend=order.backend,
         )
-    # First the files: whoever reads what is printed may go away, as `head` does. Plots take longer.
+    # First the files: the reader of standard output may go away, as `head` does. Plots take longer.
+    failure = None
     if order.out is not None:
-        results.write(order.out)
-        provenance.write(order.out, cpu_s=results.totals.cpu_s)
+        try:
+            results.write(order.out)
+            provenance.write(order.out, cpu_s=results.totals.cpu_s)
+        except OSError as error:
+            # The run took its time: its tables are printed in any case.
+            failure = error
     _print(results, order)
     sys.stdout.flush()
+    if failure is not None:
+        raise failure
     if order.out is not None:
         _write_plots(results, order, order.out, before)
 

@@ -53,8 +53,13 @@ def execute(scenario: Scenario, order: WhyOrder) -> None:
     """Runs the scenario and changes of it, and prints why its flows are as slow as they are."""
     with Progress(f"why: {scenario.name}") as progress:
         found = why(scenario, order.seeds, effort=order.effort, jobs=order.jobs, progress=progress.update)
+    failure = None
     if order.out is not None:
-        kept.write(order.out, found)
+        try:
+            kept.write(order.out, found)
+        except OSError as error:
+            # The diagnosis took its time: it is printed in any case.
+            failure = error
     if order.as_json:
         sys.stdout.write(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
     else:
@@ -63,5 +68,8 @@ def execute(scenario: Scenario, order: WhyOrder) -> None:
         from ropewalk.why.text import lines
 
         sys.stdout.write(visible("\n".join(lines(found, printer().width or PIPE_WIDTH))) + "\n")
+    if failure is not None:
+        sys.stdout.flush()
+        raise failure
     if order.out is not None:
         (sys.stderr if order.as_json else sys.stdout).write(f"\n{next_step(order.out)}\n")

@@ -9,6 +9,7 @@ use super::Sender;
 use super::detector::{Detection, ProbeAck};
 use super::recovery::Phase;
 use crate::config::FlightAfterTimeout;
+use crate::mptcp::option::MptcpOption;
 use crate::seq::Seq;
 use crate::space::SpaceSignal;
 use crate::tcp::segment::TcpSegment;
@@ -173,7 +174,8 @@ impl Sender {
         self.congestion.on_spurious_timeout();
     }
 
-    /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675).
+    /// RFC 5681 section 2; with SACK an ACK that reports new data above a hole (RFC 6675). An MPTCP option other than DSS
+    /// tells why the ACK was sent, which is no loss (RFC 8684 section 3.4.1).
     fn is_duplicate(&self, segment: &TcpSegment, change: &Change, window_moved: bool) -> bool {
         if self.config.options.sack {
             return change.sacked > 0;
@@ -182,6 +184,7 @@ impl Sender {
         let window_update = window_moved && !self.send.is_mapped();
         segment.ack == self.send.una()
             && segment.len == 0
+            && matches!(segment.mptcp, MptcpOption::None | MptcpOption::Dss(_))
             && !segment.flags.fin
             && !segment.flags.syn
             && !window_update

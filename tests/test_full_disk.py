@@ -1,0 +1,45 @@
+"""No room for a file: the message names it, nothing half-written is left, and results are printed."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+from conftest import COMMAND, ROOT
+from ropewalk.disk import PARTIAL
+
+
+def limited(kibibytes: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command whose files cannot grow beyond so much."""
+    line = f"ulimit -f {kibibytes}; exec {shlex.join(map(str, [COMMAND, *arguments]))}"
+    command = ["bash", "-c", line]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_run_prints_its_tables_all_the_same(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    told = limited(2, "run", small, "--out", out)
+    assert told.returncode == 1
+    assert "Flows" in told.stdout
+    assert told.stderr.startswith(f"{out}/")
+    assert told.stderr.splitlines()[0].endswith(".parquet: File too large")
+    assert not list(out.rglob(f"{PARTIAL}*"))
+
+
+def test_a_diagnosis_is_printed_all_the_same(ran: Path) -> None:
+    before = sorted(ran.iterdir())
+    told = limited(0, "why", ran, "--effort", "quick")
+    assert told.returncode == 1
+    assert "Limits, by time" in told.stdout
+    assert told.stderr.splitlines()[0] == f"{ran}/why.json: File too large"
+    assert sorted(ran.iterdir()) == before
+
+
+def test_an_example_is_copied_whole_or_not_at_all(tmp_path: Path) -> None:
+    told = limited(1, "examples", "--all", "--out", tmp_path)
+    assert told.returncode == 1
+    name = told.stderr.splitlines()[0].removesuffix(": File too large")
+    assert Path(name).is_relative_to(tmp_path)
+    copies = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert Path(name) not in copies
+    for path in copies:
+        assert path.read_bytes() == (ROOT / path.relative_to(tmp_path)).read_bytes()
