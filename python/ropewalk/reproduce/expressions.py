@@ -7,6 +7,7 @@ levels of the factors of the quantity's study, in their order; `:` stands for al
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 import operator
@@ -310,6 +311,12 @@ def config_arguments(node: ast.Call) -> ConfigArguments:
     return arguments[0], arguments[1], arguments[2], tuple(case)
 
 
+@functools.lru_cache(maxsize=10_000)
+def _text(node: ast.expr) -> str:
+    """A part of a check as text; a check by chance asks for it thousands of times."""
+    return ast.unparse(node)
+
+
 def _groups(node: ast.expr) -> list[list[str]] | None:
     """Lists of two names or more; None if it is something else."""
     try:
@@ -457,7 +464,7 @@ class Evaluator:
         for element in elements:
             value = self.value(element)
             items += value.items if isinstance(value, Row) else (value,)
-        labels = tuple(ast.unparse(element) for element in elements)
+        labels = tuple(map(_text, elements))
         return Row(
             tuple(items), labels if len(labels) == len(items) else tuple(map(str, range(1, len(items) + 1)))
         )
