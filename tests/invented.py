@@ -228,7 +228,7 @@ def missing(name: str, values: list[Value], options: dict[str, float]) -> float:
     if name == "follows":
         pairs = zip(first, rows[1], strict=True)
         return math.fsum(abs(math.log(a / b)) if a > 0.0 else math.log(IMPOSSIBLE) for a, b in pairs)
-    every = rows[1] if name == "linear" else [x for row in rows for x in row]
+    every = [x for row in rows for x in row]
     middle = math.fsum(every) / len(every)
     return math.fsum(abs(x - middle) for x in every) / (abs(middle) or 1.0)
 

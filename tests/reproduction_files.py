@@ -71,6 +71,11 @@ cannot = "there is no weather here"
 """
 
 
+CAUSE = 'cause = "nothing is that fast"'
+SHOWN = f'{CAUSE}\nkind = "documented"\ncause_check = \'at_most(rate["lia", "0.0"], 500)\''
+"""The same cause with a check that holds."""
+
+
 def write_reproduction(directory: Path, claims: str = CLAIMS, quantities: str = QUANTITIES) -> Path:
     """All of its files, in `directory/small`."""
     place = directory / "small"

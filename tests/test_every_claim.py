@@ -9,7 +9,7 @@ from invented import Invented, Search
 from ropewalk import reproduce as rep
 from ropewalk.reproduce.expressions import CHANCE, Expression
 from ropewalk.reproduce.model import Claim, Reproduction
-from ropewalk.reproduce.verdicts import Verdict, judge
+from ropewalk.reproduce.verdicts import DIFFERING, Verdict, judge
 
 CLAIMS = [
     (loaded, claim)
@@ -24,6 +24,11 @@ CHANGES = (0.0, 1e6, 2.0)
 
 def verdict(reproduction: Reproduction, claim: Claim, source: Invented) -> Verdict:
     alone = dataclasses.replace(claim, cause="", cause_check=None)
+    found = _verdict(reproduction, alone, source)
+    return Verdict.UNEXPLAINED if found in (*DIFFERING, Verdict.SET_UP_OTHERWISE) else Verdict.AGREES
+
+
+def _verdict(reproduction: Reproduction, alone: Claim, source: Invented) -> Verdict:
     return judge(reproduction, [alone], {profile_of(reproduction): source})[0].verdict
 
 
@@ -51,7 +56,9 @@ class _Bare(ast.NodeTransformer):
 
 def without_chance(check: Expression) -> Expression:
     """The questions about each experiment that is drawn: to draw them for each change would take minutes."""
-    return dataclasses.replace(check, tree=_Bare().visit(ast.parse(check.text.strip(), mode="eval").body))
+    return dataclasses.replace(
+        check, tree=_Bare().visit(ast.parse(ast.unparse(check.tree), mode="eval").body)
+    )
 
 
 def flips(loaded: Reproduction, claim: Claim) -> None:
@@ -63,12 +70,13 @@ def flips(loaded: Reproduction, claim: Claim) -> None:
     assert claim.check is not None
     if claim.check.configs:
         assert (
-            verdict(loaded, claim, Invented(source.means, source.runs, configured=False)) is Verdict.DIFFERS
+            verdict(loaded, claim, Invented(source.means, source.runs, configured=False))
+            is Verdict.UNEXPLAINED
         )
     assert source.means or claim.check.configs, "nothing of ours is looked at"
     # Where replications are counted, one that is missing.
     counted = {quantity: runs - 1 for quantity, runs in source.runs.items()}
-    fewer = bool(counted) and verdict(loaded, claim, Invented(source.means, counted)) is Verdict.DIFFERS
+    fewer = bool(counted) and verdict(loaded, claim, Invented(source.means, counted)) is Verdict.UNEXPLAINED
     assert not source.means or fewer or any(changed(loaded, claim, source, factor) for factor in CHANGES)
 
 
@@ -79,6 +87,6 @@ def changed(loaded: Reproduction, claim: Claim, source: Invented, factor: float)
     for key, means in zip(source.means, alone, strict=True):
         together[key] *= factor
         for other in (means, together):
-            if verdict(loaded, claim, Invented(other, source.runs)) is Verdict.DIFFERS:
+            if verdict(loaded, claim, Invented(other, source.runs)) is Verdict.UNEXPLAINED:
                 return True
     return False

@@ -111,7 +111,7 @@ def test_expressions() -> None:
         *claims,
         'within(x["a", "1"], 2.1, 0.05)',
         'by_chance(order(x["a", :], y), runs=10)',
-        "log10(abs(y)) ** 2",
+        "sqrt(abs(y)) ** 2",
     ]
 
     def work(chance: random.Random) -> None:

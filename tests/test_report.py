@@ -28,6 +28,8 @@ from ropewalk.export import export
 from ropewalk.plots.study import ellipse
 from ropewalk.report.thin import thin
 from ropewalk.reproduce import page as claims
+from ropewalk.reproduce.counting import count
+from ropewalk.reproduce.page import NAMES
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow
 from ropewalk.written import digests, seal
 from study_files import FACTORS_START, STUDY, write_study
@@ -139,14 +141,19 @@ def test_of_thousands_of_flows_the_first_are_listed(tmp_path: Path) -> None:
 
 def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     claim = {"what": "delay", "conditions": "GEO", "unit": "s", "published": "360.6", "measured": "412 ± 8 s"}
-    rest = {"reason": "allowed 306 to 415 s", "cause": "", "expected": ""}
+    rest = {"reason": "allowed 306 to 415 s"} | dict.fromkeys(
+        ("root", "cause", "shown", "calibrated", "expected"), ""
+    )
     claims = [
         {"id": "X-1", **claim, **rest, "verdict": "agrees"},
-        {"id": "X-2", **claim, **rest, "verdict": "differs", "cause": "the initial window"},
+        {"id": "X-2", **claim, **rest, "verdict": "differs, explained", "cause": "the initial window"},
     ]
-    found = {"form": 1, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "claims": claims}
+    found = {"form": 2, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "claims": claims}
+    reading = {"name": "as printed", "says": "Word for word.", "agrees": 1, "calibrated": 0, "checked": 2}
     found |= {
-        "counts": {"agrees": 1, "differs": 1},
+        "counts": {"agrees": 1, "within chance": 0, "differs, explained": 1},
+        "readings": [reading],
+        "roots": [],
         "version": "0.1.0",
         "model_version": 1,
         "unexplained": ["X-2"],
@@ -163,7 +170,7 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     (tmp_path / "verdicts.json").write_bytes(seal(found))
     text = report.build(tmp_path)
     rows = rows_of(text)
-    assert [row[4] for row in rows] == ["▲ agrees", "▼ differs"]
+    assert [row[4] for row in rows] == ["▲ agrees", "▼ differs, explained"]
     picture = base64.b64encode(b"\x89PNG picture").decode()
     assert f'alt="Figure 2: rates" src="data:image/png;base64,{picture}"' in text
     assert '<a href="#figures">Figures</a>' in text
@@ -172,7 +179,7 @@ def test_claims_of_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) -> None:
     assert "of-an-earlier-call" not in text
     assert rows[0][2:4] == ["360.6 s", "412 ± 8 s"]
     assert rows[1][5].endswith(". Cause: the initial window")
-    assert "Without a demonstrated cause: 1 of those that differ." in text
+    assert "as printed: 1 of 2 agree. Under one reading or another: 1 agrees, 1 differs, explained." in text
     for options in (["--seed", "1"], ["--case", "x"]):
         done = ropewalk("report", tmp_path, *options)
         assert done.returncode == 2
@@ -377,11 +384,11 @@ def claims_page(place: Path, rows: list[VerdictRow] | None = None) -> Path:
         )
         for number, verdict in zip(range(40), itertools.cycle(Verdict), strict=False)
     ]
+    document = SimpleNamespace(
+        name="doc", title="A document", source="Authors", claims=(), roots=(), profiles=()
+    )
     made = SimpleNamespace(
-        reproduction=SimpleNamespace(name="doc", title="A document", source="Authors"),
-        rows=rows,
-        quick=False,
-        sources={},
+        reproduction=document, rows=rows, roots=[], quick=False, counted=count(rows, {"": ""})
     )
     path = place / "verdicts.html"
     path.write_text(claims.page(made, [], []), encoding="utf-8")  # type: ignore[arg-type]
@@ -399,22 +406,28 @@ def test_claims_are_collapsed_and_found_again(chromium: webdriver.Chrome, tmp_pa
         return len(visible(chromium, "td.id"))
 
     shown = chromium.find_element(By.ID, "shown")
-    assert (claims_seen(), shown.text) == (0, "40 claims")
+    closed = visible(chromium, 'tr.part button[aria-expanded="false"]')
+    opened = visible(chromium, 'tr.part button[aria-expanded="true"]')
+    assert (claims_seen(), shown.text) == (2 * len(opened), "40 claims")
+    assert (len(closed), len(opened)) == (4, 16), "parts in which something differs are open"
     assert chromium.execute_script("return document.documentElement.scrollWidth") <= 390
     first = chromium.find_element(By.CSS_SELECTOR, "tr.part button")
-    assert first.text.split() == ["Figure", "0.1", "✓", "1", "✗", "1"]
+    assert first.text.split() == ["Figure", "0.1", "✓", "1", "≈", "1"]
+    seen = claims_seen()
     first.send_keys(Keys.ENTER)
-    assert (claims_seen(), first.get_attribute("aria-expanded")) == (2, "true")
+    assert (claims_seen(), first.get_attribute("aria-expanded")) == (seen + 2, "true")
     first.send_keys(Keys.ENTER)
-    assert claims_seen() == 0
-    for verdict in ("agrees", "cannot"):
-        click(chromium, f'input[data-verdict="{verdict}"]')
-    assert (claims_seen(), shown.text) == (13, "13 of 40 claims")
+    assert claims_seen() == seen
+    for verdict in NAMES.values():
+        if verdict != "chance":
+            click(chromium, f'input[data-verdict="{verdict}"]')
+    assert (claims_seen(), shown.text) == (4, "4 of 40 claims")
     chromium.find_element(By.ID, "find").send_keys("figure 2.1")
     assert (claims_seen(), shown.text) == (1, "1 of 40 claims")
-    for verdict in ("agrees", "cannot"):
-        click(chromium, f'input[data-verdict="{verdict}"]')
-    chromium.find_element(By.ID, "find").clear()
+    # A link to a claim takes filters away.
+    chromium.execute_script("location.hash = 'claim-doc.F0_1.c1'")
+    wait_for(chromium, "document.getElementById('find').value === ''")
+    assert not chromium.find_element(By.ID, "claim-doc.F0_1.c1").get_property("hidden")
     click(chromium, '[data-open="true"]')
     assert claims_seen() == 40
     assert quiet(chromium)

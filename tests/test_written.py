@@ -12,7 +12,8 @@ import pytest
 from conftest import Ropewalk
 from ropewalk.report import ReportError
 from ropewalk.report.source import open_source
-from ropewalk.reproduce.verdicts import Verdict, VerdictRow, to_dicts
+from ropewalk.reproduce.counting import to_dicts
+from ropewalk.reproduce.verdicts import Verdict, VerdictRow
 from ropewalk.study.store import Disappeared
 from ropewalk.written import digests, seal
 
@@ -110,9 +111,11 @@ def test_the_summary_of_a_run(ran: Path, tmp_path: Path) -> None:
 
 def test_the_verdicts_of_a_reproduction(tmp_path: Path) -> None:
     row = VerdictRow("X-1", "delay", "360.6", "s", "412 ± 8 s", Verdict.AGREES, "allowed 306 to 415 s")
-    found = {"form": 1, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "quick": True}
+    found = {"form": 2, "reproduction": "omueti2007", "title": "Title", "source": "Authors", "quick": True}
     found |= {"version": "0.1.0", "model_version": 1, "studies": ["rates"], "counts": {"agrees": 1}}
-    found |= {"unexplained": ["X-2"], "claims": to_dicts([row])}
+    reading = {"name": "", "says": "", "agrees": 1, "calibrated": 0, "checked": 1}
+    root = {"name": "r", "title": "a root", "value": "", "cause": "unknown"}
+    found |= {"readings": [reading], "roots": [root], "unexplained": ["X-2"], "claims": to_dicts([row])}
     found["figures"] = [{"id": "2", "title": "Figure 2", "file": "2.png"}]
     picture = b"\x89PNG picture"
     (tmp_path / "2.png").write_bytes(picture)

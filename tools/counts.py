@@ -20,14 +20,26 @@ ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 WIDTH = 140
 REFERENCE = "../../reference/reproductions.md"
+CALIBRATED, SET_UP, OTHERWISE = "agrees by calibration", "set up as published", "set up otherwise"
+DIFFERENT = {
+    "differs, explained": "differ and are explained",
+    "differs, fitted": "differ and come out with a fitted value",
+    "within chance": f"are [within chance]({REFERENCE}#what-may-be-chance)",
+    "cannot be carried by the published figures": "cannot be carried by the published figures",
+    "differs, unexplained": "differ unexplained",
+}
 
 
 def digest(name: str) -> str:
     """Of checks, quantities, studies, scenarios and published tables; words may change."""
     directory = ROOT / "reproductions" / name
     told = hashlib.sha256()
-    for claim in tomllib.loads((directory / "claims.toml").read_text(encoding="utf-8"))["claim"]:
-        told.update(repr([claim.get(key) for key in ("id", "published", "check", "cause_check")]).encode())
+    claims = tomllib.loads((directory / "claims.toml").read_text(encoding="utf-8"))
+    kinds = {root["name"]: root.get("kind") for root in claims.get("root", [])}
+    for claim in claims["claim"]:
+        decisive = [claim.get(key) for key in ("id", "published", "check", "cause_check", "root")]
+        kind = claim.get("kind", kinds.get(claim.get("root")))
+        told.update(repr([*decisive, kind, sorted(claim.get("calibrated", ""))]).encode())
     files = {*directory.glob("*.toml"), *directory.glob("published/*")}
     for path in sorted(files - {directory / "claims.toml", directory / "figures.toml"}):
         told.update(f"{path.name}\n".encode() + path.read_bytes())
@@ -37,40 +49,49 @@ def digest(name: str) -> str:
 def counted(verdicts: dict[str, Any]) -> dict[str, Any]:
     """What the page says, of a `verdicts.json`."""
     claims = verdicts["claims"]
-    differing = [claim for claim in claims if claim["verdict"] == "differs"]
-    readings = [claim["agrees_under"].split(", ") for claim in claims if claim["agrees_under"]]
-    alone = sorted({under[0] for under in readings if len(under) == 1})
     return {
+        "model_version": verdicts["model_version"],
         "claims": len(claims),
-        **verdicts["counts"],
-        "unclear": sum(claim["unclear"] for claim in differing),
-        "demonstrated": sum(claim["demonstrated"] for claim in differing),
-        "chance": sum(claim["chance"] for claim in differing),
-        "not demonstrated": [
-            claim["id"].split(".", 1)[1] for claim in differing if not claim["demonstrated"]
-        ],
-        "only": {profile: readings.count([profile]) for profile in alone},
+        "checked": verdicts["checked"],
+        "readings": {
+            reading["name"]: {"agrees": reading["agrees"], "calibrated": reading["calibrated"]}
+            for reading in verdicts["readings"]
+        },
+        "verdicts": verdicts["counts"],
+        "unclear": sum(claim["unclear"] for claim in claims),
+        "unexplained": [claim.split(".", 1)[1] for claim in verdicts["unexplained"]],
     }
 
 
 def sentences(found: dict[str, Any]) -> str:
-    """The paragraph of the page."""
-    cannot, checked = found["cannot be checked"], found["claims"] - found["cannot be checked"]
-    unclear, chance, missing = found["unclear"], found["chance"], found["not demonstrated"]
-    said = f"{found['claims']} claims: {checked} can be checked, {found['agrees']} agree "
-    said += f"({100 * found['agrees'] / checked:.0f} %), {found['differs']} differ"
-    said += f"; {cannot} cannot be checked." if cannot else "."
-    if unclear:
-        said += f" Of {unclear} that differ [the runs cannot tell]({REFERENCE}#what-the-runs-cannot-tell)."
-    said += f" The causes of {found['demonstrated']} are demonstrated"
-    said += f", of {chance} as what [may be chance]({REFERENCE}#what-may-be-chance)" if chance else ""
-    said += f"; no cause was found for {', '.join(missing)}." if missing else "."
-    if found["only"]:
-        told = ", ".join(f"{number} {profile}" for profile, number in found["only"].items())
-        said += f" Of those that agree some do so under one reading only: {told}."
+    """The paragraph of the page: readings first, what agrees under one or another of them last."""
+    if "before" in found:
+        # A record of before the verdicts had their kinds: no run since then can say more.
+        return wrapped(f"{found['before']} **These are figures of {found['stale']}.**")
+    checked, verdicts = found["checked"], found["verdicts"]
+    said = "; ".join(
+        f"**{name}: {reading['agrees']} of {checked} agree**" + _more(reading["calibrated"])
+        for name, reading in found["readings"].items()
+    )
+    union = verdicts["agrees"]
+    said += f". Under one reading or another {union} of {checked} agree{_more(verdicts[CALIBRATED])}."
+    different = [f"{verdicts[verdict]} {words}" for verdict, words in DIFFERENT.items() if verdicts[verdict]]
+    said += f" The others: {', '.join(different)}."
+    if found["unclear"]:
+        said += f" Of {found['unclear']} [the runs cannot tell]({REFERENCE}#what-the-runs-cannot-tell)."
+    set_up = verdicts[SET_UP] + verdicts[OTHERWISE]
+    said += f" Set up as published, and not counted: {verdicts[SET_UP]} of {set_up}."
+    if cannot := verdicts["cannot be checked"]:
+        said += f" {cannot} of the {found['claims']} claims cannot be checked."
+    if found["unexplained"]:
+        said += f" Unexplained: {', '.join(found['unexplained'])}."
     if found.get("stale"):
         said += f" **These are figures of {found['stale']}**: the reproduction has not been judged anew."
     return wrapped(said)
+
+
+def _more(number: int) -> str:
+    return f", {number} more by calibration" if number else ""
 
 
 def wrapped(text: str) -> str:

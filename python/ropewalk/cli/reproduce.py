@@ -22,7 +22,7 @@ from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 @options.executor
 @click.option("--out", callback=options.directory, metavar="DIR", help="Results; results/NAME by default.")
 @options.as_json
-@click.option("--strict", is_flag=True, help="Exit code 3 if a claim differs without a demonstrated cause.")
+@click.option("--strict", is_flag=True, help="Exit code 3 if a claim differs and is not explained.")
 def reproduce(
     *,
     name: str | None,

@@ -15,24 +15,24 @@ from ropewalk.cli.texts import show_texts
 from ropewalk.numbers import count
 from ropewalk.reproduce import files
 from ropewalk.reproduce.conduct import reproduce, summary
-from ropewalk.reproduce.verdicts import (
-    Verdict,
-    causes_told,
-    counts,
-    readings_told,
-    share_agreeing,
-    unexplained,
-)
+from ropewalk.reproduce.counting import told, unexplained
+from ropewalk.reproduce.verdicts import AGREEING, DIFFERING, LISTED, Verdict
 from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ropewalk.cli.texts import Printer
     from ropewalk.reproduce.conduct import Reproduced
+    from ropewalk.reproduce.counting import RootRow
     from ropewalk.reproduce.model import Reproduction
     from ropewalk.reproduce.verdicts import VerdictRow
 
-STYLES = {Verdict.AGREES: "green", Verdict.DIFFERS: "bold red", Verdict.CANNOT: "dim"}
+STYLES = {
+    **dict.fromkeys(AGREEING, "green"),
+    **dict.fromkeys(DIFFERING, "bold red"),
+    **dict.fromkeys((*LISTED, Verdict.CANNOT), "dim"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,34 +112,50 @@ def show(made: Reproduced) -> None:
     out.line()
     rows = [
         (
-            *(_short(row, reproduction.name), _what(row), _published(row), row.measured or "-"),
+            *(_short(row.id, reproduction.name), _what(row), _published(row), row.measured or "-"),
             row.verdict.value,
         )
         for row in made.rows
     ]
     headers = ["claim", "what", "published", "measured", "verdict"]
     show_texts(out, headers, rows, [STYLES[row.verdict] for row in made.rows])
-    for verdict in (Verdict.DIFFERS, Verdict.CANNOT):
+    for root in made.roots:
+        _show_root(out, root, reproduction.name)
+    for verdict in (*DIFFERING, Verdict.SET_UP_OTHERWISE, Verdict.CANNOT):
         chosen = [row for row in made.rows if row.verdict is verdict]
         if chosen:
             out.paragraph(verdict.value.capitalize(), style="bold")
             out.line()
         for row in chosen:
-            out.paragraph(f"{_short(row, reproduction.name)}: {_why(row)}", indent=2, hanging=2)
+            out.paragraph(f"{_short(row.id, reproduction.name)}: {_why(row)}", indent=2, hanging=2)
         if chosen:
             out.line()
-    share = share_agreeing(made.rows)
-    told = ", ".join(f"{number} {verdict}" for verdict, number in counts(made.rows).items())
-    agreeing = f"{share:.0%} of those that can be checked agree" if share is not None else ""
-    out.paragraph("; ".join(filter(None, (told, agreeing))))
-    if readings := readings_told(made.rows, list(made.sources)):
-        out.paragraph(readings)
-    if causes := causes_told(made.rows):
-        out.paragraph(causes)
+    for name, says in reproduction.readings.items():
+        out.paragraph(f"{name}: {says}", hanging=2)
+    if reproduction.readings:
+        out.line()
+    for line in told(made.counted):
+        out.paragraph(line)
 
 
-def _short(row: VerdictRow, name: str) -> str:
-    return row.id.removeprefix(f"{name}.")
+def _show_root(out: Printer, root: RootRow, name: str) -> None:
+    """What several differences have in common, before they are listed one by one."""
+    out.paragraph(f"Root {root.name}: {root.title}", style="bold")
+    value = f"value for all of them: {root.value}; " if root.value else ""
+    given = f"{value}{len(root.given)} of {len(root.claims)} differences are accounted for"
+    lines = [given, f"claims: {', '.join(_short(claim, name) for claim in root.claims)}"]
+    lines += [f"cause: {root.cause}"] if root.cause else []
+    lines += [
+        f"it also predicts: {each.what}: {'so it is' if each.holds else 'NOT so'} ({each.words})"
+        for each in root.predicted
+    ]
+    for line in lines:
+        out.paragraph(line, indent=2, hanging=2)
+    out.line()
+
+
+def _short(claim: str, name: str) -> str:
+    return claim.removeprefix(f"{name}.")
 
 
 def _what(row: VerdictRow) -> str:
@@ -153,10 +169,11 @@ def _published(row: VerdictRow) -> str:
 def _why(row: VerdictRow) -> str:
     """The reason, the cause, and whether that was to be expected."""
     parts = [row.reason]
-    if row.verdict is Verdict.DIFFERS:
+    if row.verdict in DIFFERING:
         parts.append(f"published {_published(row)}")
-        if row.cause:
-            parts.append(f"cause: {row.cause}")
+        parts += [f"root: {row.root}"] if row.root else []
+        parts += [f"cause: {row.cause}"] if row.cause else []
+        parts += [f"({row.kind}) {row.shown}" if row.kind else row.shown] if row.shown else []
         if row.expected:
             parts.append("the document contradicts itself here: expected to differ")
     return "; ".join(parts)
@@ -172,9 +189,9 @@ def _say(made: Reproduced, order: ReproduceOrder) -> None:
         fail(f"{count(len(made.failures), 'run')} failed", RUN_FAILED)
     open_ones = unexplained(made.rows)
     if open_ones:
-        names = ", ".join(_short(row, made.reproduction.name) for row in open_ones)
+        names = ", ".join(_short(row.id, made.reproduction.name) for row in open_ones)
         claims = "claim differs" if len(open_ones) == 1 else "claims differ"
-        told = f"{made.reproduction.name}: {len(open_ones)} {claims} WITHOUT A DEMONSTRATED CAUSE: {names}"
+        message = f"{made.reproduction.name}: {len(open_ones)} {claims} UNEXPLAINED: {names}"
         if order.strict:
-            fail(told, UNEXPLAINED)
-        sys.stderr.write(f"{told}\n")
+            fail(message, UNEXPLAINED)
+        sys.stderr.write(f"{message}\n")

@@ -23,12 +23,22 @@ if TYPE_CHECKING:
     from ropewalk.study.results import StudyResults
 
 REPRODUCTION = "verdicts.json"
-FORM = 1
+FORM = 2
 GOOD, BAD, EVEN, OPEN = "good", "bad", "even", "open"
 """What a verdict means to the reader: for colour and sign, never alone."""
 MAX_FLOWS = 500
 """Rows of a run; thousands of flows would fill the page."""
-OF_CLAIMS = {"agrees": GOOD, "differs": BAD, "cannot be checked": OPEN}
+OF_CLAIMS = {
+    "agrees": GOOD,
+    "agrees by calibration": EVEN,
+    "differs, explained": BAD,
+    "differs, fitted": BAD,
+    "within chance": BAD,
+    "cannot be carried by the published figures": BAD,
+    "differs, unexplained": BAD,
+    "set up otherwise": BAD,
+}
+"""The others are open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +264,32 @@ class Claim:
     measured: str
     verdict: str
     reason: str
+    root: str
     cause: str
+    shown: str
+    calibrated: str
     expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reading of the document, and what agrees under it alone."""
+
+    name: str
+    says: str
+    agrees: int
+    calibrated: int
+    checked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What differences have in common."""
+
+    name: str
+    title: str
+    value: str
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +313,8 @@ class Verdicts:
     model_version: int
     studies: list[str]
     counts: dict[str, int]
+    readings: list[Reading]
+    roots: list[Root]
     unexplained: list[str]
     claims: list[Claim]
     figures: list[Figure]
@@ -305,22 +341,33 @@ class Verdicts:
 
 def of_reproduction(found: Verdicts) -> Table:
     """The claims of a published document."""
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in found.counts.items())
+    readings = "; ".join(
+        f"{reading.name}: {reading.agrees} of {reading.checked} agree".removeprefix(": ")
+        for reading in found.readings
+    )
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in found.counts.items() if number)
     quick = " The quick part only: few replications, some of the claims." if found.quick else ""
-    left = len(found.unexplained)
-    without = f" Without a demonstrated cause: {left} of those that differ." if left else ""
-    note = f"{found.source}. {counts}.{without}{quick}"
-    rows = [_claim(claim) for claim in found.claims]
+    note = f"{found.source}. {readings}. Under one reading or another: {counts}.{quick}"
+    of_name = {root.name: root for root in found.roots}
+    rows = [_claim(claim, of_name) for claim in found.claims]
     return Table(f"Claims: {found.title}", ("claim", "quantity and conditions", "published"), rows, note)
 
 
-def _claim(claim: Claim) -> Row:
+def _claim(claim: Claim, roots: dict[str, Root]) -> Row:
     unit = f" {claim.unit}" if claim.unit else ""
     conditions = claim.conditions.replace(";", ", ")
     what = claim.what + (f"; {conditions}" if conditions else "")
-    reason = claim.reason + (f". Cause: {claim.cause}" if claim.cause else "")
-    if claim.expected:
-        reason += " Expected: the document contradicts itself here."
+    root = roots.get(claim.root)
+    cause = claim.cause or (root.cause if root else "")
+    parts = [
+        claim.reason,
+        f"Set to it: {claim.calibrated}" if claim.calibrated else "",
+        f"Root: {root.title}" if root else "",
+        f"Cause: {cause}" if cause else "",
+        claim.shown,
+        "Expected: the document contradicts itself here" if claim.expected else "",
+    ]
+    reason = ". ".join(part.rstrip(".") for part in parts if part)
     mood = OF_CLAIMS.get(claim.verdict, OPEN)
     published = f"{claim.published}{unit}" if _is_number(claim.published) else claim.published
     return Row(claim.id, what, published, claim.measured, claim.verdict, reason, mood)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,32 +11,25 @@ from typing import TYPE_CHECKING, Any
 from ropewalk import _core, written
 from ropewalk.disk import write_whole
 from ropewalk.reproduce import figures
+from ropewalk.reproduce.counting import Counted, RootRow, count, roots, to_csv, to_dicts, unexplained
 from ropewalk.reproduce.page import page
 from ropewalk.reproduce.sources import StudySource, check_configs
-from ropewalk.reproduce.verdicts import (
-    VerdictRow,
-    counts,
-    judge,
-    share_agreeing,
-    to_csv,
-    to_dicts,
-    unexplained,
-)
+from ropewalk.reproduce.verdicts import VerdictRow, judge
 from ropewalk.store import forget_derived
 from ropewalk.study import Study
 from ropewalk.study.plan import plan
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ropewalk.reproduce.expressions import Source
-    from ropewalk.reproduce.model import Reproduction
+    from ropewalk.reproduce.model import Claim, Reproduction
     from ropewalk.study.results import StudyResults
 
 STORE, STUDIES = "store", "studies"
 VERDICTS_JSON, VERDICTS_CSV, PAGE, FIGURES = "verdicts.json", "verdicts.csv", "verdicts.html", "figures"
-FORM = 1
+FORM = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +42,8 @@ class Reproduced:
     """Only the quick part."""
     rows: list[VerdictRow]
     """A verdict for each claim."""
+    roots: list[RootRow]
+    """What differences have in common."""
     results: Mapping[str, StudyResults]
     """By the name of the study."""
     sources: Mapping[str, StudySource]
@@ -63,6 +58,11 @@ class Reproduced:
     """Seconds of this call."""
     failures: list[str]
     """Runs that failed: what, and the command that repeats each."""
+
+    @property
+    def counted(self) -> Counted:
+        """How many claims agree, reading by reading."""
+        return count(self.rows, {name: self.reproduction.readings.get(name, "") for name in self.sources})
 
 
 def reproduce(
@@ -130,15 +130,18 @@ def reproduce(
             f"{name}: {f.case}, seed {f.seed}: {f.message}\n    repeat: {f.command}"
             for f in ran.results.manifest.failures
         ]
-    rows = judge(reproduction, claims, _as_sources(sources))
+    judged = _judged(reproduction, claims, sources)
     spent = cpu_s, time.monotonic() - begun
-    made = Reproduced(reproduction, quick, rows, results, sources, computed, found, *spent, failures)
+    made = Reproduced(reproduction, quick, *judged, results, sources, computed, found, *spent, failures)
     write(made, directory)
     return made
 
 
-def _as_sources(sources: Mapping[str, StudySource]) -> Mapping[str, Source]:
-    return sources
+def _judged(
+    reproduction: Reproduction, claims: Sequence[Claim], sources: Mapping[str, Source]
+) -> tuple[list[VerdictRow], list[RootRow]]:
+    rows = judge(reproduction, claims, sources)
+    return rows, roots(reproduction, rows, sources)
 
 
 def _study(reproduction: Reproduction, name: str, *, quick: bool) -> Study:
@@ -159,7 +162,7 @@ def write(made: Reproduced, directory: Path) -> None:
     forget_derived(directory)
     drawn = _drawn(made)
     files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
-    contents = {VERDICTS_CSV: to_csv(made.rows).encode(), PAGE: page(made, drawn, files).encode()}
+    contents = {VERDICTS_CSV: to_csv(made.rows).encode(), PAGE: page(made, drawn, files, directory).encode()}
     for name, content in contents.items():
         write_whole(directory / name, content, lasting=False)
     known = written.digests(contents | {f"{FIGURES}/{file.name}": file.read_bytes() for file in files})
@@ -183,8 +186,10 @@ def summary(made: Reproduced) -> dict[str, Any]:
         "version": _core.VERSION,
         "model_version": _core.MODEL_VERSION,
         "studies": list(made.results),
-        "counts": counts(made.rows),
-        "share_agreeing": share_agreeing(made.rows),
+        "counts": made.counted.verdicts,
+        "checked": made.counted.checked,
+        "readings": [asdict(reading) for reading in made.counted.readings],
+        "roots": [asdict(root) for root in made.roots],
         "unexplained": [row.id for row in unexplained(made.rows)],
         "claims": to_dicts(made.rows),
         "figures": [

@@ -2,6 +2,7 @@
 
 `within(time["sack", "on"], 470.1, 0.15) and order(time["sack", :], time["adalr-sack", :])`: in brackets are
 levels of the factors of the quantity's study, in their order; `:` stands for all levels, a list for some.
+`all(CHECK for v in ["on", "off"])` is one check for each level, see `quantifiers`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import functools
 import itertools
 import math
 import operator
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ropewalk import statistics
-from ropewalk.reproduce import chance, predicates
+from ropewalk.reproduce import chance, predicates, quantifiers
+from ropewalk.reproduce.mistakes import ExpressionError
 from ropewalk.reproduce.predicates import COMPULSORY, PREDICATES, Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Row, Sample, Value, combine, flat, mean_of, spread
 from ropewalk.study.mistakes import did_you_mean
@@ -47,14 +49,6 @@ class Source(Protocol):
         """Whether a key of the scenario is `value`."""
 
 
-class ExpressionError(ValueError):
-    """What is wrong with an expression; `cure` says what to write instead."""
-
-    def __init__(self, message: str, cure: str) -> None:
-        super().__init__(message)
-        self.cure = cure
-
-
 @dataclass(frozen=True, slots=True)
 class Use:
     """A quantity in an expression."""
@@ -71,18 +65,17 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
 }
 _KEEP_UNIT = (ast.Add, ast.Sub)
-_ELEMENTWISE: dict[str, Callable[[float], float]] = {"abs": math.fabs, "log10": math.log10, "sqrt": math.sqrt}
+_ELEMENTWISE: dict[str, Callable[[float], float]] = {"abs": math.fabs, "sqrt": math.sqrt}
 _TOGETHER: dict[str, Callable[..., float]] = {
     "min": lambda *values: min(values),
     "max": lambda *values: max(values),
     "sum": lambda *values: math.fsum(values),
     "mean": lambda *values: math.fsum(values) / len(values),
-    "jain": lambda *values: statistics.jain(values),
 }
 _BY_MEAN = {"highest": max, "lowest": min}
 _RUNS = "runs"
 FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN, _RUNS)
-_TOP = "a check is a predicate, or several with and, or, not"
+_TOP = "a check is a predicate, or several with and, or, not, all(... for v in [...]), any(...)"
 _ALLOWED = (
     "allowed: quantities[levels], numbers, + - * / **, lists, "
     f"functions {', '.join(FUNCTIONS)}, predicates {', '.join([*PREDICATES, CONFIG, CHANCE])}"
@@ -95,9 +88,12 @@ class Expression:
 
     text: str
     tree: ast.expr
+    """With `all` and `any` written out."""
     uses: tuple[Use, ...]
     configs: tuple[ConfigArguments, ...]
     """What `config` looks at."""
+    counted: frozenset[str] = frozenset()
+    """Quantities of which only the number of replications is asked."""
 
 
 def parse(
@@ -115,7 +111,8 @@ def parse(
         ExpressionError: it has a mistake.
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        # In brackets it may be written on several lines.
+        tree = ast.parse(f"({text.strip()}\n)", mode="eval").body
     except SyntaxError as error:
         raise ExpressionError(f"not an expression: {error.msg}", _ALLOWED) from None
     except (ValueError, RecursionError, MemoryError) as error:
@@ -125,13 +122,28 @@ def parse(
             raise ExpressionError("a number beyond 64 bits", "write it as 1e30")
     found = _Checker(factors, published=published)
     try:
+        tree = quantifiers.written_out(tree) if check else tree
         if check:
             found.truth(tree)
         else:
             found.value(tree)
     except RecursionError:
         raise ExpressionError("too many levels of operators or brackets", _ALLOWED) from None
-    return Expression(text, tree, tuple(found.uses), tuple(found.configs))
+    return Expression(text, tree, tuple(found.uses), tuple(found.configs), _only_counted(tree))
+
+
+def _only_counted(tree: ast.expr) -> frozenset[str]:
+    """Names that stand within `runs` and nowhere else."""
+
+    def names(node: ast.AST) -> Counter[str]:
+        return Counter(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+    within = Counter[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == _RUNS:
+            within += names(node.args[0])
+    everywhere = names(tree)
+    return frozenset(name for name, number in within.items() if number == everywhere[name])
 
 
 class _Checker:
@@ -384,6 +396,10 @@ class Evaluator:
         self._tables = tables or {}
         self._by_means = by_means
 
+    def with_published(self, published: float | None) -> Evaluator:
+        """The same with the published figure of a claim."""
+        return Evaluator(self._source, self._factors, published, self._tables, by_means=self._by_means)
+
     def outcome(self, node: ast.expr) -> Outcome:
         """Whether a check holds.
 
@@ -485,7 +501,7 @@ class Evaluator:
         return self._source.sample(name, levels) if table is None else table.value(levels)
 
     def _function(self, name: str, values: list[Value]) -> Value:
-        unit = _common_unit(values) if name not in {"log10", "sqrt", "jain"} else ""
+        unit = _common_unit(values) if name not in {"sqrt"} else ""
         if name in _ELEMENTWISE:
             return spread(_ELEMENTWISE[name], values[0], unit=unit)
         if name == _RUNS:

@@ -14,9 +14,9 @@ from ropewalk import reading
 from ropewalk.plots.palette import colours
 from ropewalk.plots.style import BLACK, Figure, laid_out, legend, say_empty, styled, title
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
-from ropewalk.reproduce.files import TomlFile
 from ropewalk.reproduce.model import PROFILE
 from ropewalk.reproduce.series import SeriesMetric
+from ropewalk.reproduce.tables import TomlFile
 from ropewalk.reproduce.values import NoValue, Row, estimate_of
 from ropewalk.study.metrics import MetricError
 from ropewalk.study.mistakes import (

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import shipped
-from ropewalk.reproduce.expressions import ExpressionError, parse
-from ropewalk.reproduce.model import PROFILE, Claim, Quantity, Reproduction
+from ropewalk.reproduce.claims import Claims
+from ropewalk.reproduce.model import PROFILE, Quantity, Reproduction
 from ropewalk.reproduce.published import Published, TableError, read
 from ropewalk.reproduce.series import SeriesMetric
 from ropewalk.reproduce.studies import named
+from ropewalk.reproduce.tables import TomlFile
 from ropewalk.study import file as study_files
-from ropewalk.study.document import Document
-from ropewalk.study.file import text_of
 from ropewalk.study.metrics import Metric, MetricError
 from ropewalk.study.mistakes import (
     CONTRADICTION,
@@ -22,20 +21,18 @@ from ropewalk.study.mistakes import (
     UNKNOWN_NAME,
     UNREADABLE,
     WRONG_VALUE,
-    Mistakes,
     did_you_mean,
 )
 
 if TYPE_CHECKING:
     import os
 
-    from ropewalk.reproduce.expressions import Expression
     from ropewalk.study.mistakes import Path as Place
     from ropewalk.study.model import StudyFile
 
 DIRECTORY = shipped.REPRODUCTIONS
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
-ABOUT_KEYS = ("name", "title", "source", "profiles", "quick")
+ABOUT_KEYS = ("name", "title", "source", "profiles", "readings", "quick")
 QUICK_KEYS = ("replications",)
 QUANTITY_KEYS = (
     *("study", "metric", "over", "series", "make", "bin", "from", "until", "scale", "unit", "pool"),
@@ -43,9 +40,6 @@ QUANTITY_KEYS = (
 )
 OVERRIDING = ("metric", "over", "scale", "pool")
 TABLE_KEYS = ("table", "value", "by")
-FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
-JUDGING = ("check", "cannot", "cause", "cause_check", "expected", "quick")
-DIFFERS = "differs"
 
 
 class NotFound(ValueError):
@@ -113,28 +107,16 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
         title=about.title,
         source=about.source,
         profiles=about.profiles,
+        readings=about.readings,
         quick_replications=about.quick_replications,
         quantities=quantities.found,
         published=quantities.published,
+        roots=(),
         claims=(),
         studies=studies,
     )
-    return replace(loaded, claims=_Claims(directory, loaded).claims)
-
-
-class TomlFile(Document):
-    """One TOML file and what is wrong with it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(Mistakes(str(path), text_of(path)))
-
-    def take(self, table: dict[str, Any], place: Place, key: str, kind: type, default: Any) -> Any:  # noqa: ANN401
-        """As of any document, but None as `default` means that the key is compulsory."""
-        if default is None and key not in table:
-            self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
-        found = super().take(table, place, key, kind, default)
-        return "" if found is None and kind is str else found
+    claims = Claims(directory / CLAIMS, loaded)
+    return replace(loaded, roots=claims.roots, claims=claims.claims)
 
 
 class _About(TomlFile):
@@ -145,11 +127,23 @@ class _About(TomlFile):
         self.title: str = self.take(self.root, (), "title", str, None)
         self.source: str = self.take(self.root, (), "source", str, None)
         self.profiles = tuple(self.texts(self.root, (), "profiles"))
+        self.readings = self._readings()
         quick: dict[str, Any] = self.take(self.root, (), "quick", dict, {})
         self.known(quick, ("quick",), QUICK_KEYS)
         wanted: int = self.take(quick, ("quick",), "replications", int, 0)
         self.quick_replications = wanted if wanted > 0 else None
         self.mistakes.raise_any()
+
+    def _readings(self) -> dict[str, str]:
+        """What each profile is, in words: a name alone says nothing to a reader."""
+        given: dict[str, Any] = self.take(self.root, (), "readings", dict, {})
+        self.known(given, ("readings",), self.profiles)
+        for profile in self.profiles:
+            if profile not in given:
+                message = f'nothing says what the profile "{profile}" is'
+                cure = f'add [readings] with {profile} = "two sentences"'
+                self.mistakes.add(("profiles",), MISSING, message, cure)
+        return {profile: self.take(given, ("readings",), profile, str, "") for profile in self.profiles}
 
 
 class _Quantities(TomlFile):
@@ -297,86 +291,3 @@ def _check_pool(quantities: _Quantities, quantity: Quantity, factors: list[str])
             quantities.mistakes.add(
                 (quantity.name, "pool"), UNKNOWN_NAME, message, did_you_mean(factor, factors)
             )
-
-
-class _Claims(TomlFile):
-    def __init__(self, directory: Path, reproduction: Reproduction) -> None:
-        super().__init__(directory / CLAIMS)
-        self._reproduction = reproduction
-        self._levels = [reproduction.names(profile) for profile in reproduction.profiles or ("",)]
-        self.known(self.root, (), ("claim",))
-        tables = self.tables(self.root, (), "claim")
-        self.claims = tuple(self._claim(("claim", index), table) for index, table in enumerate(tables))
-        first: dict[str, int] = {}
-        for index, claim in enumerate(self.claims):
-            if first.setdefault(claim.id, index) != index:
-                self.mistakes.add(
-                    ("claim", index, "id"),
-                    CONTRADICTION,
-                    f'"{claim.id}" is there twice',
-                    "give each its own id",
-                )
-        if not self.claims:
-            self.mistakes.add((), MISSING, "there are no claims", "add [[claim]]")
-        self.mistakes.raise_any()
-
-    def _claim(self, place: Place, table: dict[str, Any]) -> Claim:
-        self.known(table, place, (*FACTS, *JUDGING))
-        facts = {
-            key: self.take(table, place, key, str, None if key in {"id", "published"} else "")
-            for key in FACTS
-        }
-        cannot = self.take(table, place, "cannot", str, "")
-        text = self.take(table, place, "check", str, "")
-        if bool(text) == bool(cannot):
-            message = f'"{facts["id"]}" needs either `check` or `cannot`'
-            self.mistakes.add(
-                place, MISSING, message, "write an expression, or a sentence why there is none", value=False
-            )
-        expected = self.take(table, place, "expected", str, "")
-        if expected not in {"", DIFFERS}:
-            self.mistakes.add(
-                (*place, "expected"), WRONG_VALUE, f'found "{expected}"', f'write "{DIFFERS}" or nothing'
-            )
-        claim = Claim(
-            **facts,
-            check=None,
-            cannot=cannot,
-            cause=self.take(table, place, "cause", str, ""),
-            cause_check=None,
-            expected=expected,
-            quick=self.take(table, place, "quick", bool, False),
-        )
-        shown = self.take(table, place, "cause_check", str, "")
-        if shown and not claim.cause:
-            self.mistakes.add(
-                (*place, "cause_check"), MISSING, "`cause` is missing", "say what is demonstrated"
-            )
-        return replace(
-            claim,
-            check=self._check((*place, "check"), claim, text) if text else None,
-            cause_check=self._check((*place, "cause_check"), claim, shown) if shown else None,
-        )
-
-    def _check(self, place: Place, claim: Claim, text: str) -> Expression | None:
-        """Parsed under each profile: its levels must exist in all of them."""
-        found = None
-        for levels in self._levels:
-            try:
-                found = parse(text, levels, check=True, published=claim.published_number is not None)
-            except ExpressionError as error:
-                self.mistakes.add(place, WRONG_VALUE, f"{claim.id}: {error}", error.cure)
-        for target, *_ in found.configs if found else ():
-            self._config(place, claim, target)
-        return found
-
-    def _config(self, place: Place, claim: Claim, target: str) -> None:
-        """`config` names a scenario file or a study."""
-        for profile in self._reproduction.profiles or ("",):
-            name = target.replace(PROFILE, profile)
-            directory = self._reproduction.directory
-            known = [path.name for path in directory.glob("*.toml")]
-            if name not in known and name not in named(directory):
-                file = name if name.endswith(".toml") else f"study-{name}.toml"
-                message = f"{claim.id}: there is no {file}"
-                self.mistakes.add(place, UNREADABLE, message, did_you_mean(file, sorted(known)))

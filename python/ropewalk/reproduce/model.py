@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,49 @@ class Quantity:
     """What it is instead under some profiles."""
 
 
+class Kind(enum.StrEnum):
+    """What a cause rests on. Only the first three explain."""
+
+    PREDICTION = "prediction"
+    """From other evidence: another table, figure or source gave the value."""
+    ARITHMETIC = "arithmetic"
+    """On the document: its own figures say otherwise."""
+    DOCUMENTED = "documented"
+    """A documented behaviour of the document's tool, or what it says of itself elsewhere."""
+    FITTED = "fitted"
+    """A value was set so that claims come out."""
+    CHANCE = "chance"
+    """Computed: other runs of the same experiment show what was published."""
+    CARRIED = "not carried"
+    """The published errors are larger than what is claimed."""
+
+
+EXPLAINING = (Kind.PREDICTION, Kind.ARITHMETIC, Kind.DOCUMENTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What else follows from the value of a root."""
+
+    what: str
+    check: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What several differences have in common."""
+
+    name: str
+    title: str
+    value: str
+    """The one value that is used for all of its claims; empty if there is none."""
+    cause: str
+    """In the place of the causes of its claims."""
+    kind: Kind | None
+    """Of its claims that say nothing else."""
+    predicts: tuple[Prediction, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A published statement that can be checked, or of which is said why it cannot."""
@@ -64,6 +108,14 @@ class Claim:
     expected: str
     """`differs`: the document contradicts itself here."""
     quick: bool
+    kind: Kind | None = None
+    """What the cause rests on; that of the root if it has one and says nothing else."""
+    root: str = ""
+    """Name of the root that it belongs to."""
+    calibrated: Mapping[str, str] = field(default_factory=dict)
+    """By reading (`""`: all), what was set to the number that it repeats."""
+    set_up: bool = False
+    """It reads a setting although it looks at figures."""
 
     @property
     def published_number(self) -> float | None:
@@ -86,11 +138,14 @@ class Reproduction:
     """Authors, title, where and when it was published."""
     profiles: tuple[str, ...]
     """Readings of the document under which everything is run; empty: there is one."""
+    readings: Mapping[str, str]
+    """What each of them is, in two sentences."""
     quick_replications: int | None
     """At most so many replications of each case with `--quick`."""
     quantities: Mapping[str, Quantity]
     published: Mapping[str, Published]
     """What checks may name beside them: columns of tables of the document."""
+    roots: tuple[Root, ...]
     claims: tuple[Claim, ...]
     studies: Mapping[str, StudyFile] = field(repr=False)
     """By name, `{profile}` filled in."""
@@ -118,20 +173,42 @@ class Reproduction:
 
     def profiles_of(self, claim: Claim, wanted: tuple[str, ...]) -> tuple[str, ...]:
         """The profiles under which a claim is judged: those that make a difference to it."""
+        return wanted if self.depends(claim.check) else wanted[:1]
+
+    def depends(self, check: Expression | None) -> bool:
+        """Whether a check is another one under another profile."""
+        if check is None:
+            return False
+        studies = {self.quantities[name].study for name in self.measured_in(check)}
+        return any(PROFILE in study for study in studies | {place for place, *_ in check.configs})
+
+    def is_set_up(self, claim: Claim) -> bool:
+        """Whether a claim is about our own files: it cannot fail once they are written."""
         if claim.check is None:
-            return wanted[:1]
-        studies = {self.quantities[name].study for name in self.measured_in(claim.check)}
-        studies |= {place for place, *_ in claim.check.configs}
-        return wanted if any(PROFILE in study for study in studies) else wanted[:1]
+            return False
+        return claim.set_up or not self.looked_at(claim.check)
+
+    def looked_at(self, check: Expression) -> list[str]:
+        """The quantities whose values decide, and not only how many there are."""
+        return [name for name in self.measured_in(check) if name not in check.counted]
+
+    def root_of(self, claim: Claim) -> Root | None:
+        """What the claim has in common with others."""
+        return next((root for root in self.roots if root.name == claim.root), None)
+
+    def kind_of(self, claim: Claim) -> Kind | None:
+        """What its cause rests on."""
+        root = self.root_of(claim)
+        return claim.kind or (root.kind if root is not None else None)
 
     def studies_of(self, claim: Claim, profiles: tuple[str, ...]) -> list[str]:
         """The studies that must have been run to judge a claim."""
         if claim.check is None:
             return []
         chosen = self.profiles_of(claim, profiles)
-        names = [
-            name for check in (claim.check, claim.cause_check) if check for name in self.measured_in(check)
-        ]
+        root = self.root_of(claim)
+        checks = [claim.check, claim.cause_check, *(each.check for each in (root.predicts if root else ()))]
+        names = [name for check in checks if check for name in self.measured_in(check)]
         return list(dict.fromkeys(self.study_of(name, profile) for name in names for profile in chosen))
 
     def measured_in(self, check: Expression) -> list[str]:

@@ -1,4 +1,5 @@
-// Opens and closes the parts of the document; filters by verdict and by words. Without it everything is open.
+// Opens and closes the parts of the document; filters by verdict and by words. Parts in which something differs are open at
+// first; without this all are.
 (() => {
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const groups = all("tbody").map((body) => ({ button: body.querySelector("button"), body, rows: all("tr:not(.part)", body) }));
@@ -26,8 +27,20 @@
   // What someone looks for is to be seen.
   const narrow = () => {
     const everything = !find.value.trim() && boxes.every((box) => box.checked);
-    for (const group of groups) open(group, !everything);
+    for (const group of groups) open(group, !everything || "differs" in group.body.dataset);
     show();
+  };
+
+  // A link to a claim opens its part and takes filters away.
+  const visit = () => {
+    const row = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const group = row && groups.find(({ rows }) => rows.includes(row));
+    if (!group) return;
+    find.value = "";
+    for (const box of boxes) box.checked = true;
+    open(group, true);
+    show();
+    row.scrollIntoView();
   };
 
   for (const group of groups) {
@@ -51,4 +64,6 @@
   const figures = document.getElementById("figures");
   if (figures && matchMedia("(max-width: 46rem)").matches) figures.open = false;
   narrow();
+  visit();
+  window.addEventListener("hashchange", visit);
 })();

@@ -3,83 +3,204 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections import Counter
-from html import escape
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from ropewalk.reproduce.verdicts import Verdict, causes_told, counts, readings_told, share_agreeing
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from ropewalk.reproduce.counting import told
+from ropewalk.reproduce.verdicts import DIFFERING, Verdict
 from ropewalk.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ropewalk.reproduce.conduct import Reproduced
     from ropewalk.reproduce.figures import Drawing
+    from ropewalk.reproduce.model import Claim, Reproduction
     from ropewalk.reproduce.verdicts import VerdictRow
 
-COLUMNS = ("claim", "what", "published", "measured", "verdict", "why")
-SIGNS = {Verdict.AGREES: "✓", Verdict.DIFFERS: "✗", Verdict.CANNOT: "?"}
-NAMES = {Verdict.AGREES: "agrees", Verdict.DIFFERS: "differs", Verdict.CANNOT: "cannot"}
+TEMPLATE = "page.html"
+SIGNS = {
+    Verdict.AGREES: "✓",
+    Verdict.CALIBRATED: "≈",
+    Verdict.EXPLAINED: "✗",
+    Verdict.FITTED: "✗",
+    Verdict.CHANCE: "✗",
+    Verdict.CARRIED: "✗",
+    Verdict.UNEXPLAINED: "✗",
+    Verdict.CANNOT: "?",
+    Verdict.SET_UP: "=",
+    Verdict.SET_UP_OTHERWISE: "≠",
+}
+NAMES = {
+    Verdict.AGREES: "agrees",
+    Verdict.CALIBRATED: "calibrated",
+    Verdict.EXPLAINED: "explained",
+    Verdict.FITTED: "fitted",
+    Verdict.CHANCE: "chance",
+    Verdict.CARRIED: "carried",
+    Verdict.UNEXPLAINED: "unexplained",
+    Verdict.CANNOT: "cannot",
+    Verdict.SET_UP: "set-up",
+    Verdict.SET_UP_OTHERWISE: "otherwise",
+}
 """For classes and filters."""
-LONG = 320
-"""Characters of a reason above which it is read in two parts."""
+LONG = 2
+"""Sentences of a reason that are read at once."""
 PARTS = {"F": "Figure", "T": "Table", "S": "Section"}
 _PART = re.compile(r"^([FTS])(\d\w*)$")
-CONTROLS = (
-    '<div class="controls"><fieldset><legend>Show</legend>{boxes}</fieldset>'
-    '<label>Find <input type="search" id="find"></label>'
-    '<button type="button" data-open="true">Open all</button>'
-    '<button type="button" data-open="false">Close all</button>'
-    '<span id="shown" role="status" class="soft"></span></div>'
-)
-FIGURES = '<details open id="figures"><summary><h2>Figures ({count})</h2></summary>{shown}</details>'
+_DRAWN = re.compile(r"^(Figure|Table)s? (\d[\d.]*\d|\d)")
+_SENTENCE = re.compile(r"; (?=measured |not \(|only |as-|with \d|the runs cannot tell|nothing was measured)")
+_NUMERIC = re.compile(r"^(up to |about |just under |just above |almost |[~<>=≥≤ ]|\d|[.,/()+-]|e-?\d)+$")
+_BREAK = re.compile(r"([./_])(?=\w)")
 
 
-def page(made: Reproduced, drawings: Sequence[Drawing], figures: Sequence[Path]) -> str:
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure as the page has it."""
+
+    id: str
+    title: str
+    data: str
+    """PNG in base64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table of claims."""
+
+    row: VerdictRow
+    name: str
+    """The id without that of the document."""
+    anchor: str
+    published: str
+    """With unit where it is a number."""
+    details: tuple[str, ...]
+    reasons: tuple[str, ...]
+    """Sentence by sentence."""
+    readings: tuple[tuple[str, bool], ...]
+    """Whether it holds under each reading, where that makes a difference."""
+    cause_of: str
+    """The claim whose cause is the same and has been said already."""
+    studies: tuple[tuple[str, str], ...]
+    """Name and place of the studies that its check looks at."""
+    tables: tuple[tuple[str, str], ...]
+    """Name and place of the published tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The claims of a figure, table or section of the document."""
+
+    name: str
+    figures: tuple[str, ...]
+    """Ids of the figures that show it again."""
+    lines: tuple[Line, ...]
+    tally: tuple[tuple[Verdict, int], ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether one of its claims does."""
+        return any(verdict in (*DIFFERING, Verdict.SET_UP_OTHERWISE) for verdict, _ in self.tally)
+
+
+def page(
+    made: Reproduced,
+    drawings: Sequence[Drawing],
+    figures: Sequence[Path],
+    directory: Path | None = None,
+) -> str:
     """The whole file.
 
     Args:
         made: what came out.
         drawings: the figures as they were described.
         figures: their files (PNG), in the same order.
+        directory: where the page will be, for links to published tables; without it there are none.
 
     Raises:
         OSError: a figure cannot be read.
     """
-    reproduction = made.reproduction
-    title = visible(f"{reproduction.name}: {reproduction.title}")
-    boxes = "".join(
-        f'<label><input type="checkbox" checked data-verdict="{NAMES[verdict]}"> {verdict} ({count})</label>'
-        for verdict, count in zip(Verdict, counts(made.rows).values(), strict=True)
-    )
-    shown = visible("".join(_figure(drawing, path) for drawing, path in zip(drawings, figures, strict=True)))
-    parts: dict[str, list[VerdictRow]] = {}
-    for row in made.rows:
-        parts.setdefault(_part(row), []).append(row)
-    groups = visible("".join(_group(part, rows) for part, rows in parts.items()))
-    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
-    quick = " Only the claims of the quick part, with few replications." if made.quick else ""
-    share = share_agreeing(made.rows)
-    agreeing = f"{share:.0%} of the claims that can be checked agree" if share is not None else ""
-    told = "; ".join(
-        filter(None, (agreeing, readings_told(made.rows, list(made.sources)), causes_told(made.rows)))
-    )
-    summary = f" {told.capitalize()}." if told else ""
+    pictures = [_picture(drawing, path) for drawing, path in zip(drawings, figures, strict=True)]
+    counted = made.counted
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
-        f"<style>{_asset('page.css')}</style></head>\n<body><main>"
-        f'<h1>{escape(title)}</h1><p class="soft">{escape(visible(reproduction.source))}</p>'
-        f"<p>Measured: means over replications ± the half width of the 95 % interval.{quick}{summary}</p>"
-        f"<h2>Claims</h2>{CONTROLS.format(boxes=boxes)}"
-        f"<table><thead><tr>{head}</tr></thead>{groups}</table>"
-        f"{FIGURES.format(count=len(figures), shown=shown) if shown else ''}</main>"
-        f"<script>{_asset('page.js')}</script></body></html>\n"
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            reproduction=made.reproduction,
+            title=f"{made.reproduction.name}: {made.reproduction.title}",
+            quick=made.quick,
+            told=told(counted),
+            readings=[reading for reading in counted.readings if reading.name],
+            roots=made.roots,
+            rows={row.id: row for row in made.rows},
+            verdicts=[(verdict, NAMES[verdict], counted.verdicts[verdict]) for verdict in Verdict],
+            parts=_parts(made, pictures, directory),
+            titles={root.name: root.title for root in made.reproduction.roots},
+            pictures=pictures,
+            explained=Verdict.EXPLAINED,
+            style=Markup(_asset("page.css")),  # noqa: S704
+            script=Markup(_asset("page.js")),  # noqa: S704
+        )
     )
+
+
+def _environment() -> Environment:
+    """Everything that is put into the template is escaped, and shows what it is made of."""
+    made = Environment(
+        loader=PackageLoader("ropewalk.reproduce", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters |= {"sign": SIGNS.__getitem__, "kind": NAMES.__getitem__, "short": _short, "soft": _soft}
+    return made
+
+
+def _shown(value: object) -> object:
+    return visible(str(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _short(claim: str) -> str:
+    return claim.partition(".")[2] or claim
+
+
+def _soft(text: str) -> Markup:
+    """Keys and paths may break after their dots, and words nowhere."""
+    return Markup(_BREAK.sub(r"\1<wbr>", str(escape(visible(text)))))  # noqa: S704
+
+
+def _asset(name: str) -> str:
+    return (resources.files("ropewalk.reproduce") / name).read_text(encoding="utf-8")
+
+
+def _picture(drawing: Drawing, path: Path) -> Picture:
+    return Picture(drawing.id, drawing.title, base64.b64encode(path.read_bytes()).decode("ascii"))
+
+
+def _parts(made: Reproduced, pictures: Sequence[Picture], directory: Path | None) -> list[Part]:
+    rows: dict[str, list[VerdictRow]] = {}
+    for row in made.rows:
+        rows.setdefault(_part(row), []).append(row)
+    claims = {claim.id: claim for claim in made.reproduction.claims}
+    causes: dict[str, str] = {}
+    found = []
+    for name, own in rows.items():
+        drawn = (picture.id for picture in pictures if _drawn(picture.title) == name)
+        lines = tuple(_line(made.reproduction, row, claims, causes, directory) for row in own)
+        numbers = Counter(row.verdict for row in own)
+        tally = tuple((verdict, numbers[verdict]) for verdict in Verdict if numbers[verdict])
+        found.append(Part(name, tuple(drawn), lines, tally))
+    return found
 
 
 def _part(row: VerdictRow) -> str:
@@ -89,60 +210,52 @@ def _part(row: VerdictRow) -> str:
     return f"{PARTS[found[1]]} {found[2].replace('_', '.')}" if found else part
 
 
-def _group(part: str, rows: Sequence[VerdictRow]) -> str:
-    """The claims of a part under a button that opens them; without scripts they are open."""
-    numbers = Counter(row.verdict for row in rows)
-    tally = " ".join(
-        f'<span class="{NAMES[verdict]}" title="{verdict}">{SIGNS[verdict]}&nbsp;{numbers[verdict]}</span>'
-        for verdict in Verdict
-        if numbers[verdict]
+def _drawn(title: str) -> str:
+    """The part of the document that a figure shows again, by its title."""
+    found = _DRAWN.match(title)
+    return f"{found[1]} {found[2]}" if found else ""
+
+
+def _line(
+    reproduction: Reproduction,
+    row: VerdictRow,
+    claims: Mapping[str, Claim],
+    causes: dict[str, str],
+    directory: Path | None,
+) -> Line:
+    under = row.agrees_under.split(", ")
+    profiles = reproduction.profiles if row.profile else ()
+    unit = f" {row.unit}" if row.unit not in {"", "1", "-"} and _NUMERIC.match(row.published) else ""
+    first = causes.setdefault(row.cause, row.id) if row.cause else row.id
+    return Line(
+        row=row,
+        name=_short(row.id),
+        anchor=f"claim-{row.id}",
+        published=row.published + unit,
+        details=tuple(filter(None, (*row.conditions.split(";"), row.locator, row.note))),
+        reasons=tuple(_SENTENCE.split(row.reason)),
+        readings=tuple((profile, profile in under) for profile in profiles),
+        cause_of="" if first == row.id else first,
+        studies=_studies(reproduction, claims.get(row.id), row.profile),
+        tables=_tables(reproduction, claims.get(row.id), directory),
     )
-    button = f'<button type="button" aria-expanded="true">{escape(part)} {tally}</button>'
-    head = f'<tr class="part"><th colspan="{len(COLUMNS)}">{button}</th></tr>'
-    return f"<tbody>{head}{''.join(map(_row, rows))}</tbody>"
 
 
-def _asset(name: str) -> str:
-    return (resources.files("ropewalk.reproduce") / name).read_text(encoding="utf-8")
+def _studies(reproduction: Reproduction, claim: Claim | None, profile: str) -> tuple[tuple[str, str], ...]:
+    """The studies whose figures decide, and where their tables are, seen from the page."""
+    if claim is None:
+        return ()
+    profiles = (profile,) if profile else (reproduction.profiles or ("",))[:1]
+    return tuple((name, f"studies/{name}/") for name in reproduction.studies_of(claim, profiles))
 
 
-def _row(row: VerdictRow) -> str:
-    more = "; ".join(filter(None, (*row.conditions.split(";"), row.locator)))
-    unit = f" {row.unit}" if row.unit not in {"", "1", "-"} else ""
-    start, rest = _split(row.reason)
-    why = [escape(start)]
-    if row.cause:
-        why.append(f'<span class="more">Cause: {escape(row.cause)}</span>')
-    if row.verdict is Verdict.DIFFERS and not row.demonstrated:
-        why.append('<span class="more">No cause is demonstrated.</span>')
-    if row.expected:
-        why.append('<span class="more">The document contradicts itself here: expected to differ.</span>')
-    check = f'<span class="more">Checked: <code>{escape(row.check)}</code></span>' if row.check else ""
-    if rest or check:
-        why.append(f"<details><summary>more</summary>{escape(rest)}{check}</details>")
-    cells = (
-        f'<td class="id">{escape(row.id.partition(".")[2] or row.id)}</td>'
-        f'<td data-of="what">{escape(row.what)}<span class="more">{escape(more)}</span></td>'
-        f'<td data-of="published">{escape(row.published + unit)}</td>'
-        f'<td data-of="measured">{escape(row.measured or "nothing")}</td>'
-        f'<td class="verdict" data-of="verdict">{SIGNS[row.verdict]} {row.verdict}</td>'
-        f'<td data-of="why">{"".join(why)}</td>'
-    )
-    return f'<tr class="{NAMES[row.verdict]}">{cells}</tr>'
-
-
-def _split(reason: str) -> tuple[str, str]:
-    """What is read at once, and the rest of a long reason."""
-    if len(reason) <= LONG:
-        return reason, ""
-    cut = reason.rfind("; ", 0, LONG) + 1 or reason.rfind(" ", 0, LONG)
-    return f"{reason[:cut]} …", f"… {reason[cut:].strip()}"
-
-
-def _figure(drawing: Drawing, path: Path) -> str:
-    data = base64.b64encode(path.read_bytes()).decode("ascii")
-    title = escape(drawing.title)
-    return (
-        f'<figure id="{escape(drawing.id)}"><img alt="{title}" src="data:image/png;base64,{data}">'
-        f'<figcaption class="soft">{title}. Hollow marks and dashes: published.</figcaption></figure>'
-    )
+def _tables(
+    reproduction: Reproduction, claim: Claim | None, directory: Path | None
+) -> tuple[tuple[str, str], ...]:
+    """The published tables that a check names."""
+    if claim is None or directory is None:
+        return ()
+    checks = filter(None, (claim.check, claim.cause_check))
+    named = {use.quantity for check in checks for use in check.uses}
+    paths = dict.fromkeys(table.path for name, table in reproduction.published.items() if name in named)
+    return tuple((path.name, os.path.relpath(path, directory)) for path in paths)

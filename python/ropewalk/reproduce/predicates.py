@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from ropewalk.statistics import Estimate
 
 
+HAIR = 0.005
+"""Nearer to a bound than this share of it: the reason says so."""
+
+
 class WrongUse(ValueError):
     """A predicate with arguments that it does not take."""
 
@@ -101,9 +105,21 @@ def between(value: Value, low: Value, high: Value) -> Outcome:
         for bound in (lower, upper)
     )
     said = ", with a bound inside an interval" if across else ""
+    said += _by_a_hair(readings, (lower, upper)) if holds else ""
     return Outcome(
         holds, readings, f"measured {_say(value)}, allowed {number(lower)} to {number(upper)}{said}"
     )
+
+
+def _by_a_hair(readings: Sequence[Reading], bounds: Sequence[float]) -> str:
+    """What holds by so little that another choice of the tolerance would refute it."""
+    near = [
+        f"{number(reading.estimate.mean)} for {number(bound)}"
+        for reading in readings
+        for bound in bounds
+        if 0.0 < math.fabs(reading.estimate.mean - bound) < HAIR * math.fabs(bound)
+    ]
+    return f", by a hair ({', '.join(near)})" if near else ""
 
 
 def within(
@@ -128,14 +144,20 @@ def at_least(value: Value, bound: Value) -> Outcome:
     """`at_least(x, v)`: x >= v; of a row, each."""
     lower = _number(bound, "the bound")
     steps = [compare(item, lower, equal=True, name=label) for item, label in _labelled(value)]
-    return _by_steps(steps, f"measured {_say(value)}, allowed from {number(lower)}", [value])
+    return _beyond(steps, f"measured {_say(value)}, allowed from {number(lower)}", value, lower)
 
 
 def at_most(value: Value, bound: Value) -> Outcome:
     """`at_most(x, v)`: x <= v; of a row, each."""
     upper = _number(bound, "the bound")
     steps = [compare(upper, item, equal=True, name=label) for item, label in _labelled(value)]
-    return _by_steps(steps, f"measured {_say(value)}, allowed up to {number(upper)}", [value])
+    return _beyond(steps, f"measured {_say(value)}, allowed up to {number(upper)}", value, upper)
+
+
+def _beyond(steps: Sequence[Step], words: str, value: Value, bound: float) -> Outcome:
+    found = _by_steps(steps, words, [value])
+    said = _by_a_hair(found.readings, (bound,)) if found.holds else ""
+    return replace(found, words=found.words + said)
 
 
 def _labelled(value: Value) -> list[tuple[Sample | float, str]]:
@@ -232,23 +254,6 @@ def flat_row(value: Value, *, tol: float) -> Outcome:
     """`flat(x["a", :], tol=0.1)`: every level within 10 % of the mean of all."""
     _row(value)
     return close(value, tol=tol)
-
-
-def linear(abscissae: Value, value: Value, *, tol: float) -> Outcome:
-    """`linear([1, 5, 10], x[:], tol=0.1)`: each at most 10 % of the largest off the least-squares line."""
-    _fraction(tol, "tol")
-    xs, ys = _row(abscissae, 3), _row(value, 3)
-    if len(xs) != len(ys):
-        raise WrongUse(f"{len(xs)} abscissae for {len(ys)} levels")
-    x0, y0 = math.fsum(xs) / len(xs), math.fsum(ys) / len(ys)
-    spread = math.fsum((x - x0) ** 2 for x in xs)
-    if spread == 0.0:
-        raise WrongUse("the abscissae are all the same")
-    slope = math.fsum((x - x0) * (y - y0) for x, y in zip(xs, ys, strict=True)) / spread
-    away = max(math.fabs(y - y0 - slope * (x - x0)) for x, y in zip(xs, ys, strict=True))
-    holds = away <= tol * max(map(math.fabs, ys))
-    words = f"measured {_say(value)}, at most {number(away)} from a straight line of slope {number(slope)}"
-    return Outcome(holds, _readings(value), f"{words}, allowed {number(tol * 100)} % of the largest")
 
 
 def poolable(value: Value, *, gap: float) -> Outcome:
@@ -353,7 +358,6 @@ PREDICATES = {
     "flat": Predicate(flat_row, (1, 1), ("tol",)),
     "mostly": Predicate(mostly, (2, 2), ("share",)),
     "follows": Predicate(follows, (2, 3), ("factor", "curves", "ties")),
-    "linear": Predicate(linear, (2, 2), ("tol",)),
     "poolable": Predicate(poolable, (1, 1), ("gap",)),
 }
 """By the name that expressions use."""
@@ -361,7 +365,6 @@ PREDICATES = {
 COMPULSORY = {
     "close": ("tol",),
     "flat": ("tol",),
-    "linear": ("tol",),
     "poolable": ("gap",),
     "follows": ("factor",),
 }

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import enum
-import io
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ropewalk.errors import StudyError
-from ropewalk.reproduce.expressions import CHANCE, Evaluator
+from ropewalk.reproduce.expressions import Evaluator
+from ropewalk.reproduce.model import EXPLAINING, Kind
 from ropewalk.reproduce.predicates import WrongUse
 from ropewalk.reproduce.values import NoValue
 from ropewalk.reproduce.words import shown
-from ropewalk.visible import cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,8 +32,32 @@ class Verdict(enum.StrEnum):
     """What became of a claim."""
 
     AGREES = "agrees"
-    DIFFERS = "differs"
+    CALIBRATED = "agrees by calibration"
+    """The claim repeats a number to which something was set."""
+    EXPLAINED = "differs, explained"
+    FITTED = "differs, fitted"
+    """One stated value of one parameter gives all claims of its root."""
+    CHANCE = "within chance"
+    CARRIED = "cannot be carried by the published figures"
+    UNEXPLAINED = "differs, unexplained"
     CANNOT = "cannot be checked"
+    SET_UP = "set up as published"
+    """About our own files; listed and not counted."""
+    SET_UP_OTHERWISE = "set up otherwise"
+
+
+AGREEING = (Verdict.AGREES, Verdict.CALIBRATED)
+DIFFERING = (
+    *(Verdict.EXPLAINED, Verdict.FITTED, Verdict.CHANCE, Verdict.CARRIED),
+    Verdict.UNEXPLAINED,
+)
+LISTED = (Verdict.SET_UP, Verdict.SET_UP_OTHERWISE)
+OF_KIND = {
+    **dict.fromkeys(EXPLAINING, Verdict.EXPLAINED),
+    Kind.FITTED: Verdict.FITTED,
+    Kind.CHANCE: Verdict.CHANCE,
+    Kind.CARRIED: Verdict.CARRIED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +84,40 @@ class VerdictRow:
     conditions: str = ""
     tolerance: str = ""
     check: str = ""
+    root: str = ""
+    """What it has in common with other differences."""
+    kind: str = ""
+    """What the cause rests on."""
     cause: str = ""
-    demonstrated: bool = False
-    """The cause is borne out by its check."""
+    """Its own; the root may have another."""
+    shown: str = ""
+    """What bears the cause out, or that nothing does."""
+    calibrated: str = ""
+    """What was set to the number that it repeats."""
     expected: str = ""
     note: str = ""
     profile: str = ""
     """Under which the verdict was reached, where that makes a difference."""
     agrees_under: str = ""
     """The profiles under which the claim holds, where it was judged under several."""
+    calibrated_under: str = ""
+    """Those of them in which it repeats a number to which something was set."""
     unclear: bool = False
     """It differs because the runs cannot tell: they show neither what was published nor its contrary."""
-    chance: bool = False
-    """The cause that is demonstrated is that it may be chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A claim as the readings have it."""
+
+    claim: Claim
+    row: VerdictRow
+    borne_out: frozenset[str]
+    """The profiles under which the check of its cause holds."""
+    asked: bool
+    """Whether the cause has a check."""
+    depends: bool
+    """Whether that check is another one under another profile."""
 
 
 def judge(
@@ -90,37 +133,38 @@ def judge(
     Raises:
         StudyError: a predicate is used wrongly.
     """
-    levels = {profile: reproduction.names(profile) for profile in sources}
-    return [_row(reproduction, claim, sources, levels) for claim in claims]
+    evaluators = {
+        profile: Evaluator(source, reproduction.names(profile), None, reproduction.published)
+        for profile, source in sources.items()
+    }
+    cases = [_case(reproduction, claim, evaluators) for claim in claims]
+    return [_explained(reproduction, case, cases) for case in cases]
 
 
-def _row(
-    reproduction: Reproduction,
-    claim: Claim,
-    sources: Mapping[str, Source],
-    levels: Mapping[str, Mapping[str, Sequence[Sequence[str]]]],
-) -> VerdictRow:
+def _case(reproduction: Reproduction, claim: Claim, evaluators: Mapping[str, Evaluator]) -> Case:
     if claim.check is None:
-        return _as_row(claim, Verdict.CANNOT, claim.cannot, None, "")
-    profiles = reproduction.profiles_of(claim, tuple(sources))
+        row = _as_row(claim, Verdict.CANNOT, claim.cannot, None, "")
+        return Case(claim, row, frozenset(), asked=False, depends=False)
     found: list[tuple[str, Outcome | None, str]] = []
-    causes = []
-    for profile in profiles:
-        evaluator = Evaluator(
-            sources[profile], levels[profile], claim.published_number, reproduction.published
-        )
+    causes: list[tuple[str, bool, str]] = []
+    for profile in reproduction.profiles_of(claim, tuple(evaluators)):
+        evaluator = evaluators[profile].with_published(claim.published_number)
         try:
             found.append((profile, *_outcome(evaluator, claim.check)))
-            causes.append(_cause(evaluator, claim))
+            causes.append((profile, *_cause(evaluator, claim)))
         except WrongUse as error:
             raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: {error}") from None
-    row = _of_profiles(claim, found)
-    if row.verdict is not Verdict.DIFFERS:
-        return row
+    set_up = reproduction.is_set_up(claim)
+    row = _of_profiles(claim, found, (Verdict.SET_UP, Verdict.SET_UP_OTHERWISE) if set_up else None)
     # What one reading bears out is shown.
-    demonstrated, cause = next((entry for entry in causes if entry[0]), causes[0])
-    chance = demonstrated and claim.cause_check is not None and CHANCE in claim.cause_check.text
-    return replace(row, cause=cause, demonstrated=demonstrated, chance=chance)
+    words = next((words for _, holds, words in causes if holds), causes[0][2])
+    return Case(
+        claim,
+        replace(row, shown=words),
+        frozenset(profile for profile, holds, _ in causes if holds),
+        asked=claim.cause_check is not None,
+        depends=reproduction.depends(claim.cause_check),
+    )
 
 
 def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, str]:
@@ -132,18 +176,62 @@ def _outcome(evaluator: Evaluator, check: Expression) -> tuple[Outcome | None, s
 
 
 def _cause(evaluator: Evaluator, claim: Claim) -> tuple[bool, str]:
-    """Whether it is demonstrated, and the cause with what does so, or with the word that nothing does."""
+    """Whether it is borne out, and by what."""
     if claim.cause_check is None:
-        return False, claim.cause
+        return False, ""
     outcome, words = _outcome(evaluator, claim.cause_check)
     holds = outcome is not None and outcome.holds
-    return holds, f"{claim.cause} ({'shown by' if holds else 'NOT borne out by'}: {words})"
+    return holds, words if holds else f"NOT borne out by: {words}"
 
 
-def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]]) -> VerdictRow:
-    """The first profile in which a claim holds decides; if it is not the first of all, that is said."""
+def _explained(reproduction: Reproduction, case: Case, cases: Sequence[Case]) -> VerdictRow:
+    """What differs, with what its cause rests on; a value that is fitted must give all claims of its root."""
+    row = case.row
+    if row.verdict is not Verdict.UNEXPLAINED:
+        return replace(row, shown="")
+    kind = reproduction.kind_of(case.claim) if case.asked else None
+    row = replace(row, kind=kind or "", root=case.claim.root, cause=case.claim.cause)
+    if kind is None or not case.borne_out:
+        return row
+    if kind is Kind.FITTED and (missed := _missed(reproduction, case.claim.root, cases)):
+        said = f"given by the value of its root, which does not give {', '.join(missed)}: {row.shown}"
+        return replace(row, shown=said)
+    return replace(row, verdict=OF_KIND[kind])
+
+
+def _missed(reproduction: Reproduction, root: str, cases: Sequence[Case]) -> list[str]:
+    """The claims of a root that its value does not give under the reading that gives most of them."""
+    fitted = [
+        case
+        for case in cases
+        if case.claim.root == root and case.asked and reproduction.kind_of(case.claim) is Kind.FITTED
+    ]
+    profiles = {profile for case in fitted if case.depends for profile in case.borne_out} or {""}
+
+    def missed(profile: str) -> list[str]:
+        return [
+            case.claim.id.partition(".")[2] or case.claim.id
+            for case in fitted
+            if not (profile in case.borne_out if case.depends else case.borne_out)
+        ]
+
+    return min(map(missed, sorted(profiles)), key=len)
+
+
+def _of_profiles(
+    claim: Claim,
+    found: Sequence[tuple[str, Outcome | None, str]],
+    set_up: tuple[Verdict, Verdict] | None,
+) -> VerdictRow:
+    """The first profile in which a claim holds decides; if it is not the first of all, that is said.
+
+    One in which the claim is no repetition of a number that was put in comes before one in which it is.
+    """
     agreeing = [entry for entry in found if entry[1] is not None and entry[1].holds]
-    profile, outcome, words = agreeing[0] if agreeing else found[0]
+    repeating = [entry for entry in agreeing if _calibration(claim, entry[0])]
+    free = [entry for entry in agreeing if entry not in repeating]
+    profile, outcome, words = (free or agreeing or found)[0]
+    calibrated = _calibration(claim, profile)
     reason = words
     if len(found) > 1:
         others = [f"{name}: {text}" for name, _, text in found if name != profile]
@@ -151,11 +239,25 @@ def _of_profiles(claim: Claim, found: Sequence[tuple[str, Outcome | None, str]])
         reason = "; ".join([only + words, *others])
     else:
         profile = ""
-    verdict = Verdict.AGREES if agreeing else Verdict.DIFFERS
-    under = ", ".join(name for name, *_ in agreeing) if len(found) > 1 else ""
-    unclear = not agreeing and any(entry[1] is not None and entry[1].unclear for entry in found)
-    row = _as_row(claim, verdict, reason, outcome, profile)
-    return replace(row, agrees_under=under, unclear=unclear)
+    if set_up is not None:
+        verdict = set_up[0] if agreeing else set_up[1]
+    elif agreeing:
+        verdict = Verdict.AGREES if free else Verdict.CALIBRATED
+    else:
+        verdict = Verdict.UNEXPLAINED
+    several = len(found) > 1
+    return replace(
+        _as_row(claim, verdict, reason, outcome, profile),
+        agrees_under=", ".join(name for name, *_ in agreeing) if several else "",
+        calibrated_under=", ".join(name for name, *_ in repeating) if several else "",
+        calibrated=calibrated if verdict is Verdict.CALIBRATED else "",
+        unclear=not agreeing and any(entry[1] is not None and entry[1].unclear for entry in found),
+    )
+
+
+def _calibration(claim: Claim, profile: str) -> str:
+    """What was set to the number that the claim repeats, under a profile."""
+    return claim.calibrated.get(profile) or claim.calibrated.get("", "")
 
 
 def _as_row(claim: Claim, verdict: Verdict, reason: str, outcome: Outcome | None, profile: str) -> VerdictRow:
@@ -191,60 +293,3 @@ def _measured(readings: Sequence[Reading]) -> str:
 def _cut(texts: Sequence[str]) -> str:
     more = ["…"] if len(texts) > MAX_READINGS else []
     return "; ".join([*texts[:MAX_READINGS], *more])
-
-
-def counts(rows: Sequence[VerdictRow]) -> dict[str, int]:
-    """How many claims got each verdict."""
-    return {verdict.value: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
-
-
-def share_agreeing(rows: Sequence[VerdictRow]) -> float | None:
-    """Of the claims that can be checked."""
-    checked = [row for row in rows if row.verdict is not Verdict.CANNOT]
-    return sum(row.verdict is Verdict.AGREES for row in checked) / len(checked) if checked else None
-
-
-def readings_told(rows: Sequence[VerdictRow], profiles: Sequence[str]) -> str:
-    """How many claims agree under each profile taken alone; empty if there is but one."""
-    if len(profiles) == 1:
-        return ""
-    agreeing = [row for row in rows if row.verdict is Verdict.AGREES]
-
-    def alone(profile: str) -> int:
-        return sum(not row.agrees_under or profile in row.agrees_under.split(", ") for row in agreeing)
-
-    told = ", ".join(f"{alone(profile)} {profile}" for profile in profiles)
-    return f"agreeing under one reading alone: {told}"
-
-
-def causes_told(rows: Sequence[VerdictRow]) -> str:
-    """How many of the differences have a cause that is demonstrated; empty if nothing differs."""
-    differing = [row for row in rows if row.verdict is Verdict.DIFFERS]
-    if not differing:
-        return ""
-    shown, unclear = sum(row.demonstrated for row in differing), sum(row.unclear for row in differing)
-    chance = sum(row.chance for row in differing)
-    told = f"the causes of {shown} of {len(differing)} differences are demonstrated"
-    return (
-        told + (f", {chance} as chance" if chance else "") + (f"; of {unclear} {UNCLEAR}" if unclear else "")
-    )
-
-
-def unexplained(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """What differs without a cause that is demonstrated."""
-    return [row for row in rows if row.verdict is Verdict.DIFFERS and not row.demonstrated]
-
-
-def to_csv(rows: Sequence[VerdictRow]) -> str:
-    """A header, then one line per row."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, VerdictRow.__slots__, lineterminator="\n")
-    writer.writeheader()
-    for row in to_dicts(rows):
-        writer.writerow({key: cell(value) if isinstance(value, str) else value for key, value in row.items()})
-    return text.getvalue()
-
-
-def to_dicts(rows: Sequence[VerdictRow]) -> list[dict[str, Any]]:
-    """For JSON and CSV."""
-    return [{**asdict(row), "verdict": row.verdict.value} for row in rows]

@@ -1,0 +1,201 @@
+"""Reads `claims.toml`: claims, and the roots that their differences have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ropewalk.reproduce.expressions import CHANCE, parse
+from ropewalk.reproduce.mistakes import ExpressionError
+from ropewalk.reproduce.model import PROFILE, Claim, Kind, Prediction, Reproduction, Root
+from ropewalk.reproduce.studies import named
+from ropewalk.reproduce.tables import TomlFile
+from ropewalk.study.mistakes import (
+    CONTRADICTION,
+    MISSING,
+    UNKNOWN_NAME,
+    UNREADABLE,
+    WRONG_VALUE,
+    did_you_mean,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ropewalk.reproduce.expressions import Expression
+    from ropewalk.study.mistakes import Path as Place
+
+FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
+JUDGING = (
+    *("check", "cannot", "configuration", "calibrated", "quick"),
+    *("root", "kind", "cause", "cause_check", "expected"),
+)
+ROOT_KEYS = ("name", "title", "value", "kind", "cause", "predicts")
+PREDICTION_KEYS = ("what", "check")
+DIFFERS = "differs"
+
+
+class Claims(TomlFile):
+    """The claims of a reproduction whose quantities and studies are known.
+
+    Raises:
+        StudyError: the file has mistakes.
+    """
+
+    def __init__(self, path: Path, reproduction: Reproduction) -> None:
+        super().__init__(path)
+        self._reproduction = reproduction
+        self._levels = [reproduction.names(profile) for profile in reproduction.profiles or ("",)]
+        self.known(self.root, (), ("root", "claim"))
+        self.roots = tuple(
+            self._root(("root", index), table)
+            for index, table in enumerate(self.tables(self.root, (), "root"))
+        )
+        tables = self.tables(self.root, (), "claim")
+        self.claims = tuple(self._claim(("claim", index), table) for index, table in enumerate(tables))
+        self._no_twins("root", [root.name for root in self.roots], "name")
+        self._no_twins("claim", [claim.id for claim in self.claims], "id")
+        if not self.claims:
+            self.mistakes.add((), MISSING, "there are no claims", "add [[claim]]")
+        for index, root in enumerate(self.roots):
+            if not any(claim.root == root.name for claim in self.claims):
+                message = f'no claim has the root "{root.name}"'
+                self.mistakes.add(("root", index, "name"), CONTRADICTION, message, "name it in claims")
+        self.mistakes.raise_any()
+
+    def _no_twins(self, table: str, names: list[str], key: str) -> None:
+        first: dict[str, int] = {}
+        for index, name in enumerate(names):
+            if first.setdefault(name, index) != index:
+                message = f'"{name}" is there twice'
+                self.mistakes.add((table, index, key), CONTRADICTION, message, f"give each its own {key}")
+
+    def _root(self, place: Place, table: dict[str, Any]) -> Root:
+        self.known(table, place, ROOT_KEYS)
+        name: str = self.take(table, place, "name", str, None)
+        predictions = []
+        for index, each in enumerate(self.tables(table, place, "predicts")):
+            at = (*place, "predicts", index)
+            self.known(each, at, PREDICTION_KEYS)
+            text = self.take(each, at, "check", str, None)
+            check = self._check((*at, "check"), name, text, published=False) if text else None
+            if check is not None:
+                predictions.append(Prediction(self.take(each, at, "what", str, None), check))
+        return Root(
+            name,
+            self.take(table, place, "title", str, None),
+            self.take(table, place, "value", str, ""),
+            self.take(table, place, "cause", str, ""),
+            self._kind(table, place),
+            tuple(predictions),
+        )
+
+    def _kind(self, table: dict[str, Any], place: Place) -> Kind | None:
+        given: str = self.take(table, place, "kind", str, "")
+        if given and given not in set(Kind):
+            cure = did_you_mean(given, list(Kind))
+            self.mistakes.add((*place, "kind"), UNKNOWN_NAME, f'"{given}" is no kind of cause', cure)
+            return None
+        return Kind(given) if given else None
+
+    def _claim(self, place: Place, table: dict[str, Any]) -> Claim:
+        self.known(table, place, (*FACTS, *JUDGING))
+        facts = {
+            key: self.take(table, place, key, str, None if key in {"id", "published"} else "")
+            for key in FACTS
+        }
+        cannot = self.take(table, place, "cannot", str, "")
+        text = self.take(table, place, "check", str, "")
+        if bool(text) == bool(cannot):
+            message = f'"{facts["id"]}" needs either `check` or `cannot`'
+            cure = "write an expression, or a sentence why there is none"
+            self.mistakes.add(place, MISSING, message, cure, value=False)
+        expected = self.take(table, place, "expected", str, "")
+        if expected not in {"", DIFFERS}:
+            cure = f'write "{DIFFERS}" or nothing'
+            self.mistakes.add((*place, "expected"), WRONG_VALUE, f'found "{expected}"', cure)
+        claim = Claim(
+            **facts,
+            check=None,
+            cannot=cannot,
+            cause=self.take(table, place, "cause", str, ""),
+            cause_check=None,
+            expected=expected,
+            quick=self.take(table, place, "quick", bool, False),
+            kind=self._kind(table, place),
+            root=self._root_name(table, place),
+            calibrated=self._calibrated(table, place),
+            set_up=self.take(table, place, "configuration", bool, False),
+        )
+        number = claim.published_number is not None
+        shown = self.take(table, place, "cause_check", str, "")
+        claim = replace(
+            claim,
+            check=self._check((*place, "check"), claim.id, text, published=number) if text else None,
+            cause_check=self._check((*place, "cause_check"), claim.id, shown, published=number)
+            if shown
+            else None,
+        )
+        if claim.cause_check is not None:
+            self._cause(place, claim)
+        return claim
+
+    def _root_name(self, table: dict[str, Any], place: Place) -> str:
+        name: str = self.take(table, place, "root", str, "")
+        known = [root.name for root in self.roots]
+        if name and name not in known:
+            cure = did_you_mean(name, known) if known else f'add [[root]] with name = "{name}"'
+            self.mistakes.add((*place, "root"), UNKNOWN_NAME, f'there is no root "{name}"', cure)
+        return name
+
+    def _calibrated(self, table: dict[str, Any], place: Place) -> dict[str, str]:
+        """A sentence for all readings, or one for each that is meant."""
+        if isinstance(table.get("calibrated"), dict):
+            given: dict[str, Any] = table["calibrated"]
+            at = (*place, "calibrated")
+            self.known(given, at, self._reproduction.profiles)
+            return {profile: self.take(given, at, profile, str, "") for profile in given}
+        said: str = self.take(table, place, "calibrated", str, "")
+        return {"": said} if said else {}
+
+    def _cause(self, place: Place, claim: Claim) -> None:
+        """A check of a cause needs the cause in words, and what it rests on."""
+        root = next((root for root in self.roots if root.name == claim.root), None)
+        at = (*place, "cause_check")
+        if not claim.cause and not (root and root.cause):
+            self.mistakes.add(at, MISSING, "`cause` is missing", "say what is shown, here or at the root")
+        kind = claim.kind or (root.kind if root else None)
+        if kind is None:
+            cure = f"add kind = one of {', '.join(Kind)}, here or at the root"
+            self.mistakes.add(at, MISSING, "nothing says what the cause rests on", cure)
+        if kind is Kind.FITTED and not (root and root.value):
+            cure = "name a root that says the one value for all of its claims"
+            self.mistakes.add(at, MISSING, "what is fitted needs a root with a `value`", cure)
+        by_chance = claim.cause_check is not None and CHANCE in claim.cause_check.text
+        if kind is not None and by_chance != (kind is Kind.CHANCE):
+            message = f"a cause of kind `{kind}`" + (" with" if by_chance else " without") + f" `{CHANCE}`"
+            cure = f"chance is computed: `{CHANCE}` belongs to the kind `{Kind.CHANCE}`, and to no other"
+            self.mistakes.add(at, CONTRADICTION, message, cure)
+
+    def _check(self, place: Place, name: str, text: str, *, published: bool) -> Expression | None:
+        """Parsed under each profile: its levels must exist in all of them."""
+        found = None
+        for levels in self._levels:
+            try:
+                found = parse(text, levels, check=True, published=published)
+            except ExpressionError as error:
+                self.mistakes.add(place, WRONG_VALUE, f"{name}: {error}", error.cure)
+        for target, *_ in found.configs if found else ():
+            self._config(place, name, target)
+        return found
+
+    def _config(self, place: Place, name: str, target: str) -> None:
+        """`config` names a scenario file or a study."""
+        directory = self._reproduction.directory
+        known = [path.name for path in directory.glob("*.toml")]
+        for profile in self._reproduction.profiles or ("",):
+            study = target.replace(PROFILE, profile)
+            if study not in known and study not in named(directory):
+                file = study if study.endswith(".toml") else f"study-{study}.toml"
+                message = f"{name}: there is no {file}"
+                self.mistakes.add(place, UNREADABLE, message, did_you_mean(file, sorted(known)))
