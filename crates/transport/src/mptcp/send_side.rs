@@ -66,7 +66,6 @@ pub(super) struct SendSide {
 impl SendSide {
     pub(super) fn new(tcp: Arc<TcpConfig>, mss: Bytes) -> Self {
         Self {
-            tcp,
             mss,
             written: Dsn::FIRST_DATA,
             next: Dsn::FIRST_DATA,
@@ -77,7 +76,8 @@ impl SendSide {
             fin_tries: 0,
             reinject: ReinjectQueue::default(),
             persist: Persist { at: SimTime::NEVER, probes: 0, overrides: false },
-            buffer: ExpandedBuffer::default(),
+            buffer: ExpandedBuffer::new(&tcp),
+            tcp,
         }
     }
 

@@ -91,11 +91,11 @@ pub(super) struct Subflow {
 }
 
 impl Subflow {
-    pub(super) fn new(pair: AddressPair, endpoint: Endpoint, join: Join) -> Self {
+    pub(super) fn new(pair: AddressPair, endpoint: Endpoint, join: Join, tcp: &TcpConfig) -> Self {
         Self {
             pair,
+            send_buffer: ExpandedBuffer::new(tcp),
             endpoint,
-            send_buffer: ExpandedBuffer::default(),
             join,
             health: Health::default(),
             mappings: Mappings::default(),

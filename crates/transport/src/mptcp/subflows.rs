@@ -105,7 +105,7 @@ impl Subflows {
         if self.general {
             endpoint.close_usual_way();
         }
-        self.list[i] = Some(Subflow::new(pair, endpoint, join));
+        self.list[i] = Some(Subflow::new(pair, endpoint, join, &self.tcp));
         self.touch(i);
     }
 
@@ -308,6 +308,9 @@ impl Subflows {
         let offer = Offer { sack_blocks: *sack_blocks, may_send: subflow.may_send() };
         let written = subflow.poll_transmit(now, &offer, packet);
         views.touch(i);
+        if subflow.sender().is_filled() {
+            views.note_full(i);
+        }
         deadlines.touch(i);
         let Written { dsn, last } = written?;
         if last {

@@ -93,12 +93,19 @@ impl Views {
     }
 
     /// Usable subflows with room for a full segment.
-    #[inline]
+    #[inline(always)]
     pub(super) fn with_room(&mut self, list: &[Option<Subflow>], mss: u64) -> SubflowSet {
         for i in std::mem::take(&mut self.stale_room).iter() {
             self.room.set(i, has_room(list, i, mss));
         }
         self.room
+    }
+
+    /// The subflow has no room for a full segment.
+    #[inline]
+    pub(super) fn note_full(&mut self, i: usize) {
+        self.room.remove(i);
+        self.stale_room.remove(i);
     }
 
     /// Subflows that had room for a full segment when they were last looked at and have not changed since.

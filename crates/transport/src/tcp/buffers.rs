@@ -179,7 +179,7 @@ pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: Exp
     match config.buffers.send_buffer {
         SendBuffer::Fixed(size) => size,
         SendBuffer::Auto { max } => send_buffer_for(Bytes(cwnd())).min(max),
-        SendBuffer::Expand { max, .. } => Bytes(expanded.0.max(expanded_for(config, 0)).min(max.0)),
+        SendBuffer::Expand { max, .. } => Bytes(expanded.0.min(max.0)),
     }
 }
 
@@ -202,10 +202,15 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
 /// For an MPTCP connection see [`crate::config::ConnectionBuffer`].
 /// Deviation: the kernel does not expand while what waits fills the window. It mostly sends in larger units and leaves
 /// a part of the window free, so this condition is left out. What is written counts by its bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct ExpandedBuffer(u64);
 
 impl ExpandedBuffer {
+    /// Before the first ACK.
+    pub fn new(config: &TcpConfig) -> Self {
+        Self(expanded_for(config, 0))
+    }
+
     /// An ACK has found the application waiting, and the window of its subflow is `cwnd` bytes.
     pub fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
         self.0 = self.0.max(expanded_for(config, cwnd));
@@ -269,7 +274,7 @@ mod tests {
         });
         config.buffers.send_buffer =
             SendBuffer::Expand { max: Bytes(200_000), connection: ConnectionBuffer::Sum };
-        let mut buffer = ExpandedBuffer::default();
+        let mut buffer = ExpandedBuffer::new(&config);
         let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
         assert_eq!(size(buffer), Bytes(87_040));
         buffer.expand(&config, 20 * 1448);

@@ -56,7 +56,7 @@ impl TcpConnection {
             held_open: false,
             beyond_window: 0,
             overflow: 0,
-            expanded: ExpandedBuffer::default(),
+            expanded: ExpandedBuffer::new(&config),
             sack_blocks: sack_room(&config, None),
             sizes: PacketSizes::new(&config, None),
             config,

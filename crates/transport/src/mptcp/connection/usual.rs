@@ -9,7 +9,6 @@ use units::SimTime;
 
 use super::MptcpConnection;
 use crate::departure::Departure;
-use crate::limit::Limit;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::Packet;
 use crate::seq::Dsn;
@@ -150,9 +149,7 @@ impl MptcpConnection {
         let full = self.send.mss().0;
         let waits = self.send.unassigned() >= full && self.send.window() >= full;
         waits
-            && self.subflows.get(i).is_some_and(|subflow| {
-                subflow.is_usable() && subflow.sender().blocked_by() == Limit::CongestionWindow
-            })
+            && self.subflows.get(i).is_some_and(|subflow| subflow.is_usable() && subflow.sender().is_filled())
     }
 
     /// The packet just written was the last: sets the timers that wait for an answer.

@@ -179,6 +179,12 @@ impl Sender {
         Prospect::Segment
     }
 
+    /// The congestion window has no room for a full segment, and nothing odd is going on.
+    #[inline]
+    pub fn is_filled(&self) -> bool {
+        self.usual.is_open() && self.board.outstanding() + self.send.mss() > self.congestion.cwnd()
+    }
+
     /// True if `next` would find nothing now; then the limit is noted as by `next`.
     #[inline]
     pub fn rests(&mut self) -> bool {
