@@ -51,10 +51,7 @@ impl Writes {
         }
         if part.start == self.sent && self.ahead.is_empty() {
             self.sent = part.end;
-            match self.writes.get(self.next) {
-                Some(&(end, written)) if end > part.end => waits.add(now.since(written), part.len()),
-                _ => self.next = self.count(now, self.next, part, waits),
-            }
+            self.next = self.count(now, self.next, part, waits);
             return;
         }
         while let Some(gap) = self.ahead.first_gap(part) {
@@ -104,18 +101,14 @@ impl Writes {
     /// a byte behind it.
     fn count(&self, now: SimTime, first: usize, part: Range, ages: &mut Histogram) -> usize {
         let (mut from, mut write) = (part.start, first);
-        while let Some(&(end, written)) = self.writes.get(write) {
+        while from < part.end {
+            let (end, written) = self.writes[write];
             let to = end.min(part.end);
-            if to > from {
-                ages.add(now.since(written), to - from);
-                from = to;
-            }
-            if end > part.end {
-                break;
-            }
-            write += 1;
+            debug_assert!(from < to, "byte {from} is not in the write that ends at {end}");
+            ages.add(now.since(written), to - from);
+            from = to;
+            write += usize::from(end == to);
         }
-        debug_assert_eq!(from, part.end, "sent or delivered what was never written");
         write
     }
 }

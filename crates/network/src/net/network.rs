@@ -105,9 +105,9 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         self.packets.packet_mut(self.draft)
     }
 
-    /// Sends the draft on its way.
+    /// Sends the draft, which has this size, on its way.
     #[inline(always)]
-    pub(crate) fn send(&mut self, queue: &mut impl Schedule, now: SimTime, route: &Route) {
+    pub(crate) fn send(&mut self, queue: &mut impl Schedule, now: SimTime, route: &Route, size: Bytes) {
         let link = match route.egress {
             Egress::Over(link) => link,
             Egress::PerPacket => {
@@ -119,7 +119,8 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
             }
             Egress::Unreachable => return,
         };
-        let size = self.packets.address(self.draft, route.header).size;
+        debug_assert_eq!(self.packets.packet(self.draft).size, size, "the draft has another size");
+        self.packets.address(self.draft, route.header);
         self.offer(queue, now, link, self.draft, size);
         self.draft = self.packets.reserve();
     }

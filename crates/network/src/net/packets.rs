@@ -41,9 +41,8 @@ impl<B: Copy + Default> Packets<B> {
     }
 
     /// Addresses a packet that has been written.
-    pub(crate) fn address(&mut self, number: u32, header: Header) -> &Packet<B> {
+    pub(crate) fn address(&mut self, number: u32, header: Header) {
         self.headers[number as usize] = header;
-        &self.packets[number as usize]
     }
 
     /// The header of a packet.

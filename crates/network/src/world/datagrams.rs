@@ -56,7 +56,7 @@ impl World {
             let (path, _) = end.path_and_machine(path).expect("both ends know their path");
             path.wire += size;
             trace_sending(now, network, &path.route, None);
-            network.send(queue, now, &path.route);
+            network.send(queue, now, &path.route, size);
         }
         self.note_progress(now, owner);
     }

@@ -6,7 +6,7 @@
 
 use apps::Side;
 use engine::EventQueue;
-use transport::packet::PathId;
+use transport::packet::{Packet, PathId};
 use transport::{Departure, Limit};
 use units::{Bytes, SimTime};
 
@@ -167,8 +167,8 @@ impl Turn<'_> {
 
     /// Sends the packet that had no path, and what follows it.
     fn send_first(&mut self) -> Pause {
-        let subflow = self.network.draft().path;
-        let sent = self.send(subflow);
+        let Packet { path: subflow, size, .. } = *self.network.draft();
+        let sent = self.send(subflow, size);
         debug_assert!(sent, "the path of subflow {subflow} is open");
         self.send_all()
     }
@@ -195,12 +195,12 @@ impl Turn<'_> {
             if departure == Departure::Nothing {
                 return self.finish(departure);
             }
-            let subflow = packet.path;
+            let (subflow, size) = (packet.path, packet.size);
             if sends && packet.payload > 0 && !packet.retransmission {
                 // Data leaves on a subflow that has not carried it before.
                 self.streams.recorder.left(self.now, packet.stream(), self.recorder);
             }
-            if !self.send(subflow) {
+            if !self.send(subflow, size) {
                 return Pause::NoPath(subflow);
             }
             if departure != Departure::Packet {
@@ -209,14 +209,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Sends the draft on the path of its subflow. False if that has none yet.
+    /// Sends the draft, which has this size, on the path of its subflow. False if that has none yet.
     #[inline(always)]
-    fn send(&mut self, subflow: PathId) -> bool {
+    fn send(&mut self, subflow: PathId, size: Bytes) -> bool {
         let Some((path, connection)) = self.end.path_and_connection(subflow) else { return false };
-        path.wire += self.network.draft().size;
+        path.wire += size;
         self.changed |= 1 << subflow.index();
         trace_sending(self.now, self.network, &path.route, Some(connection));
-        self.network.send(self.queue, self.now, &path.route);
+        self.network.send(self.queue, self.now, &path.route, size);
         true
     }
 
