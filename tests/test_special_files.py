@@ -84,3 +84,15 @@ def test_lines_end_alike(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_bytes(b"\xef\xbb\xbfa\r\nb\rc\n")
     assert reading.text(file) == "a\nb\nc\n"
+
+
+def test_long_keys_take_little_memory(tmp_path: Path) -> None:
+    file = tmp_path / "dots.toml"
+    file.write_text(f"a{'.a' * 50_000} = 1\n", encoding="utf-8")
+    for command in ("show", "study"):
+        line = f'ulimit -v 4000000; exec "{COMMAND}" {command} "{file}"'
+        parts = ["bash", "-c", line]
+        told = subprocess.run(parts, capture_output=True, text=True, timeout=60, check=False)
+        assert told.returncode == 2
+        assert told.stderr.startswith(f"{file}:1:1: nested too deeply [E001]\n")
+        assert len(told.stderr) < 10_000

@@ -34,7 +34,7 @@ impl Study {
         study::readings(text)
     }
 
-    /// What the file says, defaults filled in: a JSON object.
+    /// The content of the file, defaults filled in: a JSON object.
     fn keys(&self) -> String {
         self.inner.to_json().to_string()
     }

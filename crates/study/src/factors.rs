@@ -1,4 +1,4 @@
-//! What a study varies: factors, their levels, and the keys that each level sets.
+//! Factors of a study, their levels, and the keys that each level sets.
 
 use document::diagnostic::{Code, Report};
 use document::tree::{KeyValue, Origin, Placed, Table, Value};
@@ -101,7 +101,7 @@ pub(crate) fn overrides(table: &Table) -> Vec<Override> {
 }
 
 fn of(key: &str, key_at: Origin, node: &Placed) -> Override {
-    // What is broken is reported; the study is not expanded.
+    // A mistake is reported, and the study is not expanded.
     let value = if node.is_broken() { "0".into() } else { toml(&node.value) };
     Override { key: key.into(), value, key_at, at: node.at }
 }

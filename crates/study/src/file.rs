@@ -23,7 +23,7 @@ pub struct StudyFile {
     pub scenario: PathBuf,
     /// Keys that hold for all cases.
     pub common: Vec<Override>,
-    /// What is varied.
+    /// The varied factors.
     pub factors: Vec<Factor>,
     /// How many replications a case gets.
     pub stopping: Stopping,
@@ -72,7 +72,7 @@ pub struct Stopping {
     pub maximum: u64,
     /// Replications between two looks.
     pub step: u64,
-    /// What is looked at; `None`: `maximum` replications.
+    /// The metric that decides; `None`: `maximum` replications.
     pub metric: Option<Metric>,
     /// Wanted half width of the 95 % interval of the metric, as a part of its mean.
     pub half_width: f64,
@@ -81,7 +81,7 @@ pub struct Stopping {
 /// Options of the statistics, as [the page](../../../docs/reference/studies.md) explains them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Treatment {
-    /// What happens to outliers.
+    /// The treatment of outliers.
     pub outliers: String,
     /// Threshold of the z-score.
     pub z: f64,
@@ -89,7 +89,7 @@ pub struct Treatment {
     pub test: String,
     /// Correction for many comparisons.
     pub correction: String,
-    /// What counts as a difference.
+    /// Significance level of a difference.
     pub alpha: f64,
     /// Factors over which cases are pooled.
     pub pool: Vec<String>,

@@ -102,7 +102,7 @@ pub(crate) static STUDY: Section = Section {
 static READING: Section = Section {
     name: "reading",
     what: "a reading",
-    doc: "What a reading changes. Its keys take the place of those of the file; `set`, `baseline`, `statistics`, and the `zip` \
+    doc: "The changes of a reading. Its keys take the place of those of the file; `set`, `baseline`, `statistics`, and the `zip` \
           and `cases` of a factor are merged key by key. A `[[vary]]` with the name of another changes that one, any other \
           is added behind them.",
     inline: false,

@@ -1,6 +1,6 @@
 //! Study files: TOML in, checked cases out.
 //!
-//! A study is a scenario, what is varied in it, and how often each case is repeated. The file is read through the front
+//! A study is a scenario, the factors varied in it, and the number of replications of each case. The file is read through the front
 //! end of [`document`]; each combination of levels is checked as a scenario, and a mistake in it is reported where the
 //! study file has the value.
 //! May: read study files, name metrics, expand cases. May not: run anything.

@@ -18,7 +18,7 @@ const KINDS: [(&str, &str); 7] = [
 const SEVERAL: [&str; 2] = ["messages", "pages"];
 /// Tables in which a name has a second part after the flow.
 const PARTS: [&str; 2] = ["subflows", "measures"];
-/// What can be made of several rows of a replication; besides these `p95` and the like.
+/// The functions of several rows of a replication; besides these `p95` and the like.
 const FUNCTIONS: [&str; 7] = ["sum", "mean", "median", "min", "max", "count", "jain"];
 
 /// `flow.upload.goodput_bit_s`, or `sum(flow.*.goodput_bit_s)` over the rows of a replication.
@@ -26,7 +26,7 @@ const FUNCTIONS: [&str; 7] = ["sum", "mean", "median", "min", "max", "count", "j
 pub struct Metric {
     /// As written.
     pub text: String,
-    /// What is made of several rows.
+    /// The function of several rows.
     pub function: Option<String>,
     /// Name of the table, such as `flows`.
     pub table: &'static str,
@@ -36,10 +36,10 @@ pub struct Metric {
     pub column: String,
 }
 
-/// What is wrong with the name of a metric, and what to write instead.
+/// A mistake in the name of a metric, and the name to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoMetric {
-    /// What was found.
+    /// The value found.
     pub message: String,
     /// The cure.
     pub help: String,

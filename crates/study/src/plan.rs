@@ -27,7 +27,7 @@ pub struct Case {
     pub name: String,
     /// Level by factor.
     pub levels: Vec<(String, String)>,
-    /// What to put after `--set` to get the scenario.
+    /// The arguments of `--set` that give the scenario.
     pub overrides: Vec<(String, String)>,
     /// The scenario with every default filled in, and the content of files.
     pub text: String,
@@ -158,7 +158,7 @@ impl StudyFile {
     }
 }
 
-/// Metrics for studies that name none, by the expanded scenario of a case: what is asked first.
+/// Metrics for studies that name none, by the expanded scenario of a case: the usual ones.
 pub fn usual_metrics(text: &str, registries: &Registries) -> Vec<String> {
     let flows =
         Document::parse(text, "case", &[], registries).map_or_else(|_| Vec::new(), |case| case.flows());

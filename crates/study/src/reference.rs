@@ -25,7 +25,7 @@ pub fn reference_markdown() -> String {
     out
 }
 
-/// What the top level of a kind of file is, by the name of the kind; `any`: whatever TOML can say.
+/// The top level of a kind of file, by the name of the kind; `any`: whatever TOML can say.
 pub fn kind_of(name: &str) -> Option<Kind> {
     match name {
         "any" => Some(Kind::Map(&Kind::Scalar(Scalar::Any))),

@@ -19,7 +19,7 @@ PARTS = {"subflows": "subflow", "measures": "what"}
 
 
 class MetricError(ValueError):
-    """What is wrong with the name of a metric; `cure` says what to write instead."""
+    """A mistake in the name of a metric; `cure` says how to mend it."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class Metric:
 
     @property
     def unit(self) -> tuple[str, float]:
-        """What to show it in, and what to divide it by for that."""
+        """The unit in which it is shown, and the divisor that leads there."""
         if self.function in {"jain", "count"}:
             return "", 1.0
         return self._spec.unit, self._spec.scale
@@ -67,7 +67,7 @@ class Metric:
 
     @property
     def label(self) -> str:
-        """What the column is called in words, without its unit."""
+        """The name of the column in words, without its unit."""
         return self._spec.label
 
     @property
@@ -123,11 +123,11 @@ FUNCTIONS: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "count": lambda values: values.count().cast(float),
     "jain": _jain,
 }
-"""What can be made of several rows of a replication; besides these `p95` and the like."""
+"""The functions of several rows of a replication; besides these `p95` and the like."""
 
 
 def function_of(name: str | None) -> Callable[[pl.Expr], pl.Expr]:
-    """What a function of metrics makes of a column; None: its first value."""
+    """The value of a function of metrics for a column; None: its first value."""
     if name is None:
         return lambda values: values.first()
     if name in FUNCTIONS:

@@ -1,4 +1,4 @@
-"""What a study file says, checked."""
+"""The content of a study file, checked."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Treatment:
     """Factors over which cases are pooled in a table of their own."""
 
     def mistakes(self, factors: Collection[str]) -> Iterator[str]:
-        """What the kinds of the values do not rule out."""
+        """Mistakes that the kinds of the values do not rule out."""
         for name, found, allowed in (
             ("outliers", self.outliers, OUTLIERS),
             ("test", self.test, TESTS),

@@ -30,7 +30,7 @@ class Case:
     levels: dict[str, str]
     """Factor to level."""
     overrides: tuple[tuple[str, str], ...]
-    """What to put after `--set` to get the scenario."""
+    """The arguments of `--set` that give the scenario."""
     text: str = field(repr=False)
     """The scenario with every default filled in."""
     key: str
@@ -53,7 +53,7 @@ class Plan:
         return [factor.name for factor in self.study.factors]
 
     def command(self, case: Case, seed: int) -> str:
-        """What repeats one run."""
+        """The command that repeats one run."""
         words = ["ropewalk", "run", str(self.study.scenario), "--seed", str(seed)]
         for key, value in case.overrides:
             words += ["--set", f"{key}={value}"]
