@@ -373,7 +373,7 @@ def test_a_changed_number_in_the_results_flips_the_verdict(tmp_path: Path) -> No
 
 def test_a_typed_verdict_is_refused(tmp_path: Path) -> None:
     claims = CLAIMS.replace('cause = "nothing is that fast"', 'verdict = "agrees"')
-    with pytest.raises(StudyError, match="`verdict` is not a key here"):
+    with pytest.raises(StudyError, match="`verdict` is not a key of a claim"):
         rep.load(write_reproduction(tmp_path, claims))
 
 
@@ -451,7 +451,8 @@ def test_nothing_is_run_before_everything_has_been_read(tmp_path: Path) -> None:
         ('study = "loss", metric', 'study = "lost", metric', "there is no study-lost.toml"),
         ('flow.upload.goodput_bit_s" }', 'flow.upload.goodput" }', '"goodput" is not a column'),
         ('make = "max"', 'make = "most"', '"most" is not a function'),
-        ("bin = 1.0", "bn = 1.0", "`bn` is not a key here"),
+        ("bin = 1.0", "bn = 1.0", "did you mean `bin`? keys of a quantity"),
+        ('"flow.upload.goodput_bit_s" }', '"flow.upload.goodput_bit_s", bin = 1.0 }', "without `series`"),
         ("bin = 1.0", 'bin = 1.0, pool = ["errors"]', 'the study has no factor "errors"'),
     ],
 )
@@ -529,7 +530,7 @@ def test_published_values_come_from_their_table(tmp_path: Path) -> None:
         (TABLE, PUBLISHED.replace(', "load"', ""), "published.csv:3: lia is there twice"),
         (TABLE.replace("0.4", "?"), PUBLISHED, "published.csv:3: rate is '?'"),
         (TABLE, PUBLISHED.replace("published.csv", "other.csv"), "other.csv"),
-        (TABLE, PUBLISHED.replace("value", "column"), "`column` is not a key here"),
+        (TABLE, PUBLISHED.replace("value", "column"), "`column` is not a key of a quantity"),
     ],
 )
 def test_mistakes_in_published_tables(table: str, quantity: str, message: str, tmp_path: Path) -> None:

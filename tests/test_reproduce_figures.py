@@ -25,7 +25,8 @@ def test_figures_of_an_earlier_call_do_not_stay(tmp_path: Path) -> None:
 
 def test_a_figure_may_be_drawn_for_each_profile(tmp_path: Path) -> None:
     place = write_reproduction(tmp_path)
-    about = 'title = "small"\nsource = "nobody"\nprofiles = ["one", "two"]\n'
+    head = 'title = "small"\nsource = "nobody"\nprofiles = ["one", "two"]\n'
+    about = head + '[readings]\none = "it is so"\ntwo = "or so"\n'
     (place / "reproduction.toml").write_text(about, encoding="utf-8")
     figure = """[[figure]]
 id = "f"
@@ -70,14 +71,14 @@ published = { file = "p.csv", x = "t", y = "v" }
         (
             "[0.0, 0.3]\npub",
             '[0.0, "a"]\npub',
-            "figures.toml:7:11: figure.0.curve.0.x.1: found a text, a number",
+            "figures.toml:7:11: figure.0.curve.0.x.1: found the text",
         ),
-        ("[1, 2]", '[1, "b"]', "figure.0.curve.0.published.values.1: found a text, a number is needed"),
-        ("[1, 2]", "3", "figure.0.curve.0.published.values: found an integer, a list is needed"),
-        ('["lia", "0.3"]', '["lia", 0.3]', "figure.0.curve.1.levels.1: found a number, a text is needed"),
+        ("[1, 2]", '[1, "b"]', "figure.0.curve.0.published.values.1: found the text"),
+        ("[1, 2]", "3", "figure.0.curve.0.published.values: found the number 3; expected a list"),
+        ('["lia", "0.3"]', '["lia", 0.3]', "figure.0.curve.1.levels.1: found the number 0.3; expected text"),
         ('x = "t"', 'x = "w"', "p.csv: could not convert string to float: 'one'"),
-        (FIGURE, "figure = [1]", "figure.0: found an integer, a table is needed [E005]"),
-        (FIGURE, "figure = [1]", "fix: write [[figure]]"),
+        (FIGURE, "figure = [1]", "figure.0: found the number 1; expected a table [E004]"),
+        (FIGURE, "figure = [1]", "fix: write { id = ..., title = ... }"),
     ],
 )
 def test_mistakes_in_figures(old: str, new: str, message: str, tmp_path: Path) -> None:

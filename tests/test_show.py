@@ -12,6 +12,7 @@ import pytest
 import ropewalk as rw
 from conftest import ROOT, Ropewalk, scenario_files
 from ropewalk.cli.doctor import LIBRARIES
+from ropewalk.reproduce.model import Kind
 from ropewalk.results import TABLES
 
 
@@ -40,6 +41,20 @@ def test_schema_is_a_json_schema(ropewalk: Ropewalk) -> None:
     schema = json.loads(done.stdout)
     assert "json-schema.org" in schema["$schema"]
     assert {"duration", "path", "flow", "event"} <= set(schema["properties"])
+
+
+def test_every_kind_of_file_has_a_schema(ropewalk: Ropewalk) -> None:
+    for kind, key in (
+        ("study", "vary"),
+        ("reproduction", "title"),
+        ("claims", "claim"),
+        ("figures", "figure"),
+    ):
+        assert key in json.loads(ropewalk("schema", kind).stdout)["properties"], kind
+    assert "study" in ropewalk("schema", "quantities").stdout
+    claim = json.loads(ropewalk("schema", "claims").stdout)["$defs"]["claim"]
+    assert claim["properties"]["kind"]["enum"] == list(Kind)
+    assert ropewalk("schema", "stories").returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,8 @@ impl Scalar {
             Self::Words(words) => format!("a list of some of {}", quoted(words.iter().copied())),
             Self::Plain(OptionKind::Flag) => "true or false".into(),
             Self::Plain(OptionKind::Integer { min, max }) => format!("a whole number from {min} to {max}"),
+            Self::Plain(OptionKind::Number { min, max: f64::MAX }) if min <= f64::MIN => "a number".into(),
+            Self::Plain(OptionKind::Number { min, max: f64::MAX }) => format!("a number from {min} on"),
             Self::Plain(OptionKind::Number { min, max }) => format!("a number from {min} to {max}"),
             Self::Plain(OptionKind::Duration) => "a duration such as \"275ms\"".into(),
             Self::Plain(OptionKind::Size) => "a size such as \"64KiB\"".into(),

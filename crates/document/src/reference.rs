@@ -5,10 +5,11 @@ use std::fmt::Write;
 use crate::diagnostic::Code;
 use crate::keys::{Fallback, Kind, Section};
 
-/// The tables of all keys of a file whose top level is `root`: a section for each table, in their order.
-pub fn sections(out: &mut String, root: &'static Section) {
+/// The tables of all keys of a file whose top level is `root`: a section for each table, in their order. `title` is that of
+/// the first.
+pub fn sections(out: &mut String, root: &'static Section, title: &str) {
     let mut found = Vec::new();
-    collect(root, root, String::from("Top level"), &mut found);
+    collect(root, root, title.to_owned(), &mut found);
     for (section, title) in found {
         keys(out, section, &title);
     }

@@ -10,10 +10,13 @@ use crate::scalar::{RATES, SIZES, TIMES, from_default};
 use crate::tree::Value;
 use crate::vocabulary::{Catalogue, Vocabulary};
 
-/// The JSON Schema (draft 2020-12) of files whose top level is `section`, with the algorithms of `vocabulary`.
-pub fn schema(title: &str, section: &'static Section, vocabulary: &dyn Vocabulary) -> Json {
+/// The JSON Schema (draft 2020-12) of files whose top level is of the kind `top`, with the algorithms of `vocabulary`.
+pub fn schema(title: &str, top: Kind, vocabulary: &dyn Vocabulary) -> Json {
     let mut defs = Map::new();
-    let mut root = object(section, vocabulary, &mut defs);
+    let mut root = match top {
+        Kind::Table(section) => object(section, vocabulary, &mut defs),
+        other => property(other, vocabulary, &mut defs),
+    };
     if let Some(map) = root.as_object_mut() {
         map.insert("$defs".into(), Json::Object(defs));
     }

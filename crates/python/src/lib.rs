@@ -66,18 +66,21 @@ mod _core {
         module.add("RunFailed", module.py().get_type::<RunFailed>())
     }
 
-    /// JSON Schema of a kind of file, as text; the kinds are `scenario` and `study`.
+    /// JSON Schema of a kind of file, as text: `scenario`, or one of those of studies and reproductions.
     ///
     /// Raises `ValueError` if there is no such kind.
     #[pyfunction]
     fn schema(kind: &str) -> PyResult<String> {
-        match kind {
-            "scenario" => Ok(scenario::schema(&Registries::builtin()).to_string()),
-            "study" => Ok(study::schema().to_string()),
-            _ => {
-                Err(PyValueError::new_err(format!("there is no kind of file {kind}; kinds: scenario, study")))
-            }
-        }
+        let found = match kind {
+            "scenario" => Some(scenario::schema(&Registries::builtin())),
+            _ => study::schema(kind),
+        };
+        let Some(found) = found else {
+            let kinds: Vec<&str> = std::iter::once("scenario").chain(study::kinds()).collect();
+            let message = format!("there is no kind of file {kind}; kinds: {}", kinds.join(", "));
+            return Err(PyValueError::new_err(message));
+        };
+        Ok(found.to_string())
     }
 
     /// The parts of the name of a metric, a JSON object.

@@ -39,7 +39,7 @@ in it and in the seed. Unknown keys are errors.
 /// The page in Markdown, with the algorithms of `registries`.
 pub fn reference_markdown(registries: &Registries) -> String {
     let mut out = INTRODUCTION.to_owned();
-    sections(&mut out, &ROOT);
+    sections(&mut out, &ROOT, "Top level");
     transport_profiles(&mut out);
     for family in [
         catalogue::CONGESTION,

@@ -133,15 +133,20 @@ impl StudyFile {
     /// Metrics that name others.
     pub fn check_names(&self, flows: &[String], links: &[String]) -> Result<(), Diagnostics> {
         let mut report = Report::new(&self.source.file, &self.source.text, &[]);
-        let until = self.stopping.metric.iter().map(|metric| (metric, self.source.until));
-        let asked = self.metrics.iter().zip(self.source.metrics.iter().copied()).chain(until);
-        for (metric, at) in asked {
+        let until = self
+            .stopping
+            .metric
+            .iter()
+            .map(|metric| ("replications.until".into(), metric, self.source.until));
+        let listed = self.metrics.iter().zip(&self.source.metrics).enumerate();
+        let listed = listed.map(|(index, (metric, at))| (format!("metrics.{index}"), metric, *at));
+        for (key, metric, at) in listed.chain(until) {
             let (kind, known) = if metric.table == "links" { ("link", links) } else { ("flow", flows) };
             if !metric.names(known) {
                 let subject = metric.subject();
                 let message = format!("the runs have no {kind} \"{subject}\"");
                 let help = suggest(subject, "known", known.iter().map(String::as_str));
-                report.add(at, Code::UnknownName, "metrics", message, help);
+                report.add(at, Code::UnknownName, &key, message, help);
             }
         }
         if report.is_empty() { Ok(()) } else { Err(report.finish()) }

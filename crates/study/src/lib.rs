@@ -1,9 +1,9 @@
-//! Study files: TOML in, checked cases out.
+//! Files of studies and reproductions: TOML in, checked cases and plain data out.
 //!
 //! A study is a scenario, the factors varied in it, and the number of replications of each case. The file is read through the front
 //! end of [`document`]; each combination of levels is checked as a scenario, and a mistake in it is reported where the
 //! study file has the value.
-//! May: read study files, name metrics, expand cases. May not: run anything.
+//! May: read study files, name metrics, expand cases; know the keys of reproductions. May not: run anything.
 
 mod factors;
 mod file;
@@ -13,6 +13,7 @@ mod metric;
 mod plan;
 mod reading;
 mod reference;
+mod reproduction;
 mod value;
 
 pub use factors::{Factor, Level, Override};
@@ -20,4 +21,4 @@ pub use file::{ComparePaths, Stopping, StudyFile, Treatment};
 pub use metric::{Metric, NoMetric, Series};
 pub use plan::{Case, usual_metrics};
 pub use reading::readings;
-pub use reference::{kind_of, reference_markdown, schema};
+pub use reference::{kind_of, kinds, reference_pages, schema};

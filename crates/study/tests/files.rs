@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use scenario::Registries;
-use study::{StudyFile, readings, reference_markdown};
+use study::{StudyFile, kinds, readings, reference_pages, schema};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -88,16 +88,27 @@ fn a_reading_must_be_chosen_and_exist() {
 }
 
 #[test]
-fn the_reference_page_is_up_to_date() {
-    let file = root().join("docs/reference/study-file.md");
-    let page = reference_markdown();
-    if std::env::var_os("ROPEWALK_BLESS").is_some() {
-        std::fs::write(&file, &page).unwrap();
+fn the_reference_pages_are_up_to_date() {
+    for (name, page) in reference_pages() {
+        let file = root().join("docs/reference").join(name);
+        if std::env::var_os("ROPEWALK_BLESS").is_some() {
+            std::fs::write(&file, &page).unwrap();
+        }
+        assert!(
+            std::fs::read_to_string(&file).unwrap_or_default() == page,
+            "docs/reference/{name} is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p study --test files"
+        );
     }
-    assert!(
-        std::fs::read_to_string(&file).unwrap_or_default() == page,
-        "docs/reference/study-file.md is stale; write it anew: ROPEWALK_BLESS=1 cargo test -p study --test files"
-    );
+}
+
+#[test]
+fn every_kind_of_file_has_a_schema() {
+    for kind in kinds() {
+        let schema = schema(kind).unwrap();
+        assert!(schema["$schema"].as_str().unwrap().contains("json-schema.org"), "{kind}");
+        assert_eq!(schema["type"], "object", "{kind}");
+    }
+    assert!(schema("scenario").is_none());
 }
 
 #[test]

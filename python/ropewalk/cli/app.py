@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 STDIN = Path("/dev/stdin")
-FILES = ("scenario", "study")
+FILES = ("scenario", "study", "reproduction", "quantities", "claims", "figures")
 """Kinds of files that have a schema."""
 CATALOGUE = (
     "congestion",
@@ -400,7 +400,8 @@ app.add_command(rain)
 def schema(*, kind: str) -> None:
     """Print the JSON Schema of a kind of file.
 
-    KIND is scenario (the default) or study.
+    KIND is scenario (the default), study, or one of the files of a reproduction: reproduction,
+    quantities, claims, figures.
     """
     with reported():
         sys.stdout.write(json.dumps(json.loads(_core.schema(kind)), indent=2, ensure_ascii=False) + "\n")

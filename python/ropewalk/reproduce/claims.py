@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from ropewalk.study.mistakes import Path as Place
 
 FACTS = ("id", "locator", "experiment", "metric", "unit", "conditions", "published", "tolerance", "note")
-JUDGING = (
-    *("check", "cannot", "configuration", "calibrated", "quick"),
-    *("root", "kind", "cause", "cause_check", "expected"),
-)
-ROOT_KEYS = ("name", "title", "value", "kind", "cause", "predicts")
-PREDICTION_KEYS = ("what", "check")
-DIFFERS = "differs"
 
 
 class Claims(TomlFile):
@@ -43,16 +36,12 @@ class Claims(TomlFile):
     """
 
     def __init__(self, path: Path, reproduction: Reproduction) -> None:
-        super().__init__(path)
+        super().__init__(path, "claims")
         self._reproduction = reproduction
         self._levels = [reproduction.names(profile) for profile in reproduction.profiles or ("",)]
-        self.known(self.root, (), ("root", "claim"))
-        self.roots = tuple(
-            self._root(("root", index), table)
-            for index, table in enumerate(self.tables(self.root, (), "root"))
-        )
-        tables = self.tables(self.root, (), "claim")
-        self.claims = tuple(self._claim(("claim", index), table) for index, table in enumerate(tables))
+        roots, claims = enumerate(self.root.get("root", [])), enumerate(self.root.get("claim", []))
+        self.roots = tuple(self._root(("root", index), table or {}) for index, table in roots)
+        self.claims = tuple(self._claim(("claim", index), table or {}) for index, table in claims)
         self._no_twins("root", [root.name for root in self.roots], "name")
         self._no_twins("claim", [claim.id for claim in self.claims], "id")
         if not self.claims:
@@ -71,64 +60,39 @@ class Claims(TomlFile):
                 self.mistakes.add((table, index, key), CONTRADICTION, message, f"give each its own {key}")
 
     def _root(self, place: Place, table: dict[str, Any]) -> Root:
-        self.known(table, place, ROOT_KEYS)
-        name: str = self.take(table, place, "name", str, None)
+        name: str = table.get("name", "")
         predictions = []
-        for index, each in enumerate(self.tables(table, place, "predicts")):
-            at = (*place, "predicts", index)
-            self.known(each, at, PREDICTION_KEYS)
-            text = self.take(each, at, "check", str, None)
-            check = self._check((*at, "check"), name, text, published=False) if text else None
+        for index, each in enumerate(table.get("predicts", [])):
+            text = (each or {}).get("check")
+            at = (*place, "predicts", index, "check")
+            check = self._check(at, name, text, published=False) if text else None
             if check is not None:
-                predictions.append(Prediction(self.take(each, at, "what", str, None), check))
-        return Root(
-            name,
-            self.take(table, place, "title", str, None),
-            self.take(table, place, "value", str, ""),
-            self.take(table, place, "cause", str, ""),
-            self._kind(table, place),
-            tuple(predictions),
-        )
-
-    def _kind(self, table: dict[str, Any], place: Place) -> Kind | None:
-        given: str = self.take(table, place, "kind", str, "")
-        if given and given not in set(Kind):
-            cure = did_you_mean(given, list(Kind))
-            self.mistakes.add((*place, "kind"), UNKNOWN_NAME, f'"{given}" is no kind of cause', cure)
-            return None
-        return Kind(given) if given else None
+                predictions.append(Prediction(each.get("what", ""), check))
+        title, value, cause = (table.get(key, "") for key in ("title", "value", "cause"))
+        return Root(name, title, value, cause, _kind(table), tuple(predictions))
 
     def _claim(self, place: Place, table: dict[str, Any]) -> Claim:
-        self.known(table, place, (*FACTS, *JUDGING))
-        facts = {
-            key: self.take(table, place, key, str, None if key in {"id", "published"} else "")
-            for key in FACTS
-        }
-        cannot = self.take(table, place, "cannot", str, "")
-        text = self.take(table, place, "check", str, "")
+        facts = {key: table.get(key, "") for key in FACTS}
+        cannot, text = table.get("cannot", ""), table.get("check", "")
         if bool(text) == bool(cannot):
             message = f'"{facts["id"]}" needs either `check` or `cannot`'
             cure = "write an expression, or a sentence why there is none"
             self.mistakes.add(place, MISSING, message, cure, value=False)
-        expected = self.take(table, place, "expected", str, "")
-        if expected not in {"", DIFFERS}:
-            cure = f'write "{DIFFERS}" or nothing'
-            self.mistakes.add((*place, "expected"), WRONG_VALUE, f'found "{expected}"', cure)
         claim = Claim(
             **facts,
             check=None,
             cannot=cannot,
-            cause=self.take(table, place, "cause", str, ""),
+            cause=table.get("cause", ""),
             cause_check=None,
-            expected=expected,
-            quick=self.take(table, place, "quick", bool, False),
-            kind=self._kind(table, place),
+            expected=table.get("expected", ""),
+            quick=table.get("quick", False),
+            kind=_kind(table),
             root=self._root_name(table, place),
             calibrated=self._calibrated(table, place),
-            set_up=self.take(table, place, "configuration", bool, False),
+            set_up=table.get("configuration", False),
         )
         number = claim.published_number is not None
-        shown = self.take(table, place, "cause_check", str, "")
+        shown = table.get("cause_check", "")
         claim = replace(
             claim,
             check=self._check((*place, "check"), claim.id, text, published=number) if text else None,
@@ -141,7 +105,7 @@ class Claims(TomlFile):
         return claim
 
     def _root_name(self, table: dict[str, Any], place: Place) -> str:
-        name: str = self.take(table, place, "root", str, "")
+        name: str = table.get("root", "")
         known = [root.name for root in self.roots]
         if name and name not in known:
             cure = did_you_mean(name, known) if known else f'add [[root]] with name = "{name}"'
@@ -150,13 +114,11 @@ class Claims(TomlFile):
 
     def _calibrated(self, table: dict[str, Any], place: Place) -> dict[str, str]:
         """A sentence for all readings, or one for each that is meant."""
-        if isinstance(table.get("calibrated"), dict):
-            given: dict[str, Any] = table["calibrated"]
-            at = (*place, "calibrated")
-            self.known(given, at, self._reproduction.profiles)
-            return {profile: self.take(given, at, profile, str, "") for profile in given}
-        said: str = self.take(table, place, "calibrated", str, "")
-        return {"": said} if said else {}
+        given: dict[str, str] | str = table.get("calibrated", "")
+        if isinstance(given, str):
+            return {"": given} if given else {}
+        self.only(given, (*place, "calibrated"), self._reproduction.profiles)
+        return given
 
     def _cause(self, place: Place, claim: Claim) -> None:
         """A check of a cause needs the cause in words, and what it rests on."""
@@ -199,3 +161,7 @@ class Claims(TomlFile):
                 file = study if study.endswith(".toml") else f"study-{study}.toml"
                 message = f"{name}: there is no {file}"
                 self.mistakes.add(place, UNREADABLE, message, did_you_mean(file, sorted(known)))
+
+
+def _kind(table: dict[str, Any]) -> Kind | None:
+    return Kind(table["kind"]) if "kind" in table else None

@@ -42,14 +42,8 @@ if TYPE_CHECKING:
 
 FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"
-KEYS = ("id", "title", "kind", "x", "y", "ticks", "curve", "profile")
 COLOURS = 128
 """Of a PNG."""
-AXIS_KEYS = ("label", "log", "from", "to")
-CURVE_KEYS = (
-    *("label", "value", "series", "study", "levels", "seed", "bin", "scale", "total", "x", "published"),
-)
-POINT_KEYS = ("file", "x", "y", "where", "scale", "values")
 MARKERS = "osD^vPX*"
 SIZE = (7.2, 3.4)
 """Inches."""
@@ -126,10 +120,9 @@ def load(reproduction: Reproduction) -> list[Drawing]:
 
 class _Reader(TomlFile):
     def __init__(self, path: Path, reproduction: Reproduction) -> None:
-        super().__init__(path)
+        super().__init__(path, "figures")
         self._reproduction = reproduction
-        self.known(self.root, (), ("figure",))
-        tables = self.tables(self.root, (), "figure")
+        tables = [table or {} for table in self.root.get("figure", [])]
         self.drawings = [
             self._drawing(("figure", index), table, profile)
             for index, table in enumerate(tables)
@@ -155,25 +148,19 @@ class _Reader(TomlFile):
         return [profile for profile in wanted if profile in known]
 
     def _drawing(self, place: Place, table: dict[str, Any], drawn: str) -> Drawing:
-        self.known(table, place, KEYS)
-        kind = self.take(table, place, "kind", str, LINES)
-        if kind not in {LINES, BARS, TIME}:
-            self.mistakes.add(
-                (*place, "kind"), UNKNOWN_NAME, f'found "{kind}"', did_you_mean(kind, [LINES, BARS, TIME])
-            )
         levels = self._reproduction.levels(drawn)
-        tables = self.tables(table, place, "curve")
         curves = tuple(
-            self._curve((*place, "curve", index), curve, levels) for index, curve in enumerate(tables)
+            self._curve((*place, "curve", index), curve or {}, levels)
+            for index, curve in enumerate(table.get("curve", []))
         )
         several = isinstance(table.get("profile"), list)
         return Drawing(
-            id=self.take(table, place, "id", str, None) + f"-{drawn}" * several,
-            title=self.take(table, place, "title", str, None) + f" ({drawn})" * several,
-            kind=kind,
-            x=self._axis(table, place, "x"),
-            y=self._axis(table, place, "y"),
-            ticks=tuple(self.take(table, place, "ticks", list, [])),
+            id=table.get("id", "") + f"-{drawn}" * several,
+            title=table.get("title", "") + f" ({drawn})" * several,
+            kind=table.get("kind", LINES),
+            x=_axis(table.get("x", {})),
+            y=_axis(table.get("y", {})),
+            ticks=tuple(table.get("ticks", [])),
             curves=curves,
             profile=drawn,
             studies=frozenset(study for curve in curves for study in self._studies(curve, drawn)),
@@ -185,26 +172,13 @@ class _Reader(TomlFile):
         series = [curve.over.study.replace(PROFILE, profile)] if curve.over else []
         return [*(self._reproduction.study_of(quantity, profile) for quantity in quantities), *series]
 
-    def _axis(self, table: dict[str, Any], place: Place, key: str) -> Axis:
-        found = self.take(table, place, key, dict, {})
-        at = (*place, key)
-        self.known(found, at, AXIS_KEYS)
-        low, high = (self.take(found, at, end, float, float("nan")) for end in ("from", "to"))
-        return Axis(
-            self.take(found, at, "label", str, ""),
-            self.take(found, at, "log", bool, False),
-            None if low != low else low,  # noqa: PLR0124
-            None if high != high else high,  # noqa: PLR0124
-        )
-
     def _curve(
         self, place: Place, table: dict[str, Any], levels: Mapping[str, Sequence[Sequence[str]]]
     ) -> Curve:
-        self.known(table, place, CURVE_KEYS)
         value = None
         if "value" in table:
             try:
-                value = parse(self.take(table, place, "value", str, "0"), levels, check=False)
+                value = parse(table["value"], levels, check=False)
             except ExpressionError as error:
                 self.mistakes.add((*place, "value"), WRONG_VALUE, str(error), error.cure)
         elif "series" not in table and "published" not in table:
@@ -212,20 +186,16 @@ class _Reader(TomlFile):
                 place, MISSING, "nothing to draw", "add value = ..., series = ... or published = {...}"
             )
         return Curve(
-            self.take(table, place, "label", str, ""),
+            table.get("label", ""),
             value,
             self._over(place, table) if "series" in table else None,
-            tuple(self.numbers(table, place, "x")),
-            self._points((*place, "published"), self.take(table, place, "published", dict, {})),
+            tuple(x for x in table.get("x", []) if x is not None),
+            self._points((*place, "published"), table.get("published", {})),
         )
 
     def _over(self, place: Place, table: dict[str, Any]) -> Over | None:
         try:
-            metric = SeriesMetric.parse(
-                self.take(table, place, "series", str, ""),
-                "mean",
-                bin_s=self.take(table, place, "bin", float, 0.0),
-            )
+            metric = SeriesMetric.parse(table["series"], "mean", bin_s=table.get("bin", 0.0))
         except MetricError as error:
             self.mistakes.add((*place, "series"), UNKNOWN_NAME, str(error), error.cure)
             return None
@@ -233,8 +203,10 @@ class _Reader(TomlFile):
             self.mistakes.add(
                 (*place, "total"), CONTRADICTION, "`bin` means nothing beside `total`", "remove one of them"
             )
-        study = self.take(table, place, "study", str, None)
-        levels = tuple(self.texts(table, place, "levels"))
+        study: str = table.get("study", "")
+        levels = tuple(table.get("levels", []))
+        if None in levels:
+            return None
         for profile in self._reproduction.profiles or ("",):
             name = study.replace(PROFILE, profile)
             if name not in self._reproduction.studies:
@@ -252,23 +224,18 @@ class _Reader(TomlFile):
                     f"one of each: {wanted}",
                 )
                 return None
-        return Over(
-            metric,
-            study,
-            levels,
-            self.take(table, place, "seed", int, 1),
-            self.take(table, place, "scale", float, 1.0),
-            self.take(table, place, "total", bool, False),
-        )
+        seed, scale = table.get("seed", 1), table.get("scale", 1.0)
+        return Over(metric, study, levels, seed, scale, table.get("total", False))
 
     def _points(self, place: Place, table: dict[str, Any]) -> tuple[tuple[float, float], ...]:
         """Published points out of a file, `where` columns have certain values; or `values` in their order."""
-        self.known(table, place, POINT_KEYS)
         if "values" in table:
-            return tuple(enumerate(self.numbers(table, place, "values")))
-        if not table:
+            return tuple((x, y) for x, y in enumerate(table["values"]) if y is not None)
+        if "file" not in table:
+            if table.keys() & {"x", "y", "where"}:
+                self.mistakes.add(place, MISSING, "`file` is missing", "add file = ... or values = [...]")
             return ()
-        path = self.path.parent / self.take(table, place, "file", str, None)
+        path = self.path.parent / table["file"]
         try:
             rows = list(csv.DictReader(reading.text(path).splitlines(keepends=True)))
         except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -280,8 +247,8 @@ class _Reader(TomlFile):
                 "name a file beside figures.toml",
             )
             return ()
-        where = {str(key): str(value) for key, value in self.take(table, place, "where", dict, {}).items()}
-        x, y = (self.take(table, place, axis, str, None) for axis in ("x", "y"))
+        where = {key: str(value) for key, value in table.get("where", {}).items()}
+        x, y = (table.get(axis, "") for axis in ("x", "y"))
         columns = list(rows[0]) if rows else []
         for column in (x, y, *where):
             if column not in columns:
@@ -297,12 +264,16 @@ class _Reader(TomlFile):
             self.mistakes.add(
                 (*place, "where"), UNKNOWN_NAME, f"no row of {path.name} fits", f"look at {path}"
             )
-        scale = self.take(table, place, "scale", float, 1.0)
+        scale: float = table.get("scale", 1.0)
         try:
             return tuple((float(row[x]), float(row[y]) * scale) for row in chosen if row[y] not in {"", "-"})
         except ValueError as error:
             self.mistakes.add(place, WRONG_VALUE, f"{path.name}: {error}", "write numbers there, or nothing")
             return ()
+
+
+def _axis(table: dict[str, Any]) -> Axis:
+    return Axis(table.get("label", ""), table.get("log", False), table.get("from"), table.get("to"))
 
 
 @styled

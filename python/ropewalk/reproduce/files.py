@@ -26,20 +26,16 @@ from ropewalk.study.mistakes import (
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Collection
 
     from ropewalk.study.mistakes import Path as Place
     from ropewalk.study.model import StudyFile
 
 DIRECTORY = shipped.REPRODUCTIONS
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
-ABOUT_KEYS = ("name", "title", "source", "profiles", "readings", "quick")
-QUICK_KEYS = ("replications",)
-QUANTITY_KEYS = (
-    *("study", "metric", "over", "series", "make", "bin", "from", "until", "scale", "unit", "pool"),
-    "profile",
-)
 OVERRIDING = ("metric", "over", "scale", "pool")
-TABLE_KEYS = ("table", "value", "by")
+OF_TABLES = ("table", "value", "by")
+OF_SERIES = ("make", "bin", "from", "until")
 
 
 class NotFound(ValueError):
@@ -121,101 +117,100 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
 
 class _About(TomlFile):
     def __init__(self, directory: Path) -> None:
-        super().__init__(directory / ABOUT)
-        self.known(self.root, (), ABOUT_KEYS)
-        self.name: str = self.take(self.root, (), "name", str, directory.resolve().name)
-        self.title: str = self.take(self.root, (), "title", str, None)
-        self.source: str = self.take(self.root, (), "source", str, None)
-        self.profiles = tuple(self.texts(self.root, (), "profiles"))
+        super().__init__(directory / ABOUT, "reproduction")
+        self.name: str = self.root.get("name", directory.resolve().name)
+        self.title: str = self.root.get("title", "")
+        self.source: str = self.root.get("source", "")
+        self.profiles = tuple(profile for profile in self.root.get("profiles", []) if profile)
         self.readings = self._readings()
-        quick: dict[str, Any] = self.take(self.root, (), "quick", dict, {})
-        self.known(quick, ("quick",), QUICK_KEYS)
-        wanted: int = self.take(quick, ("quick",), "replications", int, 0)
-        self.quick_replications = wanted if wanted > 0 else None
+        self.quick_replications: int | None = self.root.get("quick", {}).get("replications")
         self.mistakes.raise_any()
 
     def _readings(self) -> dict[str, str]:
         """What each profile is, in words: a name alone says nothing to a reader."""
-        given: dict[str, Any] = self.take(self.root, (), "readings", dict, {})
-        self.known(given, ("readings",), self.profiles)
+        given: dict[str, str] = self.root.get("readings", {})
+        self.only(given, ("readings",), self.profiles)
         for profile in self.profiles:
             if profile not in given:
                 message = f'nothing says what the profile "{profile}" is'
                 cure = f'add [readings] with {profile} = "two sentences"'
                 self.mistakes.add(("profiles",), MISSING, message, cure)
-        return {profile: self.take(given, ("readings",), profile, str, "") for profile in self.profiles}
+        return {profile: given.get(profile, "") for profile in self.profiles}
 
 
 class _Quantities(TomlFile):
     def __init__(self, directory: Path, profiles: tuple[str, ...]) -> None:
-        super().__init__(directory / QUANTITIES)
+        super().__init__(directory / QUANTITIES, "quantities")
         self._profiles = profiles
         self.found: dict[str, Quantity] = {}
         self.published: dict[str, Published] = {}
         for name, table in self.root.items():
-            if not self._is_table(name, table):
-                continue
-            if "table" in table:
+            if not name.isidentifier():
+                cure = "write a name of letters, digits and _"
+                self.mistakes.add((name,), WRONG_VALUE, f'"{name}" is no name', cure, value=False)
+            elif "table" in table:
                 self._take_published(name, table)
             else:
                 self.found[name] = self._quantity(name, table, (name,))
         self.mistakes.raise_any()
 
-    def _is_table(self, name: str, table: object) -> bool:
-        if isinstance(table, dict) and name.isidentifier():
-            return True
-        cure = (
-            'write NAME = { study = "ideal", metric = "flow.file.goodput_bit_s" }, NAME of letters, digits, _'
-        )
-        self.mistakes.add((name,), WRONG_VALUE, "not a quantity", cure)
-        return False
+    def _idle(self, table: dict[str, Any], place: Place, keys: Collection[str], where: str) -> None:
+        """Keys that would have no effect."""
+        for key in table:
+            if key in keys:
+                message = f"`{key}` means nothing {where}"
+                self.mistakes.add((*place, key), CONTRADICTION, message, "remove one of them", value=False)
+
+    def _given(self, table: dict[str, Any], place: Place, key: str) -> str:
+        if key not in table:
+            self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
+        return str(table.get(key, ""))
 
     def _take_published(self, name: str, table: dict[str, Any]) -> None:
-        self.known(table, (name,), TABLE_KEYS)
-        file: str = self.take(table, (name,), "table", str, None)
-        value: str = self.take(table, (name,), "value", str, None)
-        by = self.texts(table, (name,), "by")
+        self._idle(table, (name,), table.keys() - set(OF_TABLES), "beside `table`")
+        file, value = self.path.parent / table["table"], self._given(table, (name,), "value")
+        if not value:
+            return
         try:
-            self.published[name] = read(name, self.path.parent / file, value, by)
+            self.published[name] = read(name, file, value, table.get("by", []))
         except TableError as error:
             self.mistakes.add((name,), WRONG_VALUE, str(error), error.cure)
 
     def _quantity(self, name: str, table: dict[str, Any], place: Place) -> Quantity:
-        self.known(table, place, QUANTITY_KEYS)
-        study = self.take(table, place, "study", str, None)
+        self._idle(table, place, OF_TABLES, "without `table`")
+        if "series" not in table:
+            self._idle(table, place, OF_SERIES, "without `series`")
+        study = self._given(table, place, "study")
         metric = self._metric(table, place)
         # As the study's own tables show it, unless said otherwise.
         usual_unit, usual_divisor = metric.unit
-        scale = self.take(table, place, "scale", float, 1.0 if "unit" in table else 1.0 / usual_divisor)
+        scale: float = table.get("scale", 1.0 if "unit" in table else 1.0 / usual_divisor)
         if scale == 0.0:
             self.mistakes.add(
                 (*place, "scale"), WRONG_VALUE, "with 0 there is nothing to see", "write what to multiply by"
             )
-        unit = self.take(table, place, "unit", str, usual_unit if "scale" not in table else "")
+        unit: str = table.get("unit", usual_unit if "scale" not in table else "")
         return Quantity(
             name,
             study,
             metric,
             scale,
             unit,
-            tuple(self.texts(table, place, "pool")),
+            tuple(table.get("pool", [])),
             self._divisor(table, place, metric),
             self._under(name, table, place),
         )
 
     def _under(self, name: str, table: dict[str, Any], place: Place) -> dict[str, Quantity]:
         """The quantity as the profiles have it that say otherwise."""
-        readings: dict[str, Any] = self.take(table, place, "profile", dict, {})
+        readings: dict[str, Any] = table.get("profile", {})
         found = {}
         for profile, other in readings.items():
             at = (*place, "profile", profile)
             if profile not in self._profiles:
                 cure = did_you_mean(profile, self._profiles)
                 self.mistakes.add(at, UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
-            elif not isinstance(other, dict):
-                self.mistakes.add(at, WRONG_VALUE, "not a table", 'write { metric = "...", scale = 1.0 }')
             else:
-                self.known(other, at, OVERRIDING)
                 # Scale and divisor belong to their metric.
                 gone = {"profile", *(OVERRIDING if "metric" in other else ())}
                 rest = {key: value for key, value in table.items() if key not in gone}
@@ -223,7 +218,7 @@ class _Quantities(TomlFile):
         return found
 
     def _divisor(self, table: dict[str, Any], place: Place, metric: Metric | SeriesMetric) -> Metric | None:
-        text: str = self.take(table, place, "over", str, "")
+        text: str = table.get("over", "")
         if not text:
             return None
         try:
@@ -240,17 +235,16 @@ class _Quantities(TomlFile):
         key = "series" if "series" in table else "metric"
         if key == "series" and "metric" in table:
             self.mistakes.add(place, CONTRADICTION, "both `metric` and `series`", "keep one of them")
-        text = self.take(table, place, key, str, None)
+        text = self._given(table, place, key)
         try:
             if key == "metric":
                 return Metric.parse(text)
-            until = self.take(table, place, "until", float, -1.0)
             return SeriesMetric.parse(
                 text,
-                self.take(table, place, "make", str, "mean"),
-                bin_s=self.take(table, place, "bin", float, 0.0),
-                from_s=self.take(table, place, "from", float, 0.0),
-                until_s=None if until < 0.0 else until,
+                table.get("make", "mean"),
+                bin_s=table.get("bin", 0.0),
+                from_s=table.get("from", 0.0),
+                until_s=table.get("until"),
             )
         except MetricError as error:
             self.mistakes.add((*place, key), UNKNOWN_NAME, str(error), error.cure)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ropewalk.study.document import Document
 from ropewalk.study.file import text_of
-from ropewalk.study.mistakes import MISSING, Mistakes
+from ropewalk.study.mistakes import UNKNOWN_NAME, Mistakes, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from ropewalk.study.mistakes import Path as Place
 
 
-class TomlFile(Document):
-    """One TOML file and what is wrong with it."""
+class TomlFile:
+    """One TOML file, checked by the key tables of its kind: its values, and what is wrong with them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: str) -> None:
         self.path = path
-        super().__init__(Mistakes(str(path), text_of(path)))
+        self.mistakes = Mistakes(str(path), text_of(path), kind)
+        self.root = self.mistakes.parse()
 
-    def take(self, table: dict[str, Any], place: Place, key: str, kind: type, default: Any) -> Any:  # noqa: ANN401
-        """As of any document, but None as `default` means that the key is compulsory."""
-        if default is None and key not in table:
-            self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
-        found = super().take(table, place, key, kind, default)
-        return "" if found is None and kind is str else found
+    def only(self, keys: Iterable[str], place: Place, profiles: Collection[str]) -> None:
+        """Notes keys that are no profile."""
+        for key in keys:
+            if key not in profiles:
+                message, cure = f'there is no profile "{key}"', did_you_mean(key, profiles)
+                self.mistakes.add((*place, key), UNKNOWN_NAME, message, cure, value=False)

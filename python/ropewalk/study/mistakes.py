@@ -25,19 +25,21 @@ UNREADABLE = "E022"
 class Mistakes:
     """Collects what is wrong with the file `name`.
 
+    The extension checks it by the key tables of its `kind`, `any` without such.
+
     Raises:
         StudyError: it is not TOML.
     """
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, kind: str = "any") -> None:
         try:
-            self._source = _core.Source.read(text, name, "any")
+            self._source = _core.Source.read(text, name, kind)
         except _core.InvalidScenario as error:
             raise StudyError.from_core(error) from None
 
     def parse(self) -> dict[str, Any]:
-        """The values of the file."""
-        values: dict[str, Any] = json.loads(self._source.values())
+        """The values of the file, without those that are wrong."""
+        values: dict[str, Any] = json.loads(self._source.values(), object_hook=_without_wrong)
         return values
 
     def add(self, path: Path, code: str, message: str, cure: str, *, value: bool = True) -> None:
@@ -59,3 +61,7 @@ class Mistakes:
 def did_you_mean(found: str, known: Iterable[str]) -> str:
     """`did you mean X? known: ...` for a name that is none of `known`."""
     return _core.suggest(found, list(known))
+
+
+def _without_wrong(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None}
