@@ -83,7 +83,7 @@ def test_a_reading_is_explained_in_two_sentences(name: str) -> None:
 
 
 def test_every_predicate_is_used() -> None:
-    """What nothing uses goes."""
+    """An unused predicate is removed."""
     used = set()
     for loaded in map(rep.load, NAMES):
         checks = [check for claim in loaded.claims for check in (claim.check, claim.cause_check) if check]

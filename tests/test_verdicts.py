@@ -1,4 +1,4 @@
-"""What a difference rests on decides its verdict."""
+"""The grounds of a difference decide its verdict."""
 
 from pathlib import Path
 

@@ -47,7 +47,7 @@ def digest(name: str) -> str:
 
 
 def counted(verdicts: dict[str, Any]) -> dict[str, Any]:
-    """What the page says, of a `verdicts.json`."""
+    """The text of the page for a `verdicts.json`."""
     claims = verdicts["claims"]
     return {
         "model_version": verdicts["model_version"],

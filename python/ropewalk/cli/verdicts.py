@@ -37,7 +37,7 @@ STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class ReproduceOrder:
-    """What the user asked for."""
+    """The options of the command."""
 
     out: Path
     quick: bool
@@ -139,7 +139,7 @@ def show(made: Reproduced) -> None:
 
 
 def _show_root(out: Printer, root: RootRow, name: str) -> None:
-    """What several differences have in common, before they are listed one by one."""
+    """The roots that several differences share, before these are listed one by one."""
     out.paragraph(f"Root {root.name}: {root.title}", style="bold")
     value = f"value for all of them: {root.value}; " if root.value else ""
     given = f"{value}{len(root.given)} of {len(root.claims)} differences are accounted for"
@@ -180,7 +180,7 @@ def _why(row: VerdictRow) -> str:
 
 
 def _say(made: Reproduced, order: ReproduceOrder) -> None:
-    """What it took, and where everything is."""
+    """The CPU time, and the places of all files."""
     lines = [f"failed: {text}" for text in made.failures]
     lines.append(spent(made.computed, made.found, made.cpu_s, made.elapsed_s))
     lines.append(f"verdicts.html, verdicts.csv, verdicts.json, figures, studies in {order.out}/")

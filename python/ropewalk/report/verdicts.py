@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REPRODUCTION = "verdicts.json"
 FORM = 2
 GOOD, BAD, EVEN, OPEN = "good", "bad", "even", "open"
-"""What a verdict means to the reader: for colour and sign, never alone."""
+"""The meaning of a verdict: for colour and sign, never alone."""
 MAX_FLOWS = 500
 """Rows of a run; thousands of flows would fill the page."""
 OF_CLAIMS = {
@@ -72,7 +72,7 @@ class Table:
     rows: list[Row]
     note: str = ""
     warnings: list[str] = field(default_factory=list)
-    """What a reader must know before believing any of it."""
+    """Warnings about the results."""
 
 
 def of_study(results: StudyResults) -> Table:
@@ -254,7 +254,7 @@ def _benefit(results: Results, name: str, measured: str, benefit: Estimate, tota
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is shown of a claim."""
+    """The part of a claim that is shown."""
 
     id: str
     what: str
@@ -284,7 +284,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """What differences have in common."""
+    """The roots that differences share."""
 
     name: str
     title: str
@@ -303,7 +303,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What is shown of `verdicts.json`."""
+    """The part of `verdicts.json` that is shown."""
 
     reproduction: str
     title: str
@@ -323,7 +323,7 @@ class Verdicts:
 
     @classmethod
     def read(cls, directory: Path) -> Verdicts:
-        """What the command left that reproduced it.
+        """The files that `ropewalk reproduce` left.
 
         The other files that are there must be what was written, too.
 

@@ -34,7 +34,7 @@ FORM = 2
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """What came out."""
+    """The outcome."""
 
     reproduction: Reproduction
     """Of which document."""
@@ -43,7 +43,7 @@ class Reproduced:
     rows: list[VerdictRow]
     """A verdict for each claim."""
     roots: list[RootRow]
-    """What differences have in common."""
+    """The roots that differences share."""
     results: Mapping[str, StudyResults]
     """By the name of the study."""
     sources: Mapping[str, StudySource]

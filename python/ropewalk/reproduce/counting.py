@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadingCount:
-    """What agrees under one reading of the document alone."""
+    """Claims that agree under one reading of the document alone."""
 
     name: str
     """Empty if there is but one."""
     says: str
-    """What the reading is."""
+    """A description of the reading."""
     agrees: int
     """Without those that repeat a number to which something was set."""
     calibrated: int
@@ -53,7 +53,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What else follows from the value of a root, and whether it is so."""
+    """Consequences of the value of a root, and whether they hold."""
 
     what: str
     holds: bool
@@ -141,7 +141,7 @@ def _short(verdict: Verdict) -> str:
 def roots(
     reproduction: Reproduction, rows: Sequence[VerdictRow], sources: Mapping[str, Source]
 ) -> list[RootRow]:
-    """What the differences have in common; those of most claims first."""
+    """The roots that the differences share; those of most claims first."""
     found = []
     for root in reproduction.roots:
         own = [row for row in rows if row.root == root.name and row.verdict in DIFFERING]
@@ -173,7 +173,7 @@ def _predicted(reproduction: Reproduction, root: Root, sources: Mapping[str, Sou
 
 
 def unexplained(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """What differs and nothing accounts for."""
+    """Differences that nothing accounts for."""
     return [row for row in rows if row.verdict is Verdict.UNEXPLAINED]
 
 

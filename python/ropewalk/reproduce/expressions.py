@@ -91,7 +91,7 @@ class Expression:
     """With `all` and `any` written out."""
     uses: tuple[Use, ...]
     configs: tuple[ConfigArguments, ...]
-    """What `config` looks at."""
+    """The keys that `config` reads."""
     counted: frozenset[str] = frozenset()
     """Quantities of which only the number of replications is asked."""
 
@@ -260,7 +260,7 @@ class _Checker:
 
 
 def _index(node: ast.expr) -> tuple[Choice | None, ...]:
-    """What stands between brackets; None for `:`."""
+    """The index between brackets; None for `:`."""
     elements = node.elts if isinstance(node, ast.Tuple) else [node]
     return tuple(_choice(element) for element in elements)
 
@@ -360,7 +360,7 @@ class _Sorted(ast.NodeTransformer):
 
 
 def exchanged(check: ast.expr, groups: Sequence[Sequence[str]]) -> list[ast.expr]:
-    """What becomes of a check when the names of a group change places: every other outcome once.
+    """The outcomes of a check when the names of a group change places: every other outcome once.
 
     Its lists are taken for sets: outcomes that differ only in their order are the same.
     """

@@ -1,10 +1,10 @@
-"""What can be wrong with an expression."""
+"""Mistakes in expressions."""
 
 from __future__ import annotations
 
 
 class ExpressionError(ValueError):
-    """What is wrong with an expression; `cure` says what to write instead."""
+    """A mistake in an expression; `cure` says how to mend it."""
 
     def __init__(self, message: str, cure: str) -> None:
         super().__init__(message)

@@ -29,18 +29,18 @@ class Quantity:
     """May contain `{profile}`."""
     metric: Metric | SeriesMetric
     scale: float
-    """What to multiply the metric by, to have it in `unit`."""
+    """The metric times this is in `unit`."""
     unit: str
     pool: tuple[str, ...] = ()
     """Factors of the study over whose levels it is averaged, seed by seed."""
     over: Metric | None = None
-    """What the metric is divided by, seed by seed."""
+    """The divisor of the metric, seed by seed."""
     under: Mapping[str, Quantity] = field(default_factory=dict)
-    """What it is instead under some profiles."""
+    """The quantity in its place under some profiles."""
 
 
 class Kind(enum.StrEnum):
-    """What a cause rests on. Only the first three explain."""
+    """The grounds of a cause. Only the first three explain."""
 
     PREDICTION = "prediction"
     """From other evidence: another table, figure or source gave the value."""
@@ -61,7 +61,7 @@ EXPLAINING = (Kind.PREDICTION, Kind.ARITHMETIC, Kind.DOCUMENTED)
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What else follows from the value of a root."""
+    """A consequence of the value of a root."""
 
     what: str
     check: Expression
@@ -69,7 +69,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """What several differences have in common."""
+    """The root that several differences share."""
 
     name: str
     title: str
@@ -96,7 +96,7 @@ class Claim:
     published: str
     """A number, a range, a relation, a trend, in words."""
     tolerance: str
-    """What counts as agreement, in words; `check` is that in symbols."""
+    """The criterion of agreement in words; `check` has it in symbols."""
     note: str
     check: Expression | None
     cannot: str
@@ -104,16 +104,16 @@ class Claim:
     cause: str
     """Why the check fails, if it does."""
     cause_check: Expression | None
-    """What the cause is demonstrated by: a check that must hold."""
+    """The demonstration of the cause: a check that must hold."""
     expected: str
     """`differs`: the document contradicts itself here."""
     quick: bool
     kind: Kind | None = None
-    """What the cause rests on; that of the root if it has one and says nothing else."""
+    """The grounds of the cause; those of the root if it has one and states none of its own."""
     root: str = ""
     """Name of the root that it belongs to."""
     calibrated: Mapping[str, str] = field(default_factory=dict)
-    """By reading (`""`: all), what was set to the number that it repeats."""
+    """By reading (`""`: all), the key that was set to the number that it repeats."""
     set_up: bool = False
     """It reads a setting although it looks at figures."""
 
@@ -133,18 +133,18 @@ class Reproduction:
     directory: Path
     name: str
     title: str
-    """What the document is, in a few words."""
+    """The kind of document, in a few words."""
     source: str
     """Authors, title, where and when it was published."""
     profiles: tuple[str, ...]
     """Readings of the document under which everything is run; empty: there is one."""
     readings: Mapping[str, str]
-    """What each of them is, in two sentences."""
+    """A description of each, in two sentences."""
     quick_replications: int | None
     """At most so many replications of each case with `--quick`."""
     quantities: Mapping[str, Quantity]
     published: Mapping[str, Published]
-    """What checks may name beside them: columns of tables of the document."""
+    """Further names for checks: columns of tables of the document."""
     roots: tuple[Root, ...]
     claims: tuple[Claim, ...]
     studies: Mapping[str, StudyFile] = field(repr=False)
@@ -193,11 +193,11 @@ class Reproduction:
         return [name for name in self.measured_in(check) if name not in check.counted]
 
     def root_of(self, claim: Claim) -> Root | None:
-        """What the claim has in common with others."""
+        """The root that the claim shares with others."""
         return next((root for root in self.roots if root.name == claim.root), None)
 
     def kind_of(self, claim: Claim) -> Kind | None:
-        """What its cause rests on."""
+        """The grounds of its cause."""
         root = self.root_of(claim)
         return claim.kind or (root.kind if root is not None else None)
 

@@ -24,7 +24,7 @@
     document.getElementById("shown").textContent = shown === total ? `${total} claims` : `${shown} of ${total} claims`;
   };
 
-  // What someone looks for is to be seen.
+  // A line that the reader looks for is shown.
   const narrow = () => {
     const everything = !find.value.trim() && boxes.every((box) => box.checked);
     for (const group of groups) open(group, !everything || "differs" in group.body.dataset);

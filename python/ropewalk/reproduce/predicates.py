@@ -1,4 +1,4 @@
-"""What a claim can say about quantities. Predicates say what they saw.
+"""Predicates of claims about quantities. Each reports the figures that it compared.
 
 Order claims are judged by the interval of the difference, seed by seed; closeness to a value by means.
 """
@@ -42,14 +42,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a predicate, or several combined, found."""
+    """The finding of a predicate, or of several combined."""
 
     holds: bool
     readings: tuple[Reading, ...]
     words: str
-    """What was measured, and what is allowed."""
+    """The measured value, and the allowed ones."""
     found: tuple[str, ...] = ()
-    """What was looked at where there are no figures to show: keys of scenarios, counts."""
+    """The facts where there are no figures to show: keys of scenarios, counts."""
     unclear: bool = False
     """It does not hold, but the runs cannot tell whether it should: intervals reach both ways."""
 
@@ -112,7 +112,7 @@ def between(value: Value, low: Value, high: Value) -> Outcome:
 
 
 def _by_a_hair(readings: Sequence[Reading], bounds: Sequence[float]) -> str:
-    """What holds by so little that another choice of the tolerance would refute it."""
+    """A margin so small that another choice of the tolerance would refute the claim."""
     near = [
         f"{number(reading.estimate.mean)} for {number(bound)}"
         for reading in readings
@@ -391,7 +391,7 @@ def neither(outcome: Outcome) -> Outcome:
 
 def _joined(outcomes: Sequence[Outcome], *, holds: bool, unclear: bool) -> Outcome:
     """The figures are those of the first: it says what the claim is about, the others add conditions."""
-    # What has failed comes first; what repeats another is said once.
+    # Failures come first; a repeated sentence is printed once.
     ranked = (
         list(outcomes) if holds else sorted(outcomes, key=lambda outcome: (outcome.holds, outcome.unclear))
     )

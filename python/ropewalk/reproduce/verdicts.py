@@ -29,7 +29,7 @@ UNCLEAR = "the runs cannot tell"
 
 
 class Verdict(enum.StrEnum):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     AGREES = "agrees"
     CALIBRATED = "agrees by calibration"
@@ -85,15 +85,15 @@ class VerdictRow:
     tolerance: str = ""
     check: str = ""
     root: str = ""
-    """What it has in common with other differences."""
+    """The root that it shares with other differences."""
     kind: str = ""
-    """What the cause rests on."""
+    """The grounds of the cause."""
     cause: str = ""
     """Its own; the root may have another."""
     shown: str = ""
-    """What bears the cause out, or that nothing does."""
+    """The evidence for the cause, or that there is none."""
     calibrated: str = ""
-    """What was set to the number that it repeats."""
+    """The key that was set to the number that it repeats."""
     expected: str = ""
     note: str = ""
     profile: str = ""
@@ -156,7 +156,7 @@ def _case(reproduction: Reproduction, claim: Claim, evaluators: Mapping[str, Eva
             raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: {error}") from None
     set_up = reproduction.is_set_up(claim)
     row = _of_profiles(claim, found, (Verdict.SET_UP, Verdict.SET_UP_OTHERWISE) if set_up else None)
-    # What one reading bears out is shown.
+    # The reading that bears it out is shown.
     words = next((words for _, holds, words in causes if holds), causes[0][2])
     return Case(
         claim,
@@ -185,7 +185,7 @@ def _cause(evaluator: Evaluator, claim: Claim) -> tuple[bool, str]:
 
 
 def _explained(reproduction: Reproduction, case: Case, cases: Sequence[Case]) -> VerdictRow:
-    """What differs, with what its cause rests on; a value that is fitted must give all claims of its root."""
+    """The differences, with the grounds of their causes; a fitted value must give all claims of its root."""
     row = case.row
     if row.verdict is not Verdict.UNEXPLAINED:
         return replace(row, shown="")
@@ -256,7 +256,7 @@ def _of_profiles(
 
 
 def _calibration(claim: Claim, profile: str) -> str:
-    """What was set to the number that the claim repeats, under a profile."""
+    """The key that was set to the number that the claim repeats, under a profile."""
     return claim.calibrated.get(profile) or claim.calibrated.get("", "")
 
 
