@@ -20,7 +20,8 @@ RUNS = 3
 FACTORS = (-1.0, 1e-3, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.05, 1.15, 1.4, 2.0, 3.0, 10.0, 30.0, 1e3)
 CLEAR, SMALL = 0.1, 1e-3
 """A value that is to be larger is larger by this factor, and at least by a little."""
-STEPS = 400
+STEPS = (5, 400)
+"""From each start, one after the other: most checks need few from one start and hundreds from others."""
 NEAR = 1e-6
 IMPOSSIBLE = 1e6
 HELD = 1e-9
@@ -73,10 +74,10 @@ class Search:
 
     def solve(self) -> bool:
         """Whether figures have been found."""
-        for scale in (10.0**power for power in range(-3, 8)):
-            self._set(dict.fromkeys(self.source.means, scale))
+        for steps, power in itertools.product(STEPS, range(-3, 8)):
+            self._set(dict.fromkeys(self.source.means, 10.0**power))
             self._aim()
-            if self._descend(self._tree):
+            if self._descend(self._tree, steps):
                 return True
         return False
 
@@ -117,8 +118,8 @@ class Search:
                 return itertools.repeat(bounds[0] * 0.99)
         return itertools.repeat(bounds[0])
 
-    def _descend(self, tree: ast.expr) -> bool:
-        for _ in range(STEPS):
+    def _descend(self, tree: ast.expr, steps: int) -> bool:
+        for _ in range(steps):
             if self._distance(tree, wanted=True) == 0.0:
                 return True
             failing = [
