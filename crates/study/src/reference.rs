@@ -33,7 +33,7 @@ const REPRODUCTIONS: &str = "\
 
 <!-- Generated from the key tables of `crates/study`; a test says how to make it anew. -->
 
-What the files are for, and what checks say, stands on [a page of its own](reproductions.md). Unknown keys are errors; all
+The purpose of the files, and the meaning of checks, are on [a page of their own](reproductions.md). Unknown keys are errors; all
 mistakes are reported at once as `FILE:LINE:COLUMN: KEY`, with the value found, the values allowed and the cure, and have the
 [codes of scenarios](scenario.md#error-codes). Studies have [a page of their own](study-file.md).
 ";

@@ -1,6 +1,6 @@
 //! The keys of the files of a reproduction: `reproduction.toml`, `quantities.toml`, `claims.toml`, `figures.toml`.
 //!
-//! What their checks say, and whether the quantities that they name exist, is judged where the checks are computed, in
+//! The meaning of their checks, and whether the quantities that they name exist, are judged where the checks are computed, in
 //! `python/ropewalk/reproduce`.
 
 use document::keys::{Fallback, Key, Kind, MAX_SEEDS, Scalar, Section};
@@ -47,7 +47,7 @@ pub(crate) static REPRODUCTION: Section = section(
 static QUICK: Section = section(
     "quick",
     "`quick`",
-    "What `--quick` does.",
+    "The extent of `--quick`.",
     &[optional("replications", integer(1, MOST), "at most so many of each case")],
 );
 
@@ -97,7 +97,7 @@ pub(crate) static QUANTITY: Section = section(
 static UNDER: Section = section(
     "profile",
     "`profile`",
-    "What a quantity is under one profile. With another `metric` go its own `over`, `scale` and `pool`.",
+    "A quantity under one profile. With another `metric` go its own `over`, `scale` and `pool`.",
     &[
         optional("metric", METRIC, "the metric"),
         optional("over", METRIC, "what it is divided by, seed by seed"),
@@ -199,14 +199,14 @@ pub(crate) static CLAIMS: Section = section(
     ],
 );
 
-/// What a cause rests on.
+/// The grounds of a cause.
 const KIND: Kind = words(&["prediction", "arithmetic", "documented", "fitted", "chance", "not carried"]);
 static CALIBRATED: [Kind; 2] = [TEXT, Kind::Map(&TEXT)];
 
 static ROOT: Section = section(
     "root",
     "a root",
-    "What several differences have in common.",
+    "The root that several differences share.",
     &[
         key("name", TEXT, Fallback::Compulsory, "its name in claims"),
         key("title", TEXT, Fallback::Compulsory, "what it is, in a few words"),
@@ -220,7 +220,7 @@ static ROOT: Section = section(
 static PREDICTION: Section = section(
     "predicts",
     "a prediction",
-    "What the value of a root predicts besides its claims.",
+    "A consequence of the value of a root, besides its claims.",
     &[
         key("what", TEXT, Fallback::Compulsory, "in words"),
         key("check", CHECK, Fallback::Compulsory, "the same as a check"),

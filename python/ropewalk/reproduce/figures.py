@@ -85,7 +85,7 @@ class Curve:
     x: tuple[float, ...]
     """Where the items stand; empty: where those of the figure do."""
     points: tuple[tuple[float, float], ...]
-    """What was published: x and y."""
+    """The published points: x and y."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Drawing:
     profile: str
     """The reading that is drawn; empty: the first."""
     studies: frozenset[str]
-    """What must have been run to draw it."""
+    """The studies that must have been run to draw it."""
     levels: Mapping[str, Sequence[Sequence[str]]] = field(repr=False)
 
 

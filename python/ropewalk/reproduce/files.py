@@ -127,7 +127,7 @@ class _About(TomlFile):
         self.mistakes.raise_any()
 
     def _readings(self) -> dict[str, str]:
-        """What each profile is, in words: a name alone says nothing to a reader."""
+        """A description of each profile: a name alone says nothing to a reader."""
         given: dict[str, str] = self.root.get("readings", {})
         self.only(given, ("readings",), self.profiles)
         for profile in self.profiles:
