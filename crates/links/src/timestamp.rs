@@ -41,7 +41,8 @@ fn offset(text: &str) -> Option<(&str, i64)> {
     if digits.len() != 4 {
         return None;
     }
-    let (hours, minutes) = (whole(&digits[..2])?, whole(&digits[2..])?);
+    let (hours, minutes) = digits.split_at_checked(2)?;
+    let (hours, minutes) = (whole(hours)?, whole(minutes)?);
     let seconds = hours * 3_600 + minutes * 60;
     Some((time, if by.starts_with('-') { -seconds } else { seconds }))
 }
@@ -78,6 +79,8 @@ mod tests {
             ("12:00:00", None),
             ("1969-12-31T00:00:00Z", None),
             ("2024-05-01Tx:00", None),
+            // Four bytes, of which the second is no boundary of a character.
+            ("2024-05-01T12:00:00+\\\u{fffd}", None),
         ];
         for (text, nanos) in cases {
             assert_eq!(parse(text), nanos.map(Nanos), "{text}");
