@@ -36,7 +36,7 @@ UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "B": 8.0, "k
 OF_RATE = {"Mbit/s": 1e-6, "kbit/s": 1e-3, "bytes/s": 0.125, "kB/s": 1.25e-4}
 OF_TIME = {"s": 1.0, "ms": 1e3}
 OVERHEAD = 1.1
-"""What headers may add to what is offered, at most."""
+"""The most that headers may add to the offered load."""
 
 
 def number(text: str) -> float:
@@ -67,7 +67,7 @@ def ways(link: dict[str, object]) -> list[dict[str, str]]:
 
 
 def largest(loaded: Reproduction, quantity: str, profile: str) -> float:
-    """What a quantity cannot exceed, in its unit."""
+    """The bound that a quantity cannot exceed, in its unit."""
     unit = loaded.quantities[quantity].unit
     duration, rate = scenario(loaded.name, loaded.study_of(quantity, profile))
     if unit in OF_RATE:
