@@ -54,7 +54,7 @@ def counted(verdicts: dict[str, Any]) -> dict[str, Any]:
         "claims": len(claims),
         "checked": verdicts["checked"],
         "readings": {
-            reading["name"]: {"agrees": reading["agrees"], "calibrated": reading["calibrated"]}
+            reading["name"]: {key: reading[key] for key in ("agrees", "calibrated", "apart")}
             for reading in verdicts["readings"]
         },
         "verdicts": verdicts["counts"],
@@ -70,7 +70,7 @@ def sentences(found: dict[str, Any]) -> str:
         return wrapped(f"{found['before']} **These are figures of {found['stale']}.**")
     checked, verdicts = found["checked"], found["verdicts"]
     said = "; ".join(
-        f"**{name}: {reading['agrees']} of {checked} agree**" + _more(reading["calibrated"])
+        f"**{name}{_apart(reading)}: {reading['agrees']} of {checked} agree**" + _more(reading["calibrated"])
         for name, reading in found["readings"].items()
     )
     union = verdicts["agrees"]
@@ -88,6 +88,10 @@ def sentences(found: dict[str, Any]) -> str:
     if found.get("stale"):
         said += f" **These are figures of {found['stale']}**: the reproduction has not been judged anew."
     return wrapped(said)
+
+
+def _apart(reading: dict[str, Any]) -> str:
+    return " (counted apart)" if reading.get("apart") else ""
 
 
 def _more(number: int) -> str:

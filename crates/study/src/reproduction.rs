@@ -39,6 +39,7 @@ pub(crate) static REPRODUCTION: Section = section(
             TEXTS,
             "readings of the document under which everything is run; without any there is one",
         ),
+        optional("apart", TEXTS, "profiles that are counted by themselves: no claim agrees because of them"),
         optional("readings", Kind::Map(&TEXT), "each of `profiles` in two sentences"),
         optional("quick", Kind::Table(&QUICK), "what `--quick` does"),
     ],

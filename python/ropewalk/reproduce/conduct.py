@@ -62,7 +62,8 @@ class Reproduced:
     @property
     def counted(self) -> Counted:
         """How many claims agree, reading by reading."""
-        return count(self.rows, {name: self.reproduction.readings.get(name, "") for name in self.sources})
+        readings = {name: self.reproduction.readings.get(name, "") for name in self.sources}
+        return count(self.rows, readings, self.reproduction.apart)
 
 
 def reproduce(

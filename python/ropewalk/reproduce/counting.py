@@ -32,6 +32,8 @@ class ReadingCount:
     calibrated: int
     checked: int
     """Claims that can be checked and are not about our own files."""
+    apart: bool
+    """It was inferred from figures of the document: what agrees under it alone does not agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +77,34 @@ class RootRow:
     predicted: list[Predicted]
 
 
-def count(rows: Sequence[VerdictRow], readings: Mapping[str, str]) -> Counted:
+def count(rows: Sequence[VerdictRow], readings: Mapping[str, str], apart: Sequence[str] = ()) -> Counted:
     """Counts of all verdicts.
 
     Args:
         rows: the verdicts.
         readings: what each profile is that they were reached under.
+        apart: those of them that are counted by themselves.
     """
     checked = [row for row in rows if row.verdict not in {Verdict.CANNOT, *LISTED}]
     return Counted(
-        [_alone(checked, name, says) for name, says in readings.items()],
+        [_alone(checked, name, says, apart=name in apart) for name, says in readings.items()],
         {verdict.value: sum(row.verdict is verdict for row in rows) for verdict in Verdict},
         len(checked),
         sum(row.unclear for row in checked),
     )
 
 
-def _alone(checked: Sequence[VerdictRow], profile: str, says: str) -> ReadingCount:
+def _alone(checked: Sequence[VerdictRow], profile: str, says: str, *, apart: bool) -> ReadingCount:
     agreeing = [
         row
         for row in checked
-        if row.verdict in AGREEING and (not row.agrees_under or profile in row.agrees_under.split(", "))
+        if (profile in row.agrees_under.split(", ") if row.agrees_under else row.verdict in AGREEING)
     ]
     calibrated = sum(
         profile in row.calibrated_under.split(", ") if row.agrees_under else row.verdict is Verdict.CALIBRATED
         for row in agreeing
     )
-    return ReadingCount(profile, says, len(agreeing) - calibrated, calibrated, len(checked))
+    return ReadingCount(profile, says, len(agreeing) - calibrated, calibrated, len(checked), apart)
 
 
 def told(counted: Counted) -> list[str]:
@@ -110,9 +113,10 @@ def told(counted: Counted) -> list[str]:
         (f"{reading.name}: " if reading.name else "")
         + f"{reading.agrees} of {reading.checked} agree"
         + (f", {reading.calibrated} more by calibration" if reading.calibrated else "")
+        + ("; counted apart" if reading.apart else "")
         for reading in counted.readings
     ]
-    if len(counted.readings) > 1:
+    if sum(not reading.apart for reading in counted.readings) > 1:
         more = counted.verdicts[Verdict.CALIBRATED]
         lines.append(
             f"under one reading or another: {counted.agrees} of {counted.checked}"
@@ -157,7 +161,8 @@ def _predicted(reproduction: Reproduction, root: Root, sources: Mapping[str, Sou
     found = []
     for each in root.predicts:
         outcomes = []
-        for profile, source in sources.items():
+        for profile in reproduction.deciding(list(sources)):
+            source = sources[profile]
             evaluator = Evaluator(source, reproduction.names(profile), None, reproduction.published)
             try:
                 outcome = evaluator.outcome(each.check.tree)

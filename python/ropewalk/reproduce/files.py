@@ -103,6 +103,7 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
         title=about.title,
         source=about.source,
         profiles=about.profiles,
+        apart=about.apart,
         readings=about.readings,
         quick_replications=about.quick_replications,
         quantities=quantities.found,
@@ -122,9 +123,22 @@ class _About(TomlFile):
         self.title: str = self.root.get("title", "")
         self.source: str = self.root.get("source", "")
         self.profiles = tuple(profile for profile in self.root.get("profiles", []) if profile)
+        self.apart = self._apart()
         self.readings = self._readings()
         self.quick_replications: int | None = self.root.get("quick", {}).get("replications")
         self.mistakes.raise_any()
+
+    def _apart(self) -> tuple[str, ...]:
+        """Some of the profiles, but not all."""
+        apart = tuple(self.root.get("apart", []))
+        for profile in apart:
+            if profile not in self.profiles:
+                cure = did_you_mean(profile, self.profiles)
+                self.mistakes.add(("apart",), UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
+        if apart and set(apart) == set(self.profiles):
+            cure = "leave one out: the verdicts are reached under the others"
+            self.mistakes.add(("apart",), CONTRADICTION, "it names all profiles", cure)
+        return apart
 
     def _readings(self) -> dict[str, str]:
         """A description of each profile: a name alone says nothing to a reader."""

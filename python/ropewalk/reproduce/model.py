@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ropewalk.reproduce.expressions import Expression
@@ -138,6 +138,8 @@ class Reproduction:
     """Authors, title, where and when it was published."""
     profiles: tuple[str, ...]
     """Readings of the document under which everything is run; empty: there is one."""
+    apart: tuple[str, ...]
+    """Those of them that were inferred from figures of the document: no claim agrees because of them."""
     readings: Mapping[str, str]
     """A description of each, in two sentences."""
     quick_replications: int | None
@@ -174,6 +176,10 @@ class Reproduction:
     def profiles_of(self, claim: Claim, wanted: tuple[str, ...]) -> tuple[str, ...]:
         """The profiles under which a claim is judged: those that make a difference to it."""
         return wanted if self.depends(claim.check) else wanted[:1]
+
+    def deciding(self, profiles: Sequence[str]) -> list[str]:
+        """Those of some profiles that decide about verdicts: those not apart, or all without others."""
+        return [profile for profile in profiles if profile not in self.apart] or list(profiles)
 
     def depends(self, check: Expression | None) -> bool:
         """Whether a check is another one under another profile."""

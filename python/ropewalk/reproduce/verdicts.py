@@ -155,7 +155,9 @@ def _case(reproduction: Reproduction, claim: Claim, evaluators: Mapping[str, Eva
         except WrongUse as error:
             raise StudyError(f"{reproduction.directory}/claims.toml: {claim.id}: {error}") from None
     set_up = reproduction.is_set_up(claim)
-    row = _of_profiles(claim, found, (Verdict.SET_UP, Verdict.SET_UP_OTHERWISE) if set_up else None)
+    deciding = reproduction.deciding([profile for profile, *_ in found])
+    causes = [entry for entry in causes if entry[0] in deciding]
+    row = _of_profiles(claim, found, deciding, (Verdict.SET_UP, Verdict.SET_UP_OTHERWISE) if set_up else None)
     # The reading that bears it out is shown.
     words = next((words for _, holds, words in causes if holds), causes[0][2])
     return Case(
@@ -221,16 +223,19 @@ def _missed(reproduction: Reproduction, root: str, cases: Sequence[Case]) -> lis
 def _of_profiles(
     claim: Claim,
     found: Sequence[tuple[str, Outcome | None, str]],
+    deciding: Sequence[str],
     set_up: tuple[Verdict, Verdict] | None,
 ) -> VerdictRow:
     """The first profile in which a claim holds decides; if it is not the first of all, that is said.
 
     One in which the claim is no repetition of a number that was put in comes before one in which it is.
     """
-    agreeing = [entry for entry in found if entry[1] is not None and entry[1].holds]
-    repeating = [entry for entry in agreeing if _calibration(claim, entry[0])]
+    holding = [entry for entry in found if entry[1] is not None and entry[1].holds]
+    repeating = [entry for entry in holding if _calibration(claim, entry[0])]
+    asked = [entry for entry in found if entry[0] in deciding]
+    agreeing = [entry for entry in holding if entry in asked]
     free = [entry for entry in agreeing if entry not in repeating]
-    profile, outcome, words = (free or agreeing or found)[0]
+    profile, outcome, words = (free or agreeing or asked)[0]
     calibrated = _calibration(claim, profile)
     reason = words
     if len(found) > 1:
@@ -248,10 +253,10 @@ def _of_profiles(
     several = len(found) > 1
     return replace(
         _as_row(claim, verdict, reason, outcome, profile),
-        agrees_under=", ".join(name for name, *_ in agreeing) if several else "",
+        agrees_under=", ".join(name for name, *_ in holding) if several else "",
         calibrated_under=", ".join(name for name, *_ in repeating) if several else "",
         calibrated=calibrated if verdict is Verdict.CALIBRATED else "",
-        unclear=not agreeing and any(entry[1] is not None and entry[1].unclear for entry in found),
+        unclear=not agreeing and any(entry[1] is not None and entry[1].unclear for entry in asked),
     )
 
 
