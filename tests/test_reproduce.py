@@ -11,7 +11,6 @@ from conftest import Ropewalk
 from reproduction_files import CAUSE, CLAIMS, QUANTITIES, SHOWN, STUDY, flips, write_reproduction
 from ropewalk import reproduce as rep
 from ropewalk.reproduce import predicates
-from ropewalk.reproduce.counting import told
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
 from ropewalk.reproduce.predicates import Outcome, WrongUse
 from ropewalk.reproduce.values import NoValue, Sample
@@ -44,9 +43,6 @@ class Figures:
         return Outcome(
             holds=(place, key, value, case) == ("f.toml", "duration", "1s", ()), readings=(), words=""
         )
-
-
-READINGS = '[readings]\nslow = "The rate is low. So is all."\nfast = "The rate is high. So is the load."\n'
 
 
 def holds(text: str) -> bool:
@@ -476,37 +472,6 @@ def test_a_place_that_cannot_be_written_to_is_wrong_input(ropewalk: Ropewalk, tm
     ran = ropewalk("reproduce", write_reproduction(tmp_path), "--out", tmp_path / "file" / "out")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith(f"--out {tmp_path / 'file' / 'out'}: cannot write there: ")
-
-
-def test_a_claim_that_holds_in_one_profile_only_says_so(tmp_path: Path) -> None:
-    place = write_reproduction(tmp_path, quantities=QUANTITIES.replace('"loss"', '"loss-{profile}"'))
-    claims = 'check = \'at_least(rate["lia", "0.0"], 1)\'\n'
-    text = f'[[claim]]\nid = "small.fast"\npublished = "fast"\n{claims}'
-    (place / "claims.toml").write_text(text, encoding="utf-8")
-    about = f'title = "small"\nsource = "nobody"\nprofiles = ["slow", "fast"]\n{READINGS}'
-    (place / "reproduction.toml").write_text(about, encoding="utf-8")
-    study = (place / "study-loss.toml").read_text(encoding="utf-8")
-    (place / "study-loss-fast.toml").write_text(study, encoding="utf-8")
-    rates = ", ".join(f'"path.{path}.both.rate" = "100kbit/s"' for path in "ab")
-    slow = study.replace('scenario = "small.toml"', f'scenario = "small.toml"\nset = {{ {rates} }}')
-    (place / "study-loss-slow.toml").write_text(slow, encoding="utf-8")
-    made = rep.reproduce(rep.load(place), tmp_path / "out")
-    row = made.rows[0]
-    assert row.verdict is Verdict.AGREES
-    assert row.profile == row.agrees_under == "fast"
-    assert told(made.counted) == [
-        "slow: 0 of 1 agree",
-        "fast: 1 of 1 agree",
-        "under one reading or another: 1 of 1",
-    ]
-    assert row.reason.startswith("only fast: measured ")
-    assert "slow: measured 0." in row.reason
-    # One that is apart makes no claim agree, and is counted all the same.
-    (place / "reproduction.toml").write_text(f'apart = ["fast"]\n{about}', encoding="utf-8")
-    made = rep.reproduce(rep.load(place), tmp_path / "out")
-    assert (made.rows[0].verdict, made.rows[0].profile) == (Verdict.UNEXPLAINED, "slow")
-    assert made.rows[0].agrees_under == "fast"
-    assert told(made.counted)[:2] == ["slow: 0 of 1 agree", "fast: 1 of 1 agree; counted apart"]
 
 
 TABLE = "model,load,rate\nlia,0.0,1.5\nlia,0.3,0.4\nolia,0.0,1.4\n"
