@@ -18,7 +18,7 @@ from ropewalk.scenario import Scenario, available_processors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "pillow", "plotly", "click", "rich")
+LIBRARIES = ("polars", "numpy", "scipy", "matplotlib", "pillow", "plotly", "jinja2", "click", "rich")
 
 SCENARIO = """
 name = "doctor"
