@@ -4,7 +4,7 @@ use registry::{OptionFault, Options, at_least, at_most};
 use units::Bytes;
 
 /// The largest message that ends. `bulk` and `iperf` have endless ones, which the table of messages does not list.
-const LARGEST: Bytes = Bytes(1_000_000_000);
+pub(crate) const LARGEST: Bytes = Bytes(1_000_000_000);
 
 /// Checks that the option of this name, the size of a message that is to arrive as a whole, is finite and not below `least`.
 ///

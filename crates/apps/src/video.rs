@@ -1,8 +1,9 @@
 //! Live video at a constant bit rate: a frame every so often, whether or not the one before has arrived.
 
-use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least};
+use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, at_most};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
+use crate::bounds::LARGEST;
 use crate::timed::{Schedule, Timed};
 use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
 
@@ -29,6 +30,8 @@ pub(crate) const ROW: Algorithm = Algorithm {
 
 fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("rate", BitsPerSecond(1), Options::rate, options)?;
+    let largest = BitsPerSecond(8 * LARGEST.0 * options.integer("frames"));
+    at_most("rate", largest, Options::rate, options)?;
     at_least("message", Bytes(1), Options::size, options)
 }
 
@@ -114,6 +117,17 @@ mod tests {
     }
 
     /// 950 kbit/s at 30 frames per second are 3958.333 bytes per frame.
+    #[test]
+    fn a_frame_ends() {
+        let with = |rate| {
+            let options = Options::defaults(ROW.options).with("frames", OptionValue::Integer(2));
+            (ROW.check)(&options.with("rate", OptionValue::Rate(BitsPerSecond(rate))))
+        };
+        assert_eq!(with(16_000_000_000), Ok(()));
+        let fault = with(u64::MAX).expect_err("endless");
+        assert_eq!((fault.option, fault.help.as_str()), ("rate", "at most \"16Gbit/s\""));
+    }
+
     #[test]
     fn frames_alternate_to_meet_the_rate() {
         let sizes = sizes(&[], 30);
