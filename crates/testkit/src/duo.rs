@@ -3,10 +3,12 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use engine::EventQueue;
+use transport::config::{MptcpConfig, TcpConfig};
 use transport::packet::Packet;
 use transport::{AddressPair, Connection, Departure, Limit, SenderState};
 use units::{Bytes, SimTime};
 
+use crate::bytes::ByteCheck;
 use crate::faults::{Fault, Way};
 use crate::log::Log;
 use crate::transfer::{Reading, Transfer};
@@ -65,6 +67,8 @@ pub struct Duo {
     log: Log,
     /// A hash of the state of both ends after each event, if asked for.
     states: Option<Vec<u64>>,
+    /// Looks at the bytes of each packet, if asked for.
+    bytes: Option<ByteCheck>,
 }
 
 impl Duo {
@@ -81,6 +85,7 @@ impl Duo {
             least_window: Bytes(1),
             log: Log::default(),
             states: None,
+            bytes: None,
         }
     }
 
@@ -140,6 +145,13 @@ impl Duo {
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = Some(Vec::new());
+        self
+    }
+
+    /// Checks that the bytes of each packet are as long as the packet and mean it. Both ends have this configuration.
+    #[must_use]
+    pub fn with_bytes(mut self, tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> Self {
+        self.bytes = Some(ByteCheck::new(tcp, mptcp));
         self
     }
 
@@ -325,6 +337,10 @@ impl Duo {
         let now = self.now();
         let pair: AddressPair = self.end_mut(way).address_pair(packet.path);
         let wire = usize::from(pair.local.unwrap_or(0));
+        if let Some(bytes) = &mut self.bytes {
+            let pair = if way == Way::Up { pair } else { pair.reversed() };
+            bytes.packet(way, pair, &packet);
+        }
         self.seen.sent_and_arrived[0] += 1;
         self.seen.wire_bytes[way.index()] += packet.size.0;
         if way == Way::Up {

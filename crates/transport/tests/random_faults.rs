@@ -167,7 +167,7 @@ proptest! {
         let config = config.with(|c| { c.recovery.reliability = reliability; c.recovery.kind = recovery; c.options.sack = false; c.recovery.prr = false; c.options.timestamps = timestamps; });
         let config = suited(config, control);
         let (client, server) = setups::tcp_pair(&config, control);
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading).with_bytes(&config, None);
         delivers(duo, download, config.segment.mss.0, total)?;
     }
 
@@ -183,7 +183,7 @@ proptest! {
     ) {
         let config = suited(config, control);
         let (client, server) = setups::tcp_pair(&config, control);
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading).with_bytes(&config, None);
         delivers(duo, download, config.segment.mss.0, total)?;
     }
 }
@@ -232,7 +232,7 @@ proptest! {
         mptcp.wide_sequence = wide;
         mptcp.checksum = checksum;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading).with_bytes(&config, Some(&mptcp));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
@@ -259,7 +259,7 @@ proptest! {
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths);
         let noise = |(wire, per_mille)| Fault::Noise { wire, per_mille };
         let faults = noises.into_iter().enumerate().map(noise).collect();
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading).with_bytes(&config, Some(&mptcp));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
@@ -290,7 +290,7 @@ proptest! {
             wire, from: SimTime::from_millis(*from), until: SimTime::NEVER
         }).collect();
         let (client, server) = setups::mptcp_pair(&config, &mptcp, "lia", scheduler, 3);
-        let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed);
+        let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_bytes(&config, Some(&mptcp));
         prop_assert!(duo.run(LONG), "delivered {} of {total} at {}", duo.server.delivered(), duo.now());
     }
 }
@@ -335,7 +335,7 @@ proptest! {
         mptcp.path_manager = managers[manager].clone();
         (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_acts(acts);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_acts(acts).with_bytes(&config, Some(&mptcp));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
@@ -360,7 +360,7 @@ proptest! {
             all.push(Fault::Strip { wire: 0, way: Way::Down, from: down, syn });
         }
         let (client, server) = setups::mptcp_pair(&config, &mptcp, "newreno", "minrtt", 1);
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(all, seed);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(all, seed).with_bytes(&config, Some(&mptcp));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 
@@ -377,7 +377,7 @@ proptest! {
         let mut all = faults;
         all.push(Fault::Strip { wire: 1, way: if up { Way::Up } else { Way::Down }, from, syn });
         let (client, server) = setups::mptcp_pair(&config, &setups::mptcp(), "lia", "minrtt", 3);
-        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(all, seed);
+        let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(all, seed).with_bytes(&config, Some(&setups::mptcp()));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }
 }
@@ -388,7 +388,8 @@ fn a_peer_without_mptcp_gets_plain_tcp() {
     mptcp.peer_capable = false;
     let (client, server) = setups::mptcp_pair(&setups::tcp(), &mptcp, "lia", "minrtt", 2);
     let wire = Wire { delay: Nanos::from_millis(20), rate: None };
-    let mut duo = Duo::new(client, server, vec![wire; 2], Bytes(500_000));
+    let mut duo =
+        Duo::new(client, server, vec![wire; 2], Bytes(500_000)).with_bytes(&setups::tcp(), Some(&mptcp));
     assert!(duo.run(LONG));
     assert!(duo.client.fell_back() && duo.server.fell_back());
     assert!(duo.client.is_closed() && duo.server.is_closed());
@@ -432,6 +433,7 @@ fn the_subflow_that_the_scheduler_waits_for_is_asked_for_its_window() {
         let (client, server) = setups::mptcp_pair(&config, &mptcp, "newreno", scheduler, 2);
         let wire = Wire { delay: Nanos::from_millis(1), rate: None };
         let mut duo = Duo::new(client, server, vec![wire; 2], Bytes(7_160))
+            .with_bytes(&config, Some(&mptcp))
             .with_faults(faults.clone(), 7_787_921_077_812_341_700)
             .with_acts(acts.clone());
         assert!(duo.run(SimTime::from_secs(60)), "{scheduler}: delivered {}", duo.server.delivered());
@@ -456,7 +458,10 @@ fn a_long_handshake_does_not_stretch_the_timeout() {
     let faults = vec![cut, Fault::Drop { wire: 0, way: Way::Down, n: 20 }];
     let wire = Wire { delay: Nanos::from_millis(56), rate: Some(units::BitsPerSecond(1_000_000)) };
     let (client, server) = setups::tcp_pair(&config, "lia");
-    let mut duo = Duo::new(client, server, vec![wire], Bytes(52_561)).with_faults(faults, 1).download();
+    let mut duo = Duo::new(client, server, vec![wire], Bytes(52_561))
+        .with_faults(faults, 1)
+        .download()
+        .with_bytes(&config, None);
     assert!(duo.run(LONG));
     assert!(
         duo.server.gauges(0).is_some_and(|gauges| gauges.rto < Nanos::from_secs(2)),

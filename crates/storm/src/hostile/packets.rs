@@ -294,7 +294,8 @@ fn option(input: &mut Input<'_>, seen: &Seen) -> MptcpOption {
         5 => MptcpOption::JoinAck { hmac: Hmac160([input.byte(); 20]) },
         6 => {
             let (sender, receiver, address) = (key(input), key(input), input.below(6));
-            let hmac = transport::mptcp::keys::add_addr_hmac(sender, receiver, id, [10, 0, 0, address], 0);
+            let hmac =
+                transport::mptcp::keys::add_addr_hmac(sender, receiver, id, [10, 0, 0, address].into(), 0);
             let echo = input.flag();
             MptcpOption::AddAddr { id, address, echo, hmac, data_ack: Dsn(input.position(seen.data)) }
         }

@@ -99,7 +99,7 @@ impl Secrets {
         if let Some((id, echo)) = mp.address {
             // IDs of addresses that have returned are 64 apart.
             let address = id % 64;
-            let proof = add_addr_hmac(own.0, peer.0, id, [10, 0, address, 1], 0);
+            let proof = add_addr_hmac(own.0, peer.0, id, [10, 0, address, 1].into(), 0);
             let hmac = if echo { Hmac64::default() } else { proof };
             let hmac = if mp.forged { Hmac64([7; 8]) } else { hmac };
             return MptcpOption::AddAddr {

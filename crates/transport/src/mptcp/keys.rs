@@ -2,6 +2,8 @@
 //!
 //! Version 0 (RFC 6824) is not spoken. It cut its numbers out of SHA-1 in the same way; a test does that to check the cuts.
 
+use std::net::IpAddr;
+
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
@@ -34,6 +36,13 @@ impl Key {
     pub fn token(self) -> Token {
         let digest = self.digest();
         Token(u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]))
+    }
+
+    /// Initial data sequence number of the end that owns this key: the last 64 bits of SHA-256(key).
+    pub fn initial_dsn(self) -> u64 {
+        let mut last = [0; 8];
+        last.copy_from_slice(&self.digest()[24..]);
+        u64::from_be_bytes(last)
     }
 }
 
@@ -72,13 +81,21 @@ pub fn join_hmac160(own_key: Key, peer_key: Key, own_nonce: Nonce, peer_nonce: N
     Hmac160(first)
 }
 
-/// HMAC of ADD_ADDR for an IPv4 address: the last 64 bits.
-pub fn add_addr_hmac(sender: Key, receiver: Key, id: u8, address: [u8; 4], port: u16) -> Hmac64 {
+/// The machines know interfaces by number alone: the address that their HMAC of ADD_ADDR covers. A codec writes the HMAC over
+/// the address of the interface instead.
+pub fn stand_in_address(interface: u8) -> IpAddr {
+    [10, 0, interface, 1].into()
+}
+
+/// HMAC of ADD_ADDR: the last 64 bits. `port`: 0 where the option has none.
+pub fn add_addr_hmac(sender: Key, receiver: Key, id: u8, address: IpAddr, port: u16) -> Hmac64 {
     let key: [u8; 16] = pair(sender.0.to_be_bytes(), receiver.0.to_be_bytes());
-    let mut message = [0; 7];
-    message[0] = id;
-    message[1..5].copy_from_slice(&address);
-    message[5..].copy_from_slice(&port.to_be_bytes());
+    let mut message = vec![id];
+    match address {
+        IpAddr::V4(address) => message.extend(address.octets()),
+        IpAddr::V6(address) => message.extend(address.octets()),
+    }
+    message.extend(port.to_be_bytes());
     let mut last = [0; 8];
     last.copy_from_slice(&hmac_sha256(&key, &message)[24..]);
     Hmac64(last)
@@ -106,6 +123,7 @@ mod tests {
         assert_eq!(hex(&KEY_B.digest()), "ccad45ac0b2662a91df84d7b5948daea157adc20dea7734a535beea38e087c8e");
         assert_eq!(KEY_A.token(), Token(0x6684_0dda));
         assert_eq!(KEY_B.token(), Token(0xccad_45ac));
+        assert_eq!([KEY_A, KEY_B].map(Key::initial_dsn), [0xf5a1_01d3_d29d_6f72, 0x535b_eea3_8e08_7c8e]);
         let a = join_hmac(KEY_A, KEY_B, NONCE_A, NONCE_B);
         assert_eq!(hex(&a), "53037f2899475529844115fd07e665d23d3554fb8dde7551287562b1aa8e53de");
         let b = join_hmac(KEY_B, KEY_A, NONCE_B, NONCE_A);
@@ -115,7 +133,7 @@ mod tests {
             "53037f2899475529844115fd07e665d23d3554fb"
         );
         assert_eq!(hex(&join_hmac64(KEY_B, KEY_A, NONCE_B, NONCE_A).0), "864b40428762fd06");
-        assert_eq!(hex(&add_addr_hmac(KEY_B, KEY_A, 2, [10, 0, 2, 2], 0).0), "eb4a302087f9c349");
+        assert_eq!(hex(&add_addr_hmac(KEY_B, KEY_A, 2, [10, 0, 2, 2].into(), 0).0), "eb4a302087f9c349");
     }
 
     /// Test vector KEY-1, version 0: the same cuts and the same order of keys and nonces, with SHA-1.

@@ -1,7 +1,7 @@
 //! Result of the negotiation (RFC 8684 section 3.1): MPTCP or plain TCP, the keys, and the values derived from
 //! them.
 
-use super::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
+use super::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160, stand_in_address};
 use super::option::MptcpOption;
 use crate::role::Role;
 use crate::seq::Seq;
@@ -39,11 +39,6 @@ pub(super) struct Negotiation {
     own_key: Key,
     peer_key: Key,
     nonce_seed: u64,
-}
-
-/// Interfaces have no IP addresses: a stand-in that the HMAC can cover.
-fn ip_address(interface: u8) -> [u8; 4] {
-    [10, 0, interface, 1]
 }
 
 impl Negotiation {
@@ -178,12 +173,12 @@ impl Negotiation {
 
     /// HMAC of this end in ADD_ADDR.
     pub(super) fn announcement_hmac(&self, id: u8, address: u8) -> Hmac64 {
-        add_addr_hmac(self.own_key, self.peer_key, id, ip_address(address), 0)
+        add_addr_hmac(self.own_key, self.peer_key, id, stand_in_address(address), 0)
     }
 
     /// ADD_ADDR comes from an end that holds both keys.
     pub(super) fn is_authentic_announcement(&self, hmac: Hmac64, id: u8, address: u8) -> bool {
-        hmac == add_addr_hmac(self.peer_key, self.own_key, id, ip_address(address), 0)
+        hmac == add_addr_hmac(self.peer_key, self.own_key, id, stand_in_address(address), 0)
     }
 
     fn check(&self) {

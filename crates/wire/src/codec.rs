@@ -1,0 +1,182 @@
+//! Packets of the machines <-> bytes, in the context of their connections.
+//!
+//! The machines count from 0, name interfaces by number and keep nanoseconds; a header has 32-bit numbers from a random
+//! start, IP addresses and milliseconds. [`Codec::open`] gives a subflow its numbers; keys are learned from the handshake.
+//! So every packet must pass through the codec in the order in which they are sent.
+//!
+//! `decode(encode(packet))` is the packet, but for what no header carries: that it is a retransmission; time stamps below a
+//! millisecond; a window below the unit of its scale.
+
+mod decode;
+mod encode;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use transport::AddressPair;
+use transport::mptcp::keys::Key;
+use transport::packet::PathId;
+use transport::seq::{Dsn, Seq, Seq32};
+use units::Bytes;
+
+use crate::frame::{Ends, Malformed};
+use crate::numbers::{EndSettings, Numbers};
+use crate::options::OptionSpaceFull;
+
+/// A connection, as the user of the codec numbers them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnectionNumber(pub u64);
+
+/// One subflow: what [`Codec::open`] is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The connection to which it belongs.
+    pub connection: ConnectionNumber,
+    /// Its number there.
+    pub path: PathId,
+    /// Interfaces, as the end sees them that opens it.
+    pub interfaces: AddressPair,
+}
+
+/// Why a packet has no bytes, or bytes mean no packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodecError {
+    /// No subflow was opened between these ends.
+    Unknown(Ends),
+    /// The key of an end is needed and has not been seen.
+    NoKey,
+    /// The protocol has no form on the wire: STP is not TCP.
+    NoForm,
+    /// Options do not fit into the header.
+    Options(OptionSpaceFull),
+    /// The packet is not as long as the size that was charged for it.
+    Size {
+        /// Bytes of the datagram.
+        written: Bytes,
+        /// Size of the packet without overhead.
+        charged: Bytes,
+    },
+    /// These bytes are no packet.
+    Malformed(Malformed),
+    /// A segment that a machine would not send.
+    Meaningless(&'static str),
+}
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(ends) => write!(f, "no subflow from {} to {}", ends.source, ends.destination),
+            Self::NoKey => f.write_str("an MPTCP option before the keys were exchanged"),
+            Self::NoForm => f.write_str("STP has no form on the wire"),
+            Self::Options(error) => error.fmt(f),
+            Self::Size { written, charged } => {
+                write!(f, "{written} bytes on the wire, {charged} in the simulator")
+            }
+            Self::Malformed(error) => error.fmt(f),
+            Self::Meaningless(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for CodecError {}
+
+impl From<OptionSpaceFull> for CodecError {
+    fn from(error: OptionSpaceFull) -> Self {
+        Self::Options(error)
+    }
+}
+
+impl From<Malformed> for CodecError {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+/// State of one subflow. Arrays are by end, the one that opened it first.
+#[derive(Clone, Debug)]
+struct Subflow {
+    opening: Opening,
+    association: usize,
+    numbers: Numbers,
+    /// Highest sequence numbers sent: fields of 32 bits are extended to the position nearest to them.
+    sent: [Seq; 2],
+}
+
+/// State of one connection. Arrays are by end, the one that opened it first.
+#[derive(Clone, Debug)]
+struct Association {
+    settings: [EndSettings; 2],
+    keys: [Option<Key>; 2],
+    /// Highest data sequence numbers sent.
+    sent: [Dsn; 2],
+}
+
+/// Subflows by their addresses, and the connections to which they belong.
+#[derive(Clone, Debug, Default)]
+pub struct Codec {
+    /// By the ends, seen from the one that opened; with the index of the subflow.
+    ends: BTreeMap<Ends, usize>,
+    subflows: Vec<Subflow>,
+    numbered: BTreeMap<ConnectionNumber, usize>,
+    associations: Vec<Association>,
+    /// Packets whose MPTCP option a middlebox had overwritten.
+    padded: u64,
+}
+
+impl Codec {
+    /// A subflow is opened from the first of `ends`. `settings` are of the end that opens and of the other.
+    pub fn open(&mut self, ends: Ends, opening: Opening, settings: [EndSettings; 2], numbers: Numbers) {
+        let new = self.associations.len();
+        let association = *self.numbered.entry(opening.connection).or_insert(new);
+        if association == new {
+            self.associations.push(Association { settings, keys: [None; 2], sent: [Dsn(0); 2] });
+        }
+        self.ends.insert(ends, self.subflows.len());
+        self.subflows.push(Subflow { opening, association, numbers, sent: [Seq::SYN; 2] });
+        self.check();
+    }
+
+    /// Packets so far that were longer than their options: a middlebox has overwritten an MPTCP option with padding.
+    pub fn padded(&self) -> u64 {
+        self.padded
+    }
+
+    /// The subflow of a packet, and which end sends it.
+    fn find(&self, ends: Ends) -> Result<(usize, usize), CodecError> {
+        let opened = |ends: Ends| self.ends.get(&ends).copied();
+        let found = opened(ends).map(|index| (index, 0));
+        found.or_else(|| opened(ends.reversed()).map(|index| (index, 1))).ok_or(CodecError::Unknown(ends))
+    }
+
+    fn check(&self) {
+        debug_assert!(self.ends.len() <= self.subflows.len(), "a subflow for each pair of ends");
+        debug_assert_eq!(self.numbered.len(), self.associations.len(), "each connection has a number");
+        debug_assert!(
+            self.subflows.iter().all(|subflow| subflow.association < self.associations.len()),
+            "a subflow belongs to a connection"
+        );
+    }
+}
+
+impl Subflow {
+    /// The field for a sequence number of `end`.
+    fn field(&self, end: usize, seq: Seq) -> Seq32 {
+        seq.on_wire(self.numbers.initial[end])
+    }
+
+    /// The sequence number of `end` that a field means.
+    fn seq(&self, end: usize, field: Seq32, near: Seq) -> Seq {
+        field.extend(self.numbers.initial[end], near)
+    }
+}
+
+impl Association {
+    fn key(&self, end: usize) -> Result<Key, CodecError> {
+        self.keys[end].ok_or(CodecError::NoKey)
+    }
+
+    /// The number on the wire of data that `end` sends.
+    fn dsn_on_wire(&self, end: usize, dsn: Dsn) -> Result<u64, CodecError> {
+        Ok(self.key(end)?.initial_dsn().wrapping_add(dsn.0))
+    }
+}
