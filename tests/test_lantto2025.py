@@ -29,7 +29,7 @@ def test_every_claim_is_there_once_and_has_a_check_or_a_reason() -> None:
 
 def test_quick_claims_agree_and_flip(made: rep.Reproduced) -> None:
     verdicts = {row.id.removeprefix("lantto2025."): row.verdict for row in made.rows}
-    assert not made.failures
+    assert not made.runs.failures
     for name in ("T3_1.r1", "T3_1.r2", "T3_1.r3", "T3_1.r4"):
         assert verdicts[name] is Verdict.SET_UP, name
     for name in ("S2_1.c1", "T5_1.r1.thr", "F5_9.c1"):

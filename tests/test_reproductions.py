@@ -40,7 +40,7 @@ def place_of(name: str) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_quick_part_judges_its_claims(name: str) -> None:
     made = quick(name)
-    assert made.failures == []
+    assert made.runs.failures == []
     assert len(made.rows) == sum(claim.quick for claim in made.reproduction.claims) > 0
     assert sum(row.verdict in (*AGREEING, Verdict.SET_UP) for row in made.rows) > len(made.rows) / 2
     assert not [row.id for row in made.rows if "nothing was measured" in row.reason]

@@ -51,7 +51,10 @@ def test_a_copy_has_the_files_that_it_needs(ropewalk: Ropewalk, tmp_path: Path) 
 def test_all_of_them_at_once(ropewalk: Ropewalk, tmp_path: Path) -> None:
     done = ropewalk("examples", "--all", "--out", tmp_path / "here")
     assert done.returncode == 0, done.stderr
-    assert len(list((tmp_path / "here").rglob("*.toml"))) == len(scenario_files()) + 2
+    copied = [path.relative_to(tmp_path / "here") for path in (tmp_path / "here").rglob("*.toml")]
+    reproduced = [path for path in copied if path.parts[0] == "reproductions"]
+    assert len(copied) == len(scenario_files()) + 2 + len(reproduced)
+    assert len(reproduced) == len(list((ROOT / "reproductions").rglob("*.toml")))
 
 
 def test_what_cannot_be_copied_is_told(ropewalk: Ropewalk, tmp_path: Path) -> None:

@@ -46,6 +46,16 @@ COMMANDS = [
     ["init", "--path", "20Mbit/s,30ms", "--path", "20Mbit/s,280ms,0.5%"],
     ["reproduce"],
     ["reproduce", "lantto2025", "--quick", "--out", "reproduced"],
+    ["examples", "omueti2007"],
+    [
+        "reproduce",
+        "reproductions/omueti2007",
+        "--compare",
+        "--figure",
+        "figure-02",
+        "--set",
+        "duration=100s",
+    ],
     ["doctor"],
 ]
 """The commands that must work without the checkout."""

@@ -3,6 +3,7 @@
 import os
 import pathlib
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 VERSION: str
 BUILD: str
@@ -76,6 +77,7 @@ class Study:
     def cases(
         self, sets: list[tuple[str, str]]
     ) -> list[tuple[str, list[tuple[str, str]], list[tuple[str, str]], str]]: ...
+    def reach(self, sets: list[tuple[str, str]]) -> list[Literal["all", "absent", "varied"]]: ...
     @staticmethod
     def usual_metrics(text: str) -> list[str]: ...
     def check_names(self, flows: list[str], links: list[str]) -> None: ...

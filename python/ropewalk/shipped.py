@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 KINDS = {"scenario": "scenarios", "study": "studies", "measurement": "examples/measured"}
 """The kinds that can be copied, and their folders."""
 REPRODUCTIONS = "reproductions"
+REPRODUCTION = "reproduction"
+"""A further kind, of which each is a folder."""
 FOLDERS = (*KINDS.values(), REPRODUCTIONS)
 """The folders of a checkout that a wheel contains."""
 INSIDE = Path(__file__).resolve().parent / "shipped"
@@ -31,10 +33,10 @@ def folder() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One file that can be copied."""
+    """One file that can be copied, or the folder of a reproduction."""
 
     kind: str
-    """One of `KINDS`."""
+    """One of `KINDS`, or `REPRODUCTION`."""
     path: Path
     about: str
     """One line."""
@@ -42,11 +44,11 @@ class Example:
     @property
     def name(self) -> str:
         """As the user writes it."""
-        return self.path.name if self.kind == "measurement" else self.path.stem
+        return self.path.stem if self.path.suffix == ".toml" else self.path.name
 
 
 def examples() -> list[Example]:
-    """All of them, in the order of `KINDS`, then of names."""
+    """All of them, in the order of `KINDS`, then of names; then the reproductions."""
     home = folder()
     return [] if home is None else list(_examples(home))
 
@@ -61,6 +63,9 @@ def _examples(home: Path) -> Iterator[Example]:
             elif path.suffix == ".toml":
                 content = tomllib.loads(path.read_text(encoding="utf-8"))
                 yield Example(kind, path, str(content.get("description") or content.get("name") or ""))
+    for about in sorted((home / REPRODUCTIONS).glob("*/reproduction.toml")):
+        title = str(tomllib.loads(about.read_text(encoding="utf-8")).get("title", ""))
+        yield Example(REPRODUCTION, about.parent, title)
 
 
 MEASUREMENTS = {
@@ -83,7 +88,7 @@ def copy(example: Example, out: Path, done: Collection[Path] = ()) -> list[Path]
         done: copies that were made before.
 
     Returns:
-        the copies; the first is that of the example.
+        the copies; the first is that of the example, of a reproduction any of its files.
 
     Raises:
         FileExistsError: one of them is there already; nothing was copied.
@@ -102,7 +107,10 @@ def copy(example: Example, out: Path, done: Collection[Path] = ()) -> list[Path]
 
 
 def _needed(path: Path) -> list[Path]:
-    """A file and those that it names."""
+    """A file and those that it names; all files of a folder, and those."""
+    if path.is_dir():
+        own = sorted([*path.glob("*.toml"), *path.glob("published/*")])
+        return list(dict.fromkeys(one for file in own for one in _needed(file)))
     if path.suffix != ".toml":
         return [path]
     found = [path]

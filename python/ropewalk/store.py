@@ -38,7 +38,7 @@ DERIVED = (
     "export/flent/*.flent.gz",
 )
 """Files that commands make of results, in their default places."""
-LAST = (SUMMARY, "verdicts.json")
+LAST = (SUMMARY, "verdicts.json", "comparison.json")
 """Written last: a directory with one of them has results."""
 
 

@@ -49,6 +49,15 @@ impl Study {
         Ok(cases.into_iter().map(|case| (case.name, case.levels, case.overrides, case.text)).collect())
     }
 
+    /// The effect of setting each of some keys for all cases: `all`, `absent` (there is no such key) or `varied`.
+    ///
+    /// Raises `InvalidScenario` if a key does not take its value.
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn reach(&self, sets: Vec<(String, String)>) -> PyResult<Vec<&'static str>> {
+        let found = self.inner.reach(&sets, &Registries::builtin()).map_err(|mistakes| invalid(&mistakes))?;
+        Ok(found.into_iter().map(study::Reach::word).collect())
+    }
+
     /// The metrics of a study that names none, by an expanded scenario.
     #[staticmethod]
     fn usual_metrics(text: &str) -> Vec<String> {

@@ -69,6 +69,8 @@ pub struct Factor {
     pub name: String,
     /// In the order of the file.
     pub levels: Vec<Level>,
+    /// Where `values`, `zip` or `cases` stands.
+    pub(crate) at: Origin,
 }
 
 /// The factors of the filled tree of a study.
@@ -191,7 +193,7 @@ impl<'t> Reader<'t, '_, '_> {
             self.add(at, "name", Code::BadName, message, format!("write name = \"{name}s\" or another"));
         }
         self.twice(way, &levels);
-        Some(Factor { name: name.into(), levels })
+        Some(Factor { name: name.into(), levels, at: way.at })
     }
 
     /// `key` goes with `values` alone, `labels` not with `cases`.

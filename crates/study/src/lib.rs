@@ -19,6 +19,6 @@ mod value;
 pub use factors::{Factor, Level, Override};
 pub use file::{ComparePaths, Stopping, StudyFile, Treatment};
 pub use metric::{Metric, NoMetric, Series};
-pub use plan::{Case, usual_metrics};
+pub use plan::{Case, Reach, usual_metrics};
 pub use reading::readings;
 pub use reference::{kind_of, kinds, reference_pages, schema};

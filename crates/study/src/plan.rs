@@ -6,7 +6,7 @@ use document::diagnostic::{Code, Diagnostic, Diagnostics, Report, suggest};
 use document::files::content;
 use scenario::{Document, Registries};
 
-use crate::factors::{Level, Override};
+use crate::factors::{Factor, Level, Override};
 use crate::file::{ComparePaths, StudyFile};
 
 /// Between the levels in the name of a case.
@@ -33,17 +33,43 @@ pub struct Case {
     pub text: String,
 }
 
+/// The effect of setting a key for all cases of a study, as after `--set`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It holds for all cases.
+    All,
+    /// The scenario has no such key.
+    Absent,
+    /// A factor sets the key in some of its levels.
+    Varied,
+}
+
+impl Reach {
+    /// For the Python side.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reach::All => "all",
+            Reach::Absent => "absent",
+            Reach::Varied => "varied",
+        }
+    }
+}
+
 impl StudyFile {
     /// Expands and checks all cases; `sets` hold for each of them whatever the file says, as after `--set`.
     ///
     /// # Errors
-    /// A case is no scenario, or two are the same; or the mistakes of the scenario itself.
+    /// A case is no scenario, or two are the same; a key of `sets` is varied; or the mistakes of the scenario itself.
     pub fn cases(
         &self,
         sets: &[(String, String)],
         registries: &Registries,
     ) -> Result<Vec<Case>, Diagnostics> {
         let mut report = Report::new(&self.source.file, &self.source.text, &[]);
+        self.none_varied(sets, &mut report);
+        if !report.is_empty() {
+            return Err(report.finish());
+        }
         let Some(text) = self.scenario_text(&mut report) else { return Err(report.finish()) };
         let base = Document::parse(&text, &self.scenario_name(), &[], registries)?;
         let flows = base.flows();
@@ -64,6 +90,69 @@ impl StudyFile {
         }
         self.all_different(&cases, &mut report);
         if report.is_empty() { Ok(cases) } else { Err(report.finish()) }
+    }
+
+    /// The effect of setting each key of `sets` for all cases; only the first case is looked at.
+    ///
+    /// # Errors
+    /// The scenario cannot be read, or a key does not take its value.
+    pub fn reach(
+        &self,
+        sets: &[(String, String)],
+        registries: &Registries,
+    ) -> Result<Vec<Reach>, Diagnostics> {
+        let mut report = Report::new(&self.source.file, &self.source.text, &[]);
+        let Some(text) = self.scenario_text(&mut report) else { return Err(report.finish()) };
+        let firsts = self.factors.iter().filter_map(|factor| factor.levels.first());
+        let levels = firsts.flat_map(|level| &level.overrides);
+        let before: Vec<&Override> = self.common.iter().chain(levels).collect();
+        let name = self.scenario_name();
+        Document::parse(&text, &name, &pairs(&before, &[]), registries)?;
+        let start = |(key, _): &(String, String)| self.varying(key).map_or(Reach::All, |_| Reach::Varied);
+        let mut found: Vec<Reach> = sets.iter().map(start).collect();
+        // Keys that go together are set together; what the scenario does not have is left out, and the rest looked at again.
+        loop {
+            let kept: Vec<usize> = (0..sets.len()).filter(|index| found[*index] == Reach::All).collect();
+            let own: Vec<(String, String)> = kept.iter().map(|index| sets[*index].clone()).collect();
+            let all = pairs(&before, &own);
+            let Err(mistakes) = Document::parse(&text, &name, &all, registries) else { return Ok(found) };
+            let absent = |mistake: &Diagnostic| -> Option<usize> {
+                let index =
+                    (mistake.line - 1).checked_sub(before.len()).filter(|_| mistake.file == OVERRIDE)?;
+                let set = *kept.get(index)?;
+                (mistake.column <= sets[set].0.len()).then_some(set)
+            };
+            let gone: Vec<usize> = mistakes.iter().filter_map(absent).collect();
+            if gone.is_empty() {
+                blame(&mistakes, &before, &mut report);
+                return Err(report.finish());
+            }
+            gone.into_iter().for_each(|index| found[index] = Reach::Absent);
+        }
+    }
+
+    /// The factor that sets `key`, a part of it, or the whole of which it is a part.
+    fn varying(&self, key: &str) -> Option<&Factor> {
+        let sets_it = |one: &Override| part_of(&one.key, key) || part_of(key, &one.key);
+        self.factors
+            .iter()
+            .find(|factor| factor.levels.iter().any(|level| level.overrides.iter().any(sets_it)))
+    }
+
+    /// A key that holds for all cases would make levels of a factor the same, or their names wrong.
+    fn none_varied(&self, sets: &[(String, String)], report: &mut Report<'_>) {
+        for (key, value) in sets {
+            let Some(factor) = self.varying(key) else { continue };
+            let message = format!(
+                "the study varies this key (\"{}\"), so that --set cannot hold for all cases",
+                factor.name
+            );
+            let help = format!(
+                "edit the levels here, in a copy of the file; for one run: ropewalk run {} --set {key}={value}",
+                self.scenario_name(),
+            );
+            report.add(factor.at, Code::Contradiction, key, message, help);
+        }
     }
 
     fn scenario_name(&self) -> String {
@@ -187,6 +276,11 @@ pub(crate) fn glance(study: &StudyFile, registries: &Registries, report: &mut Re
             blame(&mistakes, &[one], report);
         }
     }
+}
+
+/// Whether the dotted key `part` is `whole` or stands below it.
+fn part_of(part: &str, whole: &str) -> bool {
+    part.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn pairs(overrides: &[&Override], sets: &[(String, String)]) -> Vec<(String, String)> {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use scenario::Registries;
-use study::{StudyFile, kinds, readings, reference_pages, schema};
+use study::{Reach, StudyFile, kinds, readings, reference_pages, schema};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -85,6 +85,48 @@ fn a_reading_must_be_chosen_and_exist() {
         let told = told(&wrong, Some(reading));
         assert!(told.contains("s.toml:21:1: reading.more.replication: `replication` is not"), "{told}");
     }
+}
+
+#[test]
+fn a_key_that_is_varied_cannot_be_set_for_all_cases() {
+    let registries = Registries::builtin();
+    let without = TEXT.split("[reading").next().unwrap();
+    let study = parse(without, None).unwrap();
+    let set = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
+    // The key, the whole that it belongs to and a part of it alike.
+    for key in
+        ["flow.upload.transport.congestion", "flow.upload.transport", "flow.upload.transport.congestion.beta"]
+    {
+        let told = study.cases(&set(key, "\"x\""), &registries).unwrap_err().to_string();
+        assert!(told.contains("s.toml:9:7: "), "{told}");
+        assert!(told.contains("the study varies this key (\"control\")"), "{told}");
+        assert!(
+            told.contains("edit the levels here") && told.contains("--set flow.upload.transport"),
+            "{told}"
+        );
+    }
+    assert!(study.cases(&set("flow.upload.transport.scheduler", "\"blest\""), &registries).is_ok());
+    let reach = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        study.reach(&sets, &registries).map_err(|mistakes| mistakes.to_string())
+    };
+    let together =
+        [("flow.upload.transport.sack", "false"), ("flow.upload.transport.recovery", "\"newreno\"")];
+    assert_eq!(
+        reach(&[
+            ("flow.upload.transport.congestion", "\"lia\""),
+            ("flow.nobody.start", "\"1s\""),
+            ("duration", "\"4s\""),
+        ]),
+        Ok(vec![Reach::Varied, Reach::Absent, Reach::All])
+    );
+    // Keys that go together are set together.
+    assert!(reach(&together[..1]).unwrap_err().contains("--set:1:"));
+    assert_eq!(
+        reach(&[together[0], together[1], ("flow.upload.transport.prr", "false")]),
+        Ok(vec![Reach::All; 3])
+    );
+    assert!(reach(&[("duration", "\"never\"")]).unwrap_err().contains("--set:1:"));
 }
 
 #[test]

@@ -11,11 +11,12 @@ import click
 
 from ropewalk.cli.options import directory
 from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+from ropewalk.numbers import count
 
 if TYPE_CHECKING:
     from ropewalk import shipped
 
-USE = {"scenario": "run", "study": "study", "measurement": "import"}
+USE = {"scenario": "run", "study": "study", "measurement": "import", "reproduction": "reproduce"}
 """The purpose of each kind."""
 
 
@@ -28,7 +29,8 @@ def examples(*, names: tuple[str, ...], every: bool, out: Path | None) -> None:
 
     Without NAME they are listed.
 
-    Scenarios go to scenarios/, studies to studies/, with the files that they name.
+    Scenarios go to scenarios/, studies to studies/, a reproduction to reproductions/NAME/, with the files
+    that they name.
 
     Exit codes: 0 fine, 1 a file could not be written, 2 the input is wrong.
     """
@@ -59,8 +61,11 @@ def examples(*, names: tuple[str, ...], every: bool, out: Path | None) -> None:
                 cure = "choose another --out, or remove it"
                 fail(f"{error.filename}: there is such a file already\n  fix: {cure}", WRONG_INPUT)
             done.update(copies)
-            command = shlex.join(["ropewalk", USE[example.kind], str(copies[0])])
-            sys.stdout.write(f"{', '.join(map(str, copies))}\n  {command}\n")
+            folder = copies[0].parent
+            whole = example.kind == "reproduction"
+            command = shlex.join(["ropewalk", USE[example.kind], str(folder if whole else copies[0])])
+            shown = f"{folder}: {count(len(copies), 'file')}" if whole else ", ".join(map(str, copies))
+            sys.stdout.write(f"{shown}\n  {command}\n")
 
 
 def _named(name: str, found: list[shipped.Example]) -> shipped.Example:
@@ -89,4 +94,3 @@ def _list(found: list[shipped.Example]) -> None:
                 out.paragraph(example.about, indent=6)
         out.line()
     out.paragraph("ropewalk examples NAME copies one, --all copies all of them.")
-    out.paragraph("ropewalk reproduce lists published experiments that can be run again.")

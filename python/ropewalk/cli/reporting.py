@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 RUN_FAILED = 1
 WRONG_INPUT = 2
 UNEXPLAINED = 3
-MARKS = {"run": "delays.parquet", "study": "study.json", "reproduction": "verdicts.json"}
+MARKS = {
+    "run": "delays.parquet",
+    "study": "study.json",
+    "reproduction": "verdicts.json",
+    "comparison": "comparison.json",
+}
 """Files that nothing else leaves in a directory."""
 
 

@@ -58,13 +58,17 @@ def list_all() -> None:
     show_texts(printer(), ["name", "what", "claims", "quick"], rows)
 
 
+def check_profile(reproduction: Reproduction, profile: str | None) -> None:
+    """Ends the command if there is no such profile."""
+    if profile is not None and profile not in reproduction.profiles:
+        known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
+        fail(f'--profile: there is no "{profile}"\n  fix: {known}', WRONG_INPUT)
+
+
 def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
     """Runs, judges, prints, writes."""
-    if order.profile is not None and order.profile not in reproduction.profiles:
-        known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
-        fail(f'--profile: there is no "{order.profile}"\n  fix: {known}', WRONG_INPUT)
     refuse_others(order.out, "reproduction")
-    with computing(order.out, order.executor), _Progress() as progress:
+    with computing(order.out, order.executor), Progresses() as progress:
         made = reproduce(
             reproduction,
             order.out,
@@ -81,14 +85,14 @@ def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
     _say(made, order)
 
 
-class _Progress:
+class Progresses:
     """That of each study in turn."""
 
     def __init__(self) -> None:
         self._study = ""
         self._shown: Progress | None = None
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Progresses:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -181,12 +185,13 @@ def _why(row: VerdictRow) -> str:
 
 def _say(made: Reproduced, order: ReproduceOrder) -> None:
     """The CPU time, and the places of all files."""
-    lines = [f"failed: {text}" for text in made.failures]
-    lines.append(spent(made.computed, made.found, made.cpu_s, made.elapsed_s))
+    lines = [f"failed: {text}" for text in made.runs.failures]
+    runs = made.runs
+    lines.append(spent(runs.computed, runs.found, runs.cpu_s, runs.elapsed_s))
     lines.append(f"verdicts.html, verdicts.csv, verdicts.json, figures, studies in {order.out}/")
     (sys.stderr if order.as_json else sys.stdout).write(visible("\n".join(lines)) + "\n")
-    if made.failures:
-        fail(f"{count(len(made.failures), 'run')} failed", RUN_FAILED)
+    if made.runs.failures:
+        fail(f"{count(len(made.runs.failures), 'run')} failed", RUN_FAILED)
     open_ones = unexplained(made.rows)
     if open_ones:
         names = ", ".join(_short(row.id, made.reproduction.name) for row in open_ones)

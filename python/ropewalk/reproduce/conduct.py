@@ -33,6 +33,22 @@ FORM = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """The work of a call."""
+
+    computed: int
+    """Replications computed by this call."""
+    found: int
+    """Replications that were there before."""
+    cpu_s: float
+    """CPU seconds inside the engine, over all threads."""
+    elapsed_s: float
+    """Seconds of this call."""
+    failures: list[str]
+    """Runs that failed: what, and the command that repeats each."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reproduced:
     """The outcome."""
 
@@ -48,16 +64,8 @@ class Reproduced:
     """By the name of the study."""
     sources: Mapping[str, StudySource]
     """By profile."""
-    computed: int
-    """Replications computed by this call."""
-    found: int
-    """Replications that were there before."""
-    cpu_s: float
-    """CPU seconds inside the engine, over all threads."""
-    elapsed_s: float
-    """Seconds of this call."""
-    failures: list[str]
-    """Runs that failed: what, and the command that repeats each."""
+    runs: Runs
+    """The work behind it."""
 
     @property
     def counted(self) -> Counted:
@@ -100,10 +108,7 @@ def reproduce(
     claims = [claim for claim in reproduction.claims if claim.quick or not quick]
     wanted = dict.fromkeys(study for claim in claims for study in reproduction.studies_of(claim, profiles))
     directory = Path(out)
-    begun = time.monotonic()
     results: dict[str, StudyResults] = {}
-    computed = found = 0
-    cpu_s, failures = 0.0, []
     # A mistake in the last of them would otherwise show after the others have run.
     studies = {
         name: _study(reproduction, name, quick=quick) for name in (wanted if quick else reproduction.studies)
@@ -111,6 +116,32 @@ def reproduce(
     figures.load(reproduction)
     check_configs(reproduction, claims, profiles)
     sources = {name: StudySource(reproduction, name, results) for name in profiles}
+    runs = run_all(studies, directory, sources, results, jobs=jobs, executor=executor, progress=progress)
+    made = Reproduced(reproduction, quick, *_judged(reproduction, claims, sources), results, sources, runs)
+    write(made, directory)
+    return made
+
+
+def run_all(
+    studies: Mapping[str, Study],
+    directory: Path,
+    sources: Mapping[str, StudySource],
+    results: dict[str, StudyResults],
+    *,
+    jobs: int | None,
+    executor: str,
+    progress: Callable[[str, int, int], object] | None,
+) -> Runs:
+    """Computes what is missing of studies, puts what came out into `results` and lets `sources` read it.
+
+    Raises:
+        StudyError: a metric names what the scenario does not have.
+        StoreError, ExecutorError, OSError: it could not be computed or written.
+        KeyboardInterrupt: Ctrl-C; finished replications are kept.
+    """
+    begun = time.monotonic()
+    computed = found = 0
+    cpu_s, failures = 0.0, []
     for name, study in studies.items():
         ran = study.run(
             directory / STUDIES / name,
@@ -131,11 +162,7 @@ def reproduce(
             f"{name}: {f.case}, seed {f.seed}: {f.message}\n    repeat: {f.command}"
             for f in ran.results.manifest.failures
         ]
-    judged = _judged(reproduction, claims, sources)
-    spent = cpu_s, time.monotonic() - begun
-    made = Reproduced(reproduction, quick, *judged, results, sources, computed, found, *spent, failures)
-    write(made, directory)
-    return made
+    return Runs(computed, found, cpu_s, time.monotonic() - begun, failures)
 
 
 def _judged(

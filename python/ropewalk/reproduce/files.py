@@ -85,8 +85,12 @@ def find(name: str | os.PathLike[str]) -> Path:
     return home() / str(name)
 
 
-def load(name: str | os.PathLike[str]) -> Reproduction:
+def load(name: str | os.PathLike[str], *, judged: bool = True) -> Reproduction:
     """Reads a reproduction by its name or directory.
+
+    Args:
+        name: one of `names`, or a directory.
+        judged: with its claims, which need not fit files that have been changed.
 
     Raises:
         NotFound: there is none of this name.
@@ -112,6 +116,8 @@ def load(name: str | os.PathLike[str]) -> Reproduction:
         claims=(),
         studies=studies,
     )
+    if not judged:
+        return loaded
     claims = Claims(directory / CLAIMS, loaded)
     return replace(loaded, roots=claims.roots, claims=claims.claims)
 

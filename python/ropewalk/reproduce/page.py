@@ -7,15 +7,11 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
-from importlib import resources
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
+from ropewalk.pages import render
 from ropewalk.reproduce.counting import told
 from ropewalk.reproduce.verdicts import DIFFERING, Verdict
-from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     from ropewalk.reproduce.model import Claim, Reproduction
     from ropewalk.reproduce.verdicts import VerdictRow
 
-TEMPLATE = "page.html"
+TEMPLATE = "verdicts.html"
 SIGNS = {
     Verdict.AGREES: "✓",
     Verdict.CALIBRATED: "≈",
@@ -59,7 +55,6 @@ _PART = re.compile(r"^([FTS])(\d\w*)$")
 _DRAWN = re.compile(r"^(Figure|Table)s? (\d[\d.]*\d|\d)")
 _SENTENCE = re.compile(r"; (?=measured |not \(|only |as-|with \d|the runs cannot tell|nothing was measured)")
 _NUMERIC = re.compile(r"^(up to |about |just under |just above |almost |[~<>=≥≤ ]|\d|[.,/()+-]|e-?\d)+$")
-_BREAK = re.compile(r"([./_])(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,62 +123,36 @@ def page(
     Raises:
         OSError: a figure cannot be read.
     """
-    pictures = [_picture(drawing, path) for drawing, path in zip(drawings, figures, strict=True)]
+    pictures = [picture_of(drawing, path) for drawing, path in zip(drawings, figures, strict=True)]
     counted = made.counted
-    return (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
-            reproduction=made.reproduction,
-            title=f"{made.reproduction.name}: {made.reproduction.title}",
-            quick=made.quick,
-            told=told(counted),
-            readings=[reading for reading in counted.readings if reading.name],
-            roots=made.roots,
-            rows={row.id: row for row in made.rows},
-            verdicts=[(verdict, NAMES[verdict], counted.verdicts[verdict]) for verdict in Verdict],
-            parts=_parts(made, pictures, directory),
-            titles={root.name: root.title for root in made.reproduction.roots},
-            pictures=pictures,
-            explained=Verdict.EXPLAINED,
-            style=Markup(_asset("page.css")),  # noqa: S704
-            script=Markup(_asset("page.js")),  # noqa: S704
-        )
+    return render(
+        TEMPLATE,
+        {"sign": SIGNS.__getitem__, "kind": NAMES.__getitem__, "short": _short},
+        reproduction=made.reproduction,
+        title=f"{made.reproduction.name}: {made.reproduction.title}",
+        quick=made.quick,
+        told=told(counted),
+        readings=[reading for reading in counted.readings if reading.name],
+        roots=made.roots,
+        rows={row.id: row for row in made.rows},
+        verdicts=[(verdict, NAMES[verdict], counted.verdicts[verdict]) for verdict in Verdict],
+        parts=_parts(made, pictures, directory),
+        titles={root.name: root.title for root in made.reproduction.roots},
+        pictures=pictures,
+        explained=Verdict.EXPLAINED,
     )
-
-
-def _environment() -> Environment:
-    """Everything that is put into the template is escaped, and shows what it is made of."""
-    made = Environment(
-        loader=PackageLoader("ropewalk.reproduce", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    made.filters |= {"sign": SIGNS.__getitem__, "kind": NAMES.__getitem__, "short": _short, "soft": _soft}
-    return made
-
-
-def _shown(value: object) -> object:
-    return visible(str(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _short(claim: str) -> str:
     return claim.partition(".")[2] or claim
 
 
-def _soft(text: str) -> Markup:
-    """Keys and paths may break after their dots, and words nowhere."""
-    return Markup(_BREAK.sub(r"\1<wbr>", str(escape(visible(text)))))  # noqa: S704
+def picture_of(drawing: Drawing, path: Path) -> Picture:
+    """The file of a figure.
 
-
-def _asset(name: str) -> str:
-    return (resources.files("ropewalk.reproduce") / name).read_text(encoding="utf-8")
-
-
-def _picture(drawing: Drawing, path: Path) -> Picture:
+    Raises:
+        OSError: it cannot be read.
+    """
     return Picture(drawing.id, drawing.title, base64.b64encode(path.read_bytes()).decode("ascii"))
 
 
