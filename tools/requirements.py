@@ -31,6 +31,7 @@ TITLES = {
     6675: "Loss recovery with SACK",
     8684: "Multipath TCP",
     8985: "RACK-TLP",
+    9260: "SCTP",
     9293: "TCP",
     9438: "CUBIC",
 }

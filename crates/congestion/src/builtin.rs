@@ -5,7 +5,7 @@ use units::Bytes;
 
 use crate::{
     CongestionControl, Growth, Needs, Setup, SsthreshFrom, adalr, balia, bbr, cubic, fixed_rate, hybla,
-    jersey, lia, newreno, newvegas, olia, peach, star, vegas, westwood, wvegas,
+    jersey, lia, newreno, newvegas, olia, peach, sctp, star, vegas, westwood, wvegas,
 };
 
 /// The congestion controls.
@@ -32,6 +32,7 @@ impl Family for Congestion {
         jersey::ROW,
         newvegas::ROW,
         peach::ROW,
+        sctp::ROW,
     ];
 }
 

@@ -30,6 +30,7 @@ mod paths;
 mod peach;
 mod reno;
 mod round;
+mod sctp;
 mod star;
 #[cfg(test)]
 mod testing;

@@ -104,7 +104,7 @@ fn on_wire(packet: &Packet, settings: &EndSettings) -> Packet {
                 snack.bits = (u64::BITS - snack.vector.leading_zeros()) as u8;
             }
         }
-        Body::Udp(_) => {}
+        Body::Udp(_) | Body::Sctp(_) => {}
     }
     packet
 }

@@ -6,6 +6,8 @@ use registry::{OptionValue, Options};
 use schedulers::Registry as Schedulers;
 use transport::config::{LossMeans, MptcpConfig, RecoveryKind, Reliability, TcpConfig};
 use transport::mptcp::keys::Key;
+use transport::sctp::tsn::Tag;
+use transport::sctp::{AssociationSetup, SctpConfig};
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::{BitsPerSecond, Bytes};
 
@@ -121,6 +123,29 @@ pub fn mptcp_pair(
         })
     };
     (end(Role::Client, CLIENT_KEY), end(Role::Server, SERVER_KEY))
+}
+
+/// Client and server over SCTP with `paths` disjoint paths.
+///
+/// # Panics
+/// If there is no congestion control of that name.
+pub fn sctp_pair(config: &SctpConfig, control: &str, paths: u8) -> (Connection, Connection) {
+    let end = |role| Connection::associate(sctp_end(config, control, paths, role));
+    (end(Role::Client), end(Role::Server))
+}
+
+/// The parts of one end of an association with `paths` disjoint paths.
+///
+/// # Panics
+/// If there is no congestion control of that name.
+pub fn sctp_end(config: &SctpConfig, control: &str, paths: u8, role: Role) -> AssociationSetup {
+    AssociationSetup {
+        config: Arc::new(*config),
+        congestion: congestion(control),
+        role,
+        paths: (0..paths).map(|i| AddressPair { local: Some(i), remote: Some(i) }).collect(),
+        tag: Tag(if role == Role::Client { 0x0102_0304 } else { 0x1112_1314 }),
+    }
 }
 
 /// A client over plain TCP for a scripted peer.

@@ -9,6 +9,7 @@ use crate::limit::Limit;
 use crate::mptcp::MptcpConnection;
 use crate::packet::{Packet, PathId};
 use crate::role::{AbortForm, Role};
+use crate::sctp::{Association, AssociationSetup};
 use crate::seq::Seq;
 use crate::setup::Setup;
 use crate::stats::{SubflowGauges, SubflowStats};
@@ -24,6 +25,7 @@ pub struct Connection(Machine);
 enum Machine {
     Tcp(Box<TcpConnection>, AddressPair),
     Mptcp(Box<MptcpConnection>),
+    Sctp(Box<Association>),
 }
 
 /// Calls the same method of whichever kind it is.
@@ -32,12 +34,14 @@ macro_rules! each {
         match &$self.0 {
             Machine::Tcp($connection, _) => $call,
             Machine::Mptcp($connection) => $call,
+            Machine::Sctp($connection) => $call,
         }
     };
     (mut $self:ident, $connection:ident => $call:expr) => {
         match &mut $self.0 {
             Machine::Tcp($connection, _) => $call,
             Machine::Mptcp($connection) => $call,
+            Machine::Sctp($connection) => $call,
         }
     };
 }
@@ -51,9 +55,19 @@ impl Connection {
         Self(Machine::Tcp(Box::new(TcpConnection::new(&setup)), setup.first))
     }
 
+    /// The same over SCTP: waits for `open` (client) or an INIT (server). A byte stream becomes ordered messages on one
+    /// stream.
+    pub fn associate(setup: AssociationSetup) -> Self {
+        Self(Machine::Sctp(Box::new(Association::new(setup))))
+    }
+
     /// For tests: every segment takes the general way through the machine, which changes nothing but the time it takes.
     pub fn close_usual_way(&mut self) {
-        each!(mut self, c => c.close_usual_way());
+        match &mut self.0 {
+            Machine::Tcp(c, _) => c.close_usual_way(),
+            Machine::Mptcp(c) => c.close_usual_way(),
+            Machine::Sctp(_) => {}
+        }
     }
 
     /// Client: the first SYN becomes ready.
@@ -63,7 +77,11 @@ impl Connection {
 
     /// The application appends `bytes` to the stream.
     pub fn write(&mut self, bytes: Bytes) {
-        each!(mut self, c => c.write(bytes.0));
+        match &mut self.0 {
+            Machine::Tcp(c, _) => c.write(bytes.0),
+            Machine::Mptcp(c) => c.write(bytes.0),
+            Machine::Sctp(c) => c.write(bytes),
+        }
     }
 
     /// No more data after what has been written.
@@ -76,6 +94,7 @@ impl Connection {
         match &mut self.0 {
             Machine::Tcp(c, _) => c.abort(),
             Machine::Mptcp(c) => c.abort(now, form),
+            Machine::Sctp(c) => c.abort(),
         }
     }
 
@@ -84,7 +103,7 @@ impl Connection {
     pub fn remove_address(&mut self, now: SimTime, address: u8) {
         match &mut self.0 {
             Machine::Tcp(c, pair) if pair.local == Some(address) => c.lose_address(),
-            Machine::Tcp(..) => {}
+            Machine::Tcp(..) | Machine::Sctp(_) => {}
             Machine::Mptcp(c) => c.remove_address(now, address),
         }
     }
@@ -121,7 +140,11 @@ impl Connection {
 
     /// In-order bytes that the application has not read.
     pub fn readable(&self) -> Bytes {
-        Bytes(each!(self, c => c.readable()))
+        match &self.0 {
+            Machine::Tcp(c, _) => Bytes(c.readable()),
+            Machine::Mptcp(c) => Bytes(c.readable()),
+            Machine::Sctp(c) => c.readable(),
+        }
     }
 
     /// Bytes in the send buffer: written and not acknowledged, by the data ACK where there is one.
@@ -131,7 +154,11 @@ impl Connection {
 
     /// The application reads `bytes`, at most what is readable.
     pub fn read(&mut self, now: SimTime, bytes: Bytes) {
-        each!(mut self, c => c.read(now, bytes.0));
+        match &mut self.0 {
+            Machine::Tcp(c, _) => c.read(now, bytes.0),
+            Machine::Mptcp(c) => c.read(now, bytes.0),
+            Machine::Sctp(c) => c.read(bytes),
+        }
     }
 
     /// Takes in a packet.
@@ -161,6 +188,7 @@ impl Connection {
         match &mut self.0 {
             Machine::Tcp(c, _) => c.endpoint().next_deadline(),
             Machine::Mptcp(c) => c.next_deadline(),
+            Machine::Sctp(c) => c.next_deadline(),
         }
     }
 
@@ -168,7 +196,7 @@ impl Connection {
     pub fn wake_at(&mut self) -> SimTime {
         match &mut self.0 {
             Machine::Mptcp(c) => c.wake_at(),
-            Machine::Tcp(..) => self.next_deadline(),
+            Machine::Tcp(..) | Machine::Sctp(_) => self.next_deadline(),
         }
     }
 
@@ -177,6 +205,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(_, pair) => *pair,
             Machine::Mptcp(c) => c.address_pair(path),
+            Machine::Sctp(c) => c.address_pair(path),
         }
     }
 
@@ -185,6 +214,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => c.endpoint().established_at().is_some(),
             Machine::Mptcp(c) => c.is_established(),
+            Machine::Sctp(c) => c.is_established(),
         }
     }
 
@@ -198,20 +228,25 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => c.endpoint().death(),
             Machine::Mptcp(c) => c.failure(),
+            Machine::Sctp(c) => c.failure(),
         }
     }
 
     /// MPTCP was wanted and the connection is plain TCP.
     pub fn fell_back(&self) -> bool {
         match &self.0 {
-            Machine::Tcp(..) => false,
+            Machine::Tcp(..) | Machine::Sctp(_) => false,
             Machine::Mptcp(c) => c.fell_back(),
         }
     }
 
     /// In-order bytes delivered so far.
     pub fn delivered(&self) -> Bytes {
-        Bytes(each!(self, c => c.delivered()))
+        match &self.0 {
+            Machine::Tcp(c, _) => Bytes(c.delivered()),
+            Machine::Mptcp(c) => Bytes(c.delivered()),
+            Machine::Sctp(c) => c.delivered(),
+        }
     }
 
     /// Bytes of the stream that the peer's connection level has acknowledged.
@@ -222,6 +257,7 @@ impl Connection {
                 sender.una() - Seq::FIRST_DATA - Bytes(u64::from(sender.finished()))
             }
             Machine::Mptcp(c) => Bytes(c.acked()),
+            Machine::Sctp(c) => c.acked(),
         }
     }
 
@@ -231,6 +267,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
             Machine::Mptcp(c) => Bytes(c.out_of_order()),
+            Machine::Sctp(c) => c.out_of_order(),
         }
     }
 
@@ -238,7 +275,7 @@ impl Connection {
     pub fn waiting_for_others(&self) -> Option<Bytes> {
         match &self.0 {
             Machine::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
-            Machine::Tcp(..) => None,
+            Machine::Tcp(..) | Machine::Sctp(_) => None,
         }
     }
 
@@ -247,7 +284,9 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
             Machine::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
-            Machine::Tcp(..) => Bytes::ZERO,
+            // One TSN space: all that waits is counted on the first path.
+            Machine::Sctp(c) if subflow == 0 => c.out_of_order(),
+            Machine::Tcp(..) | Machine::Sctp(_) => Bytes::ZERO,
         }
     }
 
@@ -258,6 +297,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => Some(c.endpoint().limit(more)),
             Machine::Mptcp(c) => c.limit(more),
+            Machine::Sctp(c) => Some(c.limit(more)),
         }
     }
 
@@ -267,6 +307,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => c.endpoint().limit(more),
             Machine::Mptcp(c) => c.subflow_limit(subflow, more),
+            Machine::Sctp(c) => c.path_limit(subflow, more),
         }
     }
 
@@ -280,6 +321,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(..) => 1,
             Machine::Mptcp(c) => c.subflow_count(),
+            Machine::Sctp(c) => c.path_count(),
         }
     }
 
@@ -287,18 +329,26 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
             Machine::Mptcp(c) => c.endpoint(subflow),
+            Machine::Sctp(_) => None,
         }
     }
 
     /// State of a subflow; `None` while it does not exist.
     pub fn gauges(&self, subflow: usize) -> Option<SubflowGauges> {
+        if let Machine::Sctp(c) = &self.0 {
+            return c.gauges(subflow);
+        }
         self.endpoint(subflow).map(|(endpoint, _)| SubflowGauges::of(endpoint))
     }
 
     /// Estimates of the congestion control of a subflow: names that carry their unit, and values.
     pub fn congestion_gauges(&self, subflow: usize, report: &mut dyn FnMut(&'static str, f64)) {
+        if let Machine::Sctp(c) = &self.0 {
+            return c.congestion_gauges(subflow, report);
+        }
         let Some((endpoint, _)) = self.endpoint(subflow) else { return };
         match &self.0 {
+            Machine::Sctp(_) => {}
             Machine::Tcp(..) => endpoint.sender().congestion_gauges(Paths::ALONE, report),
             Machine::Mptcp(c) => {
                 let views = c.path_views();
@@ -316,12 +366,18 @@ impl Connection {
 
     /// Congestion window of a subflow; `None` unless it is established. Cheaper than all gauges.
     pub fn cwnd(&self, subflow: usize) -> Option<Bytes> {
+        if let Machine::Sctp(c) = &self.0 {
+            return c.cwnd(subflow);
+        }
         let (endpoint, _) = self.endpoint(subflow)?;
         endpoint.is_established().then(|| endpoint.sender().cwnd())
     }
 
     /// Counters of a subflow; zeros while it does not exist.
     pub fn stats(&self, subflow: usize) -> SubflowStats {
+        if let Machine::Sctp(c) = &self.0 {
+            return c.stats(subflow);
+        }
         let stats = self
             .endpoint(subflow)
             .map_or_else(SubflowStats::default, |(e, reinjected)| SubflowStats::of(e, reinjected));
@@ -339,6 +395,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => c.role(),
             Machine::Mptcp(c) => c.role(),
+            Machine::Sctp(c) => c.role(),
         }
     }
 }

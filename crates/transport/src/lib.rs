@@ -14,6 +14,7 @@ mod limit;
 pub mod mptcp;
 pub mod packet;
 mod role;
+pub mod sctp;
 pub mod seq;
 mod setup;
 pub mod space;

@@ -9,6 +9,7 @@ use std::fmt;
 use units::Bytes;
 
 use crate::mptcp::option::MptcpOption;
+use crate::sctp::chunk::{Control, SctpPacket};
 use crate::seq::StreamOffset;
 use crate::space::{SpaceSegment, SpaceSignal};
 use crate::tcp::ranges::Range;
@@ -89,6 +90,8 @@ pub enum Body {
     Udp(Datagram),
     /// SCPS-TP, STP and TCP-Peach, where they say more than TCP.
     Space(SpaceSegment),
+    /// SCTP.
+    Sctp(SctpPacket),
 }
 
 impl Default for Body {
@@ -148,6 +151,11 @@ impl Body {
     /// It opens a connection or a subflow: middleboxes treat these differently.
     pub fn is_syn(&self) -> bool {
         self.segment().is_some_and(|segment| segment.flags.syn)
+    }
+
+    /// It opens an association.
+    pub fn is_init(&self) -> bool {
+        matches!(self, Self::Sctp(SctpPacket { control: Control::Init(_), .. }))
     }
 
     /// It carries an MPTCP option.
@@ -213,7 +221,7 @@ impl Packet {
     pub fn signal(&self) -> Option<&SpaceSignal> {
         match &self.body {
             Body::Space(space) => Some(&space.signal),
-            Body::Tcp(_) | Body::Udp(_) => None,
+            Body::Tcp(_) | Body::Udp(_) | Body::Sctp(_) => None,
         }
     }
 
@@ -229,6 +237,7 @@ impl Packet {
     fn check_envelope(&self) {
         let payload = match &self.body {
             Body::Udp(datagram) => datagram.len,
+            Body::Sctp(packet) => packet.data.user_data().0 as u32,
             Body::Tcp(segment) | Body::Space(SpaceSegment { segment, .. }) => segment.len,
         };
         assert_eq!(self.payload, payload, "the envelope names the payload: {self:?}");

@@ -2,6 +2,7 @@
 
 use crate::mptcp::option::MptcpOption;
 use crate::packet::{Body, Packet};
+use crate::sctp::chunk::{Control, SctpPacket};
 use crate::seq::Seq;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
@@ -32,6 +33,7 @@ impl Packet {
         let mut summary = match &self.body {
             Body::Tcp(segment) => Summary::of(segment),
             Body::Space(space) => Summary::of(&space.segment),
+            Body::Sctp(packet) => Summary::of_sctp(packet),
             Body::Udp(Datagram { number, .. }) => {
                 Summary { sequence: Range::new(*number, number + 1), ..Summary::default() }
             }
@@ -47,6 +49,22 @@ impl Packet {
 }
 
 impl Summary {
+    /// TSNs stand for sequence numbers; the cumulative one is the first TSN that has not arrived.
+    fn of_sctp(packet: &SctpPacket) -> Self {
+        let data = &packet.data;
+        let mut summary = Self {
+            option: packet.control.name(),
+            sequence: Range::new(data.first().0, data.end().0),
+            ..Self::default()
+        };
+        if let Control::Sack(sack) = &packet.control {
+            summary.ack = Some(sack.next.0);
+            summary.sack =
+                sack.gaps.blocks(sack.next).map(|block| Range::new(block.start.0, block.end.0)).collect();
+        }
+        summary
+    }
+
     fn of(segment: &TcpSegment) -> Self {
         let flags = segment.flags;
         let letters = [

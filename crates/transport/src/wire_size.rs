@@ -182,7 +182,7 @@ impl PacketSizes {
                 packet.offset = space.segment.stream_offset();
                 packet.size = self.any_size(&space.segment, Some(&space.signal));
             }
-            Body::Udp(_) => unreachable!("a datagram is complete when it is written"),
+            Body::Udp(_) | Body::Sctp(_) => unreachable!("it is complete when it is written"),
         }
         packet.check();
     }

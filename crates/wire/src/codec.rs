@@ -45,7 +45,7 @@ pub enum CodecError {
     Unknown(Ends),
     /// The key of an end is needed and has not been seen.
     NoKey,
-    /// The protocol has no form on the wire: STP is not TCP.
+    /// The protocol has no form on the wire: STP is not TCP, and that of SCTP is not written yet.
     NoForm,
     /// Options do not fit into the header.
     Options(OptionSpaceFull),
@@ -67,7 +67,7 @@ impl fmt::Display for CodecError {
         match self {
             Self::Unknown(ends) => write!(f, "no subflow from {} to {}", ends.source, ends.destination),
             Self::NoKey => f.write_str("an MPTCP option before the keys were exchanged"),
-            Self::NoForm => f.write_str("STP has no form on the wire"),
+            Self::NoForm => f.write_str("STP and SCTP have no form on the wire here"),
             Self::Options(error) => error.fmt(f),
             Self::Size { written, charged } => {
                 write!(f, "{written} bytes on the wire, {charged} in the simulator")

@@ -53,6 +53,7 @@ impl Codec {
         let start = out.len();
         let six = ends.source.is_ipv6();
         match &packet.body {
+            Body::Sctp(_) => return Err(CodecError::NoForm),
             Body::Udp(datagram) => write_datagram(out, ends, ecn, packet.offset, datagram),
             Body::Tcp(segment) => {
                 let writer = Writer { subflow, association, end, six };

@@ -1,0 +1,412 @@
+//! One end of an association (RFC 9260): no I/O, no clock.
+//!
+//! May: call its parts in the order that the RFC gives. May not: hold state that belongs to one of them.
+
+mod input;
+mod limit;
+mod output;
+
+use std::sync::Arc;
+
+use congestion::Setup as CongestionSetup;
+use congestion::{Growth, SsthreshFrom};
+use units::{Bytes, Nanos, SimTime};
+
+use crate::address::AddressPair;
+use crate::packet::PathId;
+use crate::role::Role;
+use crate::sctp::chunk::{AddressList, Init};
+use crate::sctp::config::SctpConfig;
+use crate::sctp::lifecycle::{Lifecycle, State};
+use crate::sctp::outgoing::{Outgoing, UserMessage};
+use crate::sctp::outqueue::Outqueue;
+use crate::sctp::path::{Path, PathStats, PathTimer};
+use crate::sctp::paths::Paths;
+use crate::sctp::reachability::Reachability;
+use crate::sctp::reassembly::{Delivery, Reassembly};
+use crate::sctp::reception::{ReceptionMap, SackTimer};
+use crate::sctp::tsn::{StreamId, Tag};
+use crate::sctp::window::PathWindow;
+use crate::setup::NewCongestion;
+use crate::stats::{SubflowGauges, SubflowStats};
+use crate::tcp::sender::SenderState;
+
+/// The parts that an association is made from.
+pub struct AssociationSetup {
+    /// Settings.
+    pub config: Arc<SctpConfig>,
+    /// Called once per path.
+    pub congestion: NewCongestion,
+    /// Which end this is.
+    pub role: Role,
+    /// Pairs of addresses, seen from this end: one for each path, the primary path first.
+    pub paths: Vec<AddressPair>,
+    /// Verification tag of this end; not zero.
+    pub tag: Tag,
+}
+
+impl std::fmt::Debug for AssociationSetup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("AssociationSetup");
+        debug.field("role", &self.role).field("paths", &self.paths).finish_non_exhaustive()
+    }
+}
+
+/// The window that was advertised, and the data that was delivered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reader {
+    /// User data delivered in all.
+    delivered: Bytes,
+    /// The window in the last SACK.
+    advertised: Bytes,
+}
+
+/// One end of an association.
+#[derive(Debug)]
+pub struct Association {
+    config: Arc<SctpConfig>,
+    role: Role,
+    life: Lifecycle,
+    paths: Paths,
+    outgoing: Outgoing,
+    outqueue: Outqueue,
+    /// The receive window in the last SACK of the peer.
+    peer_window: Bytes,
+    received: ReceptionMap,
+    sack: SackTimer,
+    reassembly: Reassembly,
+    reader: Reader,
+    /// Paths that may send one packet of fast retransmissions whatever their window is; a bit for each.
+    fast: u64,
+    /// An event has happened since data was sent last.
+    opportunity: bool,
+}
+
+impl Association {
+    /// Waits for `open` (client) or an INIT (server).
+    pub fn new(setup: AssociationSetup) -> Self {
+        let AssociationSetup { config, congestion, role, paths, tag } = setup;
+        let own = Init {
+            tag,
+            window: window_field(config.receive_buffer),
+            streams: u16::MAX,
+            addresses: AddressList::new(paths.iter().filter_map(|pair| pair.local)),
+        };
+        let chunk = config.largest_chunk();
+        let control = CongestionSetup {
+            mss: chunk,
+            initial_window: config.initial_window(),
+            initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX),
+            growth: Growth { slow_start_limit: 1, byte_counting: true },
+            ssthresh_from: SsthreshFrom::Cwnd,
+            paced: false,
+        };
+        let path = |(index, pair): (usize, AddressPair)| Path {
+            pair,
+            window: PathWindow::new(congestion(&control), chunk),
+            timer: PathTimer::new(config.rto),
+            reach: Reachability::new(
+                config.heartbeat,
+                config.limits.path,
+                index == 0,
+                u64::from(tag.0) ^ (index as u64) << 32,
+            ),
+            stats: PathStats::default(),
+            last_sent: None,
+            usable_since: None,
+        };
+        let list = paths.into_iter().enumerate().map(path).collect();
+        Self {
+            role,
+            life: Lifecycle::new(own),
+            paths: Paths::new(list, chunk),
+            outgoing: Outgoing::default(),
+            outqueue: Outqueue::default(),
+            peer_window: Bytes::ZERO,
+            received: ReceptionMap::default(),
+            sack: SackTimer::new(config.sack),
+            reassembly: Reassembly::default(),
+            reader: Reader { delivered: Bytes::ZERO, advertised: config.receive_buffer },
+            fast: 0,
+            opportunity: true,
+            config,
+        }
+    }
+
+    /// Client: INIT becomes ready.
+    pub fn open(&mut self) {
+        self.life.open();
+    }
+
+    /// Sends a message.
+    pub fn send(&mut self, message: UserMessage) {
+        if !self.life.is_closing() && !self.life.is_over() {
+            self.outgoing.push(message);
+            self.opportunity = true;
+            self.check();
+        }
+    }
+
+    /// Appends `bytes` of a byte stream: ordered messages on the first stream.
+    pub fn write(&mut self, bytes: Bytes) {
+        let mut left = bytes;
+        while left > Bytes::ZERO {
+            let size = left.min(self.config.message);
+            self.send(UserMessage { stream: StreamId(0), unordered: false, size });
+            left -= size;
+        }
+    }
+
+    /// No more messages.
+    pub fn close(&mut self) {
+        self.life.close();
+    }
+
+    /// The association is given up.
+    pub fn abort(&mut self) {
+        self.life.abort("the connection was aborted");
+    }
+
+    /// This end closes only when its application does.
+    pub fn hold_open(&mut self) {
+        self.life.hold_open();
+    }
+
+    /// The peer has closed and everything is read.
+    pub fn peer_finished(&self) -> bool {
+        self.life.peer_finished() && self.reassembly.buffered() == Bytes::ZERO
+    }
+
+    /// User data that the send buffer accepts, in whole messages; none before the handshake.
+    pub fn send_space(&self) -> Bytes {
+        if !self.life.may_write() {
+            return Bytes::ZERO;
+        }
+        let free = self.config.send_buffer.saturating_sub(self.send_buffered());
+        let message = self.config.message;
+        // A message larger than the buffer waits until that is empty.
+        if self.send_buffered() == Bytes::ZERO {
+            free.max(message)
+        } else {
+            Bytes(free.0 - free.0 % message.0)
+        }
+    }
+
+    /// User data written and not cumulatively acknowledged.
+    pub fn send_buffered(&self) -> Bytes {
+        self.outgoing.bytes() + self.outqueue.bytes()
+    }
+
+    /// User data cumulatively acknowledged.
+    pub fn acked(&self) -> Bytes {
+        Bytes(self.outgoing.offset().0) - self.outqueue.bytes()
+    }
+
+    /// The next message that has arrived.
+    pub fn receive(&mut self) -> Option<Delivery> {
+        let delivery = self.reassembly.read()?;
+        self.update_window();
+        Some(delivery)
+    }
+
+    /// User data that can be read.
+    pub fn readable(&self) -> Bytes {
+        self.reassembly.readable()
+    }
+
+    /// Reads user data, whatever messages it belongs to.
+    pub fn read(&mut self, bytes: Bytes) {
+        self.reassembly.read_bytes(bytes);
+        self.update_window();
+    }
+
+    /// Reading has opened the window: a sender that waits for it is told. Small steps are not worth a
+    /// SACK (RFC 9260 section 6.2).
+    fn update_window(&mut self) {
+        let enough = self.config.payload.min(Bytes(self.config.receive_buffer.0 / 2));
+        if self.reader.advertised < self.config.payload
+            && self.receive_window() >= enough + self.reader.advertised
+        {
+            self.reader.advertised = self.receive_window();
+            self.sack.hurry();
+        }
+        self.check();
+    }
+
+    /// User data delivered so far.
+    pub fn delivered(&self) -> Bytes {
+        self.reader.delivered
+    }
+
+    /// User data that has arrived and waits for other chunks.
+    pub fn out_of_order(&self) -> Bytes {
+        self.reassembly.waiting()
+    }
+
+    /// The window that it would advertise now.
+    pub fn receive_window(&self) -> Bytes {
+        self.config.receive_buffer.saturating_sub(self.reassembly.buffered())
+    }
+
+    /// When `on_timeout` is due.
+    pub fn next_deadline(&self) -> SimTime {
+        // Paths are asked while data may leave.
+        let asks = self.life.may_send();
+        let heartbeat = |path: &Path| if asks { path.reach.deadline() } else { SimTime::NEVER };
+        let of_path = |path: &Path| path.timer.expires().min(heartbeat(path));
+        let paths = self.paths.iter().map(of_path).min().unwrap_or(SimTime::NEVER);
+        paths.min(self.life.deadline()).min(self.sack.due())
+    }
+
+    /// Addresses of a path.
+    pub fn address_pair(&self, path: PathId) -> AddressPair {
+        let path = if self.paths.contains(path) { path } else { PathId::FIRST };
+        self.paths.get(path).pair
+    }
+
+    /// The handshake is complete.
+    pub fn is_established(&self) -> bool {
+        self.life.established_at().is_some()
+    }
+
+    /// Both ends know that it is over.
+    pub fn is_closed(&self) -> bool {
+        self.life.state() == State::Finished
+    }
+
+    /// Why it was given up.
+    pub fn failure(&self) -> Option<&'static str> {
+        match self.life.state() {
+            State::Failed(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// State (RFC 9260 section 4).
+    pub fn state(&self) -> State {
+        self.life.state()
+    }
+
+    /// Number of paths.
+    pub fn path_count(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Which end this is.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// State of a path.
+    pub fn gauges(&self, index: usize) -> Option<SubflowGauges> {
+        let path = self.paths.iter().nth(index)?;
+        let window = &path.window;
+        let state = match self.life.state() {
+            State::Closed | State::CookieWait | State::CookieEchoed => SenderState::Handshake,
+            State::Finished | State::Failed(_) => SenderState::Closed,
+            _ if !path.reach.is_confirmed() => SenderState::Handshake,
+            _ if window.in_recovery() => SenderState::Recovery,
+            _ if window.has_timed_out() => SenderState::Loss,
+            _ if window.in_slow_start() => SenderState::SlowStart,
+            _ => SenderState::Avoidance,
+        };
+        Some(SubflowGauges {
+            cwnd: window.cwnd(),
+            ssthresh: window.ssthresh(),
+            srtt: path.timer.rtt().srtt(),
+            rttvar: path.timer.rtt().rttvar(),
+            rto: path.timer.rto(),
+            inflight: window.flight(),
+            state,
+            send_window: self.peer_window,
+            pacing_rate: None,
+            out_of_order: if index == 0 { self.out_of_order() } else { Bytes::ZERO },
+        })
+    }
+
+    /// Estimates of the congestion control of a path.
+    pub fn congestion_gauges(&self, index: usize, report: &mut dyn FnMut(&'static str, f64)) {
+        let views = self.paths.views();
+        if let Some(path) = self.paths.iter().nth(index) {
+            path.window.gauges(congestion::Paths { all: &views, me: index }, report);
+        }
+    }
+
+    /// Congestion window of a path that data can use.
+    pub fn cwnd(&self, index: usize) -> Option<Bytes> {
+        let path = self.paths.iter().nth(index)?;
+        path.usable_since.map(|_| path.window.cwnd())
+    }
+
+    /// Counters of a path.
+    pub fn stats(&self, index: usize) -> SubflowStats {
+        let Some(path) = self.paths.iter().nth(index) else { return SubflowStats::default() };
+        let stats = &path.stats;
+        SubflowStats {
+            segments_sent: stats.packets_sent,
+            segments_retransmitted: stats.packets_retransmitted,
+            bytes_sent: stats.bytes_sent.0,
+            timeouts: stats.timeouts,
+            fast_recoveries: stats.fast_recoveries,
+            bytes_received: stats.bytes_received.0,
+            segments_received: stats.packets_received,
+            duplicates_received: stats.packets_repeated,
+            late_received: stats.packets_late,
+            reinjected_bytes: stats.moved.0,
+            rtt_mean: path.timer.rtt().mean(),
+            established_at: path.usable_since,
+            beyond_window_received: 0,
+            overflow_received: 0,
+        }
+    }
+
+    /// The handshake is complete: paths can be tried, and what the peer has told holds.
+    fn establish(&mut self, now: SimTime, sample: Option<Nanos>) {
+        let Some(peer) = self.life.peer() else { return };
+        self.peer_window = Bytes(u64::from(peer.window));
+        self.paths.get_mut(PathId::FIRST).usable_since.get_or_insert(now);
+        if self.config.initial_ssthresh.is_none() {
+            let window = self.peer_window;
+            self.paths.iter_mut().for_each(|path| path.window.limit_slow_start(window));
+        }
+        for path in self.paths.iter_mut() {
+            let rto = path.timer.rto();
+            path.reach.start(now, rto);
+            if path.reach.is_confirmed() {
+                path.usable_since.get_or_insert(now);
+            }
+        }
+        self.paths.get_mut(PathId::FIRST).window.on_established(now, sample);
+        self.opportunity = true;
+    }
+
+    fn check(&self) {
+        if cfg!(debug_assertions) {
+            debug_assert_eq!(
+                self.outgoing.offset().0 - self.outqueue.bytes().0,
+                self.acked().0,
+                "what is neither waiting nor outstanding is acknowledged"
+            );
+            let flight: Bytes = self.paths.iter().map(|path| path.window.flight()).sum();
+            debug_assert_eq!(
+                flight == Bytes::ZERO,
+                self.outqueue.in_flight() == Bytes::ZERO,
+                "flight of the paths and of the queue"
+            );
+            debug_assert!(self.outqueue.in_flight() <= flight, "windows count headers too");
+            for path in self.paths.iter() {
+                debug_assert!(
+                    path.window.flight() == Bytes::ZERO
+                        || !path.timer.expires().is_never()
+                        || self.life.is_over(),
+                    "data in flight that no timer guards"
+                );
+            }
+        }
+    }
+}
+
+/// A receive buffer as the 32 bits of a chunk tell it.
+fn window_field(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.0).unwrap_or(u32::MAX)
+}

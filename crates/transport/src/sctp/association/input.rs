@@ -1,0 +1,328 @@
+//! Reactions to packets and deadlines.
+
+use congestion::Loss;
+use units::{Bytes, SimTime};
+
+use super::{Association, window_field};
+use crate::packet::{Body, Packet, PathId};
+use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
+use crate::sctp::outqueue::{Fate, Sent};
+use crate::sctp::tsn::Tsn;
+use crate::sctp::window::News;
+
+/// News of a SACK about one path.
+#[derive(Clone, Copy, Debug, Default)]
+struct PathNews {
+    news: News,
+    /// Before the SACK.
+    flight: Bytes,
+    /// The oldest chunk in flight before the SACK, and whether it has arrived.
+    oldest: Option<Tsn>,
+    oldest_acked: bool,
+    /// Chunks were taken for lost: flight before that.
+    lost: bool,
+}
+
+impl Association {
+    /// Takes in a packet.
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
+        let Body::Sctp(body) = &packet.body else { return };
+        // RFC 9260 section 8.5: "the endpoint MUST ensure that the value in the Verification Tag field of the received
+        // SCTP packet matches its own tag."
+        if !self.life.accepts(body.tag, &body.control) || !self.paths.contains(packet.path) {
+            return;
+        }
+        self.opportunity = true;
+        self.on_control(now, packet.path, &body.control);
+        if !body.data.is_empty() && self.life.may_receive() {
+            self.on_data(now, packet.path, &body.data);
+        }
+        self.life.progress(self.has_nothing_outstanding(), self.received.next());
+        self.check();
+    }
+
+    pub(super) fn has_nothing_outstanding(&self) -> bool {
+        self.outgoing.is_empty() && self.outqueue.is_empty()
+    }
+
+    fn on_control(&mut self, now: SimTime, path: PathId, control: &Control) {
+        match control {
+            Control::None => {}
+            Control::Init(init) => self.life.on_init(now, path, *init),
+            Control::InitAck(init, cookie) => {
+                let (accepted, sample) = self.life.on_init_ack(now, *init, *cookie);
+                if let (true, Some(sample)) = (accepted, sample) {
+                    self.paths.get_mut(PathId::FIRST).timer.sample(now, sample);
+                }
+            }
+            Control::CookieEcho(cookie) => {
+                if self.life.on_cookie_echo(now, path, *cookie) {
+                    self.establish(now, None);
+                }
+            }
+            Control::StaleCookie => self.life.on_stale_cookie(),
+            Control::CookieAck => {
+                if self.life.on_cookie_ack(now) {
+                    let sample = self.paths.get(PathId::FIRST).timer.rtt().srtt();
+                    self.establish(now, sample);
+                }
+            }
+            Control::Sack(sack) => self.on_sack(now, sack),
+            Control::Heartbeat(heartbeat) => self.life.on_heartbeat(path, *heartbeat),
+            Control::HeartbeatAck(heartbeat) => self.on_heartbeat_ack(now, path, *heartbeat),
+            Control::Shutdown(next) => {
+                self.on_cumulative(now, *next);
+                self.life.on_shutdown();
+            }
+            Control::ShutdownAck => self.life.on_shutdown_ack(path),
+            Control::ShutdownComplete => self.life.on_shutdown_complete(),
+            Control::Abort => self.life.on_abort(),
+        }
+        if self.life.is_over() {
+            self.stop();
+        }
+    }
+
+    /// Nothing is sent or awaited any more.
+    fn stop(&mut self) {
+        for path in self.paths.iter_mut() {
+            path.timer.stop();
+            path.reach.stop();
+        }
+        self.sack.take();
+    }
+
+    fn on_heartbeat_ack(&mut self, now: SimTime, id: PathId, heartbeat: Heartbeat) {
+        let path = self.paths.get_mut(id);
+        let rto = path.timer.rto();
+        let Some(sample) = path.reach.on_heartbeat_ack(now, heartbeat, rto) else { return };
+        path.timer.sample(now, sample);
+        if path.usable_since.is_none() {
+            path.usable_since = Some(now);
+            path.window.on_established(now, Some(sample));
+        }
+        self.paths.on_answer();
+    }
+
+    /// DATA arrives.
+    fn on_data(&mut self, now: SimTime, id: PathId, data: &DataChunks) {
+        let (mut fresh, mut dropped) = (Bytes::ZERO, false);
+        let had_gap = self.received.has_gap();
+        let late = data.first() < self.received.end();
+        for (tsn, chunk) in data.iter() {
+            let over = self.receive_window() < chunk.user_data();
+            // A chunk that fills a gap releases those behind it; any other has no place in a full buffer.
+            if over && tsn >= self.received.end() {
+                dropped = true;
+            } else if self.received.insert(tsn) {
+                fresh += chunk.user_data();
+                let before = self.reassembly.readable();
+                self.reassembly.insert(tsn, chunk);
+                self.reader.delivered += self.reassembly.readable() - before;
+            }
+        }
+        let stats = &mut self.paths.get_mut(id).stats;
+        stats.packets_received += 1;
+        stats.bytes_received += fresh;
+        // RFC 9260 section 6.2: "When a packet arrives with duplicate DATA chunk(s) and with no new DATA chunk(s), the
+        // endpoint MUST immediately send a SACK"
+        let repeated = fresh == Bytes::ZERO;
+        stats.packets_repeated += u64::from(repeated);
+        stats.packets_late += u64::from(late && !repeated);
+        // RFC 9260 section 6.7: a gap is reported at once, and as long as there is one.
+        let urgent = repeated || dropped || had_gap || self.received.has_gap();
+        self.sack.on_packet(now, id, urgent);
+        self.life.on_data(self.received.next());
+        self.check();
+    }
+
+    /// The SACK that leaves now.
+    pub(super) fn take_sack(&mut self) -> Sack {
+        let packets = self.sack.take();
+        self.reader.advertised = self.receive_window();
+        Sack {
+            next: self.received.next(),
+            window: window_field(self.reader.advertised),
+            duplicates: self.received.take_duplicates(),
+            packets: packets.min(u32::from(u8::MAX)) as u8,
+            gaps: self.received.gaps(),
+        }
+    }
+
+    /// SHUTDOWN acknowledges cumulatively.
+    fn on_cumulative(&mut self, now: SimTime, next: Tsn) {
+        let window = window_field(self.peer_window);
+        self.on_sack(now, &Sack { next, window, ..Sack::default() });
+    }
+
+    fn on_sack(&mut self, now: SimTime, sack: &Sack) {
+        // RFC 9260 section 6.2.1 i: a SACK that has been overtaken is dropped.
+        let (before, end) = (self.outqueue.first(), self.outqueue.next());
+        if sack.next < before || sack.next > end {
+            return;
+        }
+        let mut news: Vec<PathNews> = self.paths.ids().map(|id| self.before_sack(id)).collect();
+        let advanced = sack.next > before;
+        let highest = self.mark_arrivals(now, sack, &mut news);
+        self.peer_window = Bytes(u64::from(sack.window));
+        for (id, news) in self.paths.ids().zip(&mut news) {
+            news.news.advanced = advanced;
+            self.note_answer(now, id, news);
+        }
+        if let Some(highest) = highest {
+            self.strike(now, sack, (advanced, highest), &mut news);
+        }
+        self.paths.refresh_views();
+        for (id, PathNews { news, flight, .. }) in self.paths.ids().zip(&news) {
+            let window = self.peer_window;
+            let (path, siblings) = self.paths.with_siblings(id);
+            if news.acked > Bytes::ZERO {
+                let srtt = path.srtt();
+                path.window.on_sack(now, *news, (*flight, srtt, window), siblings);
+            }
+            path.window.acknowledged(sack.next);
+        }
+        self.check();
+    }
+
+    fn before_sack(&self, id: PathId) -> PathNews {
+        let flight = self.paths.get(id).window.flight();
+        let oldest = (flight > Bytes::ZERO).then(|| self.outqueue.oldest_on(id)).flatten();
+        PathNews { flight, oldest, ..PathNews::default() }
+    }
+
+    /// Marks what a SACK acknowledges. Returns the highest TSN that was not acknowledged before.
+    fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<Tsn> {
+        let mut highest = None;
+        let Self { outqueue, paths, .. } = self;
+        let mut note = |tsn: Tsn, sent: &Sent| {
+            let (path, news) = (paths.get_mut(sent.path), &mut news[sent.path.index()]);
+            let length = sent.chunk.length();
+            if sent.fate == Fate::InFlight {
+                path.window.left(length, false);
+                news.news.acked += length;
+                news.oldest_acked |= news.oldest == Some(tsn);
+            }
+            if let Some(sample) = path.timer.on_acked(now, tsn) {
+                news.news.rtt = Some(sample);
+            }
+            highest = highest.max(Some(tsn));
+        };
+        outqueue.acknowledge(sack.next, &mut note);
+        for block in sack.gaps.blocks(sack.next) {
+            outqueue.gap_acknowledge(block, &mut note);
+        }
+        highest
+    }
+
+    /// Timer and error counters of a path that a SACK has acknowledged something of.
+    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews) {
+        let path = self.paths.get_mut(id);
+        if let Some(sample) = news.news.rtt {
+            path.timer.sample(now, sample);
+        }
+        if news.news.acked == Bytes::ZERO {
+            return;
+        }
+        path.reach.on_answer();
+        // RFC 9260 section 6.3.2, rules R2 and R3: the timer stops when nothing is outstanding, and starts anew when
+        // the oldest chunk is acknowledged.
+        if path.window.flight() == Bytes::ZERO {
+            path.timer.stop();
+        } else if news.oldest_acked {
+            path.timer.restart(now);
+        }
+        self.paths.on_answer();
+    }
+
+    /// Counts missing reports (RFC 9260 section 7.2.4), and begins loss episodes.
+    fn strike(&mut self, now: SimTime, sack: &Sack, (advanced, highest): (bool, Tsn), news: &mut [PathNews]) {
+        if sack.gaps.is_empty() {
+            return;
+        }
+        let Self { outqueue, paths, config, .. } = self;
+        let recovering = paths.iter().any(|path| path.window.in_recovery());
+        // In fast recovery a SACK that advances reports all that is missing.
+        let reported = sack.gaps.blocks(sack.next).last().map_or(highest, |block| block.end);
+        let end = if recovering && advanced { reported } else { highest };
+        let mut lost = |tsn: Tsn, sent: &Sent| {
+            let path = paths.get_mut(sent.path);
+            path.window.left(sent.chunk.length(), true);
+            path.timer.forget(tsn);
+            news[sent.path.index()].lost = true;
+        };
+        outqueue.strike(end, config.missing_reports, |_, _| 1, &mut lost);
+        self.paths.refresh_views();
+        let end = self.outqueue.next();
+        for (id, news) in self.paths.ids().zip(news) {
+            if !news.lost {
+                continue;
+            }
+            let (path, siblings) = self.paths.with_siblings(id);
+            let loss = path.window.loss(now, news.flight, path.srtt());
+            if path.window.on_missing(&loss, end, siblings) {
+                path.stats.fast_recoveries += 1;
+            }
+            if path.window.flight() == Bytes::ZERO {
+                path.timer.stop();
+            }
+            self.fast |= 1 << id.index();
+        }
+    }
+
+    /// Acts on all deadlines that are due.
+    pub fn on_timeout(&mut self, now: SimTime) {
+        self.opportunity = true;
+        self.sack.on_timeout(now);
+        let retries = match self.life.established_at() {
+            None => self.config.limits.init,
+            Some(_) => self.config.limits.association,
+        };
+        self.life.on_timeout(now, retries, self.received.next());
+        for id in self.paths.ids() {
+            let path = self.paths.get_mut(id);
+            let rto = path.timer.rto();
+            if self.life.may_send() && path.reach.gives_up(now, rto) {
+                path.timer.back_off();
+                self.paths.on_error();
+            }
+            if self.paths.get(id).timer.expires() <= now {
+                self.on_retransmission_timeout(now, id);
+            }
+        }
+        // RFC 9260 section 8.1: more errors in a row than Association.Max.Retrans mean that the peer is unreachable.
+        if self.paths.errors() > self.config.limits.association {
+            self.life.abort("the peer cannot be reached");
+        }
+        if self.life.is_over() {
+            self.stop();
+        }
+        self.check();
+    }
+
+    /// T3-rtx of a path has expired (RFC 9260 section 6.3.3).
+    fn on_retransmission_timeout(&mut self, now: SimTime, id: PathId) {
+        // A peer without window answers probes, or is busy: no error of the path.
+        let probe =
+            self.peer_window < self.config.payload && self.outqueue.in_flight() == self.outqueue.bytes();
+        self.paths.refresh_views();
+        let (path, siblings) = self.paths.with_siblings(id);
+        let loss: Loss = path.window.loss(now, path.window.flight(), path.srtt());
+        path.stats.timeouts += 1;
+        path.window.on_timeout(loss, siblings);
+        path.timer.back_off();
+        path.timer.stop();
+        if !probe {
+            path.reach.on_error();
+            self.paths.on_error();
+        }
+        let Self { outqueue, paths, .. } = self;
+        let path = paths.get_mut(id);
+        outqueue.give_up_path(id, |tsn, sent| {
+            path.window.left(sent.chunk.length(), true);
+            path.timer.forget(tsn);
+        });
+        // Chunks that have timed out are no fast retransmissions.
+        self.fast &= !(1 << id.index());
+    }
+}

@@ -1,0 +1,49 @@
+//! The limit that keeps an association from sending.
+
+use units::Bytes;
+
+use super::Association;
+use crate::limit::Limit;
+use crate::packet::PathId;
+use crate::sctp::lifecycle::State;
+
+impl Association {
+    /// The limit after `poll_transmit` has found nothing. `more`: the application has more to write than the send buffer
+    /// accepts.
+    pub fn limit(&self, more: bool) -> Limit {
+        self.path_limit(self.paths.in_use().index(), more)
+    }
+
+    /// The limit of one path.
+    pub fn path_limit(&self, index: usize, more: bool) -> Limit {
+        match self.life.state() {
+            State::Closed | State::CookieWait | State::CookieEchoed => return Limit::Handshake,
+            State::Failed(_) => return Limit::PathDown,
+            _ => {}
+        }
+        if index >= self.paths.len() {
+            return Limit::Handshake;
+        }
+        let id = PathId(index as u8);
+        let path = self.paths.get(id);
+        if !path.reach.is_confirmed() {
+            return Limit::Handshake;
+        }
+        if !path.reach.is_active() {
+            return Limit::PathDown;
+        }
+        let waiting = self.outgoing.next_len(self.config.payload);
+        if waiting.is_none() && self.outqueue.missing() == 0 {
+            return if more { Limit::SendBuffer } else { Limit::Application };
+        }
+        let window = &path.window;
+        if !window.has_room() {
+            let repairing = window.in_recovery() || window.has_timed_out();
+            return if repairing { Limit::Recovery } else { Limit::CongestionWindow };
+        }
+        if waiting.is_some_and(|len: Bytes| !self.peer_has_room(len)) {
+            return Limit::ReceiveWindow;
+        }
+        if id == self.paths.in_use() { Limit::Application } else { Limit::Scheduler }
+    }
+}

@@ -1,0 +1,243 @@
+//! Which packet leaves next.
+//!
+//! Control chunks come first, then HEARTBEATs, retransmissions, new data, and a SACK that no packet could carry.
+//! Deviation: a packet has either retransmissions or new data.
+
+use units::{Bytes, SimTime};
+
+use super::Association;
+use crate::departure::Departure;
+use crate::packet::{Body, Packet, PathId};
+use crate::sctp::chunk::{Control, DataChunks, SctpPacket};
+use crate::sctp::lifecycle::State;
+use crate::sctp::tsn::{Tag, Tsn};
+use crate::seq::StreamOffset;
+
+/// A packet that is being put together.
+struct Draft {
+    path: PathId,
+    body: SctpPacket,
+    /// Where its data begins in the concatenation of all messages.
+    offset: StreamOffset,
+    again: bool,
+}
+
+impl Draft {
+    fn control(path: PathId, tag: Tag, control: Control) -> Self {
+        let body = SctpPacket { tag, control, data: DataChunks::default() };
+        Self { path, body, offset: StreamOffset::START, again: false }
+    }
+}
+
+impl Association {
+    /// The next packet to put on the wire: overwrites `packet`, unless nothing leaves.
+    pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
+        if std::mem::take(&mut self.opportunity) && self.life.may_send() {
+            self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+        }
+        self.life.progress(self.has_nothing_outstanding(), self.received.next());
+        let draft = self
+            .control(now)
+            .or_else(|| self.heartbeat(now))
+            .or_else(|| self.again(now))
+            .or_else(|| self.fresh(now))
+            .or_else(|| self.sack_alone());
+        let Some(Draft { path, body, offset, again }) = draft else { return Departure::Nothing };
+        let user_data = body.data.user_data();
+        *packet = Packet {
+            path,
+            retransmission: again,
+            size: self.config.ip_header + body.size() + self.config.overhead,
+            payload: user_data.0 as u32,
+            offset,
+            body: Body::Sctp(body),
+            ..Packet::default()
+        };
+        packet.check();
+        self.check();
+        Departure::Packet
+    }
+
+    fn control(&mut self, now: SimTime) -> Option<Draft> {
+        let timer = &self.paths.get(PathId::FIRST).timer;
+        let (mut path, tag, control) = self.life.take(now, |doublings| timer.rto_after(doublings))?;
+        if matches!(control, Control::Shutdown(_) | Control::ShutdownAck) {
+            path = self.paths.in_use();
+        }
+        let mut draft = Draft::control(path, tag, control);
+        // RFC 9260 section 5.1: DATA may follow the cookie in its packet.
+        if matches!(control, Control::CookieEcho(_)) && self.outqueue.is_empty() {
+            let peer = self.life.peer().map_or(0, |peer| peer.window);
+            self.peer_window = Bytes(u64::from(peer));
+            self.add_fresh(now, &mut draft);
+        }
+        Some(draft)
+    }
+
+    fn heartbeat(&mut self, now: SimTime) -> Option<Draft> {
+        if !self.life.may_send() {
+            return None;
+        }
+        let tag = self.life.peer_tag();
+        for id in self.paths.ids() {
+            let path = self.paths.get_mut(id);
+            let rto = path.timer.rto();
+            if let Some(heartbeat) = path.reach.take_heartbeat(now, rto) {
+                return Some(Draft::control(id, tag, Control::Heartbeat(heartbeat)));
+            }
+        }
+        None
+    }
+
+    /// The path on which a missing chunk is sent again.
+    fn path_again(&self, tsn: Tsn) -> PathId {
+        let Some(sent) = self.outqueue.get(tsn) else { return PathId::FIRST };
+        // RFC 9260 section 6.4.1: data that timed out goes to an alternate address; a fast retransmission stays.
+        if sent.fast && self.paths.get(sent.path).reach.is_active() && sent.transmissions == 1 {
+            sent.path
+        } else {
+            self.paths.alternate(sent.path)
+        }
+    }
+
+    /// A packet of retransmissions.
+    fn again(&mut self, now: SimTime) -> Option<Draft> {
+        if !self.life.may_send() || self.outqueue.missing() == 0 {
+            return None;
+        }
+        let mut from = self.outqueue.first();
+        loop {
+            let tsn = self.outqueue.first_missing(from)?;
+            let id = self.path_again(tsn);
+            let fast = self.fast >> id.index() & 1 != 0;
+            if fast || self.paths.get(id).window.has_room() {
+                return Some(self.resend(now, id, tsn));
+            }
+            from = tsn.next();
+        }
+    }
+
+    /// Sends missing chunks again on this path, from `tsn` on, as many as fit into a packet.
+    fn resend(&mut self, now: SimTime, id: PathId, mut tsn: Tsn) -> Draft {
+        // RFC 9260 section 7.2.4: this single packet ignores cwnd.
+        self.fast &= !(1 << id.index());
+        let first = tsn;
+        let mut draft = Draft::control(id, self.life.peer_tag(), Control::None);
+        draft.again = true;
+        let room = self.config.room();
+        while let Some(missing) = self.outqueue.first_missing(tsn).filter(|missing| *missing == tsn) {
+            let chunk = self.outqueue.get(missing).expect("it is missing").chunk;
+            let fits = draft.body.data.size() + chunk.size() <= room && !draft.body.data.is_full();
+            let wanted = tsn == first || self.path_again(missing) == id;
+            if !fits || !wanted {
+                break;
+            }
+            let before = self.outqueue.get(missing).map_or(id, |sent| sent.path);
+            let sent = self.outqueue.resend(now, missing, id);
+            if tsn == first {
+                draft.offset = sent.offset;
+            }
+            draft.body.data.push(missing, sent.chunk);
+            let path = self.paths.get_mut(id);
+            path.window.sent(sent.chunk.length());
+            path.timer.on_sent(now, missing, true);
+            if before != id {
+                path.stats.moved += sent.chunk.user_data();
+            }
+            tsn = tsn.next();
+        }
+        self.note_data(now, &draft);
+        // RFC 9260 section 7.2.4: the timer is restarted if this is the first outstanding chunk of the address.
+        if self.outqueue.oldest_on(id) == Some(first) {
+            self.paths.get_mut(id).timer.restart(now);
+        }
+        self.attach_sack(&mut draft);
+        draft
+    }
+
+    /// The path for new data, if any has room.
+    fn path_fresh(&self) -> Option<PathId> {
+        let id = self.paths.in_use();
+        self.paths.get(id).window.has_room().then_some(id)
+    }
+
+    /// A packet of new data.
+    fn fresh(&mut self, now: SimTime) -> Option<Draft> {
+        if !self.life.may_send() || self.outgoing.is_empty() {
+            return None;
+        }
+        let id = self.path_fresh()?;
+        let mut draft = Draft::control(id, self.life.peer_tag(), Control::None);
+        self.add_fresh(now, &mut draft);
+        if draft.body.data.is_empty() {
+            return None;
+        }
+        self.attach_sack(&mut draft);
+        Some(draft)
+    }
+
+    /// Adds new chunks to a packet, as many as fit and the windows permit.
+    fn add_fresh(&mut self, now: SimTime, draft: &mut Draft) {
+        let room = self.config.room().saturating_sub(draft.body.control.size());
+        while let Some(len) = self.outgoing.next_len(self.config.payload) {
+            let size = Bytes((len.0 + 16).next_multiple_of(4));
+            let fits = draft.body.data.size() + size <= room && !draft.body.data.is_full();
+            if !fits || !self.paths.get(draft.path).window.has_room() || !self.peer_has_room(len) {
+                break;
+            }
+            let offset = self.outgoing.offset();
+            let Some(chunk) = self.outgoing.take(self.config.payload) else { break };
+            if draft.body.data.is_empty() {
+                draft.offset = offset;
+            }
+            let tsn = self.outqueue.push(now, draft.path, chunk, offset);
+            draft.body.data.push(tsn, chunk);
+            let path = self.paths.get_mut(draft.path);
+            path.window.sent(chunk.length());
+            path.timer.on_sent(now, tsn, false);
+        }
+        if !draft.body.data.is_empty() {
+            self.note_data(now, draft);
+        }
+    }
+
+    /// RFC 9260 section 6.1: "the data sender MUST NOT transmit new data to any destination transport address if its
+    /// peer's rwnd indicates that the peer has no buffer space" One chunk may probe for it.
+    pub(super) fn peer_has_room(&self, len: Bytes) -> bool {
+        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        len <= free || self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0
+    }
+
+    /// Data leaves.
+    fn note_data(&mut self, now: SimTime, draft: &Draft) {
+        let path = self.paths.get_mut(draft.path);
+        path.last_sent = Some(now);
+        let rto = path.timer.rto();
+        path.reach.on_data(now, rto);
+        path.stats.packets_sent += 1;
+        path.stats.packets_retransmitted += u64::from(draft.again);
+        path.stats.bytes_sent += draft.body.data.user_data();
+    }
+
+    /// A SACK that waits travels with data on its path, if there is room.
+    fn attach_sack(&mut self, draft: &mut Draft) {
+        if !self.sack.is_pending() || self.sack.path() != draft.path {
+            return;
+        }
+        let size = Bytes(16 + 4 * self.received.gaps().count() as u64);
+        if draft.body.data.size() + size <= self.config.room() {
+            draft.body.control = Control::Sack(self.take_sack());
+        }
+    }
+
+    fn sack_alone(&mut self) -> Option<Draft> {
+        let answers = self.life.may_receive()
+            || matches!(self.life.state(), State::ShutdownReceived | State::ShutdownAckSent);
+        if !self.sack.is_due() || !answers {
+            return None;
+        }
+        let path = self.sack.path();
+        let sack = self.take_sack();
+        Some(Draft::control(path, self.life.peer_tag(), Control::Sack(sack)))
+    }
+}

@@ -1,0 +1,144 @@
+//! Everything that can be set about an association: plain data.
+
+use units::{Bytes, Nanos};
+
+use crate::config::{RtoConfig, RtoFloor, RtoRule};
+use crate::sctp::chunk::DATA_HEADER;
+
+/// One end of an association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SctpConfig {
+    /// Largest user data of a packet that carries one DATA chunk.
+    pub payload: Bytes,
+    /// Bytes of the IP header.
+    pub ip_header: Bytes,
+    /// Further bytes per packet on the wire (tunnel, link framing).
+    pub overhead: Bytes,
+    /// User messages of a byte stream are this long.
+    pub message: Bytes,
+    /// Retransmission timer of each path.
+    pub rto: RtoConfig,
+    /// After how many retransmissions an end gives up.
+    pub limits: RetransmissionLimits,
+    /// When the receiver acknowledges.
+    pub sack: SackConfig,
+    /// HEARTBEATs.
+    pub heartbeat: HeartbeatConfig,
+    /// Missing reports that mean a loss.
+    pub missing_reports: u32,
+    /// Bursts of new data.
+    pub burst: MaxBurst,
+    /// Initial slow-start threshold; `None`: the receive buffer that the peer announces.
+    pub initial_ssthresh: Option<Bytes>,
+    /// The window decays while a path carries nothing (RFC 9260 section 7.2.1).
+    pub idle_decay: bool,
+    /// User data written and not cumulatively acknowledged.
+    pub send_buffer: Bytes,
+    /// User data that has arrived and was not read.
+    pub receive_buffer: Bytes,
+}
+
+/// After how many retransmissions an end gives up (RFC 9260 section 16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetransmissionLimits {
+    /// Max.Init.Retransmits.
+    pub init: u32,
+    /// Path.Max.Retrans.
+    pub path: u32,
+    /// Association.Max.Retrans.
+    pub association: u32,
+}
+
+/// When a receiver acknowledges (RFC 9260 section 6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackConfig {
+    /// Every n-th packet at once.
+    pub every: u32,
+    /// Otherwise after this long.
+    pub delay: Nanos,
+}
+
+/// HEARTBEATs (RFC 9260 sections 5.4 and 8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeartbeatConfig {
+    /// HB.interval: an idle path is asked after this long and an RTO.
+    pub interval: Nanos,
+    /// Data uses a path only when a HEARTBEAT on it was answered; the first path needs none.
+    pub confirm: bool,
+}
+
+/// Limit of the bursts of new data (RFC 9260 section 6.1 D). `packets` is Max.Burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxBurst {
+    /// None.
+    Unlimited,
+    /// So many packets per path at each opportunity.
+    Packets(u32),
+    /// The window is cut to the flight and so many packets before each opportunity.
+    UseItOrLoseIt(u32),
+    /// The same, and the slow-start threshold remembers the window.
+    WindowLimiting(u32),
+}
+
+impl SctpConfig {
+    /// PMDCS: the largest DATA chunk, header included, that fits into a packet.
+    pub fn largest_chunk(&self) -> Bytes {
+        self.payload + DATA_HEADER
+    }
+
+    /// Initial congestion window (RFC 9260 section 7.2.1), as for IPv4 addresses.
+    pub fn initial_window(&self) -> Bytes {
+        let chunk = self.largest_chunk();
+        (chunk * 4).min((chunk * 2).max(Bytes(4404)))
+    }
+
+    /// Bytes of a packet for chunks, after the common header.
+    pub(super) fn room(&self) -> Bytes {
+        Bytes(self.largest_chunk().0.next_multiple_of(4))
+    }
+}
+
+impl Default for SctpConfig {
+    /// The values of RFC 9260 section 16 over IPv4 and Ethernet; buffers that do not bind.
+    fn default() -> Self {
+        Self {
+            payload: Bytes(1452),
+            ip_header: Bytes(20),
+            overhead: Bytes(0),
+            message: Bytes(1452),
+            rto: RtoConfig {
+                initial: Nanos::from_secs(1),
+                min: Nanos::from_secs(1),
+                max: Nanos::from_secs(60),
+                granularity: Nanos::from_millis(1),
+                floor: RtoFloor::Total,
+                estimator: RtoRule::Rfc,
+            },
+            limits: RetransmissionLimits { init: 8, path: 5, association: 10 },
+            sack: SackConfig { every: 2, delay: Nanos::from_millis(200) },
+            heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
+            missing_reports: 3,
+            burst: MaxBurst::Packets(4),
+            initial_ssthresh: None,
+            idle_decay: true,
+            send_buffer: Bytes(100_000_000),
+            receive_buffer: Bytes(100_000_000),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Test vector SP-1, the initial window.
+    #[test]
+    fn sp_1_initial_window() {
+        let window = |chunk: u64| {
+            let config = SctpConfig { payload: Bytes(chunk - 16), ..SctpConfig::default() };
+            config.initial_window()
+        };
+        assert_eq!([window(1452), window(1500)], [Bytes(4404), Bytes(4404)]);
+        assert_eq!([window(1000), window(9000)], [Bytes(4000), Bytes(18_000)]);
+    }
+}

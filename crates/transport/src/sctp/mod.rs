@@ -1,0 +1,35 @@
+//! SCTP (RFC 9260): associations of several paths that carry messages on several streams.
+//!
+//! | File | What it has |
+//! |---|---|
+//! | `association.rs` | one end: calls the others in the order of the RFC |
+//! | `lifecycle.rs` | handshake with cookie, shutdown, abort |
+//! | `outgoing.rs` | messages that wait, and how they are cut |
+//! | `outqueue.rs` | chunks that were sent: the scoreboard |
+//! | `reception.rs` | TSNs that have arrived, and when a SACK is due |
+//! | `reassembly.rs` | from chunks to messages, in order within a stream |
+//! | `paths.rs`, `path.rs`, `window.rs`, `reachability.rs` | paths: timers, windows, HEARTBEATs, errors |
+//! | `chunk.rs`, `gaps.rs`, `tsn.rs` | the body of a packet, sizes on the wire |
+//!
+//! Deviations: HEARTBEATs have no jitter (RFC 9260 section 8.3), since transports draw no random numbers; data that a gap
+//! block has acknowledged is never taken back (section 6.2.1 D iii), since no receiver here does that.
+
+pub mod association;
+pub mod chunk;
+pub mod config;
+pub mod gaps;
+pub mod lifecycle;
+pub mod outgoing;
+mod outqueue;
+mod path;
+mod paths;
+mod reachability;
+mod reassembly;
+mod reception;
+pub mod tsn;
+mod window;
+
+pub use association::{Association, AssociationSetup};
+pub use config::SctpConfig;
+pub use outgoing::UserMessage;
+pub use reassembly::Delivery;

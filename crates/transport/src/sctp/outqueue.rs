@@ -1,0 +1,313 @@
+//! DATA chunks that were sent and are not cumulatively acknowledged: the scoreboard of an association.
+//!
+//! May: say what is in flight, missing or has arrived. May not: decide what that means for a path, or send.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, SimTime};
+
+use crate::packet::PathId;
+use crate::sctp::chunk::DataChunk;
+use crate::sctp::tsn::Tsn;
+use crate::seq::StreamOffset;
+use crate::tcp::ranges::Range;
+
+/// State of a chunk that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// In the network, as far as the sender knows.
+    InFlight,
+    /// Taken for lost; it waits to be sent again.
+    Missing,
+    /// A gap block has acknowledged it.
+    Arrived,
+}
+
+/// A chunk that was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The chunk.
+    pub chunk: DataChunk,
+    /// Where it begins in the concatenation of all messages.
+    pub offset: StreamOffset,
+    /// The path of its last transmission.
+    pub path: PathId,
+    /// When that was.
+    pub at: SimTime,
+    /// Its state.
+    pub fate: Fate,
+    /// How often it was sent.
+    pub transmissions: u16,
+    /// Missing reports.
+    pub missing: u8,
+    /// It was fast retransmitted, and will not be again.
+    pub fast: bool,
+}
+
+/// Chunks in the order of their TSNs.
+#[derive(Clone, Debug, Default)]
+pub struct Outqueue {
+    /// TSN of the first chunk.
+    first: Tsn,
+    chunks: VecDeque<Sent>,
+    /// User data of the chunks, and the part of it in flight.
+    bytes: Bytes,
+    in_flight: Bytes,
+    /// Chunks that wait to be sent again.
+    missing: usize,
+    /// No chunk before this one is missing.
+    search: Tsn,
+}
+
+impl Outqueue {
+    /// TSN of the first chunk that is not cumulatively acknowledged.
+    pub fn first(&self) -> Tsn {
+        self.first
+    }
+
+    /// The next TSN to be sent for the first time.
+    pub fn next(&self) -> Tsn {
+        Tsn(self.first.0 + self.chunks.len() as u64)
+    }
+
+    /// All that was sent is cumulatively acknowledged.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// User data of the chunks.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// The part of it in flight.
+    pub fn in_flight(&self) -> Bytes {
+        self.in_flight
+    }
+
+    /// Chunks that wait to be sent again.
+    pub fn missing(&self) -> usize {
+        self.missing
+    }
+
+    /// A chunk; `None` if it is acknowledged or was never sent.
+    pub fn get(&self, tsn: Tsn) -> Option<&Sent> {
+        self.chunks.get(self.index(tsn)?)
+    }
+
+    fn index(&self, tsn: Tsn) -> Option<usize> {
+        usize::try_from(tsn.0.checked_sub(self.first.0)?).ok()
+    }
+
+    /// A chunk is sent for the first time. Returns its TSN.
+    pub fn push(&mut self, now: SimTime, path: PathId, chunk: DataChunk, offset: StreamOffset) -> Tsn {
+        let tsn = self.next();
+        self.bytes += chunk.user_data();
+        self.in_flight += chunk.user_data();
+        self.chunks.push_back(Sent {
+            chunk,
+            offset,
+            path,
+            at: now,
+            fate: Fate::InFlight,
+            transmissions: 1,
+            missing: 0,
+            fast: false,
+        });
+        self.check();
+        tsn
+    }
+
+    /// The first chunk at or after `from` that waits to be sent again.
+    pub fn first_missing(&mut self, from: Tsn) -> Option<Tsn> {
+        if self.missing == 0 {
+            return None;
+        }
+        let start = self.index(from.max(self.search)).unwrap_or(0);
+        let found =
+            self.chunks.range(start.min(self.chunks.len())..).position(|sent| sent.fate == Fate::Missing)?;
+        let tsn = Tsn(self.first.0 + (start + found) as u64);
+        if from <= self.search {
+            self.search = tsn;
+        }
+        Some(tsn)
+    }
+
+    /// A missing chunk is sent again.
+    ///
+    /// # Panics
+    /// In debug builds, if it is not missing.
+    pub fn resend(&mut self, now: SimTime, tsn: Tsn, path: PathId) -> Sent {
+        let index = self.index(tsn).expect("a chunk that is not acknowledged");
+        let sent = &mut self.chunks[index];
+        debug_assert_eq!(sent.fate, Fate::Missing, "{tsn} does not wait");
+        sent.fate = Fate::InFlight;
+        (sent.path, sent.at, sent.missing) = (path, now, 0);
+        sent.transmissions = sent.transmissions.saturating_add(1);
+        let sent = *sent;
+        self.missing -= 1;
+        self.in_flight += sent.chunk.user_data();
+        self.check();
+        sent
+    }
+
+    /// All chunks before `next` have arrived. `f` is told of each that was not known to have.
+    pub fn acknowledge(&mut self, next: Tsn, mut f: impl FnMut(Tsn, &Sent)) {
+        while self.first < next
+            && let Some(sent) = self.chunks.pop_front()
+        {
+            self.bytes -= sent.chunk.user_data();
+            self.note_arrival(&sent);
+            if sent.fate != Fate::Arrived {
+                f(self.first, &sent);
+            }
+            self.first = self.first.next();
+        }
+        self.search = self.search.max(self.first);
+        self.check();
+    }
+
+    fn note_arrival(&mut self, sent: &Sent) {
+        match sent.fate {
+            Fate::InFlight => self.in_flight -= sent.chunk.user_data(),
+            Fate::Missing => self.missing -= 1,
+            Fate::Arrived => {}
+        }
+    }
+
+    /// The chunks of a gap block have arrived. `f` is told of each that was not known to have.
+    pub fn gap_acknowledge(&mut self, block: Range<Tsn>, mut f: impl FnMut(Tsn, &Sent)) {
+        let (start, end) = (block.start.max(self.first), block.end.min(self.next()));
+        for tsn in (start.0..end.0).map(Tsn) {
+            let index = self.index(tsn).expect("not before the first");
+            let sent = self.chunks[index];
+            if sent.fate != Fate::Arrived {
+                self.note_arrival(&sent);
+                self.chunks[index].fate = Fate::Arrived;
+                f(tsn, &sent);
+            }
+        }
+        self.check();
+    }
+
+    /// Adds missing reports to chunks in flight before `end`: `reports` says how many for each. Those that reach
+    /// `threshold` wait to be sent again, and `lost` is told of them.
+    pub fn strike(
+        &mut self,
+        end: Tsn,
+        threshold: u32,
+        mut reports: impl FnMut(Tsn, &Sent) -> u8,
+        mut lost: impl FnMut(Tsn, &Sent),
+    ) {
+        let count = self.index(end).unwrap_or(0).min(self.chunks.len());
+        for (index, sent) in self.chunks.range_mut(..count).enumerate() {
+            if sent.fate != Fate::InFlight || sent.fast {
+                continue;
+            }
+            let tsn = Tsn(self.first.0 + index as u64);
+            sent.missing = sent.missing.saturating_add(reports(tsn, sent));
+            if u32::from(sent.missing) < threshold {
+                continue;
+            }
+            (sent.fate, sent.fast) = (Fate::Missing, true);
+            self.in_flight -= sent.chunk.user_data();
+            self.missing += 1;
+            self.search = self.search.min(tsn);
+            lost(tsn, sent);
+        }
+        self.check();
+    }
+
+    /// All chunks in flight on `path` wait to be sent again. `lost` is told of them.
+    pub fn give_up_path(&mut self, path: PathId, mut lost: impl FnMut(Tsn, &Sent)) {
+        for (index, sent) in self.chunks.iter_mut().enumerate() {
+            if sent.fate == Fate::InFlight && sent.path == path {
+                let tsn = Tsn(self.first.0 + index as u64);
+                (sent.fate, sent.missing) = (Fate::Missing, 0);
+                self.in_flight -= sent.chunk.user_data();
+                self.missing += 1;
+                self.search = self.search.min(tsn);
+                lost(tsn, sent);
+            }
+        }
+        self.check();
+    }
+
+    /// The first chunk at or after `from` for which `wanted` holds.
+    pub fn find(&self, from: Tsn, wanted: impl Fn(&Sent) -> bool) -> Option<Tsn> {
+        let start = self.index(from).unwrap_or(0).min(self.chunks.len());
+        let found = self.chunks.range(start..).position(wanted)?;
+        Some(Tsn(self.first.0 + (start + found) as u64))
+    }
+
+    /// The first chunk in flight on `path`.
+    pub fn oldest_on(&self, path: PathId) -> Option<Tsn> {
+        self.find(self.first, |sent| sent.fate == Fate::InFlight && sent.path == path)
+    }
+
+    fn check(&self) {
+        debug_assert!(self.in_flight <= self.bytes, "more in flight than was sent");
+        debug_assert!(self.missing <= self.chunks.len(), "more chunks missing than there are");
+        // All are looked at whenever their number is a power of two.
+        if cfg!(debug_assertions) && self.chunks.len().is_power_of_two() {
+            let user_data = |fate: Option<Fate>| -> Bytes {
+                let of = self.chunks.iter().filter(|sent| fate.is_none_or(|fate| sent.fate == fate));
+                of.map(|sent| sent.chunk.user_data()).sum()
+            };
+            debug_assert_eq!(self.bytes, user_data(None), "bytes counted by hand");
+            debug_assert_eq!(self.in_flight, user_data(Some(Fate::InFlight)), "flight counted by hand");
+            let missing = self.chunks.iter().filter(|sent| sent.fate == Fate::Missing).count();
+            debug_assert_eq!(self.missing, missing, "missing chunks counted by hand");
+            debug_assert!(
+                self.chunks
+                    .iter()
+                    .zip(self.chunks.iter().skip(1))
+                    .all(|(one, next)| { one.offset + one.chunk.user_data() == next.offset }),
+                "TSNs follow the order of writing"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(count: u64) -> Outqueue {
+        let mut queue = Outqueue::default();
+        for i in 0..count {
+            let chunk = DataChunk { len: 100, ..DataChunk::default() };
+            queue.push(SimTime::ZERO, PathId((i % 2) as u8), chunk, StreamOffset(100 * i));
+        }
+        queue
+    }
+
+    #[test]
+    fn what_arrives_leaves_the_flight_once() {
+        let mut queue = queue(6);
+        let mut news = Vec::new();
+        queue.gap_acknowledge(Range::new(Tsn(2), Tsn(4)), |tsn, _| news.push(tsn.0));
+        queue.gap_acknowledge(Range::new(Tsn(1), Tsn(4)), |tsn, _| news.push(tsn.0));
+        queue.acknowledge(Tsn(3), |tsn, _| news.push(tsn.0));
+        assert_eq!(news, [2, 3, 1, 0]);
+        assert_eq!((queue.first(), queue.bytes(), queue.in_flight()), (Tsn(3), Bytes(300), Bytes(200)));
+    }
+
+    #[test]
+    fn missing_chunks_are_sent_again_in_order() {
+        let mut queue = queue(6);
+        let mut lost = Vec::new();
+        queue.strike(Tsn(3), 1, |tsn, _| u8::from(tsn != Tsn(0)), |tsn, _| lost.push(tsn.0));
+        queue.give_up_path(PathId(0), |tsn, _| lost.push(tsn.0));
+        assert_eq!((lost, queue.missing(), queue.in_flight()), (vec![1, 2, 0, 4], 4, Bytes(200)));
+        assert_eq!(queue.first_missing(Tsn(2)), Some(Tsn(2)));
+        assert_eq!(queue.first_missing(Tsn(0)), Some(Tsn(0)));
+        let again = queue.resend(SimTime(5), Tsn(0), PathId(1));
+        assert_eq!((again.transmissions, again.path, again.at), (2, PathId(1), SimTime(5)));
+        assert_eq!(queue.first_missing(Tsn(0)), Some(Tsn(1)));
+        assert_eq!(queue.oldest_on(PathId(1)), Some(Tsn(0)));
+        // It was fast retransmitted: more reports change nothing.
+        queue.resend(SimTime(6), Tsn(1), PathId(1));
+        queue.strike(Tsn(6), 1, |_, _| 9, |tsn, _| assert_ne!(tsn, Tsn(1)));
+    }
+}

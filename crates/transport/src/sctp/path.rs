@@ -1,0 +1,184 @@
+//! One path of an association: a pair of addresses with window, timers and reachability.
+//!
+//! Deviation: RFC 9260 has a path for each destination address and leaves the source address to routing; here both belong to
+//! it, as with the subflows of MPTCP.
+
+use congestion::PathView;
+use units::{Bytes, Nanos, SimTime};
+
+use crate::address::AddressPair;
+use crate::config::RtoConfig;
+use crate::sctp::reachability::Reachability;
+use crate::sctp::tsn::Tsn;
+use crate::sctp::window::PathWindow;
+use crate::tcp::rtt::RttEstimator;
+
+/// Round-trip time and retransmission timer (RFC 9260 section 6.3).
+#[derive(Clone, Debug)]
+pub struct PathTimer {
+    rtt: RttEstimator,
+    /// Doublings of the RTO since the last sample.
+    backoff: u32,
+    /// The chunk that gives the next sample: one per round trip.
+    timed: Option<(Tsn, SimTime)>,
+    /// T3-rtx; `NEVER` while it is not running.
+    expires: SimTime,
+}
+
+impl PathTimer {
+    /// Not running.
+    pub fn new(config: RtoConfig) -> Self {
+        Self { rtt: RttEstimator::new(config), backoff: 0, timed: None, expires: SimTime::NEVER }
+    }
+
+    /// The retransmission timeout now.
+    pub fn rto(&self) -> Nanos {
+        self.rtt.rto(self.backoff)
+    }
+
+    /// The same after further doublings.
+    pub fn rto_after(&self, doublings: u32) -> Nanos {
+        self.rtt.rto(self.backoff.saturating_add(doublings))
+    }
+
+    /// Estimator.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// When T3-rtx expires.
+    pub fn expires(&self) -> SimTime {
+        self.expires
+    }
+
+    /// A round-trip sample.
+    pub fn sample(&mut self, now: SimTime, sample: Nanos) {
+        self.rtt.sample(now, sample);
+        self.backoff = 0;
+    }
+
+    /// A chunk is sent. It gives a sample if it is new and no other chunk is being timed.
+    pub fn on_sent(&mut self, now: SimTime, tsn: Tsn, again: bool) {
+        if again {
+            // RFC 9260 section 6.3.1: "RTT measurements MUST NOT be made using packets that were retransmitted"
+            self.timed = self.timed.filter(|(timed, _)| *timed != tsn);
+        } else if self.timed.is_none() {
+            self.timed = Some((tsn, now));
+        }
+        // RFC 9260 section 6.3.2, rule R1.
+        if self.expires.is_never() {
+            self.restart(now);
+        }
+    }
+
+    /// This chunk is given up or sent elsewhere: it gives no sample.
+    pub fn forget(&mut self, tsn: Tsn) {
+        self.timed = self.timed.filter(|(timed, _)| *timed != tsn);
+    }
+
+    /// A chunk is acknowledged. Returns the sample if it is the one that is timed.
+    pub fn on_acked(&mut self, now: SimTime, tsn: Tsn) -> Option<Nanos> {
+        let (_, sent) = self.timed.filter(|(timed, _)| *timed == tsn)?;
+        self.timed = None;
+        Some(now.since(sent))
+    }
+
+    /// T3-rtx starts anew.
+    pub fn restart(&mut self, now: SimTime) {
+        self.expires = now + self.rto();
+    }
+
+    /// T3-rtx stops: nothing is outstanding on the path.
+    pub fn stop(&mut self) {
+        self.expires = SimTime::NEVER;
+    }
+
+    /// Doubles the timeout.
+    ///
+    /// RFC 9260 section 6.3.3, rule E2.
+    pub fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+    }
+}
+
+/// Counters of one path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathStats {
+    /// Packets with DATA sent, and retransmissions among them.
+    pub packets_sent: u64,
+    /// Retransmissions among them.
+    pub packets_retransmitted: u64,
+    /// User data sent, retransmissions included.
+    pub bytes_sent: Bytes,
+    /// Expiries of T3-rtx.
+    pub timeouts: u64,
+    /// Loss episodes by missing reports.
+    pub fast_recoveries: u64,
+    /// User data that came first by this path.
+    pub bytes_received: Bytes,
+    /// Packets with DATA received, and those of them that brought nothing new.
+    pub packets_received: u64,
+    /// Those of them that brought nothing new.
+    pub packets_repeated: u64,
+    /// Those of them that a later TSN had overtaken.
+    pub packets_late: u64,
+    /// User data sent here that was last sent on another path.
+    pub moved: Bytes,
+}
+
+/// One path.
+#[derive(Debug)]
+pub struct Path {
+    /// Addresses.
+    pub pair: AddressPair,
+    /// Congestion window and flight.
+    pub window: PathWindow,
+    /// Round-trip time and T3-rtx.
+    pub timer: PathTimer,
+    /// Reachability and HEARTBEATs.
+    pub reach: Reachability,
+    /// Counters.
+    pub stats: PathStats,
+    /// When DATA left last; `None` before.
+    pub last_sent: Option<SimTime>,
+    /// When data could first use it.
+    pub usable_since: Option<SimTime>,
+}
+
+impl Path {
+    /// As the congestion controls of the other paths see it.
+    pub fn view(&self, chunk: Bytes) -> PathView {
+        let srtt = self.timer.rtt().srtt().map_or(0.0, Nanos::as_secs_f64);
+        let recovering = self.window.in_recovery() && self.window.ssthresh() != Bytes::MAX;
+        let cwnd = if recovering { self.window.ssthresh() } else { self.window.cwnd() };
+        PathView::new(cwnd.as_f64(), srtt, chunk.as_f64(), self.reach.is_active())
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Nanos {
+        self.timer.rtt().srtt().unwrap_or(Nanos::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sctp::config::SctpConfig;
+
+    #[test]
+    fn one_chunk_is_timed_at_a_time_and_none_that_was_sent_twice() {
+        let mut timer = PathTimer::new(SctpConfig::default().rto);
+        let at = SimTime::from_millis;
+        timer.on_sent(at(0), Tsn(0), false);
+        timer.on_sent(at(1), Tsn(1), false);
+        assert_eq!(timer.on_acked(at(50), Tsn(1)), None);
+        assert_eq!(timer.on_acked(at(50), Tsn(0)), Some(Nanos::from_millis(50)));
+        timer.on_sent(at(60), Tsn(2), false);
+        timer.on_sent(at(61), Tsn(2), true);
+        assert_eq!(timer.on_acked(at(90), Tsn(2)), None);
+        assert_eq!(timer.expires(), at(1000), "it runs since the first chunk");
+        timer.back_off();
+        timer.restart(at(1000));
+        assert_eq!(timer.expires(), at(3000));
+    }
+}

@@ -1,0 +1,127 @@
+//! The paths of an association: which of them carries data, and what their congestion controls know of each other.
+//!
+//! May: choose among paths. May not: send, or know messages.
+
+use congestion::{PathView, Paths as SiblingPaths};
+use units::{Bytes, SimTime};
+
+use crate::packet::PathId;
+use crate::sctp::config::MaxBurst;
+use crate::sctp::path::Path;
+
+/// All paths. The first is the primary path.
+#[derive(Debug)]
+pub struct Paths {
+    list: Vec<Path>,
+    views: Vec<PathView>,
+    /// Transmissions in a row, on any path, that were not answered.
+    errors: u32,
+    /// PMDCS.
+    chunk: Bytes,
+}
+
+impl Paths {
+    /// At least one path.
+    pub fn new(list: Vec<Path>, chunk: Bytes) -> Self {
+        debug_assert!(!list.is_empty(), "an association without paths");
+        Self { views: vec![PathView::default(); list.len()], list, errors: 0, chunk }
+    }
+
+    /// Number of paths.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.list.iter()
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.list.iter_mut()
+    }
+
+    /// Their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..self.list.len()).map(|index| PathId(index as u8))
+    }
+
+    /// One path.
+    pub fn get(&self, id: PathId) -> &Path {
+        &self.list[id.index()]
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, id: PathId) -> &mut Path {
+        &mut self.list[id.index()]
+    }
+
+    /// This path exists.
+    pub fn contains(&self, id: PathId) -> bool {
+        id.index() < self.list.len()
+    }
+
+    /// The primary path, or the first active one while that is not. See
+    /// RFC 9260 section 6.4.1. Without any, the primary.
+    pub fn in_use(&self) -> PathId {
+        self.ids().find(|id| self.get(*id).reach.is_active()).unwrap_or(PathId::FIRST)
+    }
+
+    /// Another active path than `id`, the next in the order of the list; `id` itself if there is none.
+    pub fn alternate(&self, id: PathId) -> PathId {
+        let count = self.len();
+        let next = (1..count).map(|step| PathId(((id.index() + step) % count) as u8));
+        let mut active = next.filter(|other| self.get(*other).reach.is_active());
+        active.next().unwrap_or(id)
+    }
+
+    /// Something was not answered.
+    pub fn on_error(&mut self) {
+        self.errors = self.errors.saturating_add(1);
+    }
+
+    /// The peer lives.
+    pub fn on_answer(&mut self) {
+        self.errors = 0;
+    }
+
+    /// Transmissions in a row that were not answered.
+    pub fn errors(&self) -> u32 {
+        self.errors
+    }
+
+    /// An opportunity to send begins.
+    pub fn begin_burst(&mut self, now: SimTime, rule: MaxBurst, idle_decay: bool) {
+        for path in &mut self.list {
+            let idle = path.last_sent.filter(|_| path.window.flight() == Bytes::ZERO);
+            if let Some(last) = idle.filter(|_| idle_decay) {
+                // RFC 9260 section 7.2.1: the window is halved once per RTO.
+                let rounds = now.since(last).0 / path.timer.rto().0.max(1);
+                if rounds > 0 {
+                    path.window.decay(rounds);
+                    path.last_sent = Some(now);
+                }
+            }
+            path.window.begin_burst(rule);
+        }
+    }
+
+    /// Brings what the congestion controls know of each other up to date.
+    pub fn refresh_views(&mut self) {
+        for (view, path) in self.views.iter_mut().zip(&self.list) {
+            *view = path.view(self.chunk);
+        }
+    }
+
+    /// A path, to be changed, and what its congestion control knows of the others; after `refresh_views`.
+    pub fn with_siblings(&mut self, id: PathId) -> (&mut Path, SiblingPaths<'_>) {
+        let Self { list, views, .. } = self;
+        (&mut list[id.index()], SiblingPaths { all: views, me: id.index() })
+    }
+
+    /// Views of all paths as they are now.
+    pub fn views(&self) -> Vec<PathView> {
+        self.list.iter().map(|path| path.view(self.chunk)).collect()
+    }
+}

@@ -1,0 +1,247 @@
+//! The congestion window of one path (RFC 9260 section 7.2) and the bytes in flight there.
+//!
+//! May: tell the congestion control what happened, and say whether there is room. May not: know TSNs beyond the end of a
+//! loss episode, or send.
+
+use congestion::{Ack, CongestionControl, Loss, Paths, Window};
+use units::{Bytes, Nanos, SimTime};
+
+use crate::sctp::config::MaxBurst;
+use crate::sctp::tsn::Tsn;
+
+/// Least slow-start threshold, and least window that an idle time leaves, in largest chunks.
+const FLOOR: u64 = 4;
+
+/// News of a SACK about one path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct News {
+    /// Bytes of chunks (headers included) that were in flight on the path and have arrived.
+    pub acked: Bytes,
+    /// The cumulative TSN has advanced.
+    pub advanced: bool,
+    /// A round-trip sample.
+    pub rtt: Option<Nanos>,
+}
+
+/// Congestion window, flight and loss episode of one path. Sizes are those of DATA chunks with their headers.
+#[derive(Debug)]
+pub struct PathWindow {
+    control: Box<dyn CongestionControl>,
+    shown: Window,
+    /// PMDCS.
+    chunk: Bytes,
+    flight: Bytes,
+    /// Arrived since what the path acknowledges in order last advanced.
+    arrived: Bytes,
+    /// Fast recovery lasts until all TSNs before this one are acknowledged.
+    recovery: Option<Tsn>,
+    /// The timer has expired, and nothing was acknowledged since.
+    timed_out: bool,
+    /// Sent on the path so far, and taken for lost.
+    sent: Bytes,
+    lost: Bytes,
+    /// Bytes that left since the last opportunity, and how many may.
+    burst: Bytes,
+    burst_limit: Bytes,
+}
+
+impl PathWindow {
+    /// Nothing in flight. `chunk` is PMDCS.
+    pub fn new(control: Box<dyn CongestionControl>, chunk: Bytes) -> Self {
+        Self {
+            shown: control.window(),
+            control,
+            chunk,
+            flight: Bytes::ZERO,
+            arrived: Bytes::ZERO,
+            recovery: None,
+            timed_out: false,
+            sent: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            burst: Bytes::ZERO,
+            burst_limit: Bytes::MAX,
+        }
+    }
+
+    /// Congestion window.
+    pub fn cwnd(&self) -> Bytes {
+        self.shown.cwnd
+    }
+
+    /// Slow-start threshold.
+    pub fn ssthresh(&self) -> Bytes {
+        self.shown.ssthresh
+    }
+
+    /// Slow start, for recorders.
+    pub fn in_slow_start(&self) -> bool {
+        self.shown.in_slow_start
+    }
+
+    /// Bytes in flight.
+    pub fn flight(&self) -> Bytes {
+        self.flight
+    }
+
+    /// In fast recovery.
+    pub fn in_recovery(&self) -> bool {
+        self.recovery.is_some()
+    }
+
+    /// The timer has expired, and nothing was acknowledged since.
+    pub fn has_timed_out(&self) -> bool {
+        self.timed_out
+    }
+
+    /// Estimates of the congestion control.
+    pub fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
+        self.control.gauges(paths, report);
+    }
+
+    /// The slow-start threshold is at most this: the receive buffer of the peer.
+    pub fn limit_slow_start(&mut self, ssthresh: Bytes) {
+        let cwnd = self.shown.cwnd;
+        self.tell(|control| control.set_window(cwnd, Some(ssthresh)));
+    }
+
+    /// The path can be used.
+    pub fn on_established(&mut self, now: SimTime, srtt: Option<Nanos>) {
+        self.tell(|control| control.on_established(now, srtt));
+    }
+
+    fn tell(&mut self, event: impl FnOnce(&mut dyn CongestionControl)) {
+        event(&mut *self.control);
+        self.shown = self.control.window();
+        self.check();
+    }
+
+    /// There is room for a chunk.
+    ///
+    /// RFC 9260 section 6.1: "the sender MUST NOT transmit new data to a given transport address if it has cwnd"
+    pub fn has_room(&self) -> bool {
+        self.flight < self.shown.cwnd && self.burst < self.burst_limit
+    }
+
+    /// A chunk leaves.
+    pub fn sent(&mut self, bytes: Bytes) {
+        self.flight += bytes;
+        self.sent += bytes;
+        self.burst += bytes;
+        self.check();
+    }
+
+    /// A chunk of the path is no longer in flight: it has arrived, or was taken for lost.
+    pub fn left(&mut self, bytes: Bytes, lost: bool) {
+        self.flight -= bytes;
+        if lost {
+            self.lost += bytes;
+        }
+        self.check();
+    }
+
+    /// An opportunity to send (RFC 9260 section 6.1 D): limits the burst.
+    pub fn begin_burst(&mut self, rule: MaxBurst) {
+        self.burst = Bytes::ZERO;
+        let limit = |packets: u32| self.chunk * u64::from(packets);
+        self.burst_limit = match rule {
+            MaxBurst::Packets(packets) => limit(packets),
+            MaxBurst::Unlimited | MaxBurst::UseItOrLoseIt(_) | MaxBurst::WindowLimiting(_) => Bytes::MAX,
+        };
+        let (MaxBurst::UseItOrLoseIt(packets) | MaxBurst::WindowLimiting(packets)) = rule else { return };
+        let window = self.flight + limit(packets);
+        if window < self.shown.cwnd {
+            let remembered = self.shown.ssthresh.max(self.shown.cwnd);
+            let ssthresh = matches!(rule, MaxBurst::WindowLimiting(_)).then_some(remembered);
+            self.tell(|control| control.set_window(window, ssthresh));
+        }
+    }
+
+    /// The path has carried nothing for `rounds` RTOs (RFC 9260 section 7.2.1).
+    pub fn decay(&mut self, rounds: u64) {
+        let floor = self.chunk * FLOOR;
+        let before = self.shown.cwnd;
+        let halved = (0..rounds.min(64)).fold(before, |cwnd, _| Bytes(cwnd.0 / 2).max(floor));
+        if halved < before {
+            self.tell(|control| control.set_window(halved, Some(before)));
+        }
+    }
+
+    /// Everything before `next` is acknowledged: ends fast recovery.
+    pub fn acknowledged(&mut self, next: Tsn) {
+        if self.recovery.is_some_and(|end| next >= end) {
+            self.recovery = None;
+        }
+    }
+
+    /// A SACK has brought news of the path, after the flight was corrected. `flight_before` and `cwnd_limited` describe the
+    /// path before the SACK.
+    pub fn on_sack(
+        &mut self,
+        now: SimTime,
+        news: News,
+        (flight_before, srtt, window): (Bytes, Nanos, Bytes),
+        paths: Paths<'_>,
+    ) {
+        self.arrived += news.acked;
+        if news.acked > Bytes::ZERO {
+            self.timed_out = false;
+        }
+        if self.recovery.is_some() {
+            self.arrived = Bytes::ZERO;
+            return;
+        }
+        let acked = if news.advanced { std::mem::take(&mut self.arrived) } else { Bytes::ZERO };
+        let ack = Ack {
+            now,
+            acked,
+            delivered: news.acked,
+            rtt: news.rtt,
+            srtt,
+            flight_before,
+            flight: self.flight,
+            pipe: self.flight,
+            lost: self.lost,
+            rwnd: window,
+            snd_una: self.sent.saturating_sub(self.flight).0,
+            snd_nxt: self.sent.0,
+            cwnd_limited: flight_before >= self.shown.cwnd,
+            marked: false,
+            rate: None,
+        };
+        self.tell(|control| control.on_ack(&ack, paths));
+    }
+
+    /// Chunks of the path are to be fast retransmitted; `end` is the TSN after the highest that was sent. True if that
+    /// begins a loss episode.
+    pub fn on_missing(&mut self, loss: &Loss, end: Tsn, paths: Paths<'_>) -> bool {
+        if self.recovery.is_some() {
+            return false;
+        }
+        self.recovery = Some(end);
+        self.arrived = Bytes::ZERO;
+        self.tell(|control| control.on_loss(loss, paths));
+        true
+    }
+
+    /// The retransmission timer of the path has expired.
+    pub fn on_timeout(&mut self, loss: Loss, paths: Paths<'_>) {
+        // RFC 9260 section 7.2.3: each expiry reduces the threshold, also for data that has timed out before.
+        let first_timeout = true;
+        self.timed_out = true;
+        self.recovery = None;
+        self.arrived = Bytes::ZERO;
+        self.tell(|control| control.on_rto(&Loss { first_timeout, ..loss }, paths));
+    }
+
+    /// A loss as the congestion control is told of it.
+    pub fn loss(&self, now: SimTime, flight: Bytes, srtt: Nanos) -> Loss {
+        let cwnd_limited = flight >= self.shown.cwnd;
+        Loss { now, flight, cwnd_limited, srtt, snd_nxt: self.sent.0, marked: false, first_timeout: false }
+    }
+
+    fn check(&self) {
+        debug_assert!(self.shown.cwnd >= self.chunk, "cwnd below one chunk: {:?}", self.shown);
+        debug_assert!(self.flight <= self.sent, "more in flight than was sent");
+        debug_assert!(self.lost <= self.sent, "more lost than was sent");
+    }
+}

@@ -1,0 +1,117 @@
+//! Associations over faulty wires: whatever is lost, repeated or late, every byte arrives once and in order.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use testkit::setups::sctp_pair;
+use testkit::{Duo, Fault, Reading, Way, Wire};
+use transport::sctp::SctpConfig;
+use transport::sctp::config::MaxBurst;
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+
+fn wire(delay_ms: u64) -> Wire {
+    Wire { delay: Nanos::from_millis(delay_ms), rate: Some(BitsPerSecond(10_000_000)) }
+}
+
+/// One way of losing things on `wires` wires. Cuts end after 12 s.
+fn fault(wires: usize) -> impl Strategy<Value = Fault> {
+    let way = prop_oneof![Just(Way::Up), Just(Way::Down)];
+    let place = (0..wires, way, 0u64..120);
+    prop_oneof![
+        4 => place.clone().prop_map(|(wire, way, n)| Fault::Drop { wire, way, n }),
+        2 => (place.clone(), 1u64..400).prop_map(|((wire, way, n), ms)| Fault::Late {
+            wire, way, n, by: Nanos::from_millis(ms)
+        }),
+        1 => place.prop_map(|(wire, way, n)| Fault::Twice { wire, way, n }),
+        1 => (0..wires, 0u64..8_000, 1u64..4_000).prop_map(|(wire, from, len)| Fault::Cut {
+            wire, from: SimTime::from_millis(from), until: SimTime::from_millis(from + len)
+        }),
+        1 => (0..wires, 1u32..300).prop_map(|(wire, per_mille)| Fault::Noise { wire, per_mille }),
+    ]
+}
+
+/// Neither end gives up: the faults end, so must the transfer.
+fn patient() -> SctpConfig {
+    let mut config = SctpConfig::default();
+    config.limits.init = 60;
+    config.limits.association = 200;
+    config.rto.max = Nanos::from_secs(8);
+    config
+}
+
+prop_compose! {
+    fn any_config()(
+        every in 1u32..4,
+        buffer in prop_oneof![3000u64..8000, 20_000u64..200_000],
+        message in prop_oneof![1u64..300, Just(1452), 1453u64..9000],
+        burst in prop_oneof![
+            Just(MaxBurst::Unlimited), Just(MaxBurst::Packets(4)), Just(MaxBurst::UseItOrLoseIt(4)),
+            Just(MaxBurst::WindowLimiting(4)),
+        ],
+        (confirm, idle_decay) in any::<(bool, bool)>(),
+        path_limit in 0u32..6,
+    ) -> SctpConfig {
+        let mut config = patient();
+        config.sack.every = every;
+        config.message = Bytes(message);
+        config.receive_buffer = Bytes(buffer.max(2 * message));
+        config.burst = burst;
+        config.heartbeat.confirm = confirm;
+        config.idle_decay = idle_decay;
+        config.limits.path = path_limit;
+        config
+    }
+}
+
+/// Every registered congestion control, by name.
+fn any_control() -> impl Strategy<Value = &'static str> {
+    let names: Vec<_> = congestion::Registry::builtin().iter().map(|row| row.name).collect();
+    proptest::sample::select(names)
+}
+
+#[test]
+fn a_transfer_over_one_path() {
+    let (client, server) = sctp_pair(&SctpConfig::default(), "sctp", 1);
+    let mut duo = Duo::new(client, server, vec![wire(20)], Bytes(1_000_000)).watching(Bytes(1468));
+    assert!(duo.run(SimTime::from_secs(60)));
+    assert!(duo.client.is_closed() && duo.server.is_closed());
+    let stats = duo.client.stats(0);
+    assert_eq!((stats.segments_retransmitted, stats.timeouts), (0, 0));
+    // 689 packets of 1500 bytes take 0.83 s; slow start from three chunks takes some round trips more.
+    assert!(duo.seen.delivered_at < SimTime::from_millis(1500), "{}", duo.seen.delivered_at);
+}
+
+#[test]
+fn the_first_path_breaks_and_the_second_carries_on() {
+    let (client, server) = sctp_pair(&SctpConfig::default(), "sctp", 2);
+    let cut = Fault::Cut { wire: 0, from: SimTime::from_millis(500), until: SimTime::from_secs(500) };
+    let wires = vec![wire(20), wire(50)];
+    let mut duo = Duo::new(client, server, wires, Bytes(2_000_000)).with_faults(vec![cut], 1);
+    assert!(duo.run(SimTime::from_secs(200)));
+    let [first, second] = [0, 1].map(|path| duo.client.stats(path));
+    assert!(first.timeouts >= 6, "Path.Max.Retrans is exceeded by the sixth: {first:?}");
+    assert!(second.bytes_sent > 1_000_000, "{second:?}");
+    assert!(second.reinjected_bytes > 0, "what was lost on the first path");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once(
+        config in any_config(), control in any_control(), paths in 1u8..4, download in any::<bool>(),
+        faults in vec(fault(3), 0..12), seed in any::<u64>(), total in 1u64..300_000, slow in any::<bool>(),
+    ) {
+        let total = total.min(config.message.0 * 200);
+        let (client, server) = sctp_pair(&config, control, paths);
+        let wires = (0..paths).map(|i| wire(10 + 40 * u64::from(i))).collect();
+        let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed);
+        if download {
+            duo = duo.download();
+        }
+        if slow {
+            duo = duo.with_reading(Reading::Slowly(Bytes(1500), Nanos::from_millis(20)));
+        }
+        prop_assert!(duo.run(SimTime::from_secs(4000)), "{:?} {:?}", duo.client, duo.server);
+    }
+}
