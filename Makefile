@@ -19,7 +19,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser test-rain reproduce validate storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser usrsctp test-rain reproduce validate storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -67,7 +67,7 @@ check-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
-test-rust:
+test-rust: usrsctp
 	cargo test --workspace --locked --quiet
 
 # A crate outside the workspace, with the workspace's versions of everything.
@@ -94,6 +94,10 @@ check-python: $(VENV)/.requirements
 
 test-python: build browser
 	$(BIN)/pytest --quiet
+
+# The real SCTP stack, for tests that are skipped without it.
+usrsctp:
+	@$(PYTHON) tools/usrsctp.py
 
 # Chromium and its driver, for the tests of the report.
 browser: $(VENV)/.requirements

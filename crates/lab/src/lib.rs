@@ -29,7 +29,9 @@ use scenario::{Diagnostics, Document};
 use trace::metrics::RUNS;
 use trace::{Measured, Table};
 
-pub use backend::{Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, backends, described, ns3};
+pub use backend::{
+    Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, backends, described, ns3, usrsctp,
+};
 pub use catalogue::catalogue;
 pub use control::Control;
 pub use marks::{Mark, marks};

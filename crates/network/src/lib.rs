@@ -8,10 +8,12 @@
 //! - `flow/`: an application, its connections, and what is recorded of them;
 //! - `build/`: from a scenario to links with their changes, hosts and flows;
 //! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record; `watch.rs`: how it is stopped and how far it is;
+//! - `carrier.rs`: the links alone, for hosts that run elsewhere;
 //! - `sampler.rs`: time series; `tracer.rs`: the readable trace. A run leaves a `trace::RunRecord`.
 
 mod body;
 mod build;
+mod carrier;
 mod event;
 mod flow;
 mod host;
@@ -25,6 +27,7 @@ mod watch;
 mod world;
 
 pub use build::{capacity, links, never_carries, opportunities};
+pub use carrier::{Carrier, Delivered, Interface};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};
 pub use net::topology::{LinkId, NodeId, Topology};

@@ -3,9 +3,11 @@
 //! The simulator of this project is one, ns-3 is another. Each says by key what it cannot run, and which columns of the
 //! tables it fills. May: run one scenario under one seed. May not: choose runs, make tables.
 
+mod compiled;
 mod described;
 pub mod ns3;
 mod simulator;
+pub mod usrsctp;
 
 use std::fmt;
 use std::path::Path;

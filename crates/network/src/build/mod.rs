@@ -20,8 +20,11 @@ use crate::flow::flows::Flows;
 use crate::host::Hosts;
 use crate::net::ecmp::Chooser;
 use crate::net::forwarding::Forwarding;
+use crate::net::link::LinkChange;
+use crate::net::middlebox::MiddleboxAccess;
 use crate::net::network::Network;
 use crate::net::routing::Routes;
+use crate::net::tap::Tap;
 use crate::net::topology::Topology;
 use crate::observe::Observe;
 use crate::plan::Plan;
@@ -32,13 +35,11 @@ use crate::world::World;
 impl World {
     /// The world of `scenario` at time zero, with the random numbers of `seed`.
     pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
-        let forward = scenario.nodes.iter().map(|node| node.forward);
-        let mut routes =
-            Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)));
+        let mut routes = routes(scenario);
         let tracer = observe.trace.then(|| Box::new(Tracer::new(names(scenario))));
-        let (links, changes) = links(scenario, seed);
+        let links = 2 * scenario.duplex_links.len();
         let sampler =
-            observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links.len()));
+            observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links));
         let duration = SimTime::ZERO + scenario.duration;
         let mut hosts = Hosts::new(routes.topology(), 2 * scenario.flows.len());
         let flow_events = flow_events::all(scenario, routes.topology());
@@ -49,11 +50,7 @@ impl World {
             Flow::new(flow, app, opener, (seed, duration))
         };
         let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
-        let mut network = Network::new(Forwarding::new(routes, choosers(scenario, seed)), links, tracer);
-        let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
-        for (link, direction) in directions.enumerate() {
-            network.set_strip(link as crate::LinkId, direction.strip);
-        }
+        let (network, changes) = network(scenario, seed, routes, tracer);
         let mut queue = EventQueue::new();
         for (index, flow) in flows.all().iter().enumerate() {
             if !flow.timing().start().is_never() {
@@ -63,6 +60,28 @@ impl World {
         let plan = Plan::new(changes, flow_events);
         Self::at_start((seed, duration), (queue, network, hosts), flows, plan, sampler)
     }
+}
+
+/// The nodes of a scenario, and no targets yet.
+pub(crate) fn routes(scenario: &Scenario) -> Routes {
+    let forward = scenario.nodes.iter().map(|node| node.forward);
+    Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)))
+}
+
+/// The links of a scenario at rest, and their changes, the next one last.
+pub(crate) fn network<B: Copy + Default + MiddleboxAccess, T: Tap<B>>(
+    scenario: &Scenario,
+    seed: u64,
+    routes: Routes,
+    tap: Option<Box<T>>,
+) -> (Network<B, T>, Vec<LinkChange>) {
+    let (links, changes) = links(scenario, seed);
+    let mut network = Network::new(Forwarding::new(routes, choosers(scenario, seed)), links, tap);
+    let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
+    for (link, direction) in directions.enumerate() {
+        network.set_strip(link as crate::LinkId, direction.strip);
+    }
+    (network, changes)
 }
 
 fn names(scenario: &Scenario) -> Names {

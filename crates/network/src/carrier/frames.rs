@@ -1,0 +1,102 @@
+//! The bytes of the packets on links.
+//!
+//! May: keep them until the last copy has arrived or is lost. May not: look into them.
+
+use transport::packet::Packet;
+use units::SimTime;
+
+use crate::net::address::PacketAddresses;
+use crate::net::middlebox::MiddleboxAccess;
+use crate::net::tap::{LinkEvent, PacketEvent, Tap};
+use crate::net::topology::LinkId;
+
+/// The body of a packet whose bytes are kept elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame(u32);
+
+/// Middleboxes that remove options of MPTCP leave other protocols alone.
+impl MiddleboxAccess for Frame {
+    fn is_multipath(&self) -> bool {
+        false
+    }
+
+    fn is_syn(&self) -> bool {
+        false
+    }
+
+    fn strip_multipath(&mut self) {}
+}
+
+/// The bytes by frame; numbers are used again.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    /// Bytes, and how many packets on links have them.
+    kept: Vec<(Vec<u8>, u32)>,
+    free: Vec<u32>,
+}
+
+impl Frames {
+    /// Keeps the bytes of one packet.
+    pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> Frame {
+        let number = self.free.pop().unwrap_or(self.kept.len() as u32);
+        match self.kept.get_mut(number as usize) {
+            Some(place) => *place = (bytes, 1),
+            None => self.kept.push((bytes, 1)),
+        }
+        self.check();
+        Frame(number)
+    }
+
+    /// The bytes of a packet that leaves the links.
+    pub(crate) fn take(&mut self, frame: Frame) -> Vec<u8> {
+        let (bytes, packets) = &mut self.kept[frame.0 as usize];
+        debug_assert!(*packets > 0, "frame {} left before", frame.0);
+        *packets -= 1;
+        let taken = if *packets > 0 {
+            bytes.clone()
+        } else {
+            self.free.push(frame.0);
+            std::mem::take(bytes)
+        };
+        self.check();
+        taken
+    }
+
+    /// Frames that are on links.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.len() - self.free.len()
+    }
+
+    fn check(&self) {
+        debug_assert!(self.free.len() <= self.kept.len(), "a frame was given back twice");
+        debug_assert!(
+            self.free.last().is_none_or(|&frame| self.kept[frame as usize].1 == 0),
+            "a free frame is on no link"
+        );
+    }
+}
+
+impl Tap<Frame> for Frames {
+    fn packet_event(
+        &mut self,
+        _now: SimTime,
+        event: PacketEvent,
+        _link: LinkId,
+        _addresses: PacketAddresses,
+        packet: &Packet<Frame>,
+    ) {
+        match event {
+            PacketEvent::DropQueue
+            | PacketEvent::DropError
+            | PacketEvent::DropDown
+            | PacketEvent::DropCheck => {
+                self.take(packet.body);
+            }
+            PacketEvent::Duplicate => self.kept[packet.body.0 as usize].1 += 1,
+            PacketEvent::Mark => {}
+        }
+    }
+
+    fn link_event(&mut self, _now: SimTime, _event: LinkEvent, _link: LinkId) {}
+}
