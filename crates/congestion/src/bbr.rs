@@ -27,7 +27,8 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::reno::MAX_WINDOW;
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, RecoveryHooks, Setup, Window,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, RecoveryHooks, Restart, Setup,
+    Window,
 };
 
 use episode::{Conservation, Episode};
@@ -382,7 +383,7 @@ impl CongestionControl for Bbr {
     }
 
     /// The pacer starts slowly by itself.
-    fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
+    fn on_idle_restart(&mut self, _now: SimTime, _restart: &Restart) {}
 
     /// It has no threshold.
     fn set_window(&mut self, cwnd: Bytes, _ssthresh: Option<Bytes>) {

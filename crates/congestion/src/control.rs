@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::{Bytes, Nanos, SimTime};
 
-use crate::{Ack, Extensions, Loss, Paths};
+use crate::{Ack, Extensions, Loss, Paths, Restart};
 
 /// Parameters that are fixed when a path is set up. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +86,8 @@ pub trait CongestionControl: Extensions + fmt::Debug + Send {
     /// The retransmission timer expired: sets ssthresh (if `first_timeout`) and reduces cwnd to one MSS.
     fn on_rto(&mut self, loss: &Loss, paths: Paths<'_>);
 
-    /// First transmission after an idle time of at least one RTO: `restart_window` caps cwnd (RFC 5681 section 4.1).
-    fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes);
+    /// First transmission after an idle time of at least one RTO: cwnd is capped (RFC 5681 section 4.1).
+    fn on_idle_restart(&mut self, now: SimTime, restart: &Restart);
 
     /// Sets cwnd, to one segment at least: the recovery machine ends an episode with a smaller window than ssthresh
     /// (RFC 6582 full ACK), a SYN was lost, or a scheduler penalises the path. The penalty may also set ssthresh, to

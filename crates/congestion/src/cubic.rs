@@ -23,7 +23,7 @@ use units::{Bytes, Nanos, SimTime};
 use crate::hystart::HyStart;
 use crate::hystart_linux::{LinuxHyStart, Watched};
 use crate::reno::{RenoWindow, may_grow};
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup, Window};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Restart, Setup, Window};
 
 const FROM_CWND: &str = "cwnd";
 const FROM_FLIGHT: &str = "flight";
@@ -368,13 +368,14 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes) {
-        if restart_window < self.window.cwnd_bytes() {
+    fn on_idle_restart(&mut self, now: SimTime, restart: &Restart) {
+        if restart.cwnd < self.window.cwnd_bytes() && restart.ssthresh.is_none() {
             self.stage = None;
         } else if let Some(stage) = &mut self.stage {
+            // The curve goes on where it was, as in Linux after a validated window.
             stage.exclude_until(now);
         }
-        self.window.restart(restart_window);
+        self.window.restart(restart);
     }
 
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {

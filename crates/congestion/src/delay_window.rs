@@ -6,11 +6,11 @@
 //! too few samples. In avoidance the window changes only with the decision of an epoch. After a recovery, a timeout or
 //! an idle time one full round trip passes without a decision (`round.rs`).
 
-use units::{Bytes, Nanos};
+use units::Nanos;
 
 use crate::reno::{MIN_SSTHRESH_SEGMENTS, RenoWindow};
 use crate::round::{RoundTrip, Rounds, Turn};
-use crate::{Ack, Loss, Setup};
+use crate::{Ack, Loss, Restart, Setup};
 
 /// A round trip as a controller reads it: the expected rate is `w / base`, the actual one `w / rtt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,9 +130,9 @@ impl DelayWindow {
     }
 
     /// The first transmission after an idle time.
-    pub fn idle_restart(&mut self, restart_window: Bytes) {
+    pub fn idle_restart(&mut self, restart: &Restart) {
         self.rounds.restart();
-        self.reno.restart(restart_window);
+        self.reno.restart(restart);
     }
 
     /// An ACK inside recovery: only the smallest sample is of interest.

@@ -53,6 +53,16 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
+/// The window after an idle time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// Upper limit of cwnd.
+    pub cwnd: Bytes,
+    /// Least ssthresh from now on, where the restart keeps the state of growth (RFC 2861). `None`: ssthresh stays, and
+    /// growth begins anew (RFC 5681 section 4.1).
+    pub ssthresh: Option<Bytes>,
+}
+
 /// A congestion event.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loss {

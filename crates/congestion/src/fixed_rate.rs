@@ -8,7 +8,9 @@ use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{BitsPerSecond, Bytes, SimTime};
 
 use crate::reno::MAX_WINDOW;
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, Setup, Window};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, Restart, Setup, Window,
+};
 
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::compulsory("rate", OptionKind::Rate, "rate on the wire, headers included, at least 1 bit/s"),
@@ -59,7 +61,7 @@ impl CongestionControl for FixedRate {
 
     fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
 
-    fn on_idle_restart(&mut self, _now: SimTime, _restart_window: Bytes) {}
+    fn on_idle_restart(&mut self, _now: SimTime, _restart: &Restart) {}
 
     fn set_window(&mut self, _cwnd: Bytes, _ssthresh: Option<Bytes>) {}
 

@@ -40,7 +40,7 @@ mod wvegas;
 
 pub use builtin::{Algorithm, Congestion, Registry, needs};
 pub use control::{CongestionControl, Growth, Setup, SsthreshFrom, Window};
-pub use events::{Ack, Loss, RateSample};
+pub use events::{Ack, Loss, RateSample, Restart};
 pub use extensions::{
     Capabilities, Dummies, DummyAnswer, Extensions, Needs, Pacing, Probing, RecoveryAck, RecoveryHooks,
     RtoTimer, SharedState, SpuriousTimeouts, WindowOverdraft,

@@ -56,7 +56,7 @@ impl CongestionControl for NewReno {
 mod tests {
     use super::*;
     use crate::testing::{ack, close, loss, setup, setup_with};
-    use crate::{Growth, SsthreshFrom};
+    use crate::{Growth, Restart, SsthreshFrom};
 
     /// `tcp_reno_ssthresh`: half of the window, whatever of it is in use; two segments at least.
     #[test]
@@ -148,9 +148,16 @@ mod tests {
     #[test]
     fn idle_restart_caps_and_never_raises() {
         let mut cc = NewReno::new(&setup());
-        cc.on_idle_restart(SimTime::from_secs(9), Bytes(20_000));
+        cc.on_idle_restart(SimTime::from_secs(9), &Restart { cwnd: Bytes(20_000), ssthresh: None });
         assert_eq!(cc.window().cwnd, Bytes(14_600));
-        cc.on_idle_restart(SimTime::from_secs(9), Bytes(2920));
+        cc.on_idle_restart(SimTime::from_secs(9), &Restart { cwnd: Bytes(2920), ssthresh: None });
         assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(2920), Bytes::MAX));
+        cc.on_loss(&loss(14_600), Paths::ALONE);
+        let kept = Restart { cwnd: Bytes(2920), ssthresh: Some(Bytes(5475)) };
+        cc.on_idle_restart(SimTime::from_secs(9), &kept);
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(2920), Bytes(7300)), "never lower");
+        let kept = Restart { cwnd: Bytes(2920), ssthresh: Some(Bytes(9000)) };
+        cc.on_idle_restart(SimTime::from_secs(9), &kept);
+        assert_eq!((cc.window().cwnd, cc.window().ssthresh), (Bytes(2920), Bytes(9000)));
     }
 }

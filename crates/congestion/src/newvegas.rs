@@ -16,7 +16,7 @@ use crate::delay_window::{DelayWindow, Epoch};
 use crate::reno::may_grow;
 use crate::vegas::{ALPHA, BETA, GAMMA, MIN_SAMPLES, VegasConfig, VegasKind};
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Pacing, Paths, RecoveryHooks, Setup, Window,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Pacing, Paths, RecoveryHooks, Restart, Setup, Window,
 };
 
 const fn flag(name: &'static str, doc: &'static str) -> OptionSpec {
@@ -187,8 +187,8 @@ impl CongestionControl for NewVegas {
         self.check();
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.window.idle_restart(restart_window);
+    fn on_idle_restart(&mut self, _now: SimTime, restart: &Restart) {
+        self.window.idle_restart(restart);
     }
 
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {

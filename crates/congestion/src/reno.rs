@@ -9,7 +9,7 @@
 
 use units::Bytes;
 
-use crate::{Ack, Loss, Setup, SsthreshFrom, Window};
+use crate::{Ack, Loss, Restart, Setup, SsthreshFrom, Window};
 
 /// Smallest slow-start threshold, in segments (RFC 5681 equation 4).
 pub(crate) const MIN_SSTHRESH_SEGMENTS: f64 = 2.0;
@@ -165,10 +165,13 @@ impl RenoWindow {
         );
     }
 
-    /// Restart after idling: `min(RW, cwnd)` (RFC 5681 section 4.1). ssthresh stays.
-    pub fn restart(&mut self, restart_window: Bytes) {
-        if restart_window.as_f64() < self.cwnd {
-            self.set(restart_window);
+    /// Restart after idling: `min(RW, cwnd)` (RFC 5681 section 4.1), and what is kept of the window as ssthresh.
+    pub fn restart(&mut self, restart: &Restart) {
+        if let Some(kept) = restart.ssthresh {
+            self.ssthresh = self.ssthresh.max(kept.as_f64());
+        }
+        if restart.cwnd.as_f64() < self.cwnd {
+            self.set(restart.cwnd);
         }
     }
 
@@ -213,8 +216,8 @@ pub(crate) fn may_grow(ack: &Ack) -> bool {
 /// The methods of a controller that it leaves to its field `window`, inside its `impl CongestionControl`.
 macro_rules! window_methods {
     () => {
-        fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-            self.window.restart(restart_window);
+        fn on_idle_restart(&mut self, _now: SimTime, restart: &$crate::Restart) {
+            self.window.restart(restart);
         }
 
         crate::reno::window_values!();

@@ -8,7 +8,7 @@
 use registry::Options;
 use units::{Bytes, SimTime};
 
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup, Window};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Restart, Setup, Window};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "sctp",
@@ -89,8 +89,8 @@ impl CongestionControl for Sctp {
         self.check();
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.cwnd = self.cwnd.min(restart_window).max(self.chunk);
+    fn on_idle_restart(&mut self, _now: SimTime, restart: &Restart) {
+        self.cwnd = self.cwnd.min(restart.cwnd).max(self.chunk);
         self.check();
     }
 

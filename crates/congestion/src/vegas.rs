@@ -18,7 +18,9 @@ use units::{Bytes, SimTime};
 
 use crate::delay_window::{DelayWindow, Epoch};
 use crate::reno::may_grow;
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, Window};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Restart, Setup, Window,
+};
 
 /// A number of queued segments.
 const fn queue(name: &'static str, default: &'static str, doc: &'static str) -> OptionSpec {
@@ -180,8 +182,8 @@ impl CongestionControl for Vegas {
         self.window.time_out(loss);
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.window.idle_restart(restart_window);
+    fn on_idle_restart(&mut self, _now: SimTime, restart: &Restart) {
+        self.window.idle_restart(restart);
     }
 
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {

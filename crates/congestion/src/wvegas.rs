@@ -22,7 +22,8 @@ use crate::delay_window::{DelayWindow, Epoch};
 use crate::reno::may_grow;
 use crate::vegas::GAMMA;
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SharedState, Window,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Restart, Setup, SharedState,
+    Window,
 };
 
 const OPTIONS: &[OptionSpec] = &[
@@ -211,8 +212,8 @@ impl CongestionControl for WVegas {
         self.check();
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.window.idle_restart(restart_window);
+    fn on_idle_restart(&mut self, _now: SimTime, restart: &Restart) {
+        self.window.idle_restart(restart);
     }
 
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {

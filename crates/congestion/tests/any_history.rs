@@ -2,7 +2,7 @@
 
 use congestion::{
     Ack, Algorithm, Capabilities, CongestionControl, Dummies, DummyAnswer, Growth, Loss, Pacing, PathView,
-    Paths, RateSample, Registry, Setup, SharedState, SsthreshFrom,
+    Paths, RateSample, Registry, Restart, Setup, SharedState, SsthreshFrom,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -290,7 +290,9 @@ impl History {
                 assert!(open_loop || self.cc.window().cwnd == Bytes(self.mss), "one segment after a timeout");
             }
             Event::IdleRestart { window } => {
-                self.cc.on_idle_restart(self.now, Bytes(window));
+                // Both kinds of restart.
+                let ssthresh = (window % 2 == 0).then_some(before);
+                self.cc.on_idle_restart(self.now, &Restart { cwnd: Bytes(window), ssthresh });
                 let capped = before.min(Bytes(window.max(self.mss)));
                 // A window in pairs shows less by up to two segments.
                 let allowed = capped.saturating_sub(Bytes(2 * self.mss))..=if own { before } else { capped };

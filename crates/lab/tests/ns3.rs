@@ -113,7 +113,7 @@ fn what_ns3_has_not_is_refused_by_key() {
         ("flow.flow1.transport.pacing", "true"),
         ("flow.flow1.transport.loss_means", "corruption"),
         ("flow.flow1.transport.nagle", "true"),
-        ("flow.flow1.transport.idle_restart", "true"),
+        ("flow.flow1.transport.idle_restart", "initial"),
         ("flow.flow1.transport.flight_limit", "1MB"),
         ("flow.flow1.transport.ssthresh_from", "cwnd"),
         ("flow.flow1.transport.receive_counts", "memory"),

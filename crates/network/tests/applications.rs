@@ -31,7 +31,7 @@ fn download(duration: &str, both: &str, paths: usize, flow: &str) -> String {
 fn round_trips(app: &str) -> FlowRecord {
     let both = "rate = \"1000Gbit/s\", delay = \"500ms\", queue = \"10000p\"";
     let transport = "transport = { kind = \"tcp\", profile = \"opnet2007\", congestion = \"newreno\", \
-                     initial_ssthresh = \"unlimited\", receive_buffer = \"1MB\", ack_every = 1, idle_restart = false }";
+                     initial_ssthresh = \"unlimited\", receive_buffer = \"1MB\", ack_every = 1, idle_restart = \"never\" }";
     let record = run(&download("60s", both, 1, &format!("app = {app}\n{transport}")), 1);
     record.flows.into_iter().next().expect("one flow")
 }

@@ -6,7 +6,8 @@
 use congestion::SsthreshFrom;
 use transport::AbortForm;
 use transport::config::{
-    FlightAfterTimeout, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
+    FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
+    RtoRule,
 };
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
@@ -65,6 +66,7 @@ words! {
     SsthreshFrom { "flight" => Self::Flight, "cwnd" => Self::Cwnd }
     FlightAfterTimeout { "retransmitted" => Self::Retransmitted, "outstanding" => Self::Outstanding }
     ReceiveCounts { "payload" => Self::Payload, "memory" => Self::Memory }
+    IdleRestart { "never" => Self::Never, "initial" => Self::Initial, "halving" => Self::Halving }
     LossMeans { "congestion" => Self::Congestion, "corruption" => Self::Corruption }
 }
 

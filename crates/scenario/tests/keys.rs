@@ -139,7 +139,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "limited_transmit", "flow.upload.transport.limited_transmit", "false"),
     ("transport", "nagle", "flow.upload.transport.nagle", "false"),
     ("transport", "minshall", "flow.upload.transport.minshall", "false"),
-    ("transport", "idle_restart", "flow.upload.transport.idle_restart", "false"),
+    ("transport", "idle_restart", "flow.upload.transport.idle_restart", "never"),
     ("transport", "flight_limit", "flow.upload.transport.flight_limit", "64KiB"),
     ("transport", "unsent_limit", "flow.upload.transport.unsent_limit", "64KiB"),
     ("transport", "window_scaling", "flow.upload.transport.window_scaling", "false"),

@@ -8,9 +8,9 @@ use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, LossMeans, OptionConfig, ReceiveCounts,
-    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
-    SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
+    ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
+    SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -51,7 +51,7 @@ fn linux() {
             initial_ssthresh: Bytes::MAX,
             growth: growth(u32::MAX, true),
             ssthresh_from: SsthreshFrom::Cwnd,
-            idle_restart: true,
+            idle_restart: IdleRestart::Halving,
             flight_limit: Bytes::MAX,
         },
         timers: TimerConfig {
@@ -121,7 +121,7 @@ fn ns3() {
             initial_ssthresh: Bytes(655_350),
             growth: growth(1, false),
             ssthresh_from: SsthreshFrom::Flight,
-            idle_restart: false,
+            idle_restart: IdleRestart::Never,
             flight_limit: Bytes::MAX,
         },
         timers: TimerConfig { rto: rto(3000, 200, 120_000, 1, RtoFloor::Total), syn_retries: 6, retries: 15 },
@@ -160,7 +160,7 @@ fn opnet2007() {
             initial_ssthresh: Bytes(65_535),
             growth: growth(1, false),
             ssthresh_from: SsthreshFrom::Flight,
-            idle_restart: true,
+            idle_restart: IdleRestart::Initial,
             flight_limit: Bytes::MAX,
         },
         timers: TimerConfig {
@@ -207,7 +207,7 @@ fn rfc() {
             initial_ssthresh: Bytes::MAX,
             growth: growth(1, true),
             ssthresh_from: SsthreshFrom::Flight,
-            idle_restart: true,
+            idle_restart: IdleRestart::Initial,
             flight_limit: Bytes::MAX,
         },
         timers: TimerConfig {
@@ -249,7 +249,7 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             initial_ssthresh: if stp { Bytes::MAX } else { Bytes(65_535) },
             growth: growth(u32::MAX, true),
             ssthresh_from: SsthreshFrom::Flight,
-            idle_restart: false,
+            idle_restart: IdleRestart::Never,
             flight_limit: Bytes::MAX,
         },
         timers: TimerConfig {

@@ -35,6 +35,18 @@ pub struct SegmentConfig {
     pub overhead: Bytes,
 }
 
+/// The congestion window after an idle time of at least one RTO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// As before it.
+    Never,
+    /// At most the initial window (RFC 5681 section 4.1).
+    Initial,
+    /// Halved for each RTO, not below the initial window; ssthresh keeps three quarters of it (RFC 2861, Linux
+    /// `tcp_cwnd_restart`).
+    Halving,
+}
+
 /// Congestion window and what else bounds the bytes in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowConfig {
@@ -46,8 +58,8 @@ pub struct WindowConfig {
     pub growth: Growth,
     /// The quantity that a reduction takes a part of.
     pub ssthresh_from: SsthreshFrom,
-    /// Restart from the restart window after an idle time of one RTO (RFC 5681 section 4.1).
-    pub idle_restart: bool,
+    /// The window after an idle time of one RTO.
+    pub idle_restart: IdleRestart,
     /// Sequence space that may be outstanding whatever the windows are, on each subflow; `Bytes::MAX`: no limit.
     pub flight_limit: Bytes,
 }
@@ -418,7 +430,7 @@ impl Default for WindowConfig {
             initial_ssthresh: Bytes::MAX,
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Flight,
-            idle_restart: true,
+            idle_restart: IdleRestart::Initial,
             flight_limit: Bytes::MAX,
         }
     }

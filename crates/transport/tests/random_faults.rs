@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
 use transport::config::{
-    AddressEndpoint, EndpointFlags, FlightAfterTimeout, InKernel, LossMeans, PathManager, Reassembly,
-    RecoveryKind, ReinjectOn, Reinjection, Reliability, RtoFloor, TcpConfig,
+    AddressEndpoint, EndpointFlags, FlightAfterTimeout, IdleRestart, InKernel, LossMeans, PathManager,
+    Reassembly, RecoveryKind, ReinjectOn, Reinjection, Reliability, RtoFloor, TcpConfig,
 };
 use units::{Bytes, Nanos, SimTime};
 
@@ -31,7 +31,8 @@ fn fault(wires: usize) -> impl Strategy<Value = Fault> {
 prop_compose! {
     fn tcp_config()(
         kind in 0..3usize,
-        (prr, timestamps, limited_transmit, nagle, idle_restart) in any::<(bool, bool, bool, bool, bool)>(),
+        (prr, timestamps, limited_transmit, nagle) in any::<(bool, bool, bool, bool)>(),
+        idle_restart in 0..3usize,
         (ack_every, quick) in (1u32..4, 0u32..6),
         buffer in prop_oneof![300u64..6_000, 20_000u64..200_000],
         scaling in any::<bool>(),
@@ -48,7 +49,8 @@ prop_compose! {
         config.options.timestamps = timestamps;
         config.recovery.limited_transmit = limited_transmit;
         config.sending.nagle = nagle;
-        config.window.idle_restart = idle_restart;
+        config.window.idle_restart =
+            [IdleRestart::Never, IdleRestart::Initial, IdleRestart::Halving][idle_restart];
         config.ack.every = ack_every;
         config.ack.quick = quick;
         config.ack.per_round_trip = per_round_trip;
@@ -407,7 +409,7 @@ fn the_subflow_that_the_scheduler_waits_for_is_asked_for_its_window() {
     config.options.timestamps = false;
     config.recovery.limited_transmit = false;
     config.sending.nagle = false;
-    config.window.idle_restart = false;
+    config.window.idle_restart = IdleRestart::Never;
     config.options.window_scaling = false;
     config.ack.every = 1;
     config.ack.quick = 0;

@@ -3,7 +3,7 @@
 
 use testkit::{Talk, setups};
 use transport::config::{
-    AckConfig, FlightAfterTimeout, RecoveryKind, RtoConfig, RtoFloor, RtoRule, TcpConfig,
+    AckConfig, FlightAfterTimeout, IdleRestart, RecoveryKind, RtoConfig, RtoFloor, RtoRule, TcpConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -456,8 +456,56 @@ fn an_idle_connection_restarts_from_the_restart_window() {
          2100  > . s7..s9
          2100  = cwnd 2920 ssthresh inf",
     );
-    let config = config.with(|c| c.window.idle_restart = false);
+    let config = config.with(|c| c.window.idle_restart = IdleRestart::Never);
     setups::established(&config, "newreno", 100).play(script).play("2100 write s20\n2100 > . s6..s12");
+}
+
+/// RFC 2861 as in Linux: halved for each RTO of idleness that is over, and not below the initial window.
+#[test]
+fn an_idle_window_is_halved_for_each_timeout() {
+    let config = rfc().with(|c| {
+        c.window.initial_window = 2;
+        c.window.idle_restart = IdleRestart::Halving;
+    });
+    let script = "
+         100  write s2
+         100  > . s0..s2
+         200  < . ack s1
+         200  < . ack s2
+         200  write s4
+         200  > . s2..s6
+         300  < . ack s4
+         300  < . ack s6
+         300  write s6
+         300  > . s6..s12
+         400  < . ack s8
+         400  < . ack s10
+         400  < . ack s12
+         400  = cwnd 13140 ssthresh inf";
+    // The RTO is 1 s, and the last segment left at 300 ms.
+    for (at, cwnd) in [(1299, 13_140), (1300, 13_140), (1301, 6570), (2300, 6570), (2301, 3285), (3301, 2920)]
+    {
+        let more = format!("{at} write s1\n{at} > . s12..s13\n{at} = cwnd {cwnd} ssthresh inf");
+        setups::established(&config, "newreno", 100).play(script).play(&more);
+    }
+}
+
+#[test]
+fn an_idle_window_leaves_three_quarters_as_threshold() {
+    let config = rfc().with(|c| {
+        c.window.initial_window = 2;
+        c.window.initial_ssthresh = Bytes(2920);
+        c.window.idle_restart = IdleRestart::Halving;
+    });
+    setups::established(&config, "newreno", 100).play(
+        "100  write s2
+         100  > . s0..s2
+         200  < . ack s2
+         200  = cwnd 4380 ssthresh 2920
+         2100 write s1
+         2100 > . s2..s3
+         2100 = cwnd 2920 ssthresh 3285",
+    );
 }
 
 /// ssthresh is remembered over an idle period, and the window grows back in slow start.

@@ -4,7 +4,7 @@
 //! Source: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003.
 //! Units: bytes. Below 16 segments it grows and shrinks as NewReno does, as the paper's legacy window has it.
 
-use congestion::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Setup, Window};
+use congestion::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Restart, Setup, Window};
 use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, SimTime};
 
@@ -97,8 +97,9 @@ impl CongestionControl for Scalable {
         self.cwnd = self.mss;
     }
 
-    fn on_idle_restart(&mut self, _now: SimTime, restart_window: Bytes) {
-        self.set_window(restart_window.min(self.window().cwnd), None);
+    fn on_idle_restart(&mut self, _now: SimTime, restart: &Restart) {
+        let kept = restart.ssthresh.map(|kept| kept.max(self.window().ssthresh));
+        self.set_window(restart.cwnd.min(self.window().cwnd), kept);
     }
 
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {

@@ -357,8 +357,8 @@ def _starts(case: Case) -> Iterator[Settings]:
         for other in HYSTARTS:
             if str(hystart).lower() != other:
                 yield _transport(case, **{"congestion.hystart": other})
-    if transport.get("idle_restart") is True:
-        yield _transport(case, idle_restart="false")
+    if transport.get("idle_restart") != "never":
+        yield _transport(case, idle_restart="never")
 
 
 def _joins(case: Case) -> Iterator[Settings]:

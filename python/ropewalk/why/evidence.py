@@ -186,7 +186,7 @@ def _slow_start(seen: Seen) -> str:
     lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
     if not seen.rtt_s or lasted > LONG * (rounds + 1):
         flow = seen.case.flow
-        idles = transport.get("idle_restart") is True and (len(flow.paths) > 1 or not flow.is_backlogged)
+        idles = transport.get("idle_restart") != "never" and (len(flow.paths) > 1 or not flow.is_backlogged)
         again = ", and again after a path has idled for a timeout" if idles else ""
         return (
             f"windows begin small: from {count(initial, 'segment')} slow start takes "

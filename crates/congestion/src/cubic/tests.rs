@@ -153,7 +153,7 @@ fn application_limited_time_does_not_count() {
         cc.on_ack(&ack_at(SimTime::from_millis(100), 1, GEO), Paths::ALONE);
         let later = SimTime::from_millis(100 + pause);
         if restart {
-            cc.on_idle_restart(later, Bytes(1 << 30));
+            cc.on_idle_restart(later, &Restart { cwnd: Bytes(1 << 30), ssthresh: None });
         } else {
             cc.on_ack(&Ack { cwnd_limited: false, ..ack_at(later, 1, GEO) }, Paths::ALONE);
         }

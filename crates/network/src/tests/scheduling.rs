@@ -39,13 +39,18 @@ fn fixed(buffer: &str) -> String {
 
 /// Means over the seeds of the duration in seconds and of the out-of-order bytes.
 fn means(text: &str) -> (f64, f64) {
-    let flows = (1..=SEEDS).map(|seed| {
+    means_over(SEEDS, text)
+}
+
+/// `means` over so many seeds.
+fn means_over(seeds: u64, text: &str) -> (f64, f64) {
+    let flows = (1..=seeds).map(|seed| {
         let flow = run(text, seed, NOTHING).flows.remove(0);
         assert!(flow.completed, "seed {seed}: {text}");
         ((flow.end - flow.start).as_secs_f64(), flow.ofo.mean)
     });
     let (duration, reordering) = flows.fold((0.0, 0.0), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1));
-    (duration / SEEDS as f64, reordering / SEEDS as f64)
+    (duration / seeds as f64, reordering / seeds as f64)
 }
 
 /// The purpose of both: a receive buffer far below the 1.5 MB that the long path could hold is not blocked by what is
@@ -63,12 +68,12 @@ fn blest_and_ecf_do_not_block_a_small_buffer() {
 }
 
 /// With the buffers of the profile and a fast path that is also the wide one, and so for those that queue there: no slower, and
-/// in better order.
+/// in better order. Twenty seeds: over five the luck of a scheduler is 2 %.
 #[test]
 fn waiting_for_a_fast_and_wide_path_is_worth_it() {
-    let (duration, reordering) = means(&transfer(&LONG_IS_NARROW, "minrtt", ""));
+    let (duration, reordering) = means_over(20, &transfer(&LONG_IS_NARROW, "minrtt", ""));
     for scheduler in ["blest", "ecf", "otias", "sttf"] {
-        let (d, r) = means(&transfer(&LONG_IS_NARROW, scheduler, ""));
+        let (d, r) = means_over(20, &transfer(&LONG_IS_NARROW, scheduler, ""));
         assert!(d <= 1.01 * duration, "{scheduler}: {d} s, minrtt {duration} s");
         assert!(r < reordering, "{scheduler}: {r} B, minrtt {reordering} B");
     }

@@ -2,7 +2,8 @@
 
 use congestion::SsthreshFrom;
 use transport::config::{
-    FlightAfterTimeout, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
+    FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
+    RtoRule,
 };
 use units::{Bytes, Nanos};
 
@@ -214,7 +215,12 @@ pub(crate) static TRANSPORT: Section = Section {
             FLAG,
             "`nagle` holds a small segment back only while a small one is outstanding, as Linux does",
         ),
-        tcp("idle_restart", FLAG, "back to the initial window after an idle time of one RTO"),
+        tcp(
+            "idle_restart",
+            words(IdleRestart::WORDS),
+            "the window after an idle time of one RTO: as it was, at most the initial window (RFC 5681), or halved for each RTO as in \
+             Linux (RFC 2861)",
+        ),
         tcp(
             "flight_limit",
             LIMIT,

@@ -1,7 +1,9 @@
 //! A peer that keeps to nothing: any segment with any option at any moment, on any subflow.
 
 use testkit::setups;
-use transport::config::{LossMeans, MptcpConfig, PathManager, ReinjectOn, Reinjection, TcpConfig};
+use transport::config::{
+    IdleRestart, LossMeans, MptcpConfig, PathManager, ReinjectOn, Reinjection, TcpConfig,
+};
 use transport::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, Token};
 use transport::mptcp::option::{Dss, MptcpOption, ResetReason};
 use transport::packet::{Body, Ecn, Packet, PathId};
@@ -117,7 +119,11 @@ fn connection(input: &mut Input<'_>) -> Connection {
     tcp.options.ecn = shape & 8 == 8;
     tcp.options.window_scaling = shape & 16 == 16;
     tcp.recovery.limited_transmit = shape & 32 == 32;
-    tcp.window.idle_restart = shape & 64 == 64;
+    tcp.window.idle_restart = match shape & 65 {
+        64 => IdleRestart::Initial,
+        65 => IdleRestart::Halving,
+        _ => IdleRestart::Never,
+    };
     if shape & 128 == 128 {
         tcp.recovery.loss_means = LossMeans::Corruption;
     }

@@ -5,9 +5,9 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, BufferConfig, FlightAfterTimeout, LossMeans, OptionConfig, ReceiveCounts, RecoveryConfig,
-    RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
-    TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig, ReceiveCounts,
+    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
+    SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -71,7 +71,7 @@ fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [Pair;
         flight_limit,
     } = window;
     refused.unless(ssthresh_from == SsthreshFrom::Flight, part, rules::SSTHRESH_FROM);
-    refused.unless(!idle_restart, part, rules::IDLE_RESTART);
+    refused.unless(idle_restart == IdleRestart::Never, part, rules::IDLE_RESTART);
     refused.unless(flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
     [
         ("TcpSocket::InitialCwnd", initial_window.to_string()),

@@ -2,7 +2,8 @@
 //! change only when the controller handles an event.
 
 use congestion::{
-    Ack, Capabilities, CongestionControl, DummyAnswer, Loss, Pacing, Paths, RecoveryAck, RtoTimer, Window,
+    Ack, Capabilities, CongestionControl, DummyAnswer, Loss, Pacing, Paths, RecoveryAck, Restart, RtoTimer,
+    Window,
 };
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
@@ -201,8 +202,8 @@ impl Controller {
         }
     }
 
-    pub(super) fn on_idle_restart(&mut self, now: SimTime, restart_window: Bytes) {
-        self.tell(|c| c.on_idle_restart(now, restart_window));
+    pub(super) fn on_idle_restart(&mut self, now: SimTime, restart: Restart) {
+        self.tell(|c| c.on_idle_restart(now, &restart));
     }
 
     /// Sets cwnd, and ssthresh if there is one.

@@ -1,12 +1,14 @@
 //! The next segment to send, if the windows allow one.
 
-use units::{Bytes, SimTime};
+use congestion::Restart;
+use units::{Bytes, Nanos, SimTime};
 
 use super::super::sent::Sent;
 use super::Sender;
 use super::detector::Detection;
 use super::recovery::{HoleKind, Phase};
 use super::sequence::Fresh;
+use crate::config::IdleRestart;
 use crate::limit::Limit;
 use crate::seq::{Dsn, Seq};
 use crate::space::SpaceSignal;
@@ -188,16 +190,20 @@ impl Sender {
         Transmission { seq: sent.seq, len, dsn: sent.dsn, fin, retransmission: false }
     }
 
-    /// RFC 5681 section 4.1: after an idle time of one RTO the window starts anew.
+    /// After an idle time of one RTO the window starts anew.
     pub(super) fn restart_after_idle(&mut self, now: SimTime) {
-        if !self.board.is_empty() || !self.config.window.idle_restart {
+        let rule = self.config.window.idle_restart;
+        if !self.board.is_empty() || rule == IdleRestart::Never {
             return;
         }
-        if self.activity.idle_for(now).is_some_and(|idle| idle >= self.rtt.rto(0)) {
-            let initial = Bytes(u64::from(self.config.window.initial_window) * self.send.mss());
-            let restart_window = initial.min(Bytes(self.congestion.cwnd()));
-            self.congestion.on_idle_restart(now, restart_window);
-        }
+        let rto = self.rtt.rto(0);
+        let Some(idle) = self.activity.idle_for(now).filter(|idle| *idle >= rto) else { return };
+        let initial = Bytes(u64::from(self.config.window.initial_window) * self.send.mss());
+        let cwnd = Bytes(self.congestion.cwnd());
+        // TCP transmits what it queues at once. MPTCP fills the buffers of a subflow first, and each asks.
+        let asked =
+            if self.send.is_mapped() { self.send.unsent().div_ceil(QUEUED_AT_ONCE.0).max(1) } else { 1 };
+        self.congestion.on_idle_restart(now, restart(rule, cwnd, initial, asked * timeouts_over(idle, rto)));
     }
 
     #[inline]
@@ -276,5 +282,44 @@ impl Sender {
     pub fn on_dummy_answer(&mut self, now: SimTime) {
         let rwnd = self.window.size(self.send.una());
         self.congestion.on_dummy_answer(&congestion::DummyAnswer { now, rwnd });
+    }
+}
+
+/// Data in one buffer of a subflow of MPTCP: `sk_gso_max_size` less the headers, in whole segments of 1424 bytes.
+const QUEUED_AT_ONCE: Bytes = Bytes(64_080);
+
+/// Whole timeouts that an idle time exceeds: `tcp_cwnd_restart` takes them off while time is left.
+fn timeouts_over(idle: Nanos, rto: Nanos) -> u64 {
+    idle.0.saturating_sub(1) / rto.0.max(1)
+}
+
+/// The window after an idle time of a timeout or more.
+fn restart(rule: IdleRestart, cwnd: Bytes, initial: Bytes, halvings: u64) -> Restart {
+    if rule != IdleRestart::Halving {
+        return Restart { cwnd: initial.min(cwnd), ssthresh: None };
+    }
+    Restart {
+        cwnd: Bytes(cwnd.0 >> halvings.min(63)).max(initial.min(cwnd)),
+        ssthresh: Some(Bytes(cwnd.0 / 2 + cwnd.0 / 4)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Linux 6.18 was seen to do it: windows in segments before and after, timeouts of silence, buffers queued.
+    #[test]
+    fn windows_after_idling_are_those_of_linux() {
+        let mss = 1424;
+        let rto = Nanos::from_millis(400);
+        for (before, after, timeouts, buffers) in
+            [(165, 82, 1.7, 1), (82, 20, 1.3, 2), (46, 11, 1.4, 2), (84, 10, 2.4, 2)]
+        {
+            let halvings = buffers * timeouts_over(Nanos((timeouts * rto.0 as f64) as u64), rto);
+            let kept = restart(IdleRestart::Halving, Bytes(before * mss), Bytes(10 * mss), halvings);
+            assert_eq!(kept.cwnd.0 / mss, after, "{before} segments");
+            assert_eq!(kept.ssthresh, Some(Bytes(before * mss / 2 + before * mss / 4)));
+        }
     }
 }
