@@ -19,6 +19,7 @@ mod pool;
 mod replication;
 mod tables;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -192,7 +193,7 @@ pub fn run(
     progress: &(dyn Fn(usize, usize) + Sync),
     cancel: &AtomicBool,
 ) -> Result<Output, RunError> {
-    replications(&Simulator, scenario, options, progress, cancel)
+    replications(&Simulator, &[Cow::Borrowed(scenario)], options, progress, cancel)
 }
 
 /// The same with a back end of choice; `watch` may also be told how far the runs are, as [`Control`] is.
@@ -206,31 +207,57 @@ pub fn run_on(
     progress: &(dyn Fn(usize, usize) + Sync),
     watch: &dyn Watch,
 ) -> Result<Output, RunError> {
-    let scenario = &document.scenario;
-    document.refuse(backend.name(), &backend.unsupported(scenario)).map_err(RunError::Unsupported)?;
+    document
+        .refuse(backend.name(), &backend.unsupported(&document.scenario))
+        .map_err(RunError::Unsupported)?;
     backend.prepare().map_err(RunError::NotReady)?;
-    replications(backend, scenario, options, progress, watch)
+    if document.draws().is_empty() {
+        return replications(backend, &[Cow::Borrowed(&document.scenario)], options, progress, watch);
+    }
+    let under = |seed: &u64| {
+        document.under(*seed).map_err(|mistakes| RunError::Failed {
+            scenario: document.scenario.name.clone(),
+            seed: *seed,
+            baseline: None,
+            message: format!("the values that are drawn do not go together: {mistakes}"),
+            help: "choose other bounds".into(),
+        })
+    };
+    let scenarios: Vec<Cow<'_, Scenario>> = options.seeds.iter().map(under).collect::<Result<_, _>>()?;
+    if scenarios.is_empty() {
+        return replications(backend, &[Cow::Borrowed(&document.scenario)], options, progress, watch);
+    }
+    let mut output = replications(backend, &scenarios, options, progress, watch)?;
+    tables::add_draws(&mut output.tables, document.draws(), &options.seeds);
+    Ok(output)
 }
 
+/// Runs one scenario under all seeds, or one for each of them; these differ in their numbers alone.
 fn replications(
     backend: &dyn Backend,
-    scenario: &Scenario,
+    scenarios: &[Cow<'_, Scenario>],
     options: &RunOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     watch: &dyn Watch,
 ) -> Result<Output, RunError> {
-    let variants = Variant::all(scenario);
+    let variants: Vec<Vec<Variant<'_>>> = scenarios.iter().map(|scenario| Variant::all(scenario)).collect();
+    let width = variants[0].len();
+    debug_assert!(scenarios.len() == 1 || scenarios.len() == options.seeds.len(), "one, or one per seed");
+    debug_assert!(variants.iter().all(|one| one.len() == width), "each seed has the same baselines");
     let runs = |variant: &Variant<'_>| backend.unsupported(&variant.scenario).is_empty();
-    debug_assert!(variants.iter().all(runs), "what runs a scenario runs its baselines");
-    memory::bound(scenario)?;
-    let total = options.seeds.len() * variants.len();
-    if options.series {
-        bound_samples(scenario, total as u64)?;
+    debug_assert!(variants.iter().flatten().all(runs), "what runs a scenario runs its baselines");
+    let total = options.seeds.len() * width;
+    for scenario in scenarios {
+        memory::bound(scenario)?;
+        if options.series {
+            bound_samples(scenario, total as u64)?;
+        }
     }
     let done = AtomicUsize::new(0);
     progress(0, total);
     let outcomes = pool::run_all(total, options.jobs, watch, |job| {
-        let (seed, variant) = (options.seeds[job / variants.len()], &variants[job % variants.len()]);
+        let (place, which) = (job / width, job % width);
+        let (seed, variant) = (options.seeds[place], &of_seed(&variants, place)[which]);
         let outcome = replication::replicate(backend, variant, seed, options, watch);
         if matches!(outcome, Err(RunError::Failed { .. })) {
             watch.stop();
@@ -239,7 +266,12 @@ fn replications(
         outcome
     });
     let replications = settle(outcomes)?;
-    Ok(output(backend.measured(), scenario, &variants, replications))
+    Ok(output(backend.measured(), &scenarios[0], &variants, replications))
+}
+
+/// The variants of the seed in this place: its own, or those of all.
+fn of_seed<'v, 's>(variants: &'v [Vec<Variant<'s>>], place: usize) -> &'v [Variant<'s>] {
+    variants.get(place).unwrap_or(&variants[0])
 }
 
 /// All results, or the error that matters most: a failure explains the cancellations that it caused.
@@ -257,7 +289,7 @@ fn settle(outcomes: Vec<Option<Result<Replication, RunError>>>) -> Result<Vec<Re
 fn output(
     measured: Measured,
     scenario: &Scenario,
-    variants: &[Variant<'_>],
+    variants: &[Vec<Variant<'_>>],
     mut replications: Vec<Replication>,
 ) -> Output {
     let mut totals = Totals::default();
@@ -268,7 +300,7 @@ fn output(
         totals.packet_hops += replication.record.packet_hops;
         totals.cpu = replication.cpu.map(|spent| totals.cpu.unwrap_or_default() + spent);
         let text = std::mem::take(&mut replication.record.trace);
-        if index % variants.len() == 0 && !text.is_empty() {
+        if index % variants[0].len() == 0 && !text.is_empty() {
             traces.push(Trace { seed: replication.record.seed, text });
         }
     }

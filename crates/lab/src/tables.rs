@@ -6,25 +6,29 @@ mod messages;
 mod runs;
 mod series;
 
+use scenario::Draw;
 use scenario::model::Scenario;
-use trace::metrics::TABLES;
-use trace::{Measured, Table};
+use trace::metrics::{RUNS, TABLES};
+use trace::{Column, Data, Measured, Table};
 
 use crate::backend::Replication;
 use crate::replication::Variant;
 use flows::FlowRow;
 
 /// All tables, with the columns that are `measured`. `replications` holds, seed after seed, one replication per variant
-/// in the order of `variants`.
+/// in the order of the `variants` of that seed, or of those that all seeds share.
 pub(crate) fn all(
     measured: Measured,
     scenario: &Scenario,
-    variants: &[Variant<'_>],
+    variants: &[Vec<Variant<'_>>],
     replications: &[Replication],
 ) -> Vec<Table> {
-    debug_assert!(replications.len().is_multiple_of(variants.len()), "each seed has each variant");
-    let seeds: Vec<OneSeed<'_>> =
-        replications.chunks(variants.len()).map(|of_seed| OneSeed { variants, of_seed }).collect();
+    let width = variants[0].len();
+    debug_assert!(replications.len().is_multiple_of(width), "each seed has each variant");
+    let chunks = replications.chunks(width).enumerate();
+    let seeds: Vec<OneSeed<'_>> = chunks
+        .map(|(place, of_seed)| OneSeed { variants: crate::of_seed(variants, place), of_seed })
+        .collect();
     let rows: Vec<FlowRow<'_>> = seeds.iter().flat_map(flows::rows).collect();
     let mut tables = vec![
         runs::runs(&seeds),
@@ -42,6 +46,15 @@ pub(crate) fn all(
         table.blank(spec, measured);
     }
     tables
+}
+
+/// Adds a column for each drawn value to the table of runs.
+pub(crate) fn add_draws(tables: &mut [Table], draws: &[Draw], seeds: &[u64]) {
+    let Some(runs) = tables.iter_mut().find(|table| table.name == RUNS.name) else { return };
+    for draw in draws {
+        let data = Data::Real(seeds.iter().map(|seed| Some(draw.value(*seed))).collect());
+        runs.columns.push(Column { name: draw.column().into(), data });
+    }
 }
 
 /// Everything that was run under one seed: the scenario itself, then its baselines.

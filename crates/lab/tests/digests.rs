@@ -79,7 +79,7 @@ fn cover(covered: &mut Covered, tables: &[Table]) {
                 names.push(name);
             }
         };
-        table.columns.iter().for_each(|column| add(column.name.into()));
+        table.columns.iter().for_each(|column| add(column.name.to_string()));
         if let Some(metrics) = table.column("metric") {
             (0..metrics.len()).for_each(|row| add(format!("metric:{}", metrics.text(row))));
         }

@@ -48,12 +48,13 @@ fn shipped() -> Vec<String> {
 }
 
 /// A row of a table as text, by the names of the columns; null is empty.
-type Row = BTreeMap<&'static str, String>;
+type Row = BTreeMap<String, String>;
 
 fn rows(tables: &[Table], name: &str) -> Vec<Row> {
     let Some(table) = tables.iter().find(|table| table.name == name) else { return Vec::new() };
     let count = table.columns.first().map_or(0, |column| column.data.len());
-    let cells = |row| table.columns.iter().map(|column| (column.name, column.data.text(row))).collect();
+    let cells =
+        |row| table.columns.iter().map(|column| (column.name.to_string(), column.data.text(row))).collect();
     (0..count).map(cells).collect()
 }
 
@@ -142,7 +143,7 @@ fn table(name: &str, scenario: &Scenario, tables: &[Table]) -> String {
     text.push_str("\n# at the end\n");
     for flow in &flows {
         let figures = FIGURES.iter().filter_map(|(name, places)| {
-            number(&flow[name]).map(|value| format!(" {name} {}", cell(Some(value), *places)))
+            number(&flow[*name]).map(|value| format!(" {name} {}", cell(Some(value), *places)))
         });
         writeln!(text, "{}{}", flow["flow"], figures.collect::<String>()).expect("a String");
     }

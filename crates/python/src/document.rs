@@ -78,7 +78,8 @@ impl Document {
     ///
     /// Raises `ValueError` if there is no such link, or if it never carries anything.
     fn opportunities(&self, link: &str, seed: u64) -> PyResult<String> {
-        let text = lab::opportunities(&self.inner.scenario, seed, link);
+        let scenario = self.inner.under(seed).map_err(|mistakes| invalid(&mistakes))?;
+        let text = lab::opportunities(&scenario, seed, link);
         text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
@@ -86,7 +87,8 @@ impl Document {
     ///
     /// Raises `ValueError` if there is no such link.
     fn capacity(&self, link: &str, seed: u64, edges: Vec<f64>) -> PyResult<Vec<f64>> {
-        let rates = lab::capacity(&self.inner.scenario, seed, link, &edges);
+        let scenario = self.inner.under(seed).map_err(|mistakes| invalid(&mistakes))?;
+        let rates = lab::capacity(&scenario, seed, link, &edges);
         rates.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

@@ -10,6 +10,7 @@ mod addresses;
 mod algorithm_page;
 mod assemble;
 mod choices;
+mod draws;
 mod flows;
 mod graph;
 mod held;
@@ -33,6 +34,7 @@ mod whole;
 
 pub use algorithm_page::{AlgorithmPage, algorithm_pages, algorithms_markdown, allowed, parameter_row};
 pub use document::diagnostic::{Code, Diagnostic, Diagnostics};
+pub use draws::Draw;
 pub use graph::{Graph, NodePair, UNREACHABLE, distances};
 pub use part::{Part, Unsupported};
 pub use profile_list::{Profile, profiles};

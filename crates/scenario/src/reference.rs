@@ -34,6 +34,12 @@ in it and in the seed. Unknown keys are errors.
   `path.beam1.up.rate=5Mbit/s`, `path.beam1.up.delay.1.max=30ms`,
   `flow.upload.transport.congestion.hystart=true`, `event.0.at=3s`. An override of `both` holds for both directions
   whatever the file says of one. Values need no quotes.
+* **Draws**: `{ draw = \"uniform\", from = \"20Mbit/s\", to = \"30Mbit/s\" }` in the place of a number or a quantity is a value
+  that is drawn once per replication, both bounds included. What is written once is drawn once: `both` and `like` copy the
+  drawn value. The random stream is named after the key, as in `path.beam1.both.rate`, or by `stream`: the draw depends on that
+  name and the seed alone, so that all cases of a study have the same values under a seed, and another key changes none.
+  Two draws of one stream must have the same bounds. The table `runs` has a column for each stream, with its unit:
+  `path.beam1.both.rate_bit_s`. Both bounds are checked as if they stood there. Names, seeds and numbers of things cannot be drawn.
 ";
 
 /// The page in Markdown, with the algorithms of `registries`.

@@ -1,8 +1,11 @@
 //! The pipeline: text, tree, overrides, checks, inheritance, defaults, rules, model.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::choices::Choices;
+use crate::draws::{self, Draw, Pick};
 use crate::keys::ROOT;
 use crate::model::Scenario;
 use crate::part::{Parts, Unsupported};
@@ -29,6 +32,10 @@ pub struct Document {
     parts: Parts,
     /// The same with the content of files; `None` if there are none.
     whole: Option<Table>,
+    /// Values that differ from seed to seed; `scenario` has their lower bounds.
+    draws: Vec<Draw>,
+    /// To read the file again under a seed; `None` without draws.
+    registries: Option<Box<Registries>>,
 }
 
 impl Document {
@@ -43,6 +50,52 @@ impl Document {
         sets: &[(String, String)],
         registries: &Registries,
     ) -> Result<Self, Diagnostics> {
+        let mut low = Self::picked(text, file, sets, registries, Pick::From)?;
+        if low.draws.is_empty() {
+            return Ok(low);
+        }
+        let high = Self::picked(text, file, sets, registries, Pick::To)?;
+        if structure(&low.scenario) != structure(&high.scenario) {
+            let mut report = Report::new(file, text, sets);
+            let message = "a draw changes the seeds, or which flows and links there are".into();
+            let help =
+                "draw rates, times, sizes and the like; write names and numbers of things as they are".into();
+            report.add(Origin::Default, Code::Contradiction, "", message, help);
+            return Err(report.finish());
+        }
+        let whole = |document: &Self| document.whole.as_ref().unwrap_or(&document.filled).clone();
+        if low.whole.is_some() {
+            low.whole = Some(draws::restored(&whole(&low), &whole(&high), &low.draws));
+        }
+        low.filled = draws::restored(&low.filled, &high.filled, &low.draws);
+        low.registries = Some(Box::new(registries.clone()));
+        let mut seen = BTreeSet::new();
+        low.draws.retain(|draw| seen.insert(draw.column()));
+        Ok(low)
+    }
+
+    /// The values that are drawn once per replication, each stream once.
+    pub fn draws(&self) -> &[Draw] {
+        &self.draws
+    }
+
+    /// The scenario under a seed: with its draws.
+    ///
+    /// # Errors
+    /// The values that the seed gives do not go together, although the bounds do.
+    pub fn under(&self, seed: u64) -> Result<Cow<'_, Scenario>, Diagnostics> {
+        let Some(registries) = &self.registries else { return Ok(Cow::Borrowed(&self.scenario)) };
+        let drawn = Self::picked(&self.source, &self.file, &self.sets, registries, Pick::Seed(seed))?;
+        Ok(Cow::Owned(drawn.scenario))
+    }
+
+    fn picked(
+        text: &str,
+        file: &str,
+        sets: &[(String, String)],
+        registries: &Registries,
+        pick: Pick,
+    ) -> Result<Self, Diagnostics> {
         let mut report = Report::new(file, text, sets);
         let Some(mut root) = document::read(text, &mut report) else {
             return Err(report.finish());
@@ -53,6 +106,7 @@ impl Document {
             report.add(Origin::Default, Code::NothingToRun, "", "the scenario is empty".into(), help);
             return Err(report.finish());
         }
+        let draws = draws::lift(&mut root, pick, &mut report);
         let files = Files::beside(file);
         Checker { vocabulary: registries, files: &files, report: &mut report }.table(&ROOT, &mut root, "");
         inherit::resolve(&mut root, &mut report);
@@ -84,7 +138,7 @@ impl Document {
                 }
                 let parts = Parts::new(&filled, &topology);
                 let (source, file, sets) = (text.into(), file.into(), sets.to_vec());
-                Ok(Self { scenario, source, file, sets, filled, parts, whole })
+                Ok(Self { scenario, source, file, sets, filled, parts, whole, draws, registries: None })
             }
             None => {
                 let message = "the scenario was accepted and cannot be built".into();
@@ -132,6 +186,13 @@ impl Document {
     pub fn source(&self) -> &str {
         &self.source
     }
+}
+
+/// Everything that tables of results name: it may not differ from seed to seed.
+fn structure(scenario: &Scenario) -> (&[u64], Vec<&str>, Vec<&str>) {
+    let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
+    let links = scenario.duplex_links.iter().flat_map(|link| &link.directions);
+    (&scenario.seeds, flows.collect(), links.map(|direction| direction.name.as_str()).collect())
 }
 
 /// The title of a scenario that has none.

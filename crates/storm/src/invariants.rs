@@ -107,7 +107,7 @@ fn rising(row: Row<'_>, columns: &[&str]) -> Verdict {
 
 fn limits(row: Row<'_>) -> Option<f64> {
     let columns = row.0.columns.iter().filter(|column| column.name.starts_with("limited_"));
-    columns.map(|column| row.real(column.name)).sum()
+    columns.map(|column| row.real(&column.name)).sum()
 }
 
 fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {

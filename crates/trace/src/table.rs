@@ -1,5 +1,6 @@
 //! Tables of named columns: the form in which results leave the Rust side.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::measured::Measured;
@@ -41,7 +42,7 @@ impl Table {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Values.
     pub data: Data,
 }
@@ -179,7 +180,7 @@ impl TableBuilder {
             "{table} has another column in place {place}"
         );
         assert_eq!(data.len(), self.rows, "{table}.{name}: rows");
-        self.columns.push(Column { name: spec.name, data });
+        self.columns.push(Column { name: spec.name.into(), data });
     }
 
     /// The next column, whichever it is.
@@ -219,8 +220,8 @@ mod tests {
 
     #[test]
     fn cells_by_name_and_row() {
-        let real = Column { name: "delay_s", data: Data::Real(vec![Some(0.25), None]) };
-        let word = Column { name: "flow", data: Data::words([Some("a"), None]) };
+        let real = Column { name: "delay_s".into(), data: Data::Real(vec![Some(0.25), None]) };
+        let word = Column { name: "flow".into(), data: Data::words([Some("a"), None]) };
         let table = Table { name: "flows", columns: vec![real, word] };
         let texts = |name| table.column(name).map(|d| [d.text(0), d.text(1)]);
         assert_eq!(texts("delay_s"), Some(["0.25".into(), String::new()]));

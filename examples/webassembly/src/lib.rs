@@ -23,7 +23,7 @@ pub fn tables(text: &str) -> Result<String, String> {
 }
 
 fn table(table: &trace::Table) -> String {
-    let names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+    let names: Vec<_> = table.columns.iter().map(|column| &*column.name).collect();
     let mut told = format!("{}\n{}\n", table.name, names.join("\t"));
     let columns: Vec<_> = names.iter().filter_map(|name| table.column(name)).collect();
     for row in 0..columns.first().map_or(0, |column| column.len()) {

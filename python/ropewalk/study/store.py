@@ -258,7 +258,8 @@ def _in_order(parts: list[pl.DataFrame]) -> pl.DataFrame:
     import polars as pl
 
     parts = sorted((part for part in parts if part.height), key=lambda part: part.row(0)[:2]) or parts[:1]
-    rows = pl.concat(parts)
+    # Cases may draw different values: a column that only some have is empty in the others.
+    rows = pl.concat(parts, how="diagonal")
     # Files mostly hold seeds in a row, and sorting takes longer than looking.
     places = rows[CASE].cast(pl.Int64) * (rows["run"].max() or 0) + rows["run"]
     return rows if places.is_sorted() else rows.sort(CASE, "run", maintain_order=True)
