@@ -44,19 +44,25 @@ def lines_on_terminal(columns: int, *arguments: str | Path) -> list[str]:
     return shown.split("\n")
 
 
+def messages_on_terminal(columns: int, *arguments: str | Path, cwd: Path | None = None) -> tuple[int, str]:
+    """The exit code of a command whose stderr is the terminal, and what it shows there."""
+    code, shown, _ = _run(columns, arguments, "", cwd, whole=True)
+    return code, shown
+
+
 def _run(
-    columns: int, arguments: tuple[str | Path, ...], typed: str, cwd: Path | None
+    columns: int, arguments: tuple[str | Path, ...], typed: str, cwd: Path | None, *, whole: bool = False
 ) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr."""
+    """Exit code, stdout and stderr; `whole`: stderr is the terminal, too, and comes with stdout."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-    # Progress goes to stderr, which is no terminal here.
+    # Progress goes to stderr and would overwrite itself on a terminal.
     process = subprocess.Popen(
         [str(COMMAND), *map(str, arguments)],
         stdin=theirs,
         stdout=theirs,
-        stderr=subprocess.PIPE,
+        stderr=theirs if whole else subprocess.PIPE,
         cwd=cwd,
         env={**environment, "TERM": "xterm"},
     )
@@ -68,12 +74,12 @@ def _run(
         try:
             found = os.read(ours, 65536)
         except OSError:
-            # Linux says so when the other end is closed.
+            # Linux reports EIO when the other end is closed.
             break
         if not found:
             break
         shown += found
     os.close(ours)
     _, errors = process.communicate(timeout=120)
-    text, told = (ESCAPE.sub("", part.decode()).replace("\r\n", "\n") for part in (shown, errors))
+    text, told = (ESCAPE.sub("", part.decode()).replace("\r\n", "\n") for part in (shown, errors or b""))
     return process.returncode, text, told

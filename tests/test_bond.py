@@ -37,7 +37,7 @@ def test_a_path_is_read_by_units_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("text", "found", "fix"),
     [
-        ("20Mbps,30ms", '"20Mbps" has the unknown unit "Mbps"', 'did you mean "20Mbit/s"'),
+        ("20Mbps,30ms", '"20Mbps" with the unknown unit "Mbps"', 'did you mean "20Mbit/s"'),
         ("20,30ms", '"20" has no unit', "20Mbit/s"),
         ("20Mbit/s", "no delay", "one way"),
         ("lte,30ms", "no rate", "RATE,DELAY"),

@@ -240,8 +240,8 @@ WRONG = [
     ("time,rate_mbps\nlater,1\n", 'x:2: found "later", which is not a time', "2024-05-01"),
     ("hour,humidity\n1,2\n", "x:1: no column that holds time", "--column down=NAME"),
     ("time,dl_mbps,loss\n0,1,2.5\n", 'x:2: found "2.5" as a share of packets', "--column loss=loss:%"),
-    ("just a letter", "x:1: of no known form", "--format"),
-    ("", "x:1: of no known form", "--format"),
+    ("just a letter", "x:1: the form of this file is not recognised", "--format"),
+    ("", "x:1: the form of this file is not recognised", "--format"),
 ]
 
 

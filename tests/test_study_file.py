@@ -192,7 +192,7 @@ def test_mistakes_of_the_scenario_are_its_own(ropewalk: Ropewalk, tmp_path: Path
         (["missing.toml"], "missing.toml: No such file"),
         (["{study}", "--executor", "cloud"], "known: local, dask://HOST:PORT, slurm"),
         (["{study}", "--executor", "dask://"], "known: local"),
-        (["{study}", "--seeds", "0"], "0 is not in the range 1<=x"),
+        (["{study}", "--seeds", "0"], "found 0; allowed: a whole number, 1 to 1000000"),
         (["{study}", "--set", "duration"], "no `=`"),
         (["{study}", "--set", "duration=never"], "--set"),
         (["{study}", "--out", ""], "empty"),

@@ -65,7 +65,7 @@ def test_what_repeats_a_number_that_was_put_in_agrees_by_calibration(tmp_path: P
     ("lines", "message"),
     [
         ("", "nothing says what the cause rests on"),
-        ('kind = "proof"', 'kind: found "proof", which does not exist here'),
+        ('kind = "proof"', 'kind: found "proof", which is not one of the allowed words'),
         ('kind = "fitted"', "what is fitted needs a root with a `value`"),
         ('kind = "chance"', "a cause of kind `chance` without `by_chance`"),
         ('kind = "arithmetic"\nroot = "gone"', 'there is no root "gone"'),

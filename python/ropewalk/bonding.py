@@ -21,7 +21,7 @@ SLOWEST = 0.05
 """Share of its rate that the slowest path is expected to reach at least."""
 LONGEST_S = 3600.0
 MOST = 1e15
-"""Of a number, whatever its unit."""
+"""Bound of a number, whatever its unit."""
 DEFAULT_DURATION = "60s"
 DEFAULT_SEEDS = 5
 LEAST_S = 30.0
@@ -78,7 +78,7 @@ class BondedPath:
     loss: str | None = None
     """Probability that a packet is lost, in each direction."""
     queue: str | None = None
-    """Of each direction; None: one product of bandwidth and round-trip time."""
+    """Limit of the queue in each direction; None: one product of bandwidth and round-trip time."""
 
     @property
     def round_trip_s(self) -> float:
@@ -175,7 +175,7 @@ def _keys_of(text: str, value: str) -> tuple[str, ...]:
     meant = _MEANT.get(unit.lower())
     units = ", ".join((*BITS_PER_S, *SECONDS, "%", *LIMITS))
     cure = f'did you mean "{number}{meant}"?' if meant else f"units: {units}"
-    raise _wrong(text, f'"{value}" has the unknown unit "{unit}"', cure)
+    raise _wrong(text, f'"{value}" with the unknown unit "{unit}"', cure)
 
 
 def _wrong(text: str, found: str, cure: str) -> PathError:
@@ -195,7 +195,7 @@ class Bonding:
 
     paths: tuple[BondedPath, ...]
     size: str | None = None
-    """Of the transfer; None: as much as goes until the end."""
+    """Size of the transfer; None: as much as fits until the end."""
     duration: str | None = None
     """Simulated time; None: a minute, or as long as the slowest path is expected to take."""
     seeds: int = DEFAULT_SEEDS
@@ -221,7 +221,8 @@ class Bonding:
             PathError: fewer than two paths, or two of one name.
         """
         if len(self.paths) < 2:  # noqa: PLR2004
-            raise PathError(f"{len(self.paths)} path: bonding needs two or more\n  fix: add {FORM}")
+            number = "1 path" if self.paths else "no path"
+            raise PathError(f"found {number}; bonding needs two or more\n  fix: add {FORM}")
         names = [path.name for path in self.paths]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise PathError(

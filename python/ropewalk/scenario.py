@@ -62,7 +62,9 @@ class Scenario:
         try:
             text = reading.text(path)
         except UnicodeDecodeError as error:
-            raise ScenarioError(f"{path}: not UTF-8 text (byte {error.start})") from None
+            raise ScenarioError(
+                f"{path}: not UTF-8 text (byte {error.start})\n  fix: save it as UTF-8"
+            ) from None
         return cls(text, str(path), overrides)
 
     @classmethod
@@ -273,7 +275,7 @@ class Scenario:
 def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
     """A count as the seeds 1 to n; anything else as it is, checked."""
     wanted = seeds if isinstance(seeds, Iterable) else range(1, operator.index(seeds) + 1)
-    # Those of numpy are no numbers for JSON.
+    # JSON takes no integers of numpy.
     chosen = [operator.index(seed) for seed in itertools.islice(wanted, MAX_REPLICATIONS + 1)]
     if not 1 <= len(chosen) <= MAX_REPLICATIONS:
         raise ValueError(f"the number of seeds lies between 1 and {MAX_REPLICATIONS}")

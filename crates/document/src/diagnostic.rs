@@ -86,7 +86,7 @@ pub struct Diagnostic {
     pub width: usize,
 }
 
-/// So many mistakes are printed; a machine gets all of them.
+/// Mistakes that are printed; `to_json` has all of them.
 const SHOWN: usize = 500;
 
 /// All mistakes of a scenario, in the order of the file; never empty.
@@ -97,7 +97,17 @@ impl Diagnostics {
     /// Mistakes of one file, sorted by place; `None` if there are none.
     pub(crate) fn sorted(mut found: Vec<Diagnostic>) -> Option<Self> {
         found.sort_by_key(|d| (d.line, d.column, d.code));
-        (!found.is_empty()).then_some(Self(found))
+        (!found.is_empty()).then(|| Self::readable(found))
+    }
+
+    /// Keeps values of the file that a message repeats to a length that can be read.
+    fn readable(mut found: Vec<Diagnostic>) -> Self {
+        for diagnostic in &mut found {
+            for text in [&mut diagnostic.key, &mut diagnostic.message, &mut diagnostic.help] {
+                *text = shortened(text);
+            }
+        }
+        Self(found)
     }
 
     /// In the order of the file.
@@ -105,7 +115,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// How many.
+    /// Number of mistakes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -169,6 +179,10 @@ pub const OVERRIDE: &str = "--set";
 
 /// Characters of a line of source that are shown.
 const LONGEST: usize = 300;
+/// Characters of a word of a message that are shown: names and values can be as long as a file.
+const LONGEST_WORD: usize = 100;
+/// Characters of a message that are shown.
+const LONGEST_MESSAGE: usize = 4000;
 
 /// The texts that diagnostics point into, and the diagnostics found so far.
 #[derive(Debug)]
@@ -253,7 +267,7 @@ impl<'a> Report<'a> {
         let mut list = self.found;
         list.sort_by_key(|d| (d.file == OVERRIDE, d.line, d.column, d.code));
         list.extend(self.foreign);
-        Diagnostics(list)
+        Diagnostics::readable(list)
     }
 }
 
@@ -262,7 +276,23 @@ fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect()
 }
 
-/// A span as a person counts.
+/// The text with the middle of long words, and of a long text, left out.
+fn shortened(text: &str) -> String {
+    let words = text.split_inclusive(char::is_whitespace).map(|word| without_middle(word, LONGEST_WORD));
+    without_middle(&words.collect::<String>(), LONGEST_MESSAGE)
+}
+
+fn without_middle(text: &str, longest: usize) -> String {
+    let count = text.chars().count();
+    if count <= longest {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(longest / 2).collect();
+    let end: String = text.chars().skip(count - longest / 4).collect();
+    format!("{start}…({count} characters)…{end}")
+}
+
+/// A span with line and column as editors count them.
 struct Place {
     line: usize,
     column: usize,
@@ -326,5 +356,28 @@ pub fn suggest<'c>(word: &str, what: &str, candidates: impl IntoIterator<Item = 
     match all.len() {
         0 => "there is none to choose from".into(),
         n => format!("{guess}{what}: {}{more}", all[..n.min(SHOWN)].join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_shortened() {
+        let mut report = Report::new("a.toml", "key = 1", &[]);
+        let (name, words) = ("n".repeat(100_000), "a ".repeat(50_000));
+        let at = Origin::File { start: 0, end: 3 };
+        report.add(at, Code::BadName, &format!("flow.{name}.mss"), format!("found \"{name}\""), words);
+        let told = report.finish().to_string();
+        assert!(told.contains("n.mss: found \"nnn"), "{told}");
+        assert!(told.contains("…(100002 characters)…"), "{told}");
+        assert!(told.chars().count() < 4000, "{}", told.len());
+    }
+
+    #[test]
+    fn messages_of_usual_length_are_kept() {
+        let text = format!("found \"{}\"; allowed: {}", "ü".repeat(96), "tcp, ".repeat(500));
+        assert_eq!(shortened(&text), text);
     }
 }

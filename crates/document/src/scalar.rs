@@ -320,7 +320,7 @@ fn word(text: &str, what: &str, words: &[&'static str]) -> Result<(), Fault> {
     let help = suggest(text, what, words.iter().copied());
     Err(Fault {
         code: Code::UnknownWord,
-        message: format!("found \"{text}\", which does not exist here"),
+        message: format!("found \"{text}\", which is not one of the allowed words"),
         help,
     })
 }
@@ -414,7 +414,8 @@ where
     Ok(Value::Text(value.to_string()))
 }
 
-/// The parser's message says what is allowed; the cure is the same text with the nearest unit.
+/// A quantity that the parser refused. The parser's message says what is allowed; the cure is the same number with the
+/// nearest unit, or with any.
 fn unit_fault(text: &str, error: &UnitError, units: &[&'static str]) -> Fault {
     let split = text.find(|c: char| !(c.is_ascii_digit() || "._-".contains(c))).unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), text[split..].trim());
@@ -433,6 +434,17 @@ fn unit_fault(text: &str, error: &UnitError, units: &[&'static str]) -> Fault {
         }
         Some(better) if !number.is_empty() && !number.starts_with('-') && !unit.is_empty() => {
             format!("did you mean \"{number}{better}\"? units: {}", units.join(", "))
+        }
+        _ if text.trim().starts_with('-') => "give 0 or more".into(),
+        _ if units.is_empty() => match number.parse::<f64>() {
+            Ok(percent) if unit.is_empty() && percent > 1.0 && percent <= 100.0 => {
+                format!("did you mean \"{number}%\"?")
+            }
+            _ => "give a number such as 0.01, or a percentage such as \"1%\"".into(),
+        },
+        _ if unit.is_empty() && !number.is_empty() => {
+            let all: Vec<String> = units.iter().map(|unit| format!("\"{number}{unit}\"")).collect();
+            format!("add a unit: {}", all.join(", "))
         }
         _ => allowed.into(),
     };
@@ -462,6 +474,20 @@ mod tests {
         assert!(help("3TiB", SIZES).starts_with("did you mean \"3072GiB\"?"));
         assert!(!help("5Pbit/s", RATES).contains("did you mean"));
         assert!(help("5Mbit", RATES).starts_with("did you mean \"5Mbit/s\"?"));
+    }
+
+    #[test]
+    fn a_cure_does_not_repeat_what_is_allowed() {
+        let help = |text: &str, units| {
+            let error = text.parse::<Nanos>().unwrap_err();
+            unit_fault(text, &error, units).help
+        };
+        assert_eq!(help("3", &["ms", "s"]), "add a unit: \"3ms\", \"3s\"");
+        assert_eq!(help("-3s", TIMES), "give 0 or more");
+        let part = |text: &str| unit_fault(text, &text.parse::<Ratio>().unwrap_err(), &[]).help;
+        assert_eq!(part("5"), "did you mean \"5%\"?");
+        assert!(part("500").starts_with("give a number such as 0.01"));
+        assert_eq!(part("-0.1"), "give 0 or more");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub trait Vocabulary {
     fn preset_option(&self, profile: &str, key_and_name: (&str, &str), option: &str) -> Option<Placed>;
 }
 
-/// Of files that name no algorithms.
+/// Vocabulary of files that name no algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct NoAlgorithms;
 

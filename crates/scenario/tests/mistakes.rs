@@ -33,7 +33,7 @@ fn single_values() {
         BASE,
         &[
             ("\"30s\"", "30", &[(1, 12, "E004", "\"30s\"")]),
-            ("\"30s\"", "\"30\"", &[(1, 12, "E005", "275ms")]),
+            ("\"30s\"", "\"30\"", &[(1, 12, "E005", "add a unit: \"30ns\"")]),
             ("\"30s\"", "\"30 sec\"", &[(1, 12, "E005", "\"30s\"")]),
             ("\"30s\"", "\"0s\"", &[(1, 12, "E005", "at least")]),
             ("\"30s\"", "\"unlimited\"", &[(1, 12, "E005", "at most")]),
@@ -47,7 +47,7 @@ fn single_values() {
             (
                 "\"250ms\" }",
                 "\"250ms\", loss = { kind = \"packet\", probability = 2 } }",
-                &[(5, 85, "E005", "between 0 and 1")],
+                &[(5, 85, "E005", "did you mean \"2%\"?")],
             ),
             (
                 "\"250ms\" }",
@@ -573,9 +573,10 @@ fn what_strips_options_and_how_many_flows() {
     let all = good(&(MULTIPATH.to_owned() + second), &[]).scenario;
     assert_eq!(all.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>(), ["upload", "other"]);
     let waiting = second.to_owned() + "[[flow]]\nname = \"third\"\nlike = \"upload\"\nafter = \"second\"\n";
-    let found = parse(&(MULTIPATH.to_owned() + &waiting), &[]).expect_err("a wait for nobody");
+    let found =
+        parse(&(MULTIPATH.to_owned() + &waiting), &[]).expect_err("a wait for a flow that does not exist");
     assert!(found.iter().any(|d| d.message.contains("never ends")), "{found}");
     let none = MULTIPATH.replace("to = \"server\"\n", "to = \"server\"\ncount = 0\n");
-    let found = parse(&none, &[]).expect_err("nobody sends");
+    let found = parse(&none, &[]).expect_err("no flow sends");
     assert!(found.iter().any(|d| d.message.contains("all flows have `count = 0`")), "{found}");
 }

@@ -23,7 +23,11 @@ def main() -> None:
         try:
             sys.exit(app(prog_name="ropewalk", standalone_mode=False))
         except click.ClickException as error:
-            error.show()
+            from ropewalk.cli.reporting import complain
+
+            said = io.StringIO()
+            error.show(said)
+            complain(said.getvalue().rstrip("\n"))
             sys.exit(error.exit_code)
         except click.Abort:
             raise KeyboardInterrupt from None

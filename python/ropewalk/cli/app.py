@@ -14,7 +14,7 @@ from ropewalk import _core, backends, reading
 from ropewalk.cli.bond import bond, init, new
 from ropewalk.cli.examples import examples
 from ropewalk.cli.measure import import_
-from ropewalk.cli.options import as_json, directory, executor, overrides, pairs_of, units
+from ropewalk.cli.options import WholeNumber, as_json, directory, executor, overrides, pairs_of, units
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.cli.reproduce import reproduce
@@ -98,15 +98,13 @@ def app() -> None:
 @scenario_file
 @click.option(
     "--seeds",
-    type=click.IntRange(1, MAX_REPLICATIONS),
+    type=WholeNumber(1, MAX_REPLICATIONS),
     metavar="N",
     help="Replications; without it as many as the scenario says.",
 )
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="First seed; alone: just this replication.")
+@click.option("--seed", type=WholeNumber(0), metavar="N", help="First seed; alone: just this replication.")
 @overrides
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
-)
+@click.option("-j", "--jobs", type=WholeNumber(1), metavar="N", help="Threads; one per processor by default.")
 @click.option("--out", callback=directory, metavar="DIR", help="Write tables (Parquet) and summary.")
 @as_json
 @click.option(
@@ -141,7 +139,7 @@ def run(
     """
     with reported():
         if trace and as_json and out is None:
-            fail("--trace and --json both want stdout: add --out DIR", WRONG_INPUT)
+            fail("--trace and --json both write to stdout\n  fix: add --out DIR", WRONG_INPUT)
         if no_clobber and out is None:
             fail("--no-clobber without --out\n  fix: add --out DIR", WRONG_INPUT)
         if plots and out is None:
@@ -175,7 +173,7 @@ app.add_command(examples)
 @scenario_file
 @click.option(
     "--seeds",
-    type=click.IntRange(2, MAX_REPLICATIONS),
+    type=WholeNumber(2, MAX_REPLICATIONS),
     metavar="N",
     help="Replications to compare; without it as many as the effort says.",
 )
@@ -187,9 +185,7 @@ app.add_command(examples)
     help="How much is tried.",
 )
 @overrides
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
-)
+@click.option("-j", "--jobs", type=WholeNumber(1), metavar="N", help="Threads; one per processor by default.")
 @as_json
 def why(
     *,
@@ -222,7 +218,7 @@ def why(
 @overrides
 @click.option(
     "--seeds",
-    type=click.IntRange(1, MAX_REPLICATIONS),
+    type=WholeNumber(1, MAX_REPLICATIONS),
     metavar="N",
     help="Replications of each case; without it as the study says.",
 )
@@ -277,7 +273,7 @@ app.add_command(reproduce)
 results = click.argument("directory", metavar="DIR", type=FILE)
 shown_seed = click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     help="Replication to show over time; the first by default.",
 )
@@ -364,7 +360,7 @@ def show(*, file: Path, overrides: tuple[str, ...]) -> None:
 @click.argument("link")
 @click.option(
     "--seed",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     metavar="N",
     default=1,
     show_default=True,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ropewalk.bonding import DEFAULT_SEEDS, FORM, BondedPath, Bonding, parse_path
-from ropewalk.cli.options import as_json, overrides, pairs_of
+from ropewalk.cli.options import WholeNumber, as_json, overrides, pairs_of
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
 from ropewalk.disk import write_whole
@@ -55,7 +55,7 @@ _OPTIONS = (
     click.option("--send-buffer", metavar="SIZE", help="Its size."),
     click.option(
         "--seeds",
-        type=click.IntRange(1, MAX_REPLICATIONS),
+        type=WholeNumber(1, MAX_REPLICATIONS),
         metavar="N",
         default=DEFAULT_SEEDS,
         show_default=True,
@@ -91,9 +91,7 @@ def _read(lines: tuple[str, ...], queue: str | None) -> tuple[BondedPath, ...]:
 @click.command()
 @described
 @overrides
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Threads; one per processor by default."
-)
+@click.option("-j", "--jobs", type=WholeNumber(1), metavar="N", help="Threads; one per processor by default.")
 @click.option("--why", "ask", is_flag=True, help="Say, too, what limits it and what helps, as `why` does.")
 @as_json
 def bond(

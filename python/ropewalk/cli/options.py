@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,24 @@ from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within bounds; a refusal names the value found and the allowed ones."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 (as the method of click)
+        parameter: click.Parameter | None,
+        context: click.Context | None,
+    ) -> int:
+        """The number."""
+        try:
+            number: int = super().convert(value, parameter, context)
+        except click.BadParameter:
+            bounds = f"{self.min} to {self.max}" if self.max is not None else f"from {self.min} on"
+            self.fail(f"found {value}; allowed: a whole number, {bounds}", parameter, context)
+        return number
 
 
 def directory(_context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
@@ -26,7 +44,7 @@ as_json = click.option(
 units = click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(1),
+    type=WholeNumber(1),
     metavar="N",
     help="Units of work at a time; by default one per processor, Dask thread, or 100 SLURM jobs.",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ropewalk.cli.options import WholeNumber
 from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _number(name: str, unit: str, text: str, default: float | None = None) -> Ca
 @_number("--availability", "PERCENT", "Not exceeded for this part of an average year: ITU-R P.618.")
 @_number("--synthesise", "DAYS", "The deepest fade of that many random days: ITU-R P.1853.")
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", default=1, show_default=True, help="Of the random days."
+    "--seed", type=WholeNumber(0), metavar="N", default=1, show_default=True, help="Of the random days."
 )
 @_number("--lat", "DEG", "North is positive.")
 @_number("--lon", "DEG", "East is positive.")
@@ -118,7 +119,7 @@ def _depth(depth: dict[str, float | None]) -> str:
     given = [name for name, value in depth.items() if value is not None]
     if len(given) != 1:
         found = " and ".join(options[name] for name in given) or "none"
-        fail(f"how deep is the fade? found {found}; give one of {', '.join(options.values())}", WRONG_INPUT)
+        fail(f"depth of the fade: found {found}; give one of {', '.join(options.values())}", WRONG_INPUT)
     return given[0]
 
 

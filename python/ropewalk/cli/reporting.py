@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from contextlib import contextmanager
@@ -31,8 +32,18 @@ MARKS = {
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message on stderr."""
-    sys.stderr.write(f"{visible(message)}\n")
+    complain(message)
     sys.exit(code)
+
+
+def complain(message: str) -> None:
+    """Writes a message to stderr, broken into lines where that is a terminal."""
+    text = visible(message)
+    if sys.stderr.isatty():
+        from ropewalk.cli.excerpts import folded
+
+        text = folded(text, os.get_terminal_size(sys.stderr.fileno()).columns)
+    sys.stderr.write(f"{text}\n")
 
 
 def refuse_others(out: Path, kind: str) -> None:

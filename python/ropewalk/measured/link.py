@@ -58,14 +58,14 @@ def read(path: Path, form: str | None, options: Options) -> list[Part]:
 
     Raises:
         OSError: it cannot be read.
-        MeasurementError: it is of no known form, or wrong.
+        MeasurementError: its form is not recognised, or it has mistakes.
     """
     source = load(path, options)
     if form is None:
         form = next((name for name, module in FORMATS.items() if module.recognise(source.text)), None)
     if form is None:
-        cure = f"say what it is: --format {' | '.join(FORMATS)}"
-        raise source.wrong(1, "of no known form", cure)
+        cure = f"name the form: --format {' | '.join(FORMATS)}"
+        raise source.wrong(1, "the form of this file is not recognised", cure)
     if form == "mahimahi" and not source.text.strip():
         raise source.wrong(1, "empty", "give a trace with times")
     try:
@@ -85,7 +85,7 @@ class Link:
     rate: dict[Quantity, str]
     """Rates that the user gave, as in a scenario."""
     delay: str | None
-    """Of one way, as the user gave it."""
+    """One-way delay as the user gave it."""
 
     @property
     def span_s(self) -> float:

@@ -24,7 +24,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
     try:
         return text_in(path)
     except UnicodeDecodeError as error:
-        raise StudyError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        raise StudyError(f"{path}: not UTF-8 text (byte {error.start})\n  fix: save it as UTF-8") from None
 
 
 def load(path: str | os.PathLike[str], reading: str | None = None) -> StudyFile:
