@@ -64,7 +64,7 @@ def test_the_terminal_shows_messages_and_pages(ropewalk: Ropewalk, tmp_path: Pat
         "load time",
     ]:
         assert word in done.stdout, word
-    # Of several connections the first one has a number, too.
+    # The first of several connections has a number, too.
     assert re.search(r"^ web +0 +0 +a +", done.stdout, re.MULTILINE)
     summary = json.loads(ropewalk("run", file, "--json").stdout)
     [page] = summary["pages"]

@@ -13,7 +13,7 @@ from ropewalk.results import TABLES
 from ropewalk.written import checked
 
 FLIPS = 40
-"""Of each file: a checksum has them all, or none."""
+"""Flips in each file: a checksum finds them all, or none."""
 SEED = 20261123
 
 

@@ -9,7 +9,7 @@ from ropewalk.disk import PARTIAL
 
 
 def limited(kibibytes: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """A command whose files cannot grow beyond so much."""
+    """Runs a command whose files cannot grow beyond this."""
     line = f"ulimit -f {kibibytes}; exec {shlex.join(map(str, [COMMAND, *arguments]))}"
     command = ["bash", "-c", line]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -133,7 +133,7 @@ def places(found: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
 def test_results_that_were_edited_and_sealed(
     which: str, name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Anyone can compute a checksum: a file with a good one is not trusted."""
+    """A checksum is no signature: a file whose checksum fits is not trusted."""
     shutil.copytree(request.getfixturevalue(which), tmp_path / "out", ignore=shutil.ignore_patterns("store"))
     file = tmp_path / "out" / name
     text = file.read_text(encoding="utf-8")

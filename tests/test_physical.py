@@ -29,7 +29,7 @@ CLAIMS = [
 ]
 DRAWS = 400
 LITTLE = 1e-4
-"""Of the largest value; 0 leaves quotients without one."""
+"""Share of the largest value that is drawn in place of 0, which leaves quotients undefined."""
 MANY = 1e7
 """Packets, drops, bytes of windows: more than any run has."""
 UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "B": 8.0, "kB": 8e3}
@@ -40,7 +40,7 @@ OVERHEAD = 1.1
 
 
 def number(text: str) -> float:
-    """Of a quantity as expanded scenarios write it; bits for sizes."""
+    """Number of a quantity as expanded scenarios write it; bits for sizes."""
     found = re.fullmatch(r"([\d.e+-]+) ?([A-Za-z/]+)", text)
     assert found, text
     return float(found[1]) * {**UNITS, "s": 1.0, "ms": 1e-3}[found[2]]

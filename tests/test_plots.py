@@ -407,7 +407,7 @@ def test_labels_of_points_do_not_lie_on_each_other() -> None:
 
 
 def layout(baseline: dict[str, str] | None, first: int, second: int) -> tuple[Layout, list[CaseEntry]]:
-    """Two factors, `sky` and `scheduler`, with so many levels."""
+    """Two factors, `sky` and `scheduler`, with these numbers of levels."""
     levels = {"sky": [f"s{n}" for n in range(first)], "scheduler": [f"r{n}" for n in range(second)]}
     cases = [
         SimpleNamespace(case=f"{sky} / {rule}", levels={"sky": sky, "scheduler": rule})

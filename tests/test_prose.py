@@ -22,12 +22,20 @@ from conftest import ROOT
         ("a.md", "| `droptail` | first in, first out; what is too much is dropped |"),
         ("a.toml", "# Such a machine is not always in the same mood."),
         ("a.toml", "# Options vanish in mid-transfer."),
+        ("a.rs", "/// Those of the connection until `end`."),
+        ("a.py", '"""Of the widest line."""'),
+        ("a.py", 'def f(n):\n    """First.\n\n    Whoever asks is answered.\n    """'),
+        ("a.rs", "/// STAR with a window of so many segments."),
+        ("a.md", "The window is not the controller's business."),
+        ("a.rs", "fn an_abort_that_nobody_answers() {"),
+        ("a.rs", 'let record = world.run().expect("nobody cancels");'),
     ],
 )
 def test_odd_sentences_are_named(name: str, line: str) -> None:
     told = list(prose.complaints(name, f"\n{line}\n"))
     assert len(told) == 1
-    assert told[0].startswith(f"{name}:2: ")
+    place = 2 + line[: line.find("Whoever")].count("\n")
+    assert told[0].startswith(f"{name}:{place}: ")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +43,12 @@ def test_odd_sentences_are_named(name: str, line: str) -> None:
     [
         ("a.rs", "/// Says what it is and its units."),
         ("a.rs", 'let nobody = "What is this";'),
+        ("a.rs", "fn the_whole_window() {"),
+        ("a.rs", 'let key = "flow.nobody.start";'),
+        ("a.rs", "/// The scheduler may choose any\n/// Of these subflows."),
+        ("a.rs", "/// The source leaves so much open that results need not agree."),
+        ("a.py", 'text = """\nOf nobody\n"""'),
+        ("a.md", "Of several rates the lowest applies."),
         ("a.md", "What is it worth to bond LTE and GEO?"),
         ("a.md", "| What | Page |"),
         ("a.md", "```text\nWhat is printed by a command.\n```"),

@@ -359,7 +359,7 @@ def test_a_browser_opens_it_without_complaint(chromium: webdriver.Chrome, page: 
 
 
 def test_every_level_is_named_on_a_phone(chromium: webdriver.Chrome, tmp_path: Path) -> None:
-    """Of numbers some do, of names all are needed."""
+    """An axis of names has all of them as ticks."""
     levels = [f"{delay}ms" for delay in range(20, 80, 10)]
     head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
     factor = f'[[vary]]\nname = "wait"\nkey = "path.a.both.delay"\nvalues = {levels}\n'

@@ -192,7 +192,7 @@ def test_what_was_made_of_an_earlier_run_does_not_stay(
     assert set(tmp_path.rglob("*.*")) == {*before, mine}
 
 
-def test_files_are_there_though_nobody_reads_what_is_printed(small: Path, tmp_path: Path) -> None:
+def test_files_are_written_though_the_output_is_not_read(small: Path, tmp_path: Path) -> None:
     command = [str(COMMAND), "run", str(small), "--out", str(tmp_path / "r")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -119,7 +119,7 @@ def test_a_renamed_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_runs_of_another_model_version_are_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They stay in the store under keys of their own, and the same runs are computed again."""
+    """Runs of the other version stay in the store; the same runs are computed again."""
     path, store = write_study(tmp_path), tmp_path / "out" / "store"
     rw.Study.load(path).run(tmp_path / "out", jobs=1)
     assert stored(rw.Study.load(path), store) == [3, 3, 3, 3]

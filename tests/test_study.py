@@ -131,7 +131,7 @@ def test_what_is_written_can_be_read_and_moved(tmp_path: Path) -> None:
 def test_time_series_of_the_first_replications(tmp_path: Path) -> None:
     plain = rw.Study.load(write_study(tmp_path)).run(tmp_path / "out").conducted
     ran = rw.Study.load(write_study(tmp_path, "series = 1\n" + STUDY)).run(tmp_path / "out")
-    # Those with series are computed again, for the store has them without.
+    # Cases with series are computed again, since the store has them without.
     assert (plain.computed, ran.conducted.computed, ran.conducted.found) == (12, 4, 8)
     series = ran.results.table("series")
     assert series.select("case", "run").unique().height == 4

@@ -106,7 +106,7 @@ def test_the_scheduler_dies(cluster: Cluster, tmp_path: Path) -> None:
 def test_no_scheduler(ropewalk: Ropewalk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ropewalk.executors import dask
 
-    monkeypatch.setattr(dask, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(dask, "TIMEOUT_S", 0.5)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]

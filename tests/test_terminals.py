@@ -80,7 +80,7 @@ def test_run(wide: Wide, name: str, width: int) -> None:
     check(lines, width, wide(*command))
     first = "\n".join(lines[: lines.index("Subflows")] if "Subflows" in lines else lines)
     assert "goodput" in first
-    # The question of everyone who joins links is answered on every terminal.
+    # Columns of the benefit answer what a second path is worth: no terminal loses them.
     if "benefit" in wide(*command):
         assert "vs best" in first
         assert "vs sum" in first

@@ -22,7 +22,7 @@ WRONG: tuple[object, ...] = (GONE, None, True, "x", -1, 1.5, 10**12, [], {}, [1]
 
 
 def places(value: object, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Of all values, but of lists only the first and the last."""
+    """Places of all values of an object; of a list those of the first and the last."""
     if place:
         yield place
     if isinstance(value, dict):

@@ -31,7 +31,7 @@ DIFFERENT = {
 
 
 def digest(name: str) -> str:
-    """Of checks, quantities, studies, scenarios and published tables; words may change."""
+    """Digest of checks, quantities, studies, scenarios and published tables; words may change."""
     directory = ROOT / "reproductions" / name
     told = hashlib.sha256()
     claims = tomllib.loads((directory / "claims.toml").read_text(encoding="utf-8"))

@@ -59,7 +59,7 @@ GATED_MISSES = ("l2_misses",)
 
 
 class NoHistoryError(Exception):
-    """The commit that last changed the record is not at hand, or cannot be checked out."""
+    """The commit that last changed the record is missing, or cannot be checked out."""
 
 
 def output(command: list[str], where: Path, **environment: str) -> str:
@@ -170,7 +170,7 @@ def last_recorded() -> str:
     """The commit that last changed the record.
 
     Raises:
-        NoHistoryError: it is not at hand.
+        NoHistoryError: the clone does not have it.
     """
     commit = git("log", "-1", "--format=%H", "--", str(RECORD))
     if not commit:

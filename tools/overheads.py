@@ -138,7 +138,7 @@ def recording() -> None:
 
 
 def peak_kib(thousands: int, size: str) -> int:
-    """Largest memory of a process with so many thousand connections that have sent so much and wait."""
+    """Largest memory of a process with thousands of idle connections that have sent `size` each."""
     path = SCENARIO[: SCENARIO.index("[[flow]]")].replace("4Mbit/s", "10Gbit/s").replace("50p", "50000p")
     path = path.replace("0.01", "0")
     flows = "\n".join(IDLE.format(letter=letter, size=size) for letter in ascii_letters[:thousands])

@@ -39,7 +39,7 @@ PAGE = Path("docs/reference/standards.md")
 KEYS = {"rfc", "section", "quote", "note", "not_kept"}
 CITATION = re.compile(r'RFC (\d+) section ([\d.]*\d): "')
 FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?fn (\w+)")
-# Of a text of the RFC editor: what stands around the page break.
+# Lines around a page break in a text of the RFC editor.
 PAGE_BREAK = re.compile(r"\n+[^\n]*\[Page \d+\]\n\f?\n?(?:RFC \d+ [^\n]*\n)?\n*")
 
 HEAD = """\

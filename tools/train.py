@@ -13,7 +13,7 @@ PACKET_HOPS = 500_000
 
 
 def main() -> None:
-    """Replications of each until they come to so many packet-hops."""
+    """Packet-hops up to which each scenario is replicated."""
     for file in sorted(SCENARIOS.glob("*.toml")):
         scenario = rw.Scenario.load(file)
         hops, seed = 0, 1

@@ -44,7 +44,7 @@ class Case:
     ns3: dict[str, str] = field(hash=False)
     """Arguments of ns-3 beside those that the scenario means: what ns-3 does unless it is told otherwise."""
     keys: dict[str, str] = field(hash=False)
-    """Of the scenario, with values as they stand in TOML."""
+    """Keys of the scenario, with values as they stand in TOML."""
     vary: dict[str, list[int]] = field(hash=False, default_factory=dict)
     """Queues among `keys`, and how many packets more they have in each run: so no single event decides."""
 
@@ -84,7 +84,7 @@ class Case:
 
 
 def _longer(queue: str, packets: int) -> str:
-    """A queue with so many packets more; other limits are left for the back end to refuse."""
+    """The limit of a queue, raised by a number of packets; the back end refuses other limits."""
     return re.sub(r"\d+(?=p\b)", lambda length: str(max(1, int(length[0]) + packets)), queue)
 
 

@@ -1,4 +1,4 @@
-"""Writes what came out: the page of the documentation and the figures of ns-3 that the tests use."""
+"""Writes the outcome: the page of the documentation and the figures of ns-3 that the tests use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORD_HEAD = """\
 
 @dataclass(frozen=True)
 class Made:
-    """When and with what."""
+    """Date and versions of a comparison."""
 
     date: str
     ns3: str
@@ -78,7 +78,7 @@ def _why(one: verdicts.Explanation, rows: list[verdicts.Row]) -> str:
 
 
 def _summary(rows: list[verdicts.Row]) -> str:
-    """How many figures have which verdict."""
+    """Number of figures by verdict."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.verdict] = counts.get(row.verdict, 0) + 1
@@ -102,7 +102,7 @@ def _table(family: dict[str, object], rows: list[verdicts.Row]) -> str:
 
 
 def _beside(ns3: Estimate, ours: Estimate) -> list[str]:
-    """A figure of ns-3 and what ours is to it."""
+    """A figure of ns-3, and the ratio of ours to it."""
     return [verdicts.written(ns3), f"{verdicts.ratio(ns3, ours):.3f}"]
 
 

@@ -39,7 +39,7 @@ class Outcome:
     cpu_s: float = 0.0
     """Inside the simulation."""
     packet_hops: int = 0
-    """Of ns-3 only if it was asked to count."""
+    """Packet-hops; of ns-3 only if it was asked to count."""
 
     def metric(self, name: str) -> float | None:
         """One figure, of all flows; None if a flow is not complete at the end."""

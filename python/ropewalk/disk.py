@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PARTIAL = ".partial-"
 STALE_S = 86400.0
-"""Temporary files of other hosts are taken for left behind after this."""
+"""Age in seconds at which a temporary file of another host counts as left behind."""
 
 _numbers = iter(range(1 << 62))
 
@@ -38,10 +38,10 @@ def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
 
 
 def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | None]:
-    """Many files, each whole or not at all. Together they wait for the disk half as long as one by one.
+    """Writes many files, each whole or not at all, in half the time that it takes to sync them one by one.
 
     Returns:
-        how many there are now, for good; and why the next one is not.
+        the number of files that have survived a crash of the machine on return; why the next one failed.
     """
     written: list[tuple[Path, Path]] = []
     failure = None
@@ -59,12 +59,12 @@ def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | N
 
 
 def partial_name() -> str:
-    """How temporary names begin: with host and process, to tell what a killed process has left."""
+    """Start of temporary names: it has host and process, so that `sweep` finds files of killed processes."""
     return f"{PARTIAL}{socket.gethostname()}-{os.getpid()}-"
 
 
 def _write_partial(path: Path, content: bytes, *, lasting: bool) -> Path:
-    """Beside where it belongs, under another name."""
+    """Writes a temporary file into the directory of `path`; returns its path."""
     partial = path.parent / f"{partial_name()}{threading.get_ident()}-{next(_numbers)}"
     try:
         with partial.open("wb") as file:
@@ -83,7 +83,7 @@ def _write_partial(path: Path, content: bytes, *, lasting: bool) -> Path:
 
 
 def _make_lasting(folder: Path) -> None:
-    """The names in it survive a crash of the machine."""
+    """Syncs a directory: names in it survive a crash of the machine."""
     directory = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(directory)

@@ -44,7 +44,7 @@ class Way:
     """One direction of a link or path."""
 
     key: str
-    """Of the direction in the scenario, as in `path.lte.down`."""
+    """Key of the direction in the scenario, as in `path.lte.down`."""
     name: str
     """In the table `links`, as in `lte.down`."""
     path: str

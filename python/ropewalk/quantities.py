@@ -8,7 +8,7 @@ BITS_PER_S = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 LIMITS = {"p": 1.0, **BYTES, "BDP": 1.0}
-"""Of queues: packets, bytes, products of bandwidth and delay."""
+"""Units of queue limits: packets, bytes, products of bandwidth and delay."""
 NUMBER = re.compile(r"([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(\S*)")
 """A number and what stands behind it."""
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Series = NDArray[np.float64]
 
 EFFECTIVE_TEMPERATURE = 275.0
-"""Of the medium that attenuates, in K (ITU-R P.618-13 section 3)."""
+"""Temperature of the medium that attenuates, in K (ITU-R P.618-13 section 3)."""
 COSMIC_TEMPERATURE = 2.7
-"""Of the sky behind it, in K."""
+"""Temperature of the sky behind the rain, in K."""
 WARM_UP = 200_000
-"""First samples of a synthesis, thrown away (ITU-R P.1853-1 annex 1, step D6)."""
+"""First samples of a synthesis, discarded (ITU-R P.1853-1 annex 1, step D6)."""
 DAY = 86_400
 
 
@@ -51,13 +51,13 @@ class Site:
     longitude: float
     """In degrees; east is positive."""
     elevation: float
-    """Of the satellite above the horizon, in degrees."""
+    """Elevation of the satellite above the horizon, in degrees."""
     frequency: float
-    """Of the carrier, in GHz."""
+    """Frequency of the carrier, in GHz."""
     altitude: float | None = None
     """Above the sea in km; None: by the map of ITU-R P.1511."""
     tilt: float = 45.0
-    """Of the polarisation against the horizon, in degrees: 0 horizontal, 90 vertical, 45 circular."""
+    """Tilt of the polarisation against the horizon, in degrees: 0 horizontal, 90 vertical, 45 circular."""
 
     def __post_init__(self) -> None:
         for name, low, high in (

@@ -65,7 +65,7 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
         (staging / TRACES).mkdir()
         files: dict[str, str] = {}
         for file, content in _contents(results):
-            # Of what was meant to be written, not of what the disk made of it.
+            # Digest of the intended content, so that a fault of the disk is noticed.
             files[file] = written.digest(content)
             try:
                 (staging / file).write_bytes(content)
@@ -181,7 +181,7 @@ def read(directory: str | os.PathLike[str]) -> Results:
     traces: dict[int, str] = {}
     for name in summary.files:
         found = _TRACE.fullmatch(name)
-        # They are large, and may have been removed.
+        # Traces are large, and may have been removed.
         if found and (source / name).exists():
             traces[int(found[1])] = written.checked(listing, name, summary.files).decode()
     return Results(origin, tables, dict(sorted(traces.items())))

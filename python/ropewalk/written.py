@@ -1,7 +1,7 @@
 """JSON that Ropewalk has written, read back: checked against its checksum, then field by field.
 
 The last member of each file, `sha256`, is the SHA-256 of the text in front of it. A member `files` holds the
-SHA-256 of other files of the same results, by name. Both detect damage, not forgery: anyone can compute them.
+SHA-256 of other files of the same results, by name. They detect damage and no forgery: they need no key.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ pub struct Page {
     pub name: &'static str,
     /// Objects of the page, the main one included.
     pub objects: u64,
-    /// Of these, objects that have arrived.
+    /// Objects that have arrived.
     pub arrived: u64,
     /// Bytes that have arrived.
     pub size: Bytes,

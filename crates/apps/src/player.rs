@@ -83,7 +83,7 @@ pub(crate) struct Player {
     buffer: PlayBuffer,
     /// Length of all segments but the last.
     length: Nanos,
-    /// Of the film, not asked for.
+    /// Time of the film that has not been requested.
     left: Nanos,
     request: Bytes,
     connection: ConnectionId,

@@ -71,9 +71,9 @@ pub(crate) const PING: Algorithm = Algorithm {
 /// When the next request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
-    /// This long after the one before, whatever happens.
+    /// This long after the request before, answered or not.
     Every(Nanos),
-    /// As soon as the answer is there.
+    /// As soon as the answer has arrived.
     PingPong,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Probe {
     reply_every: u64,
     left: u64,
     duration: Nanos,
-    /// The figure is this part of the round trip.
+    /// The reported delay is the round trip divided by this.
     divide: u64,
     /// Waits for the send buffer, as a program whose `send` call blocks.
     blocks: bool,
@@ -95,13 +95,13 @@ pub(crate) struct Probe {
     /// When the next request would be made if nothing blocked.
     next: SimTime,
     made: u64,
-    /// Requests whose answer is to come: when they were made.
+    /// Requests without an answer so far, and when they were made.
     open: BTreeMap<u64, SimTime>,
     over: bool,
 }
 
 impl Probe {
-    /// As the options of `sockperf` say.
+    /// A `sockperf` probe with these options.
     pub fn sockperf(options: &Options) -> Self {
         let ping_pong = options.choice("mode") == "ping-pong";
         let gap = Nanos(1_000_000_000 / options.integer("rate"));
@@ -116,7 +116,7 @@ impl Probe {
         }
     }
 
-    /// As the options of `ping` say.
+    /// A `ping` probe with these options.
     pub fn ping(options: &Options) -> Self {
         Self {
             pace: Pace::Every(options.duration("interval")),
@@ -164,7 +164,10 @@ impl Probe {
         if self.is_over(ctx) {
             return;
         }
-        debug_assert!(self.pace != Pace::PingPong || self.open.is_empty(), "the answer before has not come");
+        debug_assert!(
+            self.pace != Pace::PingPong || self.open.is_empty(),
+            "the answer to the request before has not arrived"
+        );
         self.left -= 1;
         let tag = self.made;
         self.made += 1;
@@ -186,7 +189,7 @@ impl Probe {
     fn check(&self) {
         debug_assert!(
             self.open.len() as u64 <= self.made.div_ceil(self.reply_every),
-            "more questions than made"
+            "more open requests than were made"
         );
         debug_assert!(
             self.open
@@ -286,7 +289,7 @@ mod tests {
         assert_eq!(script.app.open.len(), 2, "numbers 0 and 100");
         script.take();
         script.arrive(SimTime::from_secs(1), 1, Side::Receiver);
-        assert!(script.take().is_empty(), "nobody answers number 1");
+        assert!(script.take().is_empty(), "number 1 asks for no answer");
         script.arrive(SimTime::from_secs(1), 0, Side::Receiver);
         assert!(matches!(script.take()[..], [Asked::Send(0, Side::Receiver, _)]));
     }

@@ -16,7 +16,7 @@ pub(crate) struct Recorded {
     pub up: bool,
 }
 
-/// `time size direction`, times not falling: a message of so many bytes goes `down`, to the receiver of the flow's data,
+/// `time size direction`, times not falling: a message of `size` bytes goes `down`, to the receiver of the flow's data,
 /// or `up`. The content is a list of [`Recorded`].
 pub(crate) const MESSAGES: FileFormat = FileFormat {
     what: "lines \"time size direction\" in s and bytes, up or down, times not falling",

@@ -1,4 +1,4 @@
-//! Live video at a constant bit rate: a frame every so often, whether or not the one before has arrived.
+//! Live video at a constant bit rate: a frame per interval, whether or not the one before has arrived.
 
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, at_most};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};

@@ -7,7 +7,7 @@
 //! Slow start: `sqrt(rho) / 4` segments per ACK while no loss is remembered and cwnd and flight are in one of the four
 //! sub-phases; otherwise as Reno. Avoidance: `sqrt(rho) / 2` segments per round trip while flight < rwnd / 2 and at
 //! least one SRTT after fast recovery; otherwise as Reno. The sender may fill `rwnd + rtt_dev_gain rho SMSS` while no
-//! loss is remembered, `rwnd + SMSS` in fast recovery, otherwise rwnd; the rule rests while flight > rwnd. A partial ACK
+//! loss is remembered, `rwnd + SMSS` in fast recovery, otherwise rwnd; the rule does not apply while flight > rwnd. A partial ACK
 //! of n bytes deflates the window of NewReno's recovery to `cwnd - n + 2 SMSS`, or to 2 SMSS if n is no less than it.
 //! After a timeout the timer runs 0.2 s longer if the receiver delays ACKs. The rest is NewReno, over the recovery
 //! that the profile names.
@@ -56,13 +56,13 @@ const OPTIONS: &[OptionSpec] = &[
         "loss_latch",
         OptionKind::Flag,
         "false",
-        "a loss is remembered for good, otherwise until a window without loss follows",
+        "a loss is remembered to the end, otherwise until a window without loss follows",
     ),
     OptionSpec::new(
         "rtt_dev_gain",
         OptionKind::Number { min: 0.0, max: 10.0 },
         "0.25",
-        "rho times so many segments may be sent beyond the advertised window",
+        "segments per rho that may be sent beyond the advertised window",
     ),
     OptionSpec::new(
         "rtt_granularity",
@@ -87,13 +87,13 @@ const OPTIONS: &[OptionSpec] = &[
         "guard",
         OptionKind::Choice(&[FLIGHT, "off", LITERAL]),
         FLIGHT,
-        "when that window rests: with more in flight than rwnd, never, or as printed also while cwnd = ssthresh",
+        "when that window is not used: with more in flight than rwnd, never, or as printed also while cwnd = ssthresh",
     ),
     OptionSpec::new(
         "flight",
         OptionKind::Choice(&[AFTER_ACK, "before_ack"]),
         AFTER_ACK,
-        "whether FlightSize is taken after or before the ACK at hand",
+        "whether FlightSize is taken after or before the ACK is processed",
     ),
     OptionSpec::new(
         "after_recovery",
@@ -142,7 +142,7 @@ pub(crate) enum Deflation {
     Off,
 }
 
-/// When the window beyond the advertised one rests (choice D-17).
+/// When the window beyond the advertised one is not used (choice D-17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     /// While more than rwnd is in flight.
@@ -198,7 +198,7 @@ pub(crate) struct AdalrConfig {
     pub rto_margin_any_receiver: bool,
     /// rwnd is the sum so far and not what the ACK advertises (choice D-14).
     pub running_base: bool,
-    /// When the rule of the window rests.
+    /// When the rule of the window does not apply.
     pub guard: Guard,
     /// FlightSize is that before the ACK (choice D-19).
     pub flight_before: bool,
@@ -360,7 +360,7 @@ impl Adalr {
     /// Algorithm 2 (decisions D-14 and D-17).
     fn extend_window(&mut self, ack: &Ack) {
         let rwnd = self.rwnd(ack);
-        let rests = match self.config.guard {
+        let suspended = match self.config.guard {
             Guard::Flight => self.flight(ack) > rwnd,
             Guard::Off => false,
             Guard::Literal => self.flight(ack) > rwnd || self.is_at_threshold(),
@@ -368,7 +368,7 @@ impl Adalr {
         self.advertised = ack.rwnd.as_f64();
         if !self.is_long() {
             self.effective = self.advertised;
-        } else if !rests {
+        } else if !suspended {
             self.effective = rwnd
                 + match self.memory {
                     Memory::NoLoss => self.config.rtt_dev_gain * self.rho * self.window.mss,
@@ -403,7 +403,7 @@ impl Adalr {
         shown.cwnd == shown.ssthresh
     }
 
-    /// Algorithm 3: a window of recovery after an ACK of so many bytes.
+    /// Algorithm 3: `window` during recovery after an ACK of `acked` bytes.
     fn deflated(&self, window: f64, acked: f64) -> f64 {
         let two = 2.0 * self.window.mss;
         let deflated = if window <= acked { two } else { window - acked + two };

@@ -188,7 +188,7 @@ impl Bbr {
         let long = ack.now.since(since) > min_rtt;
         let before = (ack.pipe + ack.delivered).as_f64();
         let over = match CYCLE[phase] {
-            // Until the pipe holds so much more, or overflows.
+            // Until the flight is that much above the estimated pipe, or packets are lost.
             gain if gain > 1.0 => long && (lossy || before >= self.target(gain)),
             // Until the queue is gone.
             gain if gain < 1.0 => long || before <= self.target(1.0),
@@ -371,7 +371,7 @@ impl CongestionControl for Bbr {
         self.episode.begin();
     }
 
-    /// Version 1 is blind to marks, too.
+    /// Version 1 does not respond to marks either.
     fn on_ecn(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
 
     fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {

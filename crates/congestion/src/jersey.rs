@@ -123,7 +123,7 @@ mod tests {
     use crate::Growth;
     use crate::testing::{ack, loss, setup_with};
 
-    /// Vector TJ-1 ends with 55 segments; here with a window of so many.
+    /// Vector TJ-1 ends with 55 segments; here `segments` is the window.
     fn measured(segments: u64) -> Jersey {
         let growth = Growth { slow_start_limit: 1, byte_counting: false };
         let mut cc = Jersey::new(&setup_with(1460, segments * 1460, segments * 1460, growth));

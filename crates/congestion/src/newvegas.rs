@@ -48,7 +48,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 /// Parameters of New Vegas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NewVegasConfig {
-    /// Those of Vegas.
+    /// Thresholds and options of Vegas.
     pub vegas: VegasConfig,
     /// An even window in slow start.
     pub pairs: bool,

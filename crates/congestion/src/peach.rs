@@ -172,7 +172,7 @@ mod tests {
     const MSS: u64 = 1460;
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
 
-    /// In avoidance with so many segments.
+    /// In avoidance with a window of `segments`.
     fn peach(segments: u64) -> Peach {
         Peach::new(&setup_with(MSS, segments * MSS, segments * MSS, PER_ACK))
     }
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Vector TP-1, Sudden Start with an advertised window of 64 segments (its spacing is the sender's business).
+    /// Vector TP-1, Sudden Start with an advertised window of 64 segments (the sender spaces it).
     #[test]
     fn tp_1_sudden_start_opens_to_the_advertised_window() {
         let mut cc = Peach::new(&setup_with(MSS, 10 * MSS, u64::MAX, PER_ACK));

@@ -225,7 +225,7 @@ macro_rules! window_methods {
 }
 pub(crate) use window_methods;
 
-/// Those of them that set and show the window.
+/// Methods of `window_methods` that set and show the window.
 macro_rules! window_values {
     () => {
         fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {

@@ -141,7 +141,7 @@ mod tests {
 
     const PER_ACK: Growth = Growth { slow_start_limit: 1, byte_counting: false };
 
-    /// STAR with a window of so many segments of 1400 bytes, 250000 B/s and 0.56 s.
+    /// STAR with a window of `segments` of 1400 bytes, 250000 B/s and 0.56 s.
     fn star(segments: u64) -> Star {
         let mut cc = Star::new(&setup_with(1400, 1400 * segments, 1400 * segments, PER_ACK));
         cc.abe = AvailableBandwidth::new(140_000.0);

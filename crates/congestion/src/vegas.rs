@@ -225,7 +225,7 @@ mod tests {
         VegasConfig::from_options(kind, &Options::defaults(OPTIONS))
     }
 
-    /// Vegas with so many segments of 1000 bytes and ssthresh the same or unlimited.
+    /// Vegas with a window of `segments` of 1000 bytes and ssthresh the same or unlimited.
     fn vegas(kind: VegasKind, segments: u64, slow_start: bool) -> Vegas {
         let ssthresh = if slow_start { u64::MAX } else { 1000 * segments };
         Vegas::new(&setup_with(1000, 1000 * segments, ssthresh, BYTES), config(kind))

@@ -262,7 +262,7 @@ mod tests {
         WVegasConfig::from_options(&Options::defaults(OPTIONS))
     }
 
-    /// wVegas in avoidance with so many segments of 1000 bytes, on a path of this smallest round-trip time.
+    /// wVegas in avoidance with a window of `segments` of 1000 bytes, on a path of this smallest round-trip time.
     fn wvegas(segments: u64, base_ms: u64) -> WVegas {
         let mut cc = WVegas::new(&setup_with(1000, 1000 * segments, 1000 * segments, BYTES), config());
         cc.window.note_rtt(&Ack { rtt: Some(Nanos::from_millis(base_ms)), ..ack(0) });

@@ -405,7 +405,7 @@ fn after_a_timeout_the_threshold_is_half_the_flight() {
         };
         cc.on_rto(&loss, Paths::ALONE);
         let wanted = match row.name {
-            // They have no threshold.
+            // These controls have no slow-start threshold.
             "bbr" | "fixed-rate" => continue,
             "cubic" => Bytes(28_000),
             "peach" | "sctp" => Bytes(20_000),

@@ -271,7 +271,7 @@ impl<const LEVEL: u8> Loop<LEVEL> {
         self.transmit(now, index);
     }
 
-    /// Runs for so many packet-hops. Returns what keeps the work from being left out.
+    /// Runs for a number of packet-hops. Returns a value that depends on them, so that the compiler keeps the work.
     fn run(mut self, hops: u64) -> u64 {
         for _ in 0..hops {
             let Reverse((now, _, link)) = self.heap.pop().expect("the links are full");

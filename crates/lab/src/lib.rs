@@ -1,4 +1,4 @@
-//! The door of the Rust side: a checked scenario goes in, tables come out.
+//! Entry point of the Rust side: turns a checked scenario into tables.
 //!
 //! A back end runs one scenario under one seed (`backend/`). Replications are spread over threads; one replication
 //! never is. With every multipath flow that asks for it come its baselines: the same flow as plain TCP over each of its

@@ -1,7 +1,7 @@
 //! The memory of a run, estimated before it begins: valid scenarios can ask for more than there is.
 //!
-//! Counted are packets that find room in queues when every source sends at its peak rate all the time, less what the
-//! quickest link carries, and connections. Models without a constant are not counted: a scenario that is accepted may
+//! The estimate counts connections, and packets that find room in queues when every source sends at its peak rate all the
+//! time, less what the fastest link carries. Models without a constant are not counted: a scenario that is accepted may
 //! still need more than a small machine has.
 
 use registry::{OptionValue, Options};
@@ -19,10 +19,10 @@ pub const MAX_CONNECTIONS: u64 = 100_000;
 const PACKET: u64 = 256;
 /// Both ends of a connection, and what is recorded of it: 1.34 GB were measured for 256,000.
 const CONNECTION: u64 = 5_500;
-/// Bytes of a packet where only their sum is bounded.
+/// Bytes of a packet in a queue whose limit is in bytes.
 const USUAL_PACKET: u64 = 1500;
 
-/// Refuses a scenario that is certain not to fit.
+/// Refuses a scenario that is certain to exceed these bounds.
 pub(crate) fn bound(scenario: &Scenario) -> Result<(), RunError> {
     let connections = scenario.flows.iter().map(connections).fold(0, u64::saturating_add);
     if connections > MAX_CONNECTIONS {
@@ -40,10 +40,10 @@ fn connections(flow: &Flow) -> u64 {
     }
 }
 
-/// Packets that all flows together can have under way.
+/// Packets that all flows together can have queued or in transit.
 fn offered(scenario: &Scenario) -> u64 {
     let one = |flow: &Flow| match &flow.transport.udp {
-        Some(udp) => fastest(&flow.app.options, scenario.duration) / udp.payload.0.max(1) + 1,
+        Some(udp) => at_peak_rate(&flow.app.options, scenario.duration) / udp.payload.0.max(1) + 1,
         None => {
             let tcp = &flow.transport.tcp;
             let window = tcp.buffers.receive_buffer_max.min(tcp.window.flight_limit);
@@ -53,8 +53,8 @@ fn offered(scenario: &Scenario) -> u64 {
     scenario.flows.iter().map(one).fold(0, u64::saturating_add)
 }
 
-/// Bytes that an application sends at its rate in this time; nothing is known of one without a rate.
-fn fastest(options: &Options, time: Nanos) -> u64 {
+/// Bytes that an application sends in this time at the highest of its rates; 0 if it has none.
+fn at_peak_rate(options: &Options, time: Nanos) -> u64 {
     let rates = options.iter().filter_map(|(_, value)| match value {
         OptionValue::Rate(rate) => Some(*rate),
         _ => None,
@@ -62,15 +62,15 @@ fn fastest(options: &Options, time: Nanos) -> u64 {
     bytes_in(rates.map(|rate| rate.0).max().unwrap_or(0), time)
 }
 
-/// Packets that the quickest link carries in the whole run; all that there are if one has no constant rate.
+/// Packets that the fastest link carries in the whole run; unbounded if the rate of any link is not constant.
 fn drained(scenario: &Scenario) -> u64 {
     let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
-    let rate = directions.map(|direction| slowest(direction).unwrap_or(u64::MAX)).max().unwrap_or(0);
+    let rate = directions.map(|direction| lowest_rate(direction).unwrap_or(u64::MAX)).max().unwrap_or(0);
     bytes_in(rate, scenario.duration) / USUAL_PACKET
 }
 
-/// The rate of a direction in bit/s; `None` if one of its rates is not constant.
-fn slowest(direction: &Direction) -> Option<u64> {
+/// The lowest rate of a direction, which applies, in bit/s; `None` if one of its rates is not constant.
+fn lowest_rate(direction: &Direction) -> Option<u64> {
     let rates: Option<Vec<u64>> = direction.rate.iter().map(|rate| rate.value().map(|rate| rate.0)).collect();
     rates?.into_iter().min()
 }
@@ -80,7 +80,7 @@ fn bytes_in(rate: u64, time: Nanos) -> u64 {
     u64::try_from(bits / 8).unwrap_or(u64::MAX)
 }
 
-/// Packets for which all links together have room: in queues, and under way.
+/// Packets for which all links together have room: in queues, and in propagation.
 fn held(scenario: &Scenario) -> u64 {
     let directions = scenario.duplex_links.iter().flat_map(|link| &link.directions);
     directions.map(room).fold(0, u64::saturating_add)
@@ -93,7 +93,7 @@ fn room(direction: &Direction) -> u64 {
         None => 0,
     };
     let delay: u64 = direction.delay.iter().filter_map(|delay| delay.value()).map(|delay| delay.0).sum();
-    waiting.saturating_add(bytes_in(slowest(direction).unwrap_or(0), Nanos(delay)) / USUAL_PACKET)
+    waiting.saturating_add(bytes_in(lowest_rate(direction).unwrap_or(0), Nanos(delay)) / USUAL_PACKET)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The door as a whole, over small scenarios that really run.
+//! `run` as a whole, over small scenarios.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;

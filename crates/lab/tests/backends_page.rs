@@ -31,7 +31,7 @@ fn overview(all: &[Value]) -> String {
     })
 }
 
-/// Of the back ends that do not measure everything.
+/// Table of the columns that back ends measure which do not measure all.
 fn measured(all: &[Value]) -> String {
     let everything = &all[0]["measured"];
     let mut rows = format!("| all | `{}` | all |\n", text(&all[0]["name"]));

@@ -2,7 +2,7 @@
 //! the byte. A difference means that MODEL_VERSION must be raised, or that a change meant to keep results did not.
 //!
 //! `digests/record.json` has the digest of the tables of each case under seed 1, by study in the order of its cases;
-//! `digests/columns.json` names the columns and series that the digests cover: later ones are not looked at.
+//! `digests/columns.json` names the columns and series that the digests cover: those added later are not compared.
 //! `digests/quick.jsonl` has the cases that every test run repeats. `make digests` repeats all of them: it sets
 //! `ROPEWALK_CASES` to the list that `tools/digests.py` has written. With `ROPEWALK_BLESS=1` that list is recorded.
 
@@ -116,9 +116,9 @@ fn each<T: Send>(cases: &[Value], work: impl Fn(&Value) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((index, case)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, cases.get(i)?)))
-                {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(index) else { break };
                     let outcome = work(case);
                     done.lock().expect("no case has panicked").push((index, outcome));
                 }

@@ -83,7 +83,7 @@ impl Samples {
 /// Time series by flow, connection, subflow and metric.
 type Series = BTreeMap<(String, u32, Option<u32>, String), Samples>;
 
-/// Those of flows, without baselines.
+/// Time series of flows, without baselines.
 fn series(tables: &[Table]) -> Series {
     let mut found = Series::new();
     for row in rows(tables, "series") {

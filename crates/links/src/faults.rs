@@ -24,7 +24,7 @@ pub struct Faults {
 pub(crate) struct Drawn {
     pub(crate) corrupt: bool,
     pub(crate) duplicate: bool,
-    /// Held back for so long.
+    /// Time for which the packet is held back.
     pub(crate) held: Option<Nanos>,
 }
 

@@ -49,7 +49,7 @@ struct Entry {
     start: SimTime,
     /// Last bit leaves the transmitter.
     depart: SimTime,
-    /// Of a lost packet: of the last before it that is not.
+    /// Instant of arrival; for a lost packet that of the last packet before it that is not lost.
     arrival: SimTime,
     size: u32,
     id: u32,
@@ -124,7 +124,7 @@ pub struct Fifo {
     sized: (Bytes, Nanos),
     /// Boxed: rarely there, and a link is read for each packet.
     partial: Option<Box<Partial>>,
-    /// Of what has been taken out of the ring, and of what never got in.
+    /// Counts packets that have left the ring, and those that never entered it.
     counters: Counters,
     allowed: Allowed,
 }

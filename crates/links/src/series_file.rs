@@ -200,7 +200,7 @@ pub(crate) fn series(options: &Options) -> Result<Arc<Series>, OptionFault> {
 /// The same of options that have been checked.
 ///
 /// # Panics
-/// They have not been.
+/// If the options were not checked.
 pub(crate) fn checked(options: &Options) -> Arc<Series> {
     series(options).unwrap_or_else(|fault| panic!("a model of options that were not checked: {fault:?}"))
 }

@@ -72,6 +72,7 @@ impl Sampler {
             for (channel, number) in flow.channels().iter().zip(0..) {
                 let [sender, receiver] = [Side::Sender, Side::Receiver]
                     .map(|side| channel.socket(side).and_then(|socket| hosts.get(socket).connection()));
+                // A server that has not accepted yet offers its first window; datagrams have none.
                 match receiver {
                     None if channel.streams().is_none() => continue,
                     Some(receiver) if receiver.is_closed() => {}

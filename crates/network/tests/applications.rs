@@ -14,7 +14,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
         Err(diagnostics) => panic!("{diagnostics}\n{text}"),
     };
     let observe = Observe { series: true, trace: true };
-    World::new(&scenario, seed, observe).run(&AtomicBool::new(false)).expect("nobody cancels")
+    World::new(&scenario, seed, observe).run(&AtomicBool::new(false)).expect("not cancelled")
 }
 
 /// `paths` equal paths between `terminal` and `server`, and a download.
@@ -308,7 +308,7 @@ fn a_recording_is_replayed_in_both_directions() {
         let registries = Registries::builtin();
         let document = Document::parse(&text, &file, &[], &registries).unwrap_or_else(|e| panic!("{e}"));
         let world = World::new(&document.scenario, 1, Observe::default());
-        let record = world.run(&AtomicBool::new(false)).expect("nobody cancels");
+        let record = world.run(&AtomicBool::new(false)).expect("not cancelled");
         let flow = &record.flows[0];
         let found: Vec<_> = flow.messages.iter().map(|m| (m.what, m.size.0, m.end.is_some())).collect();
         let expected = [("down", 20_000, true), ("up", 100, true), ("down", 300, true), ("up", 100, true)];

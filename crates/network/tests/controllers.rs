@@ -22,7 +22,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
     let document = Document::parse(text, "test.toml", &[], &registries);
     let scenario = document.unwrap_or_else(|e| panic!("{e}\n{text}")).scenario;
     let world = World::new(&scenario, seed, Observe { series: false, trace: false });
-    world.run(&AtomicBool::new(false)).expect("nobody cancels")
+    world.run(&AtomicBool::new(false)).expect("not cancelled")
 }
 
 /// Goodput over the rate of the path in Mbit/s.
@@ -221,10 +221,10 @@ fn beside_a_stream(queue: &str, files: u32) -> RunRecord {
     run(&text, 1)
 }
 
-/// Where dummies are pushed out a full link loses nothing but them, and who sends beside them waits for little more than the
+/// Where dummies are pushed out a full link loses nothing but them, and a sender beside them waits for little more than the
 /// dummy on the transmitter; where they are not, they cost others 8 % of what they send.
 #[test]
-fn dummies_harm_nobody_where_queues_have_two_bands() {
+fn dummies_harm_no_flow_where_queues_have_two_bands() {
     let longest = |record: &RunRecord| record.flows[0].delay.quantile(1.0).expect("packets arrived");
     let alone = beside_a_stream("priority", 0);
     let banded = beside_a_stream("priority", 20);

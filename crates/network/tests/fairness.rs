@@ -43,7 +43,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
     let document = Document::parse(text, "test.toml", &[], &registries);
     let scenario = document.unwrap_or_else(|e| panic!("{e}\n{text}")).scenario;
     let world = World::new(&scenario, seed, Observe { series: true, trace: false });
-    world.run(&AtomicBool::new(false)).expect("nobody cancels")
+    world.run(&AtomicBool::new(false)).expect("not cancelled")
 }
 
 /// A connection of a single subflow over a path of 10 Mbit/s.

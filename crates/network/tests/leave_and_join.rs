@@ -21,7 +21,7 @@ fn shipped(name: &str, changes: &[(&str, &str)]) -> Vec<RunRecord> {
     let scenario = document.unwrap_or_else(|e| panic!("{e}")).scenario;
     let run = |seed| {
         let world = World::new(&scenario, seed, Observe { series: true, trace: true });
-        world.run(&AtomicBool::new(false)).expect("nobody cancels")
+        world.run(&AtomicBool::new(false)).expect("not cancelled")
     };
     SEEDS.map(run).collect()
 }

@@ -15,7 +15,7 @@ fn run(text: &str, seed: u64) -> RunRecord {
     };
     let observe = Observe { series: true, trace: true };
     let record = World::new(&scenario, seed, observe).run(&AtomicBool::new(false));
-    let record = record.expect("nobody cancels");
+    let record = record.expect("not cancelled");
     for link in &record.links {
         assert!((0.0..=1.0).contains(&link.utilisation), "capacity is never exceeded: {link:?}");
     }

@@ -15,7 +15,7 @@ fn shipped(sets: &[(&str, &str)], seed: u64) -> RunRecord {
     let document = Document::parse(&text, file, &sets, &registries).unwrap_or_else(|e| panic!("{e}"));
     let observe = Observe { series: false, trace: false };
     let world = World::new(&document.scenario, seed, observe);
-    world.run(&AtomicBool::new(false)).expect("nobody cancels")
+    world.run(&AtomicBool::new(false)).expect("not cancelled")
 }
 
 /// Goodputs in bit/s and loads of the return paths in bit/s: TCP, STP, SCPS-TP with Vegas and at a fixed rate.
@@ -29,7 +29,7 @@ fn figures(record: &RunRecord) -> ([f64; 4], [f64; 4]) {
 /// One packet of 1500 bytes in 84 is spoilt. TCP is left with the square-root law, 237 kbit/s; a fixed rate loses what
 /// is lost; and the return paths carry little or next to nothing.
 #[test]
-fn over_bit_errors_who_takes_them_for_corruption_keeps_the_path() {
+fn over_bit_errors_a_sender_that_takes_them_for_corruption_keeps_the_path() {
     for seed in 1..=4 {
         let (goodput, back) = figures(&shipped(&[], seed));
         let [tcp, stp, vegas, fixed] = goodput;

@@ -26,7 +26,7 @@ pub struct Shell {
     pub pattern: Pattern,
     /// Above the sphere of the equatorial radius.
     pub altitude: Kilometres,
-    /// Of all planes.
+    /// Inclination of all planes.
     pub inclination: Degrees,
     /// Number of planes, not zero.
     pub planes: u32,

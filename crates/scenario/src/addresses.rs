@@ -222,7 +222,7 @@ fn one_action<'t>(
     None
 }
 
-/// Addresses that come and go are the business of MPTCP, and of subflows that have addresses; datagrams have no
+/// Only MPTCP, with subflows that have addresses, handles addresses that come and go; datagrams have no
 /// connection.
 fn applies(flow: &Table, action: &Table, key: &'static str, path: &str, report: &mut Report<'_>) -> bool {
     let at = action.get(key).map_or(Origin::Default, |node| node.at);

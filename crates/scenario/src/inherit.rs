@@ -129,7 +129,7 @@ fn merge_choice(base: &Placed, own: &mut Placed, layers: bool) {
                 }
             }
         }
-        // Of its parts none is meant more than another.
+        // The file does not say which part of a list an override means.
         Value::List(_) => {}
         _ => own_table.partial = true,
     }

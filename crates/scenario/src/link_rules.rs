@@ -49,7 +49,7 @@ struct ModelFault {
 struct LinkRules<'c, 'r, 'a> {
     choices: &'c Choices<'c>,
     report: &'r mut Report<'a>,
-    /// Of the run, if that is known.
+    /// End of the run, if it is known.
     end: Option<Nanos>,
 }
 
@@ -154,7 +154,7 @@ impl LinkRules<'_, '_, '_> {
         }
     }
 
-    /// Of several rates each has one at each instant.
+    /// Checks that each of several rates has a value at every instant.
     fn least_rate(&mut self, rate: &Placed, path: &str) {
         if rate.items().len() < 2 {
             return;

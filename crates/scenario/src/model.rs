@@ -184,7 +184,7 @@ pub enum Strip {
     Always,
     /// It takes those on SYNs away.
     Syn,
-    /// It takes them all away once so many segments with options have passed.
+    /// It takes them all away once this number of segments with options has passed.
     After(u64),
 }
 

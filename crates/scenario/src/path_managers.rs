@@ -35,11 +35,11 @@ pub(crate) struct Manager {
 /// Meaning of the option `subflows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subflows {
-    /// Those on each path.
+    /// Subflows on each path.
     OnPath,
-    /// Those on each pair of addresses.
+    /// Subflows on each pair of addresses.
     OnPair,
-    /// All.
+    /// All subflows of the connection.
     InAll,
     /// It is a limit, or there is no such option: what the peer announces decides.
     AtMost,

@@ -279,7 +279,7 @@ fn events_are_sorted_and_stable() {
     assert_round_trip(&document);
 }
 
-/// Endpoints and flow events, with the interfaces of neither end: those are the network's business.
+/// Endpoints and flow events name links; the network finds the interfaces.
 #[test]
 fn endpoints_and_flow_events_reach_the_model() {
     let text = MULTIPATH.to_owned();
@@ -329,9 +329,9 @@ fn recoveries_for_space_links_reach_the_model() {
         (snack.recovery.reliability, snack.options.sack),
         (Reliability::Snack { peer_capable: true }, false)
     );
-    let mut deaf = transport("snack");
-    deaf.push(("flow.upload.transport.scps_peer", "false"));
-    assert_eq!(of(&deaf).recovery.reliability, Reliability::Snack { peer_capable: false });
+    let mut incapable = transport("snack");
+    incapable.push(("flow.upload.transport.scps_peer", "false"));
+    assert_eq!(of(&incapable).recovery.reliability, Reliability::Snack { peer_capable: false });
     let stp = of(&transport("stp"));
     assert_eq!(
         (stp.recovery.reliability, stp.options.sack, stp.recovery.prr, stp.options.timestamps),
@@ -339,9 +339,9 @@ fn recoveries_for_space_links_reach_the_model() {
     );
 }
 
-/// They need a recovery and a congestion control that make use of them.
+/// `multiple_fast_retransmits` and `flight_after_timeout` need a recovery and a congestion control that use them.
 #[test]
-fn what_follows_a_timeout_reaches_the_model() {
+fn keys_about_timeouts_reach_the_model() {
     let of = |sets: &[(&str, &str)]| {
         let document = good(BASE, &[&[("flow.upload.transport.profile", "ns3")], sets].concat());
         assert_round_trip(&document);

@@ -511,7 +511,7 @@ fn flow_events() {
 }
 
 #[test]
-fn who_cannot_go_over_datagrams_is_told_who_can() {
+fn applications_of_byte_streams_are_refused_over_datagrams() {
     let found = parse(&BASE.replacen("{ kind = \"mptcp\" }", "{ kind = \"udp\" }", 1), &[]).unwrap_err();
     let found: Vec<_> = found.iter().map(|d| (d.line, d.column, d.code.as_str(), d.help.as_str())).collect();
     let [(12, 22, "E012", help)] = found.as_slice() else { panic!("{found:?}") };

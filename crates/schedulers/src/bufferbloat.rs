@@ -49,7 +49,7 @@ impl MinRttBm {
     /// The limit in bytes.
     fn limit(self, subflow: &SubflowView) -> f64 {
         let (Some(min), Some(srtt)) = (subflow.min_rtt, subflow.srtt) else { return f64::INFINITY };
-        // Times of zero would make it not a number.
+        // The quotient of two times of zero would be NaN.
         let [min, srtt] = [min, srtt].map(|time| time.max(Nanos(1)).as_secs_f64());
         let least = 2.0 * subflow.mss.as_f64();
         let limit = (self.lambda * (min / srtt) * subflow.cwnd.as_f64().max(1.0)).max(least);

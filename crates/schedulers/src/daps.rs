@@ -185,7 +185,7 @@ mod tests {
     fn a_plan_is_followed_by_another_when_a_path_has_done_its_part() {
         let mut daps = Daps::default();
         let mut views = scene_s1();
-        assert_eq!(fill(&mut daps, &mut views, 1000).len(), 140, "nobody has free window");
+        assert_eq!(fill(&mut daps, &mut views, 1000).len(), 140, "no subflow has free window");
         // S is done, F still has 25 of its 120: they count in the next plan.
         let half = [queued(subflow(50, 10, 10), 25), subflow(600, 20, 0)];
         let chosen = fill(&mut daps, &mut half.clone(), 115);

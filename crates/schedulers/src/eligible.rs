@@ -1,4 +1,4 @@
-//! Which subflows may take the segment at hand: the part of the contract that all schedulers share.
+//! Which subflows may take the segment that is to be placed: the part of the contract that all schedulers share.
 //!
 //! Source: the selection of the out-of-tree MPTCP of Linux (v0.9x). A reinjected segment goes to a subflow that has
 //! not carried it yet, and waits for one that has no room now; once all have carried it, any will do.
@@ -62,13 +62,13 @@ impl<'a> Eligible<'a> {
         eligible
     }
 
-    /// Those that may take it now or as soon as their window opens, by index.
+    /// Subflows that may take it now or as soon as their window opens, by index.
     pub fn usable(self) -> impl Iterator<Item = (usize, &'a SubflowView)> {
         let passed_over = move |s: &SubflowView| s.carried && self.fresh || s.backup && !self.backups;
         self.subflows.iter().enumerate().filter(move |(_, s)| s.usable && !passed_over(s))
     }
 
-    /// Those that may take it now, by index.
+    /// Subflows that may take it now, by index.
     pub fn available(self) -> impl Iterator<Item = (usize, &'a SubflowView)> {
         self.usable().filter(|(_, s)| s.available)
     }
@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reinjection_prefers_who_has_not_carried_it() {
+    fn a_reinjection_prefers_subflows_that_have_not_carried_it() {
         let free = subflow(10, 10, 0);
         let carried = SubflowView { carried: true, ..free };
         let full = SubflowView { available: false, ..free };
         let gone = SubflowView { usable: false, available: false, ..free };
         assert_eq!(available(&[carried, free]), [1]);
         assert!(available(&[carried, full]).is_empty(), "the fresh one will have room");
-        assert_eq!(available(&[carried, gone]), [0], "nobody else is left");
+        assert_eq!(available(&[carried, gone]), [0], "no other subflow is left");
         assert_eq!(available(&[carried, carried]), [0, 1]);
     }
 

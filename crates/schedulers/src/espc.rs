@@ -81,7 +81,7 @@ struct Memory {
     bounds: Bounds,
     /// When the flight first reached the present cap.
     reached: Option<SimTime>,
-    /// Of the question before: to recognise a loss, and its flight in segments.
+    /// Window and threshold at the last call: they tell a loss, and the flight in segments.
     cwnd: Bytes,
     ssthresh: Bytes,
     flight: f64,

@@ -74,7 +74,7 @@ pub struct SubflowView {
     pub open: bool,
     /// Marked as backup by either end.
     pub backup: bool,
-    /// Has already carried the data at hand (reinjections only).
+    /// Has already carried the segment that is to be placed (reinjections only).
     pub carried: bool,
     /// Data that others were given and this subflow was not, up to the first new byte; 0 unless [`Needs::copies`].
     pub lag: Bytes,
@@ -92,13 +92,13 @@ impl SubflowView {
     }
 }
 
-/// The question that a scheduler answers.
+/// Occasion on which a scheduler is asked for a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Question {
-    /// The next new segment is to be placed.
+    /// A segment of new data is to be placed.
     #[default]
     New,
-    /// A segment is to be sent again; `carried` says who has had it.
+    /// A segment is to be reinjected; `carried` marks the subflows that have carried it.
     Again,
     /// New data waits and the connection's send window has no room for it. Asked only with [`Needs::head`].
     WindowFull,
@@ -114,13 +114,13 @@ pub enum Question {
 pub struct ConnectionView<'a> {
     /// When the question is asked.
     pub now: SimTime,
-    /// The question.
+    /// Why the scheduler is asked.
     pub question: Question,
     /// By subflow index; ties go to the lowest (choice D-30).
     pub subflows: &'a [SubflowView],
     /// Bytes written by the application and not yet given to any subflow.
     pub unassigned: Bytes,
-    /// Size of the segment at hand; 0 if there is none.
+    /// Size of the segment that is to be placed; 0 if there is none.
     pub len: Bytes,
     /// Send window of the connection, counted from the Data ACK: the free part and what is outstanding.
     pub send_window: Bytes,
@@ -132,7 +132,7 @@ pub struct ConnectionView<'a> {
 }
 
 impl ConnectionView<'_> {
-    /// Asserts in debug builds what a connection owes to a scheduler that it asks.
+    /// Asserts, in debug builds, the preconditions of [`Scheduler::pick`].
     pub fn check(&self) {
         debug_assert!(self.subflows.len() <= SubflowSet::CAPACITY, "{} subflows", self.subflows.len());
         debug_assert!(self.window_left <= self.send_window, "the free part is a part of the window");
@@ -151,7 +151,7 @@ impl ConnectionView<'_> {
         );
     }
 
-    /// Asserts in debug builds that the answer is one that the connection can carry out.
+    /// Asserts, in debug builds, that the connection can carry out this decision.
     pub fn check_answer(&self, decision: Decision) {
         let exists = |set: SubflowSet| set.iter().all(|i| i < self.subflows.len());
         match decision {
@@ -170,12 +170,12 @@ impl ConnectionView<'_> {
     }
 }
 
-/// The answer.
+/// Decision of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The segment goes to this subflow. New data may go to one without free window if [`Needs::queueing`] says so.
+    /// The segment goes to this subflow. New data may go to a subflow whose window is full if [`Needs::queueing`] allows it.
     Send(usize),
-    /// Nothing now. Legal only if some other event is certain to ask again.
+    /// No subflow now. Allowed only if a later event is certain to ask again.
     Wait,
     /// Each of these repeats a segment of the oldest data that it lacks (`lag`): needs [`Needs::copies`] and room on each.
     Copy(SubflowSet),
@@ -199,29 +199,29 @@ pub enum Queueing {
     Unlimited,
 }
 
-/// Requirements of a scheduler on the connection; those that cost nothing are not listed.
+/// Requirements of a scheduler on the connection, besides the views that cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// May it give new data to a usable subflow whose congestion window is full?
     pub queueing: Queueing,
-    /// Views tell pacing rates.
+    /// Views have pacing rates.
     pub pacing: bool,
-    /// It is asked when the send window or the send buffer is full, and told who carries the oldest segment.
+    /// It is asked when the send window or the send buffer is full, and is told which subflows carry the oldest segment.
     pub head: bool,
-    /// Every subflow carries everything: views tell `lag`, nothing is reinjected.
+    /// Every subflow carries all data: views have `lag`, and nothing is reinjected.
     pub copies: bool,
     /// [`Scheduler::redistributes`] is asked after acknowledgements.
     pub redistribution: bool,
-    /// It is asked about new data even while no subflow has room, because it learns from what it is shown.
+    /// It is asked about new data even while no subflow has room, because its state depends on the views.
     pub watching: bool,
-    /// It never waits while a subflow has room and remembers nothing of its choices: the only subflow with room gets the
-    /// segment without its being asked.
+    /// It never waits while a subflow has room and keeps no state: if only one subflow has room the segment goes there
+    /// without a call.
     pub greedy: bool,
 }
 
 impl Needs {
-    /// It looks at more than most: [`SubflowView`] is filled in as a whole.
-    pub fn look_further(self) -> bool {
+    /// True if [`SubflowView`] has to be filled in as a whole.
+    pub fn whole_view(self) -> bool {
         Self { greedy: false, ..self } != Self::default()
     }
 }
@@ -233,9 +233,9 @@ pub type Report<'a> = &'a mut dyn FnMut(Option<usize>, &'static str, f64);
 /// Chooses a subflow for each segment.
 ///
 /// It is asked whenever there is a segment to place and a subflow with room for it (or where its [`Needs`] say more),
-/// and again after each answer, until it says `Wait`; not while only one subflow is usable, unless it wants copies. It
-/// chooses among the [`Eligible`]: backups count only where no other is usable, and what is sent again goes to a subflow
-/// that has not carried it.
+/// and again after each answer, until it returns `Wait`; it is not asked while only one subflow is usable, unless it sends copies. It
+/// chooses among the [`Eligible`]: backups count only where no other is usable, and a reinjected segment goes to a
+/// subflow that has not carried it.
 pub trait Scheduler: fmt::Debug + Send {
     /// Where the next segment goes.
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision;
@@ -245,7 +245,7 @@ pub trait Scheduler: fmt::Debug + Send {
         Needs::default()
     }
 
-    /// Should what is queued on the subflows and was never sent be placed anew?
+    /// True if segments that are queued on the subflows and were never sent are to be placed again.
     fn redistributes(&mut self, _connection: &ConnectionView<'_>) -> bool {
         false
     }

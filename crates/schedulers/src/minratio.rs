@@ -4,15 +4,15 @@
 //! bytes, bytes per second. wmem is what the send buffer of a subflow holds, sent and not acknowledged as well as not
 //! yet sent; no congestion window is looked at, segments queue on the subflow.
 //! ```text
-//! linger = wmem / avg_pacing,  the least of the usable subflows;  wait if its send buffer is full
-//! burst = min(65428, free part of the send window):  the same subflow until so much was given to it
+//! linger = wmem / avg_pacing,  the smallest of the usable subflows;  wait if its send buffer is full
+//! burst = min(65428, free part of the send window):  the same subflow until it was given that
 //! avg_pacing = (avg_pacing wmem + pacing burst) / (burst + wmem),  at first the pacing rate
 //! ```
 //! The comment in the kernel calls it the ratio of wmem to wspace, and papers repeat it (see `minratio_thesis`).
 //! 5.15 divides by the present pacing rate, passes over subflows whose send buffer or window is full, and takes burst =
 //! min(65428, send window of the subflow).
 //! Deviation: the pacing rate is unlimited before the first round-trip sample (choice D-02). The kernel tunes send
-//! buffers by its own rules, here choice D-32 sizes them. What is sent again goes to the least linger among the
+//! buffers by its own rules, here choice D-32 sizes them. A reinjection goes to the smallest linger among the
 //! subflows with free window.
 
 use registry::{OptionKind, OptionSpec, Options};

@@ -22,7 +22,7 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt_rp",
-    summary: "minrtt that resends what holds up a full window and slows down who carries it",
+    summary: "minrtt that resends what holds up a full window and slows down its carrier",
     source: "Raiciu et al., NSDI 2012; Linux out-of-tree MPTCP, mptcp_rcv_buf_optimization",
     notes: "",
     options: OPTIONS,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_penalty_once_per_round_trip_of_who_suffers() {
+    fn a_penalty_once_per_round_trip_of_the_penalised() {
         let subflows = [subflow(50, 10, 0), carrier(180, 40, 30)];
         let rp = &mut *by_default(&ROW);
         let mut at = |ms| {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_penalised_for_a_full_send_buffer_a_loss_or_being_faster() {
+    fn no_subflow_is_penalised_for_a_full_send_buffer_a_loss_or_being_faster() {
         let (sk, o) = (subflow(50, 10, 0), carrier(600, 40, 30));
         let full_buffer = |subflows: &[SubflowView]| {
             let question = Question::BufferFull;

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_unsampled_ones_and_nobody() {
+    fn ties_subflows_without_samples_and_no_subflow() {
         let same = subflow(40, 10, 0);
         assert_eq!(pick(&mut MinRttThesis, &[full(same), same]), Decision::Send(0));
         let unsampled = SubflowView { srtt: None, ..same };

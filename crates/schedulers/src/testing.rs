@@ -32,7 +32,7 @@ pub(crate) fn subflow(srtt_ms: u64, cwnd: u64, inflight: u64) -> SubflowView {
     }
 }
 
-/// The same with so many segments queued behind its window.
+/// The same with `unsent` segments queued behind its window.
 pub(crate) fn queued(subflow: SubflowView, unsent: u64) -> SubflowView {
     let unsent = Bytes(unsent * MSS);
     SubflowView {
@@ -43,7 +43,7 @@ pub(crate) fn queued(subflow: SubflowView, unsent: u64) -> SubflowView {
     }
 }
 
-/// The same, pacing at so many bytes per second.
+/// The same with this pacing rate.
 pub(crate) fn paced(subflow: SubflowView, bytes_per_second: u64) -> SubflowView {
     SubflowView { pacing_rate: Some(BitsPerSecond(8 * bytes_per_second)), ..subflow }
 }

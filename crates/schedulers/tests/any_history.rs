@@ -154,7 +154,7 @@ proptest! {
 
     /// Waiting with room somewhere is legal only if an acknowledgement is certain to ask again.
     #[test]
-    fn nobody_waits_for_ever(row in any_row(), history in history()) {
+    fn no_scheduler_waits_for_ever(row in any_row(), history in history()) {
         let mut scheduler = (row.build)(&Options::defaults(row.options));
         for subflows in &history {
             let fresh: Vec<_> = subflows.iter().map(|s| SubflowView { carried: false, ..*s }).collect();
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn new_data_waits_only_if_nobody_has_room(row in work_conserving_row(), history in history()) {
+    fn new_data_waits_only_if_no_subflow_has_room(row in work_conserving_row(), history in history()) {
         let mut scheduler = (row.build)(&Options::defaults(row.options));
         for subflows in &history {
             let fresh: Vec<_> = subflows.iter().map(|s| SubflowView { carried: false, ..*s }).collect();

@@ -24,7 +24,7 @@ fn entries<F: Family>(registry: &Registry<F>) -> Vec<Entry> {
 }
 
 impl Grammar {
-    /// Of scenarios with the algorithms that come with Ropewalk.
+    /// Grammar of scenarios with the algorithms that come with Ropewalk.
     pub fn builtin() -> Self {
         let all = Registries::builtin();
         let catalogues = vec![

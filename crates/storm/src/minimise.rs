@@ -8,7 +8,7 @@ use crate::case::Case;
 use crate::text::{Place, Step, at, remove};
 use crate::trial::judge;
 
-/// The smallest scenario found that fails in the same way, within so many `tries`.
+/// The smallest scenario that fails in the same way, found in at most `tries` runs.
 #[must_use]
 pub fn minimise(case: &Case, tries: usize, allowed: Duration) -> Case {
     let Some(kind) = judge(case, allowed).kind() else { return case.clone() };

@@ -48,9 +48,9 @@ pub(crate) struct Source {
     pub scenario: Origin,
     pub vary: Origin,
     pub compare_paths: Origin,
-    /// Of each metric.
+    /// Place of each metric.
     pub metrics: Vec<Origin>,
-    /// Of the metric of the stopping rule.
+    /// Place of the metric of the stopping rule.
     pub until: Origin,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Source {
 pub enum ComparePaths {
     /// All MPTCP flows, or none.
     All(bool),
-    /// These alone.
+    /// Only these flows.
     Flows(Vec<(String, Origin)>),
 }
 

@@ -47,7 +47,7 @@ const SERIES: Key = key(
     "series",
     integer(0, MOST),
     Fallback::Text("0"),
-    "so many replications of each case keep their time series",
+    "number of replications of each case that keep their time series",
 );
 const COMPARE_PATHS: Key = key(
     "compare_paths",

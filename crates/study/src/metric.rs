@@ -200,7 +200,7 @@ fn is_pattern(name: &str) -> bool {
 /// Whether `text` fits a pattern, in which `*` stands for any characters and `?` for one.
 fn fits(pattern: &str, text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
-    // By length: whether the part of the pattern read so far fits so much of the text.
+    // Entry n: whether the part of the pattern read so far fits the first n characters of the text.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     for expected in pattern.chars() {

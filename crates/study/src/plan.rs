@@ -13,11 +13,11 @@ use crate::file::{ComparePaths, StudyFile};
 const SEPARATOR: &str = " / ";
 /// Name of overrides in diagnostics of scenarios.
 const OVERRIDE: &str = "--set";
-/// Of a scenario with more flows, sum and fairness are the usual metrics.
+/// Flows of a scenario up to which each has metrics of its own; with more, sum and fairness are the usual ones.
 const FEW_FLOWS: usize = 3;
 /// Bytes of a scenario file.
 const LARGEST: u64 = 1 << 24;
-/// After so many mistakes no further case is looked at.
+/// Mistakes after which no further case is checked.
 const ENOUGH: usize = 500;
 
 /// One combination of levels.

@@ -49,7 +49,7 @@ static QUICK: Section = section(
     "quick",
     "`quick`",
     "The extent of `--quick`.",
-    &[optional("replications", integer(1, MOST), "at most so many of each case")],
+    &[optional("replications", integer(1, MOST), "most replications of each case")],
 );
 
 pub(crate) const QUANTITIES: Kind = Kind::Map(&Kind::Table(&QUANTITY));
@@ -74,7 +74,7 @@ pub(crate) static QUANTITY: Section = section(
             Fallback::Derived("`mean`"),
             "what is made of the series: `max`, `mean`, `p95` and the like",
         ),
-        key("bin", NUMBER, Fallback::Derived("0: not"), "it is averaged over so many seconds first"),
+        key("bin", NUMBER, Fallback::Derived("0: not"), "seconds over which it is averaged first"),
         key("from", NUMBER, Fallback::Derived("0"), "seconds of the run before which it does not count"),
         optional("until", NUMBER, "seconds of the run after which it does not count"),
         optional("scale", NUMBER, "what to multiply by to have it in `unit`"),
@@ -164,7 +164,7 @@ static CURVE: Section = section(
         optional("study", reference("a study"), "the study of the series"),
         optional("levels", TEXTS, "the case of the series: a level of each factor"),
         key("seed", integer(0, i64::MAX as u64), Fallback::Text("1"), "the replication of the series"),
-        optional("bin", NUMBER, "the series is averaged over so many seconds"),
+        optional("bin", NUMBER, "seconds over which the series is averaged"),
         key("scale", NUMBER, Fallback::Text("1"), "what to multiply the series by"),
         optional("total", FLAG, "integrates a rate: the total since the start"),
         optional("x", Kind::List(&NUMBER), "where the items stand; without it where those of the figure do"),

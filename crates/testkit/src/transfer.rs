@@ -12,7 +12,7 @@ use crate::faults::Way;
 pub enum Reading {
     /// At once.
     AtOnce,
-    /// This many bytes every so often.
+    /// This many bytes per interval.
     Slowly(Bytes, Nanos),
 }
 

@@ -52,7 +52,7 @@ impl Wires {
         }
     }
 
-    /// These faults from now on, and this seed for the noise among them.
+    /// Replaces the faults, and the seed of the random ones among them.
     pub(crate) fn set_faults(&mut self, faults: Vec<Fault>, seed: u64) {
         self.faults = faults;
         self.noise = Stream::named(seed, "duo", "noise");

@@ -23,14 +23,14 @@ pub(crate) fn values_of(bucket: usize) -> (u64, u64) {
     ((STEPS + step) << octave, 1 << octave)
 }
 
-/// Room is made for so many buckets at first: most flows of a large scenario have few delays.
+/// Buckets for which memory is taken at first: most flows of a large scenario have few delays.
 const STRIDE: usize = 16;
 
 /// Room for more is made for at least this many at a time, or for as many as there are if these are fewer.
 const MORE: usize = 64;
 
-/// Weights by bucket, from the first to the last that has any: there are thousands of flows, and who adds to one of them
-/// finds the place in one step. Bucket 0 stands apart, since zero is what most often lies far from all else.
+/// Weights by bucket, from the first to the last that has any: there are thousands of flows, and the bucket of a value is
+/// found in one step. Bucket 0 is kept apart, since zero is the value that most often lies far from all others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Buckets {
     zero: u64,

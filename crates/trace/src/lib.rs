@@ -1,6 +1,6 @@
 //! Recorded quantities, defined once: histograms, time averages, time series, records of a run, tables of columns.
 //!
-//! May: store numbers compactly, in bounded memory where that is possible. May not: know who produced them.
+//! May: store numbers compactly, in bounded memory where that is possible. May not: know what produced them.
 
 mod average;
 mod buckets;

@@ -120,9 +120,9 @@ pub struct SubflowRecord {
     pub received: Bytes,
     /// Segments with payload that reached the receiver.
     pub segments_received: u64,
-    /// Of these, those all of whose payload had arrived before.
+    /// Received segments all of whose payload had arrived before.
     pub segments_repeated: u64,
-    /// Of these, those that brought something new after something later had arrived.
+    /// Received segments with new payload that arrived after later payload.
     pub segments_late: u64,
     /// Why nothing (more) was sent on it; a handshake before it exists.
     pub limited: Limited,
@@ -134,7 +134,7 @@ pub struct SubflowRecord {
     pub wire: Bytes,
     /// Segments with payload sent, retransmissions included.
     pub segments_sent: u64,
-    /// Of these retransmissions.
+    /// Retransmissions among them.
     pub segments_retransmitted: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

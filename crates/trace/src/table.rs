@@ -161,7 +161,7 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// No columns yet; each will have so many rows.
+    /// A table without columns; each column must have `rows` rows.
     pub fn new(spec: &'static TableSpec, rows: usize) -> Self {
         Self { spec, rows, columns: Vec::with_capacity(spec.columns.len()) }
     }

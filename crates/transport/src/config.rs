@@ -249,7 +249,7 @@ pub enum RecoveryKind {
 /// How the sender takes a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossMeans {
-    /// The network is full: the controller hears of it.
+    /// The network is congested: the congestion control is told.
     Congestion,
     /// A link has spoilt a packet or is down: it is sent again, the window stays. Only an explicit mark reduces it.
     Corruption,
@@ -485,14 +485,14 @@ impl Default for RecoveryConfig {
 }
 
 impl Default for SendingConfig {
-    /// At once.
+    /// Every segment leaves as soon as it may.
     fn default() -> Self {
         Self { nagle: false, minshall: false, pacing: false }
     }
 }
 
 impl Default for BufferConfig {
-    /// They do not bind.
+    /// Buffers that limit no connection.
     fn default() -> Self {
         Self {
             receive_buffer: Bytes(100_000_000),

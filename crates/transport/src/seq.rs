@@ -21,7 +21,7 @@ use units::Bytes;
 pub trait Position: Copy + Ord + Default + fmt::Debug {
     /// Units between the beginning of its space and this position.
     fn distance(self) -> u64;
-    /// The position so many units after the beginning of its space.
+    /// The position `distance` units after the beginning of its space.
     fn at(distance: u64) -> Self;
 }
 

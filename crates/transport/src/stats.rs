@@ -47,9 +47,9 @@ pub struct SubflowStats {
     pub bytes_received: u64,
     /// Segments with payload received; with datagrams all of them.
     pub segments_received: u64,
-    /// Of these, those that brought nothing new.
+    /// Received segments without new payload.
     pub duplicates_received: u64,
-    /// Of these, those that something sent after them had overtaken; never with datagrams, which have no order.
+    /// Received segments that a later one had overtaken; none with datagrams, which have no order.
     pub late_received: u64,
     /// Payload bytes given to this subflow that another was given before: reinjections and redundant copies.
     pub reinjected_bytes: u64,
@@ -59,7 +59,7 @@ pub struct SubflowStats {
     pub established_at: Option<SimTime>,
     /// Payload bytes accepted though the peer sent them beyond the advertised window; plain TCP only.
     pub beyond_window_received: u64,
-    /// Payload bytes thrown away because the receive buffer had no room for them; plain TCP only.
+    /// Payload bytes discarded because the receive buffer had no room for them; plain TCP only.
     pub overflow_received: u64,
 }
 

@@ -58,7 +58,7 @@ impl DssForm {
         Bytes(mss.0.saturating_sub(self.mapping_size(self.ack_bytes(0))).max(1))
     }
 
-    /// Bytes of the Data ACK of a segment with so much payload.
+    /// Bytes of the Data ACK of a segment with `payload` bytes.
     #[inline]
     fn ack_bytes(&self, payload: u64) -> u64 {
         if self.short_ack || payload > self.long_payload { SHORT_ACK } else { self.number }

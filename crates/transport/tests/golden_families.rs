@@ -25,7 +25,7 @@ struct Line<'a> {
     cwnd: u64,
     ssthresh: &'a str,
     state: &'a str,
-    /// Of the first payload byte.
+    /// Data sequence number of the first payload byte.
     dsn: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ fn config() -> TcpConfig {
     })
 }
 
-/// Those that look at their sibling subflows.
+/// Congestion controls that read their sibling subflows.
 const COUPLED: [&str; 4] = ["lia", "olia", "balia", "wvegas"];
 
 /// Each congestion control sends 150 segments; segments 20 and 90 on the wire are lost. Coupled ones send twice as much

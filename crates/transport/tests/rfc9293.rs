@@ -1,5 +1,5 @@
-//! The MUSTs of RFC 9293, "Transmission Control Protocol (TCP)", as conversations. Each test is below the sentence that
-//! it keeps; `tools/requirements.py` compares the sentences with the list of requirements. Segments are 1460 bytes, the
+//! The MUSTs of RFC 9293, "Transmission Control Protocol (TCP)", as conversations. Each test quotes the requirement
+//! that it checks; `tools/requirements.py` compares the quotations with the list of requirements. Segments are 1460 bytes, the
 //! round trip takes 100 ms.
 
 use testkit::{Talk, setups};
@@ -60,7 +60,7 @@ fn the_timeout_follows_rfc_6298() {
          100 write s1
          100 > . s0..s1
          400 > . s0..s1 again
-         # which of the two is acknowledged cannot be told
+         # the ACK may be of either transmission: no sample (Karn)
          500 < . ack s1
          500 = srtt 100 rttvar 50 rto 600",
     );
@@ -141,7 +141,7 @@ fn a_window_that_shrinks_does_no_harm() {
          100 > . s0..s3
          # the right edge moves left by two segments
          150 < . ack s1 win 0
-         # what is outstanding is repeated as ever
+         # outstanding segments are retransmitted as usual
          443.75 > . s1..s2 again
          500 < . ack s3 win 4380
          500 write s1

@@ -203,7 +203,7 @@ fn handshake() {
     );
 }
 
-/// After a reset; and where losses mean corruption, after a timeout until the peer is heard.
+/// After a reset; and where losses mean corruption, after a timeout until the peer sends.
 #[test]
 fn path_down() {
     client(&setups::tcp()).play(

@@ -524,9 +524,9 @@ fn reinjection_by_the_timer_of_the_connection() {
 }
 
 /// A subflow that stays silent for more than four ends of the timer is stale: its data goes elsewhere, and nothing new
-/// comes to it until it is heard of. The scheduler would use both in turn.
+/// is sent on it until an ACK of it arrives. The scheduler would use both in turn.
 #[test]
-fn a_stale_subflow_gets_nothing_until_it_is_heard_of() {
+fn a_stale_subflow_gets_nothing_until_an_ack_of_it_arrives() {
     let wire = |ms| Wire { delay: Nanos::from_millis(ms), rate: Some(BitsPerSecond(2_000_000)) };
     let (cut, back) = (SimTime::from_secs(2), SimTime::from_secs(30));
     let run = |reinjection, until| {

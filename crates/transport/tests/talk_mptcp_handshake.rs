@@ -193,7 +193,7 @@ fn a_lost_fourth_ack_repeats_the_third() {
 
 /// No answer comes to the third ACK: the subflow is given up like a SYN.
 #[test]
-fn a_third_ack_that_nobody_answers_is_given_up() {
+fn a_third_ack_without_an_answer_is_given_up() {
     let tcp = setups::tcp().with(|c| c.timers.syn_retries = 2);
     setups::mptcp_client(&tcp, &mptcp(), 2).play(OPENED).play(
         " 200  > [1] S 0..1 join

@@ -313,7 +313,7 @@ fn the_application_aborts() {
 
 /// No answer comes: three repetitions, then a RST that says the same.
 #[test]
-fn an_abort_that_nobody_answers() {
+fn an_abort_without_an_answer() {
     client(&setups::mptcp(), 1).play(
         "  310  abort
            310  > . 1433..1433 fastclose

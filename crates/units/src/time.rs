@@ -18,7 +18,7 @@ const UNITS: [(&str, u64); 5] =
     [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)];
 
 impl Nanos {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// `n` milliseconds.
@@ -36,8 +36,8 @@ impl Nanos {
         Self((seconds * 1e9 + 0.5) as u64)
     }
 
-    /// In seconds: the nearest number up to 2^53 ns, which are 104 days. Times 1e-9 would make 30 s out to be
-    /// 30.000000000000004.
+    /// In seconds: the nearest number up to 2^53 ns, which are 104 days. A product with 1e-9 would be
+    /// 30.000000000000004 for 30 s.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -135,7 +135,7 @@ impl Div<u64> for Nanos {
     }
 }
 
-/// How many times the other it is: of whole nanoseconds, so that 600 ms over 25 ms are 24.
+/// Ratio of two durations, from whole nanoseconds: 600 ms over 25 ms is exactly 24.
 impl Div for Nanos {
     type Output = f64;
     fn div(self, other: Self) -> f64 {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn seconds_are_the_nearest_number() {
-        // Steps of a large prime come by numbers of all sizes.
+        // A step without small factors reaches numbers of all sizes.
         for nanos in (0..1_u64 << 53).step_by(90_071_992_547_409).chain((0..100_000).map(|n| n * 100_003)) {
             let written = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
             let nearest: f64 = written.parse().unwrap();

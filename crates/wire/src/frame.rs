@@ -86,14 +86,14 @@ pub enum Transport<'a> {
 /// Addresses and ports of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ends {
-    /// Of the sender.
+    /// Address and port of the sender.
     pub source: SocketAddr,
-    /// Of the receiver.
+    /// Address and port of the receiver.
     pub destination: SocketAddr,
 }
 
 impl Ends {
-    /// Those of packets the other way.
+    /// Addresses and ports of packets in the other direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source }
@@ -113,7 +113,7 @@ pub struct Frame<'a> {
     pub len: usize,
     /// Bytes of payload behind the header of TCP or UDP, as the IP header has it.
     pub payload_len: usize,
-    /// Those of them that were captured.
+    /// Bytes of the payload that were captured.
     pub payload: &'a [u8],
 }
 
@@ -141,7 +141,7 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 impl<'a> Frame<'a> {
-    /// Of the bytes of a datagram, which may be cut off, and followed by padding of the link.
+    /// Reads a datagram, which may be cut off, or followed by padding of the link.
     ///
     /// # Errors
     /// The headers are not all there, or contradict each other.

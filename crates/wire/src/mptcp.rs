@@ -94,7 +94,7 @@ pub enum Mptcp<'a> {
         backup: bool,
         /// Address ID of the sender.
         id: u8,
-        /// Of the receiver.
+        /// Token of the receiver.
         token: Token,
         /// Random number.
         nonce: Nonce,
@@ -151,7 +151,7 @@ pub enum Mptcp<'a> {
     },
     /// MP_FASTCLOSE.
     FastClose {
-        /// Of the receiver.
+        /// Key of the receiver.
         key: Key,
     },
     /// MP_TCPRST.
@@ -195,7 +195,7 @@ impl<'a> Mptcp<'a> {
         Self::Capable { version: 1, flags, sender, receiver, data_len: None, checksum: None }
     }
 
-    /// Of the body of the option: what follows kind and length.
+    /// Reads the body of the option, which follows kind and length.
     pub fn decode(body: &'a [u8]) -> Self {
         Self::known(body).unwrap_or(Self::Unknown(body))
     }

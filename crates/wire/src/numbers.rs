@@ -38,7 +38,7 @@ pub struct EndSettings {
 }
 
 impl EndSettings {
-    /// Of an end with this configuration and these addresses.
+    /// Settings of an end with this configuration and these addresses.
     pub fn new(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>, addresses: Arc<[IpAddr]>) -> Self {
         let options = &tcp.options;
         let mss = tcp.segment.mss.0 + if options.timestamps { TIMESTAMPS } else { 0 };

@@ -21,7 +21,7 @@ mod kind {
     pub(super) const SNACK: u8 = 21;
 }
 
-/// The bytes at `at`, if there are so many.
+/// `N` bytes at `at`; `None` if the slice ends before.
 pub(crate) fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }

@@ -42,7 +42,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Of the widest line."""
+        """Width of the widest line."""
         return max(map(cell_len, (*self.header.split("\n"), *self.cells)), default=0)
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 QUIET_S = 5.0
 """Without a terminal nothing is said about runs shorter than this, and no more often than this."""
 LEAST_SHARE = 1e-4
-"""Of the work: before that much is done the time left is not told."""
+"""Share of the work that must be done before the time left is shown."""
 
 
 class Progress:
@@ -58,7 +58,7 @@ class Progress:
             self._bar.stop()
 
     def simulated(self, seconds: float) -> None:
-        """All runs together have simulated so much; shown with the next `update`."""
+        """Takes the time that all runs together have simulated; shown with the next `update`."""
         self._simulated_s = seconds
 
     def update(self, done: int, total: int) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH = 120
-"""Of tables of words where there is no terminal."""
+"""Width of tables of words where there is no terminal."""
 GAP = 3
 NARROW = 20
 """A column of prose is no narrower: rows are printed as lists instead."""
@@ -26,13 +26,13 @@ NARROW = 20
 class Printer:
     """Text for people on stdout: lines of a terminal are as long as it is wide, others as long as they are.
 
-    Names and labels come from files of others: what would command the terminal is made visible.
+    Names and labels come from files of others: control characters in them are made visible.
     """
 
     def __init__(self, out: Console, width: int | None) -> None:
         self._out = out
         self.width = width
-        """Of the terminal, in characters; None: no line is broken."""
+        """Width of the terminal in characters; None: no line is broken."""
 
     def line(self, text: str = "", style: str | None = None, end: str = "\n") -> None:
         """One line as it is, however long."""

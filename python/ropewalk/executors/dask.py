@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from ropewalk.study.work import Order, Outcome
 
-PATIENCE_S = 8.0
-"""How long to wait for the scheduler, and for a first worker."""
+TIMEOUT_S = 8.0
+"""Timeout for the scheduler, and for a first worker."""
 
 
 class DaskExecutor:
@@ -29,32 +29,32 @@ class DaskExecutor:
             from distributed import Client
         except ModuleNotFoundError as error:
             raise ExecutorError(f"{error.name} is not installed: pip install 'ropewalk[dask]'") from None
-        # Failures are told by us, once and without tracebacks.
+        # Ropewalk reports failures itself, once and without tracebacks.
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self.name = f"dask://{address}"
         self._jobs = jobs
         try:
-            self._client = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
+            self._client = Client(f"tcp://{address}", timeout=TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ExecutorError(
-                f"no Dask scheduler answers at {address} within {PATIENCE_S:g} s: {error}\n"
+                f"no Dask scheduler answers at {address} within {TIMEOUT_S:g} s: {error}\n"
                 "  fix: start one (dask scheduler), or give its address as dask://HOST:PORT"
             ) from None
         try:
-            self._client.wait_for_workers(1, timeout=PATIENCE_S)
+            self._client.wait_for_workers(1, timeout=TIMEOUT_S)
         except TimeoutError:
             self._client.close()
             raise ExecutorError(
-                f"the Dask scheduler at {address} has no workers after {PATIENCE_S:g} s\n"
+                f"the Dask scheduler at {address} has no workers after {TIMEOUT_S:g} s\n"
                 f"  fix: start some (dask worker {address}), then give the same command again"
             ) from None
-        # Each unit is to be computed, even if an equal one has been before.
+        # Dask would answer a unit that equals an earlier one from its cache.
         self._pool = self._client.get_executor(pure=False)
 
     @property
     def slots(self) -> int:
-        """Threads of all workers that there are now."""
+        """Threads of all present workers, at most `jobs`."""
         try:
             threads: int = sum(self._client.nthreads().values())
         except Exception as error:
@@ -70,11 +70,13 @@ class DaskExecutor:
         return future
 
     def _gone(self, error: Exception) -> ExecutorError:
-        return ExecutorError(f"the Dask scheduler has gone: {error}; finished runs are stored")
+        return ExecutorError(
+            f"the Dask scheduler does not answer any more: {error}; finished runs are stored"
+        )
 
     def close(self, *, cancel: bool) -> None:
-        """Ends; the cluster stays."""
-        # A scheduler that has gone has no work left to call off.
+        """Closes the client; the cluster keeps running."""
+        # A scheduler that does not answer any more has no work to cancel.
         with contextlib.suppress(Exception) if cancel else contextlib.nullcontext():
             self._pool.shutdown(wait=not cancel)
             self._client.close()

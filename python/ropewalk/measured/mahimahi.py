@@ -8,7 +8,7 @@ from ropewalk.measured.model import Opportunities, Quantity, Source
 
 BITS = 1500 * 8
 DIGITS = 12
-"""Of milliseconds: a century has fewer."""
+"""Most digits of a time in milliseconds: a century has fewer."""
 UP = re.compile(r"(?:^|[^a-z])(?:up|uplink|ul|upload)(?:[^a-z]|$)")
 
 

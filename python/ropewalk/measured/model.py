@@ -122,7 +122,7 @@ class Options:
     window: float = 5.0
     """Seconds over which lost probes make a probability."""
     columns: dict[str, tuple[str, str | None]] = field(default_factory=dict)
-    """Of tables: quantity -> column and unit."""
+    """Column and unit of each quantity, in a table."""
 
 
 def load(path: Path, options: Options) -> Source:

@@ -25,7 +25,7 @@ STEP = 1.3
 GROWTH = 1.35
 """Times by which a symbol is larger than the one on it."""
 MOST = 3
-"""No mark is wider by more than so many steps: a pile of twenty would be a blot."""
+"""Most steps by which a mark is wider: with twenty marks on one place it would hide all others."""
 
 
 def apart(marks: Sequence[Mark]) -> list[Mark]:

@@ -53,7 +53,7 @@ DATED: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Metadata without which the same figure would be another file each time."""
 CELL_HEIGHT = 0.42
 RIBBON_COLUMNS = 6
-"""Of the legend of the ribbon."""
+"""Columns of the legend below the ribbon."""
 RIBBON_KEY = 0.4
 """Height of it."""
 DARK = 0.5

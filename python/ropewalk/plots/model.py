@@ -97,7 +97,7 @@ class Points:
     ellipse: tuple[Reals, Reals] | None
     case: str
     text: str
-    """For whoever points at it."""
+    """Text that is shown when the pointer is over it."""
     size: float = 1.0
     """Times the usual size."""
     label: str = ""
@@ -132,7 +132,7 @@ class Bars:
     """Levels of the x axis."""
     means: list[float]
     half_widths: list[float]
-    """Of the 95 % intervals; 0: there is none."""
+    """Half widths of the 95 % intervals; 0: there is none."""
     samples: list[list[float]]
     colours: list[str]
     levels: list[tuple[str, float, str]]
@@ -176,7 +176,7 @@ class Chart:
     y: Axis
     panels: list[Panel]
     events: list[tuple[float, str, str]] | None = None
-    """Of a plot over time, changes of links: (s, links, what happens)."""
+    """Changes of links in a plot over time: (s, links, what happens)."""
     legend_title: str | None = None
     caption: str = ""
     """How to read it."""

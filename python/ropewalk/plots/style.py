@@ -29,7 +29,7 @@ MAX_EVENT_LABELS = 8
 LEGEND_ROWS = 12
 MAX_LEGEND = 24
 NAMED = 7
-"""With more than `MAX_LEGEND` entries a legend names so many and counts the others: data need room."""
+"""Entries that a legend with more than `MAX_LEGEND` names; it counts the others, since data need room."""
 MAX_LEVELS = 24
 """Names of levels below a plot."""
 LEVEL_CHARACTERS = 80

@@ -39,7 +39,7 @@ def lines(results: Results, flow: str, run: int, bins: Bins) -> list[Line]:
     goodput = _goodput(results, flow, run, bins)
     found = []
     peak = float(goodput.max())
-    # Of datagrams the areas are the goodput.
+    # With datagrams the areas already add up to the goodput.
     if results.flows.filter(pl.col("flow") == flow)["transport"][0] != "udp":
         found.append(Line("in-order goodput", bins.edges, goodput, INK, steps=True, width=1.1))
     table = results.flows.filter((pl.col("run") == run) & pl.col("flow").is_in(baselines(results, flow)))

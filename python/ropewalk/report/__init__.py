@@ -17,7 +17,7 @@ FILE = "report.html"
 LARGEST = 8_000_000
 """Bytes: what a mail or a browser on a phone still takes."""
 MOST_POINTS = 2000
-"""Of one curve; fewer if the report would be too large."""
+"""Points of one curve; fewer if the report would be too large."""
 FEWEST_POINTS = 60
 
 

@@ -67,7 +67,7 @@ def page(source: Source, points: int) -> str:
 
     Args:
         source: what to tell.
-        points: at most so many for one curve.
+        points: most points of one curve.
     """
     made = _Page(points)
     sections: list[tuple[str, str, str]] = [

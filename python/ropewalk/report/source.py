@@ -52,9 +52,9 @@ class Section:
     charts: list[Chart]
     note: str = ""
     metric: int | None = None
-    """Of a study: shown while this metric is chosen."""
+    """Metric of a study with which this is shown."""
     case: str | None = None
-    """Of a study: shown while this case is chosen."""
+    """Case of a study with which this is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class Source:
     table: verdicts.Table
     description: str = ""
     limits: list[Limited] = field(default_factory=list)
-    """Of a run, what kept its flows from sending more."""
+    """Limits of the flows of a run, by share of the time."""
     hints: list[str] = field(default_factory=list)
-    """Of a run, flows that are held up, in words."""
+    """Flows of a run that are held up, in words."""
     diagnosis: kept.Kept | None = None
-    """Of a run, what `ropewalk why` has left there."""
+    """Diagnosis that `ropewalk why` has left beside a run."""
     scenario: Scenario | None = None
     scenario_of: str = ""
     """The case of a study that it is."""
@@ -100,9 +100,9 @@ class Source:
     facts: dict[str, Any] = field(default_factory=dict)
     """Where it comes from."""
     parts: list[str] = field(default_factory=list)
-    """Of a reproduction, its studies."""
+    """Studies of a reproduction."""
     images: list[Image] = field(default_factory=list)
-    """Of a reproduction, the figures of the document."""
+    """Figures of the document of a reproduction."""
 
     def charts(self) -> list[Chart]:
         """All of them."""

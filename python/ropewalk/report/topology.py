@@ -18,7 +18,7 @@ MARGIN = 16
 SMALLEST = 0.62
 """The drawing shrinks to this part of its size on small screens; then it scrolls."""
 MAX_LINKS = 40
-"""Above so many links none has its numbers beside it: they would be on top of each other."""
+"""Most links that have their numbers beside them: those of more would overlap."""
 SMALL = 0.001
 """Loss below this is written with an exponent."""
 

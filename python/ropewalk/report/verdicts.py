@@ -57,7 +57,7 @@ class Row:
     mood: str
     """`good`, `bad`, `even` or `open`."""
     case: str = ""
-    """Of a study, for filters."""
+    """Case of a study, for filters."""
     metric: int = 0
     """Its place in the list of metrics of a study, for the selector."""
 
@@ -68,7 +68,7 @@ class Table:
 
     title: str
     headings: tuple[str, str, str]
-    """Of `id`, `what` and `reference`."""
+    """Headings of `id`, `what` and `reference`."""
     rows: list[Row]
     note: str = ""
     warnings: list[str] = field(default_factory=list)

@@ -3,7 +3,7 @@
 In an experiment on real networks each combination has its own few runs, and its figures are their means. Of
 combinations that are alike one still comes first. Here every case is given as many of our runs, with
 replacement and by itself, and the claim is judged by means as its authors did; again and again. In a
-simulation cases have their seeds in common: then so many seeds are drawn for all of them.
+simulation cases have their seeds in common: then the same seeds are drawn for all of them.
 
 Where one of many outcomes was published each of them is seldom. Then it counts what comes out no more often
 than the published one, as Fisher's exact test does.

@@ -45,7 +45,7 @@ class Touched:
 
     name: str
     sets: tuple[tuple[str, str], ...]
-    """Those that hold for all of its cases."""
+    """Changes that hold for all of its cases."""
     absent: tuple[str, ...]
     """Keys that its scenario does not have."""
     varied: tuple[str, ...]
@@ -134,7 +134,7 @@ def compare(
     """Runs the studies, and draws the figures beside the published points.
 
     Args:
-        wanted: what is changed.
+        wanted: the changes.
         out: a directory of its own.
         jobs: units of work at the same time.
         executor: as of studies.

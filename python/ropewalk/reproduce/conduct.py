@@ -53,7 +53,7 @@ class Reproduced:
     """The outcome."""
 
     reproduction: Reproduction
-    """Of which document."""
+    """Reproduction that is conducted."""
     quick: bool
     """Only the quick part."""
     rows: list[VerdictRow]

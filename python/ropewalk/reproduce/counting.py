@@ -45,7 +45,7 @@ class Counted:
     """By verdict, over all readings: a claim agrees if it does so under one of them."""
     checked: int
     unclear: int
-    """Of those that differ, how many do so because the runs cannot tell."""
+    """Number of differing claims that the runs cannot decide."""
 
     @property
     def agrees(self) -> int:
@@ -71,9 +71,9 @@ class RootRow:
     value: str
     cause: str
     claims: list[str]
-    """Those that differ."""
+    """Claims of this root that differ."""
     given: list[str]
-    """Those of them that the value, or the cause, gives."""
+    """Claims among them that the value, or the cause, gives."""
     predicted: list[Predicted]
 
 

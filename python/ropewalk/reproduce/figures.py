@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"
 COLOURS = 128
-"""Of a PNG."""
+"""Colours of a PNG."""
 MARKERS = "osD^vPX*"
 SIZE = (7.2, 3.4)
 """Inches."""

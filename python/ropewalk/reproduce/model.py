@@ -78,7 +78,7 @@ class Root:
     cause: str
     """In the place of the causes of its claims."""
     kind: Kind | None
-    """Of its claims that say nothing else."""
+    """Kind of its claims that name no other."""
     predicts: tuple[Prediction, ...] = ()
 
 
@@ -139,11 +139,11 @@ class Reproduction:
     profiles: tuple[str, ...]
     """Readings of the document under which everything is run; empty: there is one."""
     apart: tuple[str, ...]
-    """Those of them that were inferred from figures of the document: no claim agrees because of them."""
+    """Profiles that were inferred from figures of the document: no claim agrees because of them."""
     readings: Mapping[str, str]
     """A description of each, in two sentences."""
     quick_replications: int | None
-    """At most so many replications of each case with `--quick`."""
+    """Most replications of each case with `--quick`."""
     quantities: Mapping[str, Quantity]
     published: Mapping[str, Published]
     """Further names for checks: columns of tables of the document."""
@@ -178,7 +178,7 @@ class Reproduction:
         return wanted if self.depends(claim.check) else wanted[:1]
 
     def deciding(self, profiles: Sequence[str]) -> list[str]:
-        """Those of some profiles that decide about verdicts: those not apart, or all without others."""
+        """Profiles that decide about verdicts: those not apart, or all if there is no other."""
         return [profile for profile in profiles if profile not in self.apart] or list(profiles)
 
     def depends(self, check: Expression | None) -> bool:

@@ -27,7 +27,7 @@ class SeriesMetric:
     """Name of the metric in the table `series`."""
     function: str
     bin_s: float
-    """Averaged over so many seconds first; 0: not."""
+    """Seconds over which it is averaged first; 0: not averaged."""
     from_s: float
     until_s: float | None
 

@@ -101,7 +101,7 @@ class VerdictRow:
     agrees_under: str = ""
     """The profiles under which the claim holds, where it was judged under several."""
     calibrated_under: str = ""
-    """Those of them in which it repeats a number to which something was set."""
+    """Readings in which it repeats a number to which a value was set."""
     unclear: bool = False
     """It differs because the runs cannot tell: they show neither what was published nor its contrary."""
 

@@ -70,7 +70,7 @@ class Study:
         Raises:
             OSError: the file cannot be read.
             StudyError: it or its scenario has mistakes.
-            ValueError: so many replications are not possible.
+            ValueError: this number of replications is not possible.
         """
         if replications is not None and not 1 <= replications <= MAX_REPLICATIONS:
             raise ValueError(f"found {replications} replications; allowed: 1 to {MAX_REPLICATIONS}")

@@ -68,7 +68,7 @@ class _State:
 
     case: Case
     target: int = 0
-    """Wanted are the seeds from 1 up to this."""
+    """Last of the wanted seeds, which begin with 1."""
     done: set[int] = field(default_factory=set)
     pending: deque[int] = field(default_factory=deque)
     failed: dict[int, str] = field(default_factory=dict)
@@ -267,7 +267,7 @@ class Conductor:
         return mine
 
     def _not_stored(self, state: _State, mine: list[int]) -> list[int]:
-        """Those of the claimed seeds that are still to be computed."""
+        """Claimed seeds that are still to be computed."""
         stored = self._stored(state.case)
         for seed in mine:
             if seed in stored:

@@ -68,7 +68,7 @@ class Manifest:
     scenario: str
     """File."""
     version: str
-    """Of Ropewalk."""
+    """Version of Ropewalk."""
     model_version: int
     factors: dict[str, list[str]]
     """The varied factors and their levels."""
@@ -82,7 +82,7 @@ class Manifest:
     text: str = field(repr=False)
     """The study file."""
     files: dict[str, str] = field(default_factory=dict, repr=False)
-    """Of the directory that it was read from: name to SHA-256."""
+    """SHA-256 of the files beside it, by name."""
 
     def content(self, directory: Path, files: dict[str, str]) -> bytes:
         """As a file of `directory`. A store inside it is named by its place there: the whole can be moved.

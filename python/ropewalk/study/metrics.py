@@ -96,7 +96,7 @@ class Metric:
         if not _is_pattern(self.name):
             return label == self.name
         chosen = label.str.contains(_expression(self.name))
-        # Baselines are not flows of the scenario: whoever wants them writes the `@`.
+        # Baselines are not flows of the scenario: a pattern must have the `@` to select them.
         return chosen if "@" in self.name else chosen & ~label.str.contains("@", literal=True)
 
 

@@ -30,7 +30,7 @@ SCENARIOS, TEXT = "scenarios", "text"
 PART = "part"
 """Column of all tables: index of the piece that a row belongs to."""
 MEMBERS = {"model_version", "pieces", "sizes"}
-"""Of the first line."""
+"""Keys of the first line."""
 WORTH_COMPRESSING = 500
 """Rows."""
 
@@ -88,7 +88,7 @@ def pack(ran: Sequence[tuple[Piece, str, _core.Output]]) -> Record:
         name = columns[0][0]
         if name != SERIES or with_series:
             table = pl.DataFrame(_core.Columns.joined([table for _, table in columns]))
-            # Of a few rows there is little to save: it would take longer to write and to read.
+            # A few rows gain little, and compression would make writing and reading slower.
             streams[name] = _stream(table, compress=table.height > WORTH_COMPRESSING)
     body = b"".join(streams.values())
     header = {
@@ -150,7 +150,7 @@ def _piece(path: Path, place: int, found: object) -> Piece:
 
 
 def unpack(path: Path, tables: Iterable[str] | None = None) -> tuple[Header, dict[str, pl.DataFrame]]:
-    """Those of `tables` that the record has; all without.
+    """Reads the tables of a record, or those of `tables` that it has.
 
     Raises:
         Damaged: it is not what was written: edited, cut, or under the name or key of another one.

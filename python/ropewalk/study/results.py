@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALL_TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages")
 """Read together: a figure hardly ever needs one alone."""
 POOLED_APART = 3.0
-"""Groups further apart than so many standard deviations should not be pooled."""
+"""Standard deviations between groups from which on they should not be pooled."""
 
 
 class StudyResults:

@@ -186,7 +186,7 @@ class Store:
         for case, (key, seeds) in enumerate(wanted):
             missing = set(seeds)
             count = len(missing)
-            # Those with time series first: a replication may also be there without.
+            # Files with time series first: a replication may also be stored without.
             for file in sorted(self.files(key), key=lambda file: not file.series):
                 useful = file.seeds & missing
                 if useful:

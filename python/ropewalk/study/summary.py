@@ -85,7 +85,7 @@ def reservations(results: StudyResults) -> list[str]:
 def write(results: StudyResults, directory: Path) -> list[Path]:
     """Writes tables (Parquet), figures (CSV, JSON) and what was asked; each file appears whole.
 
-    What was made of earlier results is removed.
+    Files that were made of earlier results are removed.
 
     Raises:
         OSError: it could not be written.

@@ -85,7 +85,7 @@ def carry_out(order: Order, stop: threading.Event | None = None) -> Outcome:
         before = len(ran)
         _run(part, stop, ran, errors)
         rows += sum(len(table) for _, output in ran[before:] for _, table in output.tables)
-        # First all runs, then all tables: while the code of one is at hand the processor is quicker at it.
+        # First all runs, then all tables: the processor is faster while the code of one task is in its cache.
         # But time series are not piled up.
         if ran and (place == len(order.parts) or rows > LARGE):
             records.append(pack([(Piece(p.key, p.seeds, p.series), p.text, output) for p, output in ran]))

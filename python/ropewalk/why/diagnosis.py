@@ -173,7 +173,7 @@ def _proofs(bench: Bench, seen: Seen, best: dict[int, float]) -> dict[Cause, Pro
 
 
 def _distinct(cures: list[Cure]) -> list[Cure]:
-    """Of several that do just the same the first, which changes least."""
+    """The first of several cures with the same effect: it changes least."""
     found: dict[tuple[float, int], Cure] = {}
     for cure in cures:
         found.setdefault((cure.ratio.mean, len(cure.settings)), cure)

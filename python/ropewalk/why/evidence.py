@@ -174,7 +174,7 @@ def _coupled(seen: Seen) -> str:
 
 
 LONG = 3
-"""A flow that lasts for more than so many slow starts is long."""
+"""Slow starts that a long flow lasts for, at least."""
 
 
 def _slow_start(seen: Seen) -> str:

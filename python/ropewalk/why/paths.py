@@ -37,7 +37,7 @@ class Direction:
     dropped: float
     """Packets that the queue dropped in a replication."""
     limit: str
-    """Of the queue, as in the scenario."""
+    """Limit of the queue, as in the scenario."""
     round_trip_s: float | None
     """Propagation both ways; None if it varies."""
 

@@ -20,7 +20,7 @@ pub(super) struct PageLoad {
 }
 
 impl PageLoad {
-    /// None is under way; pages have so many objects.
+    /// No page is being loaded; each page has this number of objects.
     pub fn new(objects: usize) -> Self {
         let asked = vec![SimTime::ZERO; objects];
         Self { asked, began: SimTime::ZERO, arrived: 0, bytes: Bytes::ZERO, opened: 0, loading: false }

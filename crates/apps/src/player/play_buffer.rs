@@ -5,7 +5,7 @@ use units::{Nanos, SimTime};
 /// Film in the buffer, in time.
 #[derive(Clone, Debug)]
 pub(super) struct PlayBuffer {
-    /// Playing begins, and after a stall goes on, with so much.
+    /// Playing begins, and goes on after a stall, when this is buffered.
     start: Nanos,
     /// No segment is asked for while there is more.
     most: Nanos,

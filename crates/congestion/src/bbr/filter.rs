@@ -1,4 +1,4 @@
-//! The largest of the samples of so many rounds.
+//! Largest sample of the last rounds.
 
 use std::collections::VecDeque;
 

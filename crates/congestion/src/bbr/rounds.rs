@@ -9,7 +9,7 @@ use crate::RateSample;
 pub(super) struct DeliveryRounds {
     /// Bytes delivered so far.
     delivered: u64,
-    /// The present round ends with a segment that was sent when so much was delivered.
+    /// The present round ends with the ACK of a segment that was sent when `delivered` had reached this.
     end: u64,
     count: u64,
 }

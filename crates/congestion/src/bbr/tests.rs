@@ -16,7 +16,7 @@ fn bbr() -> Bbr {
     bbr
 }
 
-/// The path of the vector: 250000 B/s, 0.6 s, after so many rounds of one sample each.
+/// The path of the vector: 250000 B/s, 0.6 s, after `rounds` rounds of one sample each.
 struct Path {
     bbr: Bbr,
     now: SimTime,

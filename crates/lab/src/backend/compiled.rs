@@ -27,13 +27,13 @@ pub(super) struct Compiled {
     pub(super) sources: &'static [(&'static str, &'static str)],
     /// The compiler and its options.
     pub(super) compiler: &'static [&'static str],
-    /// Those of the sources that are compiled.
+    /// Sources that are given to the compiler; it reads the others as headers.
     pub(super) compiled: &'static [&'static str],
     /// Options after the sources.
     pub(super) libraries: &'static [&'static str],
 }
 
-/// Of the output of a failed command, so many characters at the end are shown.
+/// Characters from the end of a failed command's output that are shown.
 const SHOWN: usize = 2_000;
 
 impl Compiled {
@@ -90,7 +90,7 @@ impl Compiled {
         Ok(program)
     }
 
-    /// Of a version of the package and the sources.
+    /// Hash of a version of the package and the sources.
     fn key(&self, version: &str) -> String {
         let mut hash = Sha256::new_with_prefix(version);
         self.sources.iter().for_each(|(_, text)| hash.update(text));

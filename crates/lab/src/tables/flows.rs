@@ -55,7 +55,7 @@ fn row<'a>(variant: &'a Variant<'a>, replication: &'a Replication, index: usize)
     }
 }
 
-/// Of a connection that was never established it says which links carry nothing at all, and why.
+/// Why the flow failed. If its connection was never established the links that carry nothing are named, with the reason.
 fn failure(variant: &Variant<'_>, replication: &Replication, index: usize) -> Option<String> {
     let failure = replication.record.flows[index].failure?;
     let mut told = failure.to_owned();
@@ -85,13 +85,13 @@ fn benefit(row: &FlowRow<'_>, baselines: &[FlowRow<'_>]) -> Option<Benefit> {
 }
 
 impl FlowRow<'_> {
-    fn lasted(&self) -> Nanos {
+    fn lifetime(&self) -> Nanos {
         self.record.end.since(self.record.start)
     }
 
     /// Rate of `bytes` over the flow's life in bit/s; `None` if it had none.
     fn rate(&self, bytes: Bytes) -> Option<f64> {
-        let seconds = self.lasted().as_secs_f64();
+        let seconds = self.lifetime().as_secs_f64();
         (seconds > 0.0).then(|| bytes.as_f64() * 8.0 / seconds)
     }
 
@@ -108,7 +108,7 @@ impl FlowRow<'_> {
         self.rate(self.record.subflows.iter().map(|s| s.wire).sum())
     }
 
-    /// Part of the segments that the receiver saw; `None` if it saw none, or they have no order.
+    /// Share of the segments that reached the receiver; `None` if none did, or if they have no order (UDP).
     fn seen_share(&self, count: impl Fn(&SubflowRecord) -> u64) -> Option<f64> {
         let ordered = self.flow.transport.udp.is_none();
         share(self.sum(count), self.sum(|s| s.segments_received)).filter(|_| ordered)
@@ -123,7 +123,7 @@ impl FlowRow<'_> {
     fn limited(&self, limit: usize) -> Option<f64> {
         let connections = &self.record.limited;
         debug_assert!(
-            connections.iter().all(|limited| limited.total() == self.lasted()),
+            connections.iter().all(|limited| limited.total() == self.lifetime()),
             "one limit holds at any instant"
         );
         let sum: f64 = connections.iter().map(|limited| limited.0[limit].as_secs_f64()).sum();
@@ -147,7 +147,7 @@ impl FlowRow<'_> {
     }
 }
 
-/// `part` of `all`, if there is any.
+/// `part` as a share of `all`; `None` if `all` is 0.
 fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }
@@ -167,7 +167,7 @@ pub(super) fn flows(rows: &[FlowRow<'_>]) -> Table {
         .integer("delivered_bytes", |r| r.record.delivered.0)
         .real("last_delivery_s", |r| r.record.last_delivery.map(SimTime::as_secs_f64))
         .real("goodput_bit_s", FlowRow::goodput)
-        .real("completion_s", |r| r.record.completed.then(|| r.lasted().as_secs_f64()))
+        .real("completion_s", |r| r.record.completed.then(|| r.lifetime().as_secs_f64()))
         .integer("segments_sent", |r| r.sum(|s| s.segments_sent))
         .integer("retransmitted_segments", |r| r.sum(|s| s.segments_retransmitted))
         .integer("timeouts", |r| r.sum(|s| s.timeouts))
@@ -205,12 +205,12 @@ impl SubflowRow<'_> {
         self.record.duplex_link.map(|duplex_link| self.of.duplex_links[duplex_link].name.as_str())
     }
 
-    /// Part of the payload that this subflow brought to the receiver; `None` if none brought any.
+    /// Share of the received payload that this subflow carried; `None` if none was received.
     fn share(&self) -> Option<f64> {
         share(self.record.received.0, self.of.sum(|s| s.received.0))
     }
 
-    /// Part of the segments that the receiver saw on this subflow.
+    /// Share of the segments that reached the receiver on this subflow.
     fn seen_share(&self, count: u64) -> Option<f64> {
         let ordered = self.of.flow.transport.udp.is_none();
         share(count, self.record.segments_received).filter(|_| ordered)

@@ -9,7 +9,7 @@ use super::OneSeed;
 use crate::backend::Replication;
 use crate::replication::Variant;
 
-/// Of a baseline only the samples of its flow are kept, under the name of the baseline.
+/// The table `series`. A baseline has the samples of its flow only, under the name of the baseline.
 pub(super) fn series(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
     let mut rows = Rows::default();
     for one in seeds {

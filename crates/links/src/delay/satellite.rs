@@ -25,7 +25,7 @@ const EXTRA: OptionSpec = OptionSpec::new(
     "extra",
     OptionKind::Duration,
     "0s",
-    "further delay, always the same: processing, and the way on the ground",
+    "further constant delay: processing, and the way on the ground",
 );
 
 /// Where terminal and gateway are.

@@ -94,7 +94,7 @@ fn nothing_but_lost_packets_needs_no_memory() {
     assert!(link.ring.capacity() <= 16, "{}", link.ring.capacity());
 }
 
-/// The i-th packet meets the same sky, whatever arrives when.
+/// The i-th packet is lost or not, whatever the arrival times are.
 #[test]
 fn losses_depend_on_the_packet_index_alone() {
     let fates = |gap: u64, queue: u64| -> Vec<bool> {
@@ -138,7 +138,7 @@ fn many_rate_changes_lose_no_bits() {
 }
 
 #[test]
-fn delay_changes_reach_what_is_not_yet_sent_and_nobody_overtakes() {
+fn delay_changes_reach_unsent_packets_and_keep_the_order() {
     let mut link = link(8 * MBIT, 100, 100);
     for id in 1..=4 {
         link.offer(SimTime::ZERO, Bytes(1000), id);

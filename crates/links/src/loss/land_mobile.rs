@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_sky_for_any_traffic() {
+    fn states_do_not_depend_on_traffic() {
         let run =
             |n, gap| fates(&PEREZ_FONTAN, &[&THREE[..7], &[("loss_moderate", "1")]].concat(), n, gap, 5);
         let sparse = run(1000, Nanos::from_secs(1));

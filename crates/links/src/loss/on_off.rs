@@ -233,7 +233,7 @@ mod tests {
         let mut stream = Stream::named(3, "link", "loss");
         // ON is shorter than 2 s with a probability below 1e-8.
         assert!(!model.is_lost(SimTime::from_secs(2), Bytes(1500), &mut stream));
-        // The same sky for those who sent nothing in between, and for who asks twice.
+        // The state depends neither on packets in between nor on how often it is asked for.
         let dense = fates(published(1.0, 0.0, "replace"), 100_000, Nanos::from_millis(10), Bytes(1500));
         let sparse = fates(published(1.0, 0.0, "replace"), 1000, Nanos::from_secs(1), Bytes(1500));
         assert_eq!(dense.into_iter().skip(99).step_by(100).collect::<Vec<_>>(), sparse);

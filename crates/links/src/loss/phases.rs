@@ -33,7 +33,7 @@ pub(super) enum Dwell {
     },
     /// Log-normal.
     LogNormal {
-        /// Of the duration, not of its logarithm.
+        /// Mean of the duration, not of its logarithm.
         mean: f64,
         /// Standard deviation of the duration.
         deviation: f64,
@@ -86,7 +86,7 @@ impl Dwell {
     }
 }
 
-/// Normal with mean 0 and variance 1 (Box and Muller 1958); the second of the pair is thrown away.
+/// Normal with mean 0 and variance 1 (Box and Muller 1958); the second of the pair is discarded.
 fn standard_normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * libm::log1p(-stream.uniform())).sqrt();
     radius * libm::cos(2.0 * PI * stream.uniform())
@@ -102,7 +102,7 @@ pub(super) struct Phases {
     visits: Vec<f64>,
     /// State at the start of the run; `None`: at random by its share of time.
     start: Option<usize>,
-    /// Of durations and jumps, if they are not to be seeded by the link's stream.
+    /// Stream of durations and jumps, if it is not seeded by the stream of the link.
     shared: Option<Stream>,
     running: Option<Running>,
 }
@@ -345,7 +345,7 @@ mod tests {
 
     /// The phases share no number with the packets, nor with another process on the same stream.
     #[test]
-    fn each_process_has_its_own_sky() {
+    fn each_process_has_phases_of_its_own() {
         let mut stream = stream();
         let mut first_end = || {
             let mut phases = Phases::alternating([Dwell::Exponential(1.0); 2], None);

@@ -17,7 +17,7 @@ use super::{LossModel, Registry};
 
 /// Packets that each model is asked about.
 pub(super) const PACKETS: usize = 1_000_000;
-/// Of this many bytes each.
+/// Size of each packet.
 pub(super) const SIZE: Bytes = Bytes(1000);
 /// Bursts are told apart up to this length.
 const LONGEST: usize = 24;

@@ -45,7 +45,7 @@ pub(super) struct Opportunities {
     next: u64,
     /// Work left in it.
     left: u128,
-    /// Of the latest transmission: its first opportunity, and the work it found there.
+    /// First opportunity of the latest transmission, and the work that was left there.
     began: (u64, u128),
 }
 
@@ -93,7 +93,7 @@ impl RateModel for Opportunities {
             (self.next, self.left) = (self.next + 1, WORK);
         }
         if self.at(self.next) < at {
-            // Those strictly before `at` are lost.
+            // Opportunities strictly before `at` are lost.
             self.next = self.count(SimTime(at.0 - 1)).max(self.next);
             self.left = WORK;
         }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_at_the_instant_of_an_opportunity_has_it() {
+    fn a_packet_at_the_instant_of_an_opportunity_uses_it() {
         let mut trace = trace("1\n2\n3\n4\n10\n");
         assert_eq!(ms(trace.ready(SimTime(2_000_001))), 3);
         assert_eq!(ms(trace.ready(SimTime::from_millis(4))), 4);

@@ -309,7 +309,7 @@ enum Step {
     Rate(u64),
     Outage(u64),
     Delay(u64),
-    /// On top of a constant delay of so many ns.
+    /// On top of a constant delay, in ns.
     Jitter(u64),
     Queue(usize),
     Shapers(Vec<(u64, u64)>),

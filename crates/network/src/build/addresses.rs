@@ -70,7 +70,7 @@ pub(super) fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[Address
         return pair_over(routes, flow.to, flow.from, duplex_link).reversed();
     }
     let nearest = match manager {
-        // These set paths apart by their addresses, so the first subflow must have some: the nearest.
+        // These path managers tell paths apart by addresses, so the first subflow must have a pair: the nearest.
         Some(PathManager::PerPath { .. } | PathManager::FullMesh { .. } | PathManager::InKernel(_)) => {
             pairs.iter().min_by_key(|pair| hops(routes, flow.from, flow.to, **pair))
         }

@@ -87,12 +87,12 @@ impl Limits {
         }
     }
 
-    /// Those of the connection until `end`.
+    /// Time under each limit of the connection until `end`.
     pub(crate) fn of_connection(&self, end: SimTime) -> Limited {
         Limited(self.connection.times(end))
     }
 
-    /// Those of a subflow until `end`.
+    /// Time under each limit of a subflow until `end`.
     pub(crate) fn of_subflow(&self, subflow: usize, end: SimTime) -> Limited {
         let Some(subflows) = &self.subflows else { return self.of_connection(end) };
         let unopened = || Times::new(self.start, Limit::Handshake.code()).times(end);

@@ -8,7 +8,7 @@ use trace::Histogram;
 use transport::tcp::ranges::{Range, RangeSet};
 use units::{Bytes, SimTime};
 
-/// Room for so many writes is kept while nothing is under way: thousands of connections may wait.
+/// Writes for which memory is kept while none is outstanding: thousands of connections may be idle.
 const KEPT: usize = 32;
 
 /// Writes of one connection that are not delivered, and how far they have come.

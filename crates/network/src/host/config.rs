@@ -94,14 +94,14 @@ pub(crate) struct Opener {
     pairs: Vec<AddressPair>,
     /// Own addresses and addresses of the server that do not exist now.
     absent: [Vec<u8>; 2],
-    /// Of MPTCP.
+    /// Stream of the keys of MPTCP.
     keys: Option<Stream>,
 }
 
 /// Addresses as the opening side is configured with them, seen from there.
 #[derive(Debug)]
 pub(crate) struct KnownAddresses {
-    /// Of the first subflow.
+    /// Addresses of the first subflow.
     pub(crate) first: AddressPair,
     /// Every pair of an own address and one of the server that may be joined; empty without MPTCP.
     pub(crate) pairs: Vec<AddressPair>,
@@ -181,7 +181,7 @@ pub(crate) struct Listener {
     /// Own addresses that it may announce, and those that do not exist now.
     addresses: Vec<u8>,
     absent: Vec<u8>,
-    /// Of MPTCP.
+    /// Stream of the keys of MPTCP.
     keys: Option<Stream>,
 }
 

@@ -97,7 +97,7 @@ impl HostConnection {
         Self { machine, timer, owner, opening, flow_label, closed: SimTime::NEVER, paths: Vec::new() }
     }
 
-    /// The connection has been closed or reset for so long that no packet can arrive for it. Counted from the first time
+    /// True if the connection was closed or reset two segment lifetimes ago, so that no packet can arrive for it. Counted from the first time
     /// that its host asks.
     pub(crate) fn is_over(&mut self, now: SimTime) -> bool {
         let ended = |connection: &Connection| connection.is_closed() || connection.failure().is_some();

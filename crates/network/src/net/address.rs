@@ -65,14 +65,14 @@ impl fmt::Debug for SocketAddress {
 /// Where a packet comes from and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketAddresses {
-    /// Of its sender.
+    /// Address of its sender.
     pub(crate) source: SocketAddress,
-    /// Of its receiver.
+    /// Address of its receiver.
     pub(crate) destination: SocketAddress,
 }
 
 impl PacketAddresses {
-    /// Those of packets the other way.
+    /// Addresses of packets in the other direction.
     pub(crate) fn reversed(self) -> Self {
         Self { source: self.destination, destination: self.source }
     }

@@ -9,7 +9,7 @@ use engine::Stream;
 pub enum Chooser {
     /// The same next hop for all packets with the same flow hash.
     ByFlow {
-        /// Of this node.
+        /// Salt of the node.
         salt: u64,
     },
     /// Another for each packet.

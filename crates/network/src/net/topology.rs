@@ -1,6 +1,6 @@
 //! Nodes, their interfaces and the link directions between them.
 //!
-//! May: say who is connected to whom. May not: know routes, rates or packets.
+//! May: say which nodes are connected. May not: know routes, rates or packets.
 
 /// Index of a link direction: `2 * duplex_link` from the first end to the second, `2 * duplex_link + 1` back.
 pub type LinkId = u32;

@@ -61,7 +61,7 @@ fn scenario(text: &str) -> Scenario {
 
 fn run(text: &str, seed: u64, observe: Observe) -> RunRecord {
     let world = World::new(&scenario(text), seed, observe);
-    world.run(&AtomicBool::new(false)).expect("nobody cancels")
+    world.run(&AtomicBool::new(false)).expect("not cancelled")
 }
 
 /// The record without what only observers see.
@@ -84,7 +84,7 @@ fn count(record: &RunRecord, event: &str) -> u64 {
 /// byte delivered has one delay, and observers change nothing.
 fn checked(text: &str, seed: u64) -> RunRecord {
     let mut world = World::new(&scenario(text), seed, ALL);
-    let end = world.advance(&AtomicBool::new(false)).expect("nobody cancels");
+    let end = world.advance(&AtomicBool::new(false)).expect("not cancelled");
     let in_flight = world.network.in_flight() as u64;
     let record = world.into_record(end);
     let sum = |events: &[&str]| events.iter().map(|event| count(&record, event)).sum::<u64>();

@@ -146,7 +146,7 @@ fn equal_seeds_are_equal() {
 }
 
 #[test]
-fn schedulers_see_the_same_sky() {
+fn losses_are_the_same_for_all_schedulers() {
     let losses = |scheduler: &str| {
         let loss = event(0, "lte.up", "loss = { kind = \"packet\", probability = 0.03 }");
         let record = checked(&two_paths("", &format!(", scheduler = \"{scheduler}\""), &loss), 2);

@@ -42,7 +42,7 @@ fn means(text: &str) -> (f64, f64) {
     means_over(SEEDS, text)
 }
 
-/// `means` over so many seeds.
+/// `means` over this number of seeds.
 fn means_over(seeds: u64, text: &str) -> (f64, f64) {
     let flows = (1..=seeds).map(|seed| {
         let flow = run(text, seed, NOTHING).flows.remove(0);

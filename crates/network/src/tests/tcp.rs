@@ -53,7 +53,7 @@ fn equal_seeds_are_equal_and_others_are_not() {
 }
 
 #[test]
-fn the_transport_does_not_change_the_sky() {
+fn the_transport_does_not_change_the_losses() {
     // The i-th packet that enters the link is lost or not, whatever carries it.
     let losses = |congestion: &str| {
         let loss = ", loss = { kind = \"packet\", probability = 0.02 }";

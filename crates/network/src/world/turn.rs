@@ -25,7 +25,7 @@ use crate::world::World;
 /// Why a turn pauses, and where it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// Messages have arrived, and so many bytes are delivered: goes on with [`Turn::write`].
+    /// Messages have arrived with these bytes, which are delivered: goes on with [`Turn::write`].
     Arrived(Bytes),
     /// The send buffer has accepted everything: goes on with [`Turn::transmit`].
     Accepted,

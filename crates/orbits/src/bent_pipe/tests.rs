@@ -172,7 +172,7 @@ fn the_highest_is_chosen_and_the_longest_stays() {
 }
 
 #[test]
-fn who_sees_no_satellite_has_a_gap_for_ever() {
+fn a_station_without_a_satellite_has_a_gap_for_ever() {
     let mut pipe = pipe(STARLINK, [place(89.0, 0.0); 2], SERVICE);
     assert!(matches!(pipe.at(SimTime::ZERO), Sight::Gap { .. }));
     assert!(pipe.next_up(SimTime::ZERO).is_never());

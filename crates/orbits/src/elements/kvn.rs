@@ -1,7 +1,7 @@
 //! Orbit Mean-Elements Messages as lines `KEYWORD = value` (CCSDS 502.0-B-3, sections 4 and 7), one message after the other.
 //!
 //! Each message begins with `CCSDS_OMM_VERS`. Read is what SGP4 needs; other keywords of the standard may be there.
-//! Refused is what would mean another theory, frame or time.
+//! Keys that would mean another theory, frame or time are refused.
 
 use serde_json::{Map, Value};
 

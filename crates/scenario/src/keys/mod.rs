@@ -17,7 +17,7 @@ pub(crate) use transport::TRANSPORT;
 
 /// The largest window that can be advertised (RFC 7323 section 2.3).
 const GIB: Bytes = Bytes(1 << 30);
-/// Of options only those on SYNs.
+/// Value of `strip_mptcp`: only options on SYNs.
 pub(crate) const SYN: &str = "syn";
 /// The value of a buffer that sizes itself.
 pub(crate) const AUTO: &str = "auto";

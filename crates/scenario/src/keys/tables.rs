@@ -17,11 +17,11 @@ use document::shorthand::{
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 const DAY: Nanos = Nanos::from_secs(86_400);
 const RATE: Kind = rate(BitsPerSecond(1), BitsPerSecond(10_000_000_000_000));
-/// Of a token bucket: without a limit it is none.
+/// Rate of a token bucket, which must have a limit.
 const SHAPED: Kind = rate(BitsPerSecond(1), BitsPerSecond(u64::MAX));
 const DELAY: Kind = duration(Nanos::ZERO, DAY);
 const STRIP: &str = "a middlebox replaces MPTCP options by padding: on every segment, on SYNs only (\"syn\"), or on \
-                     every segment once so many with options have passed";
+                     every segment once this number with options has passed";
 const STRIPPED: Kind = Kind::Scalar(Scalar::FlagOrCount { word: SYN, of: "segments" });
 /// An instant of the run.
 const INSTANT: Kind = duration(Nanos::ZERO, YEAR);

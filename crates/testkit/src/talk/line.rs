@@ -82,7 +82,7 @@ pub(super) struct Pattern {
     pub size: Option<u64>,
     /// Timestamps: value and echo.
     pub stamps: Option<(SimTime, SimTime)>,
-    /// Of SCPS-TP, STP and TCP-Peach; `Some(None)`: there must be none.
+    /// Signal of SCPS-TP, STP or TCP-Peach; `Some(None)`: there must be none.
     pub signal: Option<Option<Space>>,
     pub mp: Mp,
 }

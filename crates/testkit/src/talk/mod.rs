@@ -142,7 +142,7 @@ impl Talk {
         for n in 0.. {
             assert!(n < 100_000, "it never stops sending at {}", self.now);
             let Some(packet) = self.end.poll_transmit(self.now) else { break };
-            self.secrets.hear(&packet);
+            self.secrets.learn_nonce(&packet);
             self.out.push_back((self.now, packet));
         }
     }

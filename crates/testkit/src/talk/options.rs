@@ -1,4 +1,4 @@
-//! MPTCP options of a scripted peer, and of what is expected from the connection it talks to.
+//! MPTCP options that a scripted peer sends, and those that it expects from the connection.
 
 use transport::AddressPair;
 use transport::mptcp::keys::{Hmac64, Hmac160, Key, Nonce, add_addr_hmac, join_hmac64, join_hmac160};
@@ -10,27 +10,27 @@ use transport::tcp::segment::TcpSegment;
 use super::line::{Mp, Pattern, Signal};
 use crate::setups::{CLIENT_KEY, SERVER_KEY};
 
-/// Keys and nonces, which the peer needs for valid MPTCP options.
+/// Keys and nonces of both ends, from which valid MPTCP options are made.
 #[derive(Clone, Debug)]
 pub(super) struct Secrets {
     own: Key,
     theirs: Key,
-    /// Their random numbers in MP_JOIN, by subflow.
+    /// Nonces of the connection in MP_JOIN, by subflow.
     nonces: [Nonce; 64],
 }
 
-/// The peer's random number in MP_JOIN.
+/// Nonce of the peer in MP_JOIN.
 const OWN_NONCE: Nonce = Nonce(0xb1b2_b3b4);
 
 impl Secrets {
-    /// Of a peer that is the server, or the client.
+    /// Secrets of a peer that is the server, or the client.
     pub(super) fn new(peer_is_server: bool) -> Self {
         let (own, theirs) = if peer_is_server { (SERVER_KEY, CLIENT_KEY) } else { (CLIENT_KEY, SERVER_KEY) };
         Self { own, theirs, nonces: [Nonce(0); 64] }
     }
 
-    /// Takes note of what the connection says.
-    pub(super) fn hear(&mut self, packet: &Packet) {
+    /// Stores the nonce of an MP_JOIN that the connection has sent.
+    pub(super) fn learn_nonce(&mut self, packet: &Packet) {
         let option = packet.segment().map(|segment| segment.mptcp);
         if let Some(MptcpOption::JoinSyn { nonce, .. } | MptcpOption::JoinSynAck { nonce, .. }) = option {
             self.nonces[packet.path.index()] = nonce;
@@ -42,7 +42,7 @@ impl Secrets {
         self.option(pattern, (self.own, OWN_NONCE), (self.theirs, self.nonces[usize::from(pattern.subflow)]))
     }
 
-    /// The option that the connection should send; `None` if nothing was said about it.
+    /// The option that the connection should send; `None` if the script does not name one.
     pub(super) fn expected(&self, pattern: &Pattern, got: &TcpSegment) -> Option<MptcpOption> {
         if pattern.mp == Mp::default() {
             return None;
@@ -52,9 +52,10 @@ impl Secrets {
         if let (MptcpOption::JoinSyn { addresses, .. }, MptcpOption::JoinSyn { addresses: chosen, .. }) =
             (&mut expected, got.mptcp)
         {
+            // The network chooses addresses: they are not compared.
             *addresses = chosen;
         }
-        // Nor is an address ID.
+        // An address ID that the script does not name is not compared.
         if let (
             MptcpOption::JoinSyn { id: want, .. } | MptcpOption::JoinSynAck { id: want, .. },
             MptcpOption::JoinSyn { id, .. } | MptcpOption::JoinSynAck { id, .. },
@@ -63,7 +64,7 @@ impl Secrets {
         {
             *want = id;
         }
-        // A Data ACK that was not mentioned is not compared.
+        // A Data ACK that the script does not name is not compared.
         if let (MptcpOption::Dss(want), MptcpOption::Dss(dss)) = (&mut expected, got.mptcp)
             && want.data_ack.is_none()
         {
@@ -97,7 +98,7 @@ impl Secrets {
             return join(pattern, own, peer);
         }
         if let Some((id, echo)) = mp.address {
-            // IDs of addresses that have returned are 64 apart.
+            // An address that returns gets an ID that is 64 higher.
             let address = id % 64;
             let proof = add_addr_hmac(own.0, peer.0, id, [10, 0, address, 1].into(), 0);
             let hmac = if echo { Hmac64::default() } else { proof };

@@ -313,7 +313,7 @@ impl MptcpConnection {
             subflow.note_address_left();
             self.subflow_died(now, i);
         }
-        // Those that had died may be opened again when the address returns.
+        // Dead subflows, too: they may be opened again when the address returns.
         for i in self.subflows.which(hit).iter() {
             self.subflows.get_mut(i).into_iter().for_each(Subflow::note_address_left);
         }

@@ -1,4 +1,4 @@
-//! Whether a connection lives: its failure, the time without any subflow, and who closes first.
+//! Whether a connection lives: its failure, the time without any subflow, and which end closes first.
 
 use units::{Nanos, SimTime};
 

@@ -25,7 +25,7 @@ pub(super) enum Progress {
     None,
     /// The peer has shown for the first time that it holds both keys.
     FullyEstablished,
-    /// The peer, or a middlebox, does without MPTCP.
+    /// The peer does not use MPTCP, or a middlebox removed the option.
     FallBack,
 }
 
@@ -90,7 +90,7 @@ impl Negotiation {
         self.check();
     }
 
-    /// The option of a SYN or SYN/ACK of the first subflow; `capable`: the peer of a server speaks MPTCP. False if the
+    /// The option of a SYN or SYN/ACK of the first subflow; A server answers with MPTCP if it is `capable`. False if the
     /// connection must fall back.
     pub(super) fn on_syn(&mut self, option: MptcpOption, capable: bool) -> bool {
         if self.mode != Mode::Negotiating {

@@ -15,7 +15,7 @@ use crate::role::Role;
 /// Addresses of both ends as known to one of them.
 #[derive(Clone, Debug)]
 pub(super) struct AddressBook {
-    /// Of its settings the path manager alone matters.
+    /// Settings of MPTCP; only those of the path manager are read here.
     config: Arc<MptcpConfig>,
     /// Addresses of the first subflow.
     first: AddressPair,

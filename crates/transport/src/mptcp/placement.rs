@@ -353,7 +353,7 @@ impl Placement {
         Some(i)
     }
 
-    /// The one of `among` with the smallest round-trip time that has room for so many bytes ahead of its queue; one
+    /// The one of `among` with the smallest round-trip time that has room for `len` bytes ahead of its queue; one
     /// without a sample comes last (choice D-31).
     fn fastest_with_room(
         &self,
@@ -495,7 +495,7 @@ fn note_carriers(send: &mut SendSide, subflows: &Subflows) {
     }
 }
 
-/// View for the scheduler, for this question about a segment of so many bytes.
+/// View for the scheduler, for this question about a segment of `len` bytes.
 fn connection_view<'a>(
     subflows: &'a [SubflowView],
     send: &SendSide,

@@ -9,8 +9,8 @@ use crate::config::TcpConfig;
 use crate::seq::Dsn;
 use crate::tcp::ranges::Range;
 
-/// A view for the scheduler, a view for coupled congestion controls and a bit for room, of each subflow. Those of a
-/// subflow that has changed since are stale; they are brought up to date before the next look.
+/// For each subflow: a view for the scheduler, a view for coupled congestion controls, and whether its window has room.
+/// Views of a subflow that has changed are stale and are made anew before they are read.
 #[derive(Debug)]
 pub(super) struct Views {
     needs: Needs,
@@ -37,13 +37,13 @@ impl Views {
         }
     }
 
-    /// One more subflow.
+    /// Adds the views of a new subflow.
     pub(super) fn push(&mut self) {
         self.subflows.push(SubflowView::default());
         self.paths.push(PathView::default());
     }
 
-    /// Subflow `i` changes.
+    /// Marks all views of subflow `i` as stale, since it changes.
     #[inline]
     pub(super) fn touch(&mut self, i: usize) {
         self.stale_subflows.insert(i);
@@ -51,30 +51,30 @@ impl Views {
         self.stale_room.insert(i);
     }
 
-    /// Subflow `i` has changed since anyone looked.
+    /// True if all views of subflow `i` are stale.
     pub(super) fn is_stale(&self, i: usize) -> bool {
         [self.stale_subflows, self.stale_paths, self.stale_room].iter().all(|stale| stale.contains(i))
     }
 
-    /// Views for the scheduler; up to date after `freshen`.
+    /// Views for the scheduler, current after `freshen`.
     #[inline]
     pub(super) fn subflows(&self) -> &[SubflowView] {
         &self.subflows
     }
 
-    /// Views for the congestion control of subflow `me`; up to date after `freshen_paths`.
+    /// Views for the congestion control of subflow `me`; current after `freshen_paths`.
     #[inline]
     pub(super) fn paths(&self, me: usize) -> Paths<'_> {
         Paths { all: &self.paths, me }
     }
 
-    /// Brings what the scheduler sees up to date; room for `quantum` bytes makes a subflow available.
+    /// Renews stale views of the scheduler. A subflow is available if its windows have room for `quantum` bytes.
     #[inline]
     pub(super) fn freshen(&mut self, list: &[Option<Subflow>], quantum: u64, tcp: &TcpConfig) {
         if self.stale_subflows.is_empty() {
             return;
         }
-        let needs = self.needs.look_further().then_some(self.needs);
+        let needs = self.needs.whole_view().then_some(self.needs);
         for i in std::mem::take(&mut self.stale_subflows).iter() {
             if let Some(subflow) = &list[i] {
                 subflow.show(&mut self.subflows[i], quantum, needs, tcp);
@@ -82,7 +82,7 @@ impl Views {
         }
     }
 
-    /// Brings what the congestion controls see up to date.
+    /// Renews stale views of the congestion controls.
     #[inline]
     pub(super) fn freshen_paths(&mut self, list: &[Option<Subflow>]) {
         for i in std::mem::take(&mut self.stale_paths).iter() {
@@ -92,7 +92,7 @@ impl Views {
         }
     }
 
-    /// Usable subflows with room for a full segment.
+    /// Usable subflows with room for a full segment, after stale ones have been judged again.
     #[inline(always)]
     pub(super) fn with_room(&mut self, list: &[Option<Subflow>], mss: u64) -> SubflowSet {
         for i in std::mem::take(&mut self.stale_room).iter() {
@@ -101,31 +101,31 @@ impl Views {
         self.room
     }
 
-    /// The subflow has no room for a full segment.
+    /// Records that subflow `i` has no room for a full segment.
     #[inline]
     pub(super) fn note_full(&mut self, i: usize) {
         self.room.remove(i);
         self.stale_room.remove(i);
     }
 
-    /// Subflows that had room for a full segment when they were last looked at and have not changed since.
+    /// Subflows that had room for a full segment at the last judgement and have not changed since.
     #[inline]
     pub(super) fn known_room(&self) -> SubflowSet {
         self.room.minus(self.stale_room)
     }
 
-    /// The subflow had no room for a full segment when it was last looked at, and has not changed since.
+    /// True if subflow `i` had no room for a full segment at the last judgement and has not changed since.
     #[inline]
     pub(super) fn is_known_full(&self, i: usize) -> bool {
         !self.room.union(self.stale_room).contains(i)
     }
 
-    /// A segment smaller than usual needs less room than the views were made for.
+    /// Judges anew which subflows are available to a segment of `len` bytes: views are made for a full segment.
     pub(super) fn judge_room(&mut self, list: &[Option<Subflow>], len: u64) {
         self.judge(list, |subflow| subflow.sender().has_room_for(len));
     }
 
-    /// Reinjected data goes ahead of queued data.
+    /// Judges anew which subflows are available to `len` bytes of reinjected data, which go ahead of queued data.
     pub(super) fn judge_room_ahead(&mut self, list: &[Option<Subflow>], now: SimTime, len: u64) {
         self.judge(list, |subflow| subflow.sender().has_room_ahead_of_queue(now, len));
     }
@@ -137,14 +137,14 @@ impl Views {
         }
     }
 
-    /// The data at hand has been carried by these subflows.
+    /// Records which subflows have carried the data that is to be reinjected.
     pub(super) fn mark_carriers(&mut self, carriers: SubflowSet) {
         for (i, view) in self.subflows.iter_mut().enumerate() {
             view.carried = carriers.contains(i);
         }
     }
 
-    /// For schedulers that copy: how much of the data `outstanding` each subflow was not given.
+    /// Sets `lag`, for schedulers that send copies: bytes of the data `outstanding` that a subflow was not given.
     pub(super) fn note_lags(&mut self, list: &[Option<Subflow>], outstanding: Range<Dsn>) {
         for (view, subflow) in self.subflows.iter_mut().zip(list) {
             let place = subflow.as_ref().map_or(outstanding.end, |s| s.next_copy().max(outstanding.start));
@@ -152,7 +152,7 @@ impl Views {
         }
     }
 
-    /// Usable subflows that may be given something; backups count only where no other is usable.
+    /// Subflows that may be given data: the usable ones that are not backups, or all usable ones if there is no other.
     pub(super) fn targets(&self) -> SubflowSet {
         let set = |of: fn(&SubflowView) -> bool| -> SubflowSet {
             self.subflows.iter().enumerate().filter(|(_, v)| of(v)).map(|(i, _)| i).collect()
@@ -169,7 +169,7 @@ impl Views {
         }
         debug_assert_eq!(self.subflows.len(), list.len(), "a view of each subflow");
         debug_assert_eq!(self.paths.len(), list.len(), "a path view of each subflow");
-        let needs = self.needs.look_further().then_some(self.needs);
+        let needs = self.needs.whole_view().then_some(self.needs);
         for (i, subflow) in list.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?))) {
             let cached = &self.subflows[i];
             let mut view = *cached;

@@ -72,9 +72,9 @@ pub struct HeartbeatConfig {
 pub enum MaxBurst {
     /// None.
     Unlimited,
-    /// So many packets per path at each opportunity.
+    /// Most packets per path at each opportunity.
     Packets(u32),
-    /// The window is cut to the flight and so many packets before each opportunity.
+    /// The window is cut to the flight and this number of packets before each opportunity.
     UseItOrLoseIt(u32),
     /// The same, and the slow-start threshold remembers the window.
     WindowLimiting(u32),

@@ -205,7 +205,7 @@ impl Lifecycle {
     }
 
     /// The next control chunk that leaves: its path, the tag of its packet, the chunk. `rto` is the timeout
-    /// after so many doublings.
+    /// after a number of doublings.
     pub fn take(&mut self, now: SimTime, rto: impl Fn(u32) -> Nanos) -> Option<(PathId, Tag, Control)> {
         let Waiting { path, tag, control } = self.waiting.pop_front()?;
         match control {

@@ -116,11 +116,11 @@ pub struct PathStats {
     pub fast_recoveries: u64,
     /// User data that came first by this path.
     pub bytes_received: Bytes,
-    /// Packets with DATA received, and those of them that brought nothing new.
+    /// Packets with DATA received.
     pub packets_received: u64,
-    /// Those of them that brought nothing new.
+    /// Received packets without new data.
     pub packets_repeated: u64,
-    /// Those of them that a later TSN had overtaken.
+    /// Received packets that a later TSN had overtaken.
     pub packets_late: u64,
     /// User data sent here that was last sent on another path.
     pub moved: Bytes,

@@ -84,7 +84,7 @@ impl DummyQueue {
         }
     }
 
-    /// Those whose time has come are due.
+    /// Marks dummies as due whose time has come.
     pub fn release(&mut self, now: SimTime) {
         while self.next_at <= now {
             self.due += 1;

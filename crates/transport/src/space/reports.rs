@@ -36,7 +36,7 @@ enum Reporter {
 }
 
 impl Reports {
-    /// Those that need no agreement of the peer: STP is not negotiated. `None` for any other configuration.
+    /// Reports that need no agreement of the peer: STP is not negotiated. `None` for any other configuration.
     pub fn unconditional(config: &TcpConfig) -> Option<Self> {
         (config.recovery.reliability == Reliability::Poll)
             .then(|| Self { kind: Reporter::Stp(StpReporter::default()) })

@@ -31,7 +31,7 @@ pub enum SpaceSignal {
     },
     /// STP USTAT: the block has just been found missing.
     Ustat,
-    /// TCP-Peach: as large as a segment with so many bytes, without data; acknowledges nothing. Of low priority.
+    /// TCP-Peach: as large as a segment with `len` bytes, without data; acknowledges nothing. Of low priority.
     Dummy {
         /// Bytes of no meaning.
         len: u32,

@@ -39,7 +39,7 @@ impl Snack {
         while snack.bits < VECTOR_BITS {
             let start = base + mss * u64::from(snack.bits);
             let unit = Range::new(start, start + mss);
-            // Of a unit that is not complete at the end of what has arrived nothing can be said.
+            // The last unit before the end of the received data may be incomplete: its state is unknown.
             if unit.end > received.end() {
                 break;
             }

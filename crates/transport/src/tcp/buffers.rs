@@ -91,7 +91,7 @@ pub(super) fn memory_at_first(config: &TcpConfig) -> Bytes {
     Bytes(buffers.receive_buffer.0.saturating_mul(if doubled { 2 } else { 1 }))
 }
 
-/// Window that so much memory of a receiver offers.
+/// Window that a receiver with this memory offers.
 pub(super) fn window_of(memory: Bytes, config: &TcpConfig, payload: Bytes) -> Bytes {
     const SHARED_INFO: u64 = 320;
     const BUFFER_HEAD: u64 = 256;
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(tuned(300_000, 200_000, 16 * 1460), 1_246_720);
     }
 
-    /// Linux 6.18 had 270,747 and 611,963 bytes of memory after so many in a round trip, 158/256 of them windows.
+    /// Linux 6.18 had 270,747 and 611,963 bytes of memory after these bytes in a round trip, 158/256 of them windows.
     #[test]
     fn growth_as_linux_has_it() {
         assert_eq!(tuned(28_480, 14_480, 0) * 256 / 158, 270_747);

@@ -1,7 +1,7 @@
 //! Plain TCP: an endpoint between two byte streams.
 //!
-//! When the peer has finished and everything is read, this end finishes too, unless it is held open: then closing is
-//! the application's business.
+//! When the peer has finished and everything is read, this end finishes too, unless it is held open: then the
+//! application closes it.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct TcpConnection {
     window: AdvertisedWindow<Seq>,
     read: u64,
     held_open: bool,
-    /// Bytes accepted beyond the advertised window, and those thrown away because the buffer had no room.
+    /// Bytes accepted beyond the advertised window, and those discarded because the buffer had no room.
     beyond_window: u64,
     overflow: u64,
     expanded: ExpandedBuffer,

@@ -2,8 +2,8 @@
 //! (RFC 9293 section 3.10).
 //!
 //! It does not own a byte stream: its owner (`connection.rs`, or an MPTCP connection) gives it ranges to send,
-//! is told which ranges have become deliverable. The window to advertise, MPTCP options and the size on the wire
-//! are the owner's business too.
+//! and is told which ranges have become deliverable. The owner also determines the window to advertise, MPTCP
+//! options and the size on the wire.
 //!
 //! Deviation: no simultaneous open, no TIME-WAIT clock (nothing reuses ports); an endpoint whose connection is
 //! finished still answers a retransmitted FIN.

@@ -11,7 +11,7 @@ use super::ranges::{Range, RangeSet};
 use super::sent::{Change, CleanAck, Sent};
 use crate::seq::Seq;
 
-/// Room for so many segments is kept while nothing is outstanding: thousands of connections may wait.
+/// Segments for which memory is kept while none is outstanding: thousands of connections may be idle.
 const KEPT: usize = 32;
 
 /// Segments in sequence order with running sums.

@@ -29,7 +29,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// A segment that leaves for the first time, with so many sequence numbers; `fin`: it is a FIN.
+    /// A segment that leaves for the first time, with `len` sequence numbers; `fin`: it is a FIN.
     #[inline]
     pub fn new(seq: Seq, (len, fin): (u32, bool), dsn: Dsn, now: SimTime) -> Self {
         Self {
@@ -88,7 +88,7 @@ pub struct Change {
     pub sacked: u64,
     /// Transmission time of the oldest segment newly acknowledged, if none of them was retransmitted.
     pub oldest_clean: Option<SimTime>,
-    /// Of the delivered segments the one sent last.
+    /// The delivered segment that was sent last.
     pub latest: Option<Delivered>,
     /// Smallest end of a delivered segment that was never retransmitted: below the highest end delivered
     /// before, it shows reordering.

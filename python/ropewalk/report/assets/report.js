@@ -23,7 +23,7 @@
   const axis = (given, narrow) => ({
     gridcolor: colour("grid"), linecolor: colour("quiet"), automargin: true, ...given,
     title: given.title ? { ...given.title, standoff: 6, font: { size: 12 } } : undefined,
-    // Of numbers some will do; each level has its name.
+    // An axis of numbers needs only some ticks; one of levels names each.
     nticks: narrow && given.type !== "category" ? 5 : undefined,
     tickmode: given.type === "category" ? "linear" : undefined,
     dtick: given.type === "category" ? 1 : undefined,

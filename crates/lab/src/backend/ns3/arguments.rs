@@ -23,7 +23,7 @@ use crate::backend::Rule;
 /// Names and values, as in `--NAME=VALUE`. Attributes of ns-3 begin with `ns3::`.
 pub type Arguments = BTreeMap<String, String>;
 
-/// The application of ns-3 writes so many bytes at once, or less where it would have to wait for room.
+/// Bytes that the application of ns-3 writes at once; fewer where it would have to wait for room.
 const WRITE: u64 = 14_000;
 
 /// The arguments that mean `scenario`; the seed is not among them.

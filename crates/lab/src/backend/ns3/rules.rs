@@ -16,17 +16,17 @@ const fn rule(key: &'static str, allowed: &'static str) -> Rule {
     Rule { key, allowed }
 }
 
-/// Of the whole scenario.
+/// Rules for the whole scenario.
 const SCENARIO_RULES: &[Rule] = &[ECMP, EVENT];
 pub(super) const ECMP: Rule = rule("routing.ecmp", "\"flow\"");
 pub(super) const EVENT: Rule = rule("event", "none: links and connections do not change");
 
-/// Of a path, a link or a mesh.
+/// Rules for a path, a link or a mesh.
 const LINK_RULES: &[Rule] = &[PARALLEL];
 pub(super) const PARALLEL: Rule =
-    rule("", "one between the same two nodes; several go by nodes between them");
+    rule("", "one between two nodes; to join them twice put a node into one of the ways");
 
-/// Of each direction of a link.
+/// Rules for each direction of a link.
 const DIRECTION_RULES: &[Rule] = &[RATE, DELAY, QUEUE, LOSS, SHAPER, FAULTS, STRIP];
 pub(super) const RATE: Rule = rule("rate", "one constant");
 pub(super) const DELAY: Rule = rule("delay", "one constant, the same in both directions");
@@ -36,7 +36,7 @@ pub(super) const SHAPER: Rule = rule("shaper", "none");
 pub(super) const FAULTS: Rule = rule("faults", "none");
 pub(super) const STRIP: Rule = rule("strip_mptcp", "false");
 
-/// Of each flow.
+/// Rules for each flow.
 const FLOW_RULES: &[Rule] = &[
     OPENED_BY,
     AFTER,

@@ -17,17 +17,17 @@ pub struct PathCounts {
     pub sent: Bytes,
     /// DATA chunks sent, retransmissions included.
     pub chunks: u64,
-    /// Of these retransmissions.
+    /// Retransmissions among them.
     pub retransmitted: u64,
-    /// Of these, those whose copy before was sent on another path.
+    /// Retransmitted chunks whose copy before was sent on another path.
     pub moved: u64,
     /// User data that reached the receiver, first copies.
     pub received: Bytes,
     /// DATA chunks that reached the receiver.
     pub chunks_received: u64,
-    /// Of these, those that had arrived before.
+    /// Received chunks that had arrived before.
     pub repeated: u64,
-    /// Of these, those that were new and arrived after a later one.
+    /// New chunks that arrived after a later one.
     pub late: u64,
 }
 

@@ -34,7 +34,7 @@ pub struct Ran {
     pub events: u64,
     /// By link direction.
     pub links: Vec<LinkRecord>,
-    /// Those of links and of paths; empty unless asked for.
+    /// Time series of links and of paths; empty unless asked for.
     pub series: Series,
     /// In the order of the associations.
     pub associations: Vec<AssociationRan>,

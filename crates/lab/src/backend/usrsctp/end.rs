@@ -67,7 +67,7 @@ pub(super) enum Told {
     Lost,
     /// It is closed.
     Closed,
-    /// Timers have run so often.
+    /// Number of timers that have run.
     Timers(u32),
     /// A path to an address of the peer.
     Path(PathState),

@@ -153,15 +153,15 @@ impl Settings {
 /// Where an end is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'p> {
-    /// Of its random numbers.
+    /// Seed of its random numbers.
     pub(super) seed: u64,
-    /// Of both ends.
+    /// Port of both ends.
     pub(super) port: u16,
     /// It opens the association.
     pub(super) opens: bool,
     /// Its addresses.
     pub(super) local: &'p [[u8; 4]],
-    /// Those of its peer.
+    /// Addresses of its peer.
     pub(super) peer: &'p [[u8; 4]],
 }
 

@@ -15,7 +15,7 @@ pub(super) enum Place {
     AboveGap,
     /// At rcv_nxt, and nothing had arrived above it.
     InOrder,
-    /// They fill all or part of a gap.
+    /// New bytes that fill all or part of a gap.
     InGap,
 }
 

@@ -41,7 +41,7 @@ impl Sender {
         self.recovery.is_above(self.send.una()) || by_heuristic
     }
 
-    /// A loss episode begins; `delivered` is what the ACK at hand delivered.
+    /// A loss episode begins; `delivered` is the bytes that this ACK delivered.
     pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
         self.congestion.on_loss(&self.loss_event(now, true), paths);
         let (una, nxt, cwnd) = (self.send.una(), self.send.nxt(), self.congestion.cwnd());
@@ -176,7 +176,7 @@ impl Sender {
         self.detector.mark_late(now, &mut self.board, &self.rtt, (repairing, mss))
     }
 
-    /// RACK detection after an ACK that delivered so many bytes, or when its timer fires; the first loss starts an
+    /// RACK detection after an ACK that delivered `delivered` bytes, or when its timer fires; the first loss starts an
     /// episode.
     pub(super) fn detect_by_time(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
         let marked = self.mark_late(now);

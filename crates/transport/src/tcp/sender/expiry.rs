@@ -87,7 +87,7 @@ impl Sender {
         Expired::Quiet
     }
 
-    /// The timeout after so many doublings, with what the controller adds for a receiver that delays ACKs, and what one
+    /// The timeout after `backoff` doublings, with what the controller adds for a receiver that delays ACKs, and what one
     /// that acknowledges a few times per round trip holds back. Both ends of a connection have the same configuration.
     fn timeout_after(&self, backoff: u32) -> Nanos {
         let (rto, ack) = (self.rtt.rto(backoff), self.config.ack);

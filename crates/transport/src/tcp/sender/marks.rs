@@ -6,7 +6,7 @@ use crate::seq::Seq;
 /// The reaction to ECN-echo.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MarkResponse {
-    /// The ACK at hand, or the last one, echoed a mark.
+    /// The ACK that is processed, or the last one, echoed a mark.
     marked: bool,
     /// Marks are ignored until this is acknowledged: snd_nxt when the window was last reduced.
     ignored_until: Seq,
