@@ -67,6 +67,10 @@ def outcome(text: str) -> Outcome:
         'order(x["a", "2"], x["b", "2"] * 2, ties=0.01)',
         'order(x["c", :] + 1, [2, 3, 6.5])',
         'close(x["a", "1"], x["b", "2"], y, tol=0.001)',
+        'nearer(x["a", "2"], 3, 6)',
+        'nearer(x["c", :], [1, 3, 5], [8, 9, 12])',
+        'nearer(y, x["b", "2"], x["b", "3"])',
+        'nearer(x["b", "3"], 9, 2)',
         'rising(x["c", :])',
         'falling(-x["c", :])',
         'order(x[["a", "b"], ["2", "3"]], [3.9, 5.9, 1.9, 9.9])',
@@ -115,6 +119,9 @@ def test_predicates_that_hold(text: str) -> None:
         'order(x["a", "2"], x["b", "2"] * 2)',
         'order(x["a", :], x["b", :])',
         'close(x["a", "2"], y, tol=0.3)',
+        # The geometric mean decides: 4 is as far from 1 as from 16, and 4.1 from 2 nearer than to 8.4.
+        'nearer(x["a", "2"], 16.1, 1)',
+        'nearer(x["c", :], [1, 3, 5], [8, 9, 6.1])',
         "rising([1, 2, 2])",
         'falling(x["c", :])',
         "rising([1, 2, 1.9, 3], ties=0.03)",
@@ -197,6 +204,10 @@ def test_mistakes_in_expressions_have_a_cure(text: str, message: str) -> None:
         ("within(y, y, 0.1)", WrongUse),
         ("between(y, 3, 1)", WrongUse),
         ("rising(y)", WrongUse),
+        ("nearer(y, 2, 2)", WrongUse),
+        ("nearer(y, -2, 2)", NoValue),
+        ("at_least(spread(y), 1)", NoValue),
+        ("at_least(spread(3), 1)", NoValue),
         ("poolable([1, 2], gap=1)", WrongUse),
         ("rising(x[:, :])", WrongUse),
         ("follows([10, 99], [10, 0], factor=1.1)", WrongUse),
@@ -220,6 +231,8 @@ def test_what_cannot_be_computed_is_said(text: str, kind: type[Exception]) -> No
         'at_least(x["a", "1"], 1.9)',
         'at_most(x["a", "1"], 2.1)',
         'rising(x["a", :])',
+        'nearer(x["a", "1"], 1.9, 2.4)',
+        'nearer(y, x["a", "1"], 9)',
         "rising([1, x['a', '1'], 1.5, 20])",
         'mostly(x["a", :], [0, 5, 5])',
         'order(x["a", "2"], x["a", "1"]) and order(y, 1)',
@@ -254,6 +267,19 @@ def test_what_is_beyond_doubt_is_decided(text: str, wanted: bool) -> None:
     assert (found.holds, found.unclear) == (wanted, False)
 
 
+def test_the_spread_over_runs_has_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FIGURES, ("y", ()), [9.0, 10.0, 11.0, 10.5, 9.5, 10.0, 8.0, 12.0])
+    monkeypatch.setitem(FIGURES, ("w", ()), [4.0, 10.0, 16.0, 13.0, 7.0, 10.0, 2.0, 19.0])
+    # The standard deviation of y is 1.254, that of w 5.655; the jackknife takes their bias away.
+    assert holds("within(spread(y), 1.3, 0.03)")
+    assert holds("order(spread(w), spread(y)) and order(spread(w), 2) and at_most(spread(y), 2.5)")
+    assert holds("at_most(spread([y, w]), 10)")
+    found = outcome("order(spread(y), 1.2)")
+    assert found.unclear, found.words
+    assert re.search(r"measured 1\.[23]\d* ± 0\.\d+ s", found.words), found.words
+    assert not outcome("order(spread(y), spread(w))").unclear
+
+
 def test_one_run_stands_for_all_where_nothing_is_random(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FIGURES, ("y", ()), [2.0])
     assert outcome('order(y, x["a", "1"] - 10)').words.count("±") > 1
@@ -274,6 +300,7 @@ EXAMPLES = {
     "at_most": 'at_most(x["c", :], 6)',
     "order": 'order(x["b", "3"], x["a", "2"])',
     "close": 'close(x["b", "2"], y, tol=0.1)',
+    "nearer": 'nearer(x["a", "2"], 3, 6)',
     "rising": 'rising(x["c", :])',
     "falling": 'falling(-x["c", :])',
     "flat": 'flat([x["b", "2"], y], tol=0.1)',

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from ropewalk.reproduce import chance, predicates, quantifiers
 from ropewalk.reproduce.mistakes import ExpressionError
 from ropewalk.reproduce.predicates import COMPULSORY, PREDICATES, Outcome, WrongUse
-from ropewalk.reproduce.values import NoValue, Row, Sample, Value, combine, flat, mean_of, spread
+from ropewalk.reproduce.values import NoValue, Row, Sample, Value, combine, deviation, flat, mean_of, spread
 from ropewalk.study.mistakes import did_you_mean
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ _TOGETHER: dict[str, Callable[..., float]] = {
     "mean": lambda *values: math.fsum(values) / len(values),
 }
 _BY_MEAN = {"highest": max, "lowest": min}
-_RUNS = "runs"
-FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN, _RUNS)
+_RUNS, _SPREAD = "runs", "spread"
+FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN, _RUNS, _SPREAD)
 _TOP = "a check is a predicate, or several with and, or, not, all(... for v in [...]), any(...)"
 _ALLOWED = (
     "allowed: quantities[levels], numbers, + - * / **, lists, "
@@ -245,7 +245,7 @@ class _Checker:
             self.value(node)
 
     def _function(self, name: str, arguments: Sequence[ast.expr]) -> None:
-        if name in {*_ELEMENTWISE, _RUNS} and len(arguments) != 1:
+        if name in {*_ELEMENTWISE, _RUNS, _SPREAD} and len(arguments) != 1:
             raise ExpressionError(f"`{name}` has {len(arguments)} arguments", f"write {name}(x)")
         self._values(arguments)
 
@@ -505,7 +505,9 @@ class Evaluator:
         if name in _ELEMENTWISE:
             return spread(_ELEMENTWISE[name], values[0], unit=unit)
         if name == _RUNS:
-            return _runs(values[0])
+            return _each(_count, values[0])
+        if name == _SPREAD:
+            return _each(deviation, values[0])
         if name in _BY_MEAN:
             items = flat(values)
             return _BY_MEAN[name](items, key=mean_of)
@@ -514,11 +516,11 @@ class Evaluator:
         return spread(_TOGETHER[name], *values, unit=unit)
 
 
-def _runs(value: Value) -> Value:
-    """How many replications have a value."""
+def _each(function: Callable[[Sample | float], Sample | float], value: Value) -> Value:
+    """A function of a quantity, of a row level by level."""
     if isinstance(value, Row):
-        return replace(value, items=tuple(_count(item) for item in value.items))
-    return _count(value)
+        return replace(value, items=tuple(map(function, value.items)))
+    return function(value)
 
 
 def _count(item: Sample | float) -> float:

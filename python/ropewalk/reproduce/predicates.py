@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk import statistics
 from ropewalk.reproduce.compare import Standing, all_above, compare, told
-from ropewalk.reproduce.values import Row, Sample, Value, estimate_of, flat, mean_of
+from ropewalk.reproduce.values import Row, Sample, Value, combine, estimate_of, flat, mean_of
 from ropewalk.reproduce.words import number, shown
 
 if TYPE_CHECKING:
@@ -190,6 +190,34 @@ def _by_steps(steps: Sequence[Step], words: str, values: Sequence[Value]) -> Out
     return Outcome(holds, readings, f"{words}; {told(steps)}", unclear=unclear)
 
 
+def nearer(value: Value, near: Value, far: Value) -> Outcome:
+    """`nearer(x, a, b)`: x is nearer to a than to b, by the quotient; of a row, each.
+
+    That is so on the side of a of the geometric mean of both, which is judged by the interval, seed by seed.
+    Where the runs cannot tell a from b they cannot tell it of x.
+    """
+    steps = []
+    for place, (item, label) in enumerate(_labelled(value)):
+        one, other = _at(near, place), _at(far, place)
+        if mean_of(one) == mean_of(other):
+            raise WrongUse("nearer(x, a, b) needs two values that differ")
+        high, low = (one, other) if mean_of(one) > mean_of(other) else (other, one)
+        middle = combine(_geometric, one, other)
+        pair = (item, middle) if high is one else (middle, item)
+        steps += [
+            compare(*pair, name=label),
+            compare(high, low, name=f"{label}: both ends".removeprefix(": ")),
+        ]
+    words = f"measured {_say(value)}, wanted nearer to {_say(near)} than to {_say(far)}"
+    return _by_steps(steps, words, [value])
+
+
+def _geometric(one: float, other: float) -> float:
+    if one <= 0.0 or other <= 0.0:
+        raise ValueError("quotients need values above 0")
+    return math.sqrt(one * other)
+
+
 def close(*values: Value, tol: float) -> Outcome:
     """`close(a, b, c, tol=0.05)`: each within 5 % of the mean of all; rows count item by item."""
     _fraction(tol, "tol")
@@ -352,6 +380,7 @@ PREDICATES = {
     "at_least": Predicate(at_least, (2, 2)),
     "at_most": Predicate(at_most, (2, 2)),
     "order": Predicate(order, (2, None), ("ties",)),
+    "nearer": Predicate(nearer, (3, 3)),
     "close": Predicate(close, (1, None), ("tol",)),
     "rising": Predicate(rising, (1, 1), ("ties",)),
     "falling": Predicate(falling, (1, 1), ("ties",)),

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ropewalk.statistics import Estimate
 
 
+FEWEST = 3
+"""Replications of which one may be left out and a standard deviation remains."""
+
+
 class NoValue(ValueError):
     """There is nothing to compute with: no run has the quantity, or two have no seed in common."""
 
@@ -109,6 +113,27 @@ def spread(function: Callable[..., float], *operands: Value, unit: str = "") -> 
         for place in range(len(rows[0].items))
     )
     return Row(items, rows[0].labels, max(row.factors for row in rows))
+
+
+def deviation(value: Sample | float) -> Sample:
+    """The standard deviation over replications, with an interval: its pseudo-values of the jackknife.
+
+    Their mean is the standard deviation without its bias, their interval that of the jackknife (Miller 1974,
+    "The jackknife: a review", Biometrika 61). Pairs of seeds stay pairs. Two samples of equal deviation
+    differ significantly in 6 % of experiments with 10 or 30 normal values, in 6 to 7 % with lognormal ones.
+
+    Raises:
+        NoValue: of a number, or of fewer than three replications.
+    """
+    if not isinstance(value, Sample) or len(value.values) < FEWEST:
+        raise NoValue(f"`spread` needs a quantity of {FEWEST} replications or more")
+    count = len(value.values)
+    whole = statistics.sample_sd(list(value.values.values()))
+    without = {
+        seed: statistics.sample_sd([other for key, other in value.values.items() if key != seed])
+        for seed in value.values
+    }
+    return Sample({seed: count * whole - (count - 1) * sd for seed, sd in without.items()}, value.unit)
 
 
 def flat(values: Sequence[Value]) -> list[Sample | float]:
