@@ -19,7 +19,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser usrsctp test-rain reproduce validate storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp test-rain reproduce validate storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -92,7 +92,7 @@ check-python: $(VENV)/.requirements
 	$(BIN)/python tools/prose.py
 	$(BIN)/python tools/requirements.py
 
-test-python: build browser
+test-python: build browser tshark
 	$(BIN)/pytest --quiet
 
 # The real SCTP stack, for tests that are skipped without it.
@@ -102,6 +102,10 @@ usrsctp:
 # Chromium and its driver, for the tests of the report.
 browser: $(VENV)/.requirements
 	@$(BIN)/python tools/browser.py
+
+# tshark, for the tests of captures.
+tshark: $(VENV)/.requirements
+	@$(BIN)/python tools/tshark.py
 
 # The tests of rain with the models themselves, whose maps are a download of 160 MB, in place of their answers on record.
 test-rain: build

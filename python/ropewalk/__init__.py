@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk._core import MODEL_VERSION, RunFailed
 from ropewalk._core import VERSION as __version__  # noqa: N811
+from ropewalk.captures import Capture
 from ropewalk.errors import Diagnostic, ScenarioError
 from ropewalk.scenario import Scenario
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MODEL_VERSION",
+    "Capture",
     "Diagnostic",
     "Results",
     "RunFailed",

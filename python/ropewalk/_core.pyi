@@ -63,6 +63,7 @@ class Document:
         backend: str = "simulator",
         folder: str | os.PathLike[str] = ...,
         simulated: Callable[[float], object] | None = None,
+        capture: tuple[str | os.PathLike[str], str, int] | None = None,
     ) -> Output: ...
     def ns3_arguments(self) -> dict[str, str]: ...
 

@@ -21,6 +21,8 @@ class BackEnd(TypedDict):
     """It records time series."""
     trace: bool
     """It records readable traces."""
+    capture: bool
+    """It captures packets."""
     measured: dict[str, list[str]]
     """Columns that it fills, by table; others are null."""
     runs: dict[str, list[tuple[str, str]]]

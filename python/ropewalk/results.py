@@ -63,6 +63,8 @@ class Results:
         """All tables by name."""
         self.traces = traces
         """Readable traces by seed; empty unless asked for."""
+        self.captures: dict[int, Path] = {}
+        """Files with captured packets by seed; empty unless asked for."""
 
     @classmethod
     def from_output(

@@ -15,6 +15,7 @@ from ropewalk.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ropewalk.captures import Capture
     from ropewalk.results import Results
     from ropewalk.why import Diagnosis
 
@@ -170,6 +171,7 @@ class Scenario:
         series: bool = True,
         trace: bool = False,
         backend: str = "simulator",
+        capture: Capture | None = None,
     ) -> Results:
         """Runs one replication per seed, and the baselines of flows that ask for them.
 
@@ -182,10 +184,11 @@ class Scenario:
             series: record time series.
             trace: record a readable trace of every replication.
             backend: what runs it, one of `ropewalk.backends.names()`; what it does not measure is null.
+            capture: write the packets of each replication into a file (pcapng), where the back end can.
 
         Raises:
             ScenarioError: the back end cannot run this scenario; all keys that it cannot run are listed.
-            ValueError: no seed, or a seed twice, or there is no such back end.
+            ValueError: no seed, or a seed twice, or there is no such back end, or nothing to capture.
             RunFailed: a replication failed, or the back end is not installed.
             KeyboardInterrupt: Ctrl-C; the run ends at once.
         """
@@ -203,8 +206,12 @@ class Scenario:
             progress=progress,
             simulated=simulated,
             backend=backend,
+            capture=capture,
         )
-        return Results.from_output(self, chosen, output, backend)
+        results = Results.from_output(self, chosen, output, backend)
+        if capture is not None:
+            results.captures = capture.files(chosen)
+        return results
 
     def why(
         self,
@@ -243,11 +250,16 @@ class Scenario:
         progress: Callable[[int, int], object] | None = None,
         simulated: Callable[[float], object] | None = None,
         backend: str = "simulator",
+        capture: Capture | None = None,
     ) -> _core.Output:
         """The records of the back end, to make tables of many runs at once; otherwise as `run`."""
         folder = backends.folder()
+        able = next((one for one in backends.all_backends() if one["name"] == backend), None)
+        if capture is not None and able is not None and not able["capture"]:
+            raise ValueError(f"the back end {backend} captures no packets")
+        order = None if capture is None else (capture.directory, capture.at, capture.snap)
         try:
-            return self._document.run(seeds, jobs, series, trace, progress, backend, folder, simulated)
+            return self._document.run(seeds, jobs, series, trace, progress, backend, folder, simulated, order)
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
 

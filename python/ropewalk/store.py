@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import provenance, written
+from ropewalk.captures import file_of
 from ropewalk.disk import partial_name, sweep
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
 TRACES = "trace"
+CAPTURES = "capture"
 _TRACE = re.compile(rf"{TRACES}/seed-(\d{{1,19}})\.txt")
 PLOTS = "plots"
 DRAWN = ("png", "svg", "pdf")
@@ -75,6 +77,10 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
                 raise
         (staging / SUMMARY).write_bytes(written.seal({**results.summary(), "files": files}))
         _forget_earlier(target)
+        new = {path.resolve() for path in results.captures.values()}
+        for old in target.glob(f"{CAPTURES}/seed-*.pcapng"):
+            if old.resolve() not in new:
+                old.unlink()
         return _move_in(staging, target)
 
 
@@ -184,4 +190,7 @@ def read(directory: str | os.PathLike[str]) -> Results:
         # Traces are large, and may have been removed.
         if found and (source / name).exists():
             traces[int(found[1])] = written.checked(listing, name, summary.files).decode()
-    return Results(origin, tables, dict(sorted(traces.items())))
+    results = Results(origin, tables, dict(sorted(traces.items())))
+    captures = {seed: file_of(source / CAPTURES, seed) for seed in summary.seeds}
+    results.captures = {seed: path for seed, path in captures.items() if path.exists()}
+    return results

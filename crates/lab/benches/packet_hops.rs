@@ -49,7 +49,8 @@ fn main() {
         let name = file.file_stem().expect("a file").to_string_lossy().into_owned();
         let document = Document::parse(&text, &name, &sets, &registries).unwrap_or_else(|e| panic!("{e}"));
         let seeds = document.scenario.seeds.clone();
-        let options = RunOptions { seeds, jobs: NonZeroUsize::MIN, series: false, trace: false };
+        let options =
+            RunOptions { seeds, jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
         let output = run(&document.scenario, &options, &|_, _| {}, &AtomicBool::new(false))
             .unwrap_or_else(|e| panic!("{e}"));
         println!(

@@ -8,6 +8,7 @@
 
 mod backend;
 mod baseline;
+mod capture;
 mod catalogue;
 mod control;
 mod cpu;
@@ -33,6 +34,7 @@ use trace::{Measured, Table};
 pub use backend::{
     Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, backends, described, ns3, usrsctp,
 };
+pub use capture::CaptureOrder;
 pub use catalogue::catalogue;
 pub use control::Control;
 pub use marks::{Mark, marks};
@@ -56,6 +58,8 @@ pub struct RunOptions {
     pub series: bool,
     /// Record a readable trace of each replication, where the back end has one.
     pub trace: bool,
+    /// Capture each replication, baselines apart, where the back end can.
+    pub capture: Option<CaptureOrder>,
 }
 
 /// Results of a set of replications.

@@ -40,17 +40,22 @@ pub(crate) fn replicate(
         series: options.series && able.series,
         trace: options.trace && able.trace && variant.baseline.is_none(),
     };
-    let replication =
-        backend.run(&variant.scenario, seed, observe, watch).map_err(|failure| match failure {
-            Failure::Cancelled => RunError::Cancelled,
-            Failure::Failed { message, help } => RunError::Failed {
-                scenario: variant.scenario.name.clone(),
-                seed,
-                baseline: variant.baseline.as_ref().map(|b| b.name.clone()),
-                message,
-                help,
-            },
-        })?;
+    let outcome = match &options.capture {
+        Some(order) if variant.baseline.is_none() => {
+            backend.run_captured(&variant.scenario, seed, observe, order, watch)
+        }
+        _ => backend.run(&variant.scenario, seed, observe, watch),
+    };
+    let replication = outcome.map_err(|failure| match failure {
+        Failure::Cancelled => RunError::Cancelled,
+        Failure::Failed { message, help } => RunError::Failed {
+            scenario: variant.scenario.name.clone(),
+            seed,
+            baseline: variant.baseline.as_ref().map(|b| b.name.clone()),
+            message,
+            help,
+        },
+    })?;
     let record = &replication.record;
     debug_assert_eq!(record.seed, seed, "a record of another seed");
     debug_assert_eq!(record.flows.len(), variant.scenario.flows.len(), "a record of each flow");

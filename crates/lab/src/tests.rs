@@ -49,7 +49,7 @@ fn parse(text: &str) -> Document {
 
 fn run_with(document: &Document, seeds: &[u64], jobs: usize) -> Output {
     let jobs = NonZeroUsize::new(jobs).unwrap();
-    let options = RunOptions { seeds: seeds.to_vec(), jobs, series: true, trace: true };
+    let options = RunOptions { seeds: seeds.to_vec(), jobs, series: true, trace: true, capture: None };
     let never = AtomicBool::new(false);
     run(&document.scenario, &options, &|_, _| (), &never).unwrap()
 }
@@ -228,7 +228,8 @@ fn events_are_described_by_duplex_link_or_direction() {
 #[test]
 fn the_simulated_spans_of_all_runs_add_up() {
     let document = parse(TWO_PATHS);
-    let options = RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options =
+        RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
     let (control, total) = (Control::default(), AtomicUsize::new(0));
     let note = |_, all| total.store(all, Ordering::Relaxed);
     run_on(&Simulator, &document, &options, &note, &control).unwrap();
@@ -238,7 +239,8 @@ fn the_simulated_spans_of_all_runs_add_up() {
 
 #[test]
 fn a_set_cancel_flag_ends_the_run() {
-    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options =
+        RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
     let set = AtomicBool::new(true);
     let outcome = run(&parse(TWO_PATHS).scenario, &options, &|_, _| (), &set);
     assert_eq!(outcome, Err(RunError::Cancelled));
@@ -248,7 +250,8 @@ fn a_set_cancel_flag_ends_the_run() {
 fn a_panic_names_its_seed() {
     let mut scenario = parse(TWO_PATHS).scenario;
     scenario.flows[1].from = 99;
-    let options = RunOptions { seeds: vec![5], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options =
+        RunOptions { seeds: vec![5], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
     let outcome = run(&scenario, &options, &|_, _| (), &AtomicBool::new(false));
     let Err(RunError::Failed { scenario, seed, baseline, message, help }) = outcome else {
         panic!("it cannot run")
@@ -279,7 +282,8 @@ fn a_failure_outweighs_the_cancellations_it_caused() {
 #[test]
 fn progress_counts_every_simulation() {
     let seen = std::sync::Mutex::new(Vec::new());
-    let options = RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options =
+        RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
     let note = |done, total| seen.lock().unwrap().push((done, total));
     let never = AtomicBool::new(false);
     run(&parse(TWO_PATHS).scenario, &options, &note, &never).unwrap();

@@ -90,14 +90,16 @@ fn parse(sets: &[(&str, &str)]) -> Document {
 }
 
 fn run(backend: &dyn Backend, document: &Document) -> Result<Vec<Table>, RunError> {
-    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: true, trace: true };
+    let options =
+        RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: true, trace: true, capture: None };
     lab::run_on(backend, document, &options, &|_, _| (), &AtomicBool::new(false)).map(|output| output.tables)
 }
 
 #[test]
 fn the_simulator_runs_everything() {
     let document = parse(&[]);
-    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: true, trace: true };
+    let options =
+        RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: true, trace: true, capture: None };
     let never = AtomicBool::new(false);
     let plain = lab::run(&document.scenario, &options, &|_, _| (), &never).unwrap();
     assert_eq!(run(&Simulator, &document).unwrap(), plain.tables);

@@ -64,7 +64,7 @@ fn tables(case: &Value) -> Vec<Table> {
     let document = Document::parse(&source, &path.to_string_lossy(), &sets, &registries)
         .unwrap_or_else(|e| panic!("{}: {e}", case["case"]));
     let series = case["series"] == true;
-    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series, trace: false };
+    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series, trace: false, capture: None };
     let never = AtomicBool::new(false);
     let output = lab::run(&document.scenario, &options, &|_, _| (), &never);
     output.unwrap_or_else(|e| panic!("{}: {e}", case["case"])).tables

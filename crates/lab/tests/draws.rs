@@ -36,7 +36,7 @@ fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Document, String> {
 
 fn run(document: &Document, seeds: &[u64], jobs: usize) -> Output {
     let jobs = NonZeroUsize::new(jobs).unwrap();
-    let options = RunOptions { seeds: seeds.to_vec(), jobs, series: false, trace: false };
+    let options = RunOptions { seeds: seeds.to_vec(), jobs, series: false, trace: false, capture: None };
     lab::run_on(&Simulator, document, &options, &|_, _| (), &AtomicBool::new(false)).unwrap()
 }
 

@@ -157,7 +157,8 @@ fn each_shipped_scenario() {
         let source = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let document = Document::parse(&source, &path.to_string_lossy(), &[], &Registries::builtin());
         let document = document.unwrap_or_else(|e| panic!("{e}"));
-        let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: true, trace: false };
+        let options =
+            RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: true, trace: false, capture: None };
         let output = lab::run(&document.scenario, &options, &|_, _| (), &AtomicBool::new(false));
         let tables = output.unwrap_or_else(|e| panic!("{name}: {e}")).tables;
         let found = table(&name, &document.scenario, &tables);

@@ -18,8 +18,13 @@ fn run(name: &str, sets: &[(&str, &str)], seeds: u64) -> Vec<Table> {
     let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let document =
         Document::parse(&text, name, &sets, &Registries::builtin()).unwrap_or_else(|e| panic!("{e}"));
-    let options =
-        RunOptions { seeds: (1..=seeds).collect(), jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options = RunOptions {
+        seeds: (1..=seeds).collect(),
+        jobs: NonZeroUsize::MIN,
+        series: false,
+        trace: false,
+        capture: None,
+    };
     lab::run(&document.scenario, &options, &|_, _| (), &AtomicBool::new(false))
         .unwrap_or_else(|e| panic!("{name}: {e}"))
         .tables

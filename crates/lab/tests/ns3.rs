@@ -148,7 +148,8 @@ fn a_refusal_has_place_value_what_is_allowed_and_a_cure() {
 fn what_is_refused_is_refused_before_anything_is_built() {
     let nowhere = Ns3::new("/nowhere/at/all".into());
     let document = document("chain.toml", &[("flow.flow1.transport.pacing", "true")]);
-    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options =
+        RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
     let outcome = lab::run_on(&nowhere, &document, &options, &|_, _| (), &AtomicBool::new(false));
     assert!(matches!(outcome, Err(RunError::Unsupported(_))), "{outcome:?}");
 }
@@ -158,7 +159,8 @@ fn it_runs_where_it_is_installed() {
     let backend = backend();
     let sets = [("duration", "10s"), ("flow.flow1.app.size", "100kB")];
     let document = document("chain.toml", &sets);
-    let options = RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: true, trace: true };
+    let options =
+        RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: true, trace: true, capture: None };
     let never = AtomicBool::new(false);
     let outcome = lab::run_on(&backend, &document, &options, &|_, _| (), &never);
     if ns3::installed().is_none() {

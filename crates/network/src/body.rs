@@ -6,10 +6,10 @@ use transport::packet::Body;
 
 use crate::net::middlebox::MiddleboxAccess;
 use crate::net::network::Network;
-use crate::tracer::Tracer;
+use crate::observer::Observer;
 
-/// The network of a world: packets of our transports, observed by the readable trace.
-pub(crate) type WorldNetwork = Network<Body, Tracer>;
+/// The network of a world: packets of our transports, observed by the readable trace and the capture.
+pub(crate) type WorldNetwork = Network<Body, Observer>;
 
 impl MiddleboxAccess for Body {
     fn is_multipath(&self) -> bool {

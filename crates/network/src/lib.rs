@@ -9,16 +9,18 @@
 //! - `build/`: from a scenario to links with their changes, hosts and flows;
 //! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record; `watch.rs`: how it is stopped and how far it is;
 //! - `carrier.rs`: the links alone, for hosts that run elsewhere;
-//! - `sampler.rs`: time series; `tracer.rs`: the readable trace. A run leaves a `trace::RunRecord`.
+//! - `sampler.rs`: time series; `tracer.rs`: the readable trace; `capture.rs`: packets for a capture. A run leaves a `trace::RunRecord`.
 
 mod body;
 mod build;
+mod capture;
 mod carrier;
 mod event;
 mod flow;
 mod host;
 mod net;
 mod observe;
+mod observer;
 mod outcome;
 mod plan;
 mod sampler;
@@ -27,6 +29,7 @@ mod watch;
 mod world;
 
 pub use build::{capacity, links, never_carries, opportunities};
+pub use capture::{Crossing, HostAddress, OpenedSubflow, PacketSink};
 pub use carrier::{Carrier, Delivered, Interface};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};

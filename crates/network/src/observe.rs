@@ -31,7 +31,9 @@ pub(crate) fn trace_sending(
     route: &Route,
     connection: Option<&Connection>,
 ) {
-    if let Some((tracer, packet)) = network.tap_and_draft() {
+    if let Some((observer, packet)) = network.tap_and_draft()
+        && let Some(tracer) = observer.tracer()
+    {
         let gauges = connection.and_then(|connection| connection.gauges(packet.path.index()));
         let Header { source, destination, .. } = route.header;
         let addresses = PacketAddresses { source, destination };
@@ -47,7 +49,9 @@ pub(crate) fn trace_delivery(
     delivery: Delivery,
     connection: Option<&Connection>,
 ) {
-    if let Some((tracer, addresses, packet)) = network.tap_and_delivery(delivery) {
+    if let Some((observer, addresses, packet)) = network.tap_and_delivery(delivery)
+        && let Some(tracer) = observer.tracer()
+    {
         let gauges = connection.and_then(|connection| connection.gauges(packet.path.index()));
         let place = (TraceEvent::Recv, addresses.destination.node());
         tracer.packet(now, place, addresses, packet, gauges);
@@ -64,7 +68,9 @@ pub(crate) fn trace_states(
     path: &Path,
     connection: &Connection,
 ) {
-    if let Some((tracer, _)) = network.tap_and_draft() {
+    if let Some((observer, _)) = network.tap_and_draft()
+        && let Some(tracer) = observer.tracer()
+    {
         let at = path.route.header.source.node();
         tracer.watch(now, at, (socket, owner.flow(), owner.connection), connection);
     }

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use apps::ConnectionId;
-use transport::packet::{Body, Packet, PathId};
+use transport::packet::{Packet, PathId};
 use transport::{Connection, SenderState, SubflowGauges, Summary};
 use units::SimTime;
 
 use crate::host::socket::SocketId;
 use crate::net::address::{PacketAddresses, SocketAddress};
-use crate::net::tap::{LinkEvent, PacketEvent, Tap};
+use crate::net::tap::{LinkEvent, PacketEvent};
 use crate::net::topology::{LinkId, NodeId};
 
 /// The event of a line.
@@ -92,8 +92,9 @@ pub(crate) struct Tracer {
     text: String,
 }
 
-impl Tap<Body> for Tracer {
-    fn packet_event(
+impl Tracer {
+    /// Something happens to a packet on `link`.
+    pub(crate) fn packet_event(
         &mut self,
         now: SimTime,
         event: PacketEvent,
@@ -108,14 +109,13 @@ impl Tap<Body> for Tracer {
         self.row(&cells);
     }
 
-    fn link_event(&mut self, now: SimTime, event: LinkEvent, link: LinkId) {
+    /// A link changes.
+    pub(crate) fn link_event(&mut self, now: SimTime, event: LinkEvent, link: LinkId) {
         let mut cells = Cells::default();
         start(&mut cells, now, TraceEvent::Link(event), &self.names.links[link as usize]);
         self.row(&cells);
     }
-}
 
-impl Tracer {
     /// With the header line.
     pub(crate) fn new(names: Names) -> Self {
         let longest = |names: &[String], least: usize| names.iter().map(String::len).fold(least, usize::max);

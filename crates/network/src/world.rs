@@ -30,10 +30,10 @@ use crate::net::address::PacketAddresses;
 use crate::net::network::Delivery;
 use crate::net::topology::LinkId;
 use crate::observe::trace_delivery;
+use crate::observer::Observer;
 use crate::outcome;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
-use crate::tracer::Tracer;
 use crate::watch::Watch;
 use crate::world::turn::Pause;
 
@@ -102,7 +102,7 @@ impl World {
             flows,
             links,
             series: self.sampler.map(Sampler::into_series).unwrap_or_default(),
-            trace: self.network.into_tap().map(Tracer::into_text).unwrap_or_default(),
+            trace: self.network.into_tap().map(Observer::into_text).unwrap_or_default(),
         }
     }
 
@@ -452,8 +452,8 @@ impl World {
         let Self { hosts, network, .. } = self;
         let owner = hosts.get(socket).owner();
         let addresses = hosts.open_path((now, network.forwarding_mut()), socket, subflow);
-        if let Some((tracer, _)) = network.tap_and_draft() {
-            tracer.know(addresses, owner.flow(), owner.connection);
+        if let Some((observer, _)) = network.tap_and_draft() {
+            observer.know(addresses, (owner.flow(), owner.connection), subflow);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use lab::{Backend, Control, RunError, RunOptions, Watch};
+use lab::{Backend, CaptureOrder, Control, RunError, RunOptions, Watch};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use scenario::{Diagnostics, Registries};
@@ -106,11 +106,12 @@ impl Document {
     /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with
     /// `(done, total)` about every 50 ms, and a last time at the end; `simulated` before it with the simulated seconds
     /// of all runs, baselines included, of which one that ended early counts with its whole duration. `backend` is the name of one of `backends()`,
-    /// which keeps what it builds in the directory `folder`.
+    /// which keeps what it builds in the directory `folder`. `capture`: directory of captures, node or link or `both`,
+    /// and bytes that are kept of a packet (0: all); each replication is a file there, `seed-1.pcapng`.
     ///
     /// Raises `InvalidScenario` if the back end cannot run it, `RunFailed`, `KeyboardInterrupt`, or whatever a signal
-    /// handler or `progress` raises; all of these end the run at once. `ValueError` if there is no such back end.
-    #[pyo3(signature = (seeds, jobs, series, trace, progress = None, backend = "simulator", folder = PathBuf::new(), simulated = None))]
+    /// handler or `progress` raises; all of these end the run at once. `ValueError` if there is no such back end, or nothing to capture.
+    #[pyo3(signature = (seeds, jobs, series, trace, progress = None, backend = "simulator", folder = PathBuf::new(), simulated = None, capture = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn run(
         &self,
@@ -123,8 +124,12 @@ impl Document {
         backend: &str,
         folder: PathBuf,
         simulated: Option<Py<PyAny>>,
+        capture: Option<(PathBuf, String, u32)>,
     ) -> PyResult<Output> {
-        let options = RunOptions { seeds, jobs, series, trace };
+        let order = capture.map(|(folder, at, snap)| {
+            CaptureOrder::new(&self.inner.scenario, &folder, &at, snap).map_err(PyValueError::new_err)
+        });
+        let options = RunOptions { seeds, jobs, series, trace, capture: order.transpose()? };
         let watch = Progress { progress, simulated, ..Progress::default() };
         let all = lab::backends(&folder);
         let chosen = all.iter().find(|one| one.name() == backend).ok_or_else(|| {

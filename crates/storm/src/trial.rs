@@ -109,7 +109,7 @@ fn checks(case: &Case, cancel: &AtomicBool, work: &mut (u64, u64)) -> Result<(),
     let seeds: Vec<u64> = scenario.seeds.iter().copied().take(2).collect();
     let mut run = |seeds: &[u64], jobs: usize, series: bool, trace: bool| -> Result<Output, Stop> {
         let jobs = NonZeroUsize::new(jobs).expect("a worker");
-        let options = RunOptions { seeds: seeds.to_vec(), jobs, series, trace };
+        let options = RunOptions { seeds: seeds.to_vec(), jobs, series, trace, capture: None };
         let output = lab::run(scenario, &options, &|_, _| (), cancel).map_err(|error| match error {
             RunError::Cancelled => Stop::Cancelled,
             RunError::Failed { message, .. } => Stop::Found(message),

@@ -13,6 +13,7 @@ pub mod mptcp;
 pub mod numbers;
 pub mod options;
 pub mod payload;
+pub mod pcapng;
 
 pub use codec::{Codec, CodecError, ConnectionNumber, Opening};
 pub use frame::{Ends, Frame, Malformed};

@@ -110,6 +110,17 @@ def app() -> None:
 @click.option(
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
 )
+@click.option(
+    "--capture",
+    metavar="WHERE",
+    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows), a node or a link.",
+)
+@click.option(
+    "--snap",
+    type=click.IntRange(0, 65_535),
+    metavar="BYTES",
+    help="With --capture, bytes that are kept of a packet; 96 by default, 0: all.",
+)
 @click.option("--no-clobber", is_flag=True, help="With --out, do not replace earlier results.")
 @click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
 @click.option(
@@ -132,6 +143,8 @@ def run(
     plots: bool,
     backend: str,
     no_clobber: bool,
+    capture: str | None,
+    snap: int | None,
 ) -> None:
     """Run a scenario and print what happened.
 
@@ -144,11 +157,21 @@ def run(
             fail("--no-clobber without --out\n  fix: add --out DIR", WRONG_INPUT)
         if plots and out is None:
             fail("--plots without --out\n  fix: add --out DIR, the plots go into DIR/plots/", WRONG_INPUT)
+        if capture is not None and out is None:
+            fail(
+                "--capture without --out\n  fix: add --out DIR, the packets go into DIR/capture/", WRONG_INPUT
+            )
+        if snap is not None and capture is None:
+            fail("--snap without --capture\n  fix: add --capture both", WRONG_INPUT)
         scenario = load(file, overrides)
+        from ropewalk.captures import SNAP
         from ropewalk.cli.run import Order, execute
 
         chosen = _seeds(scenario, seeds, seed)
-        order = Order(file, chosen, jobs, out, as_json, trace, plots, backend, overrides, no_clobber)
+        kept = SNAP if snap is None else snap
+        order = Order(
+            file, chosen, jobs, out, as_json, trace, plots, backend, overrides, capture, kept, no_clobber
+        )
         execute(scenario, order)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ropewalk import backends, provenance, store
+from ropewalk.captures import SNAP, Capture
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others
 from ropewalk.visible import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ropewalk.results import Results
@@ -33,6 +36,9 @@ class Order:
     backend: str
     overrides: tuple[str, ...]
     """As after `--set`."""
+    capture: str | None = None
+    """Where packets are captured."""
+    snap: int = SNAP
     keep: bool = False
     """Earlier results in `out` are not replaced."""
 
@@ -54,8 +60,9 @@ def execute(scenario: Scenario, order: Order) -> None:
                 "  fix: name another directory",
                 WRONG_INPUT,
             )
+    capture = _capture(order, able=able["capture"])
     before = None if order.out is None else _earlier(order.out, keep=order.keep)
-    with Progress(scenario.name, scenario.duration_s) as progress:
+    with _refused(order), Progress(scenario.name, scenario.duration_s) as progress:
         results = scenario.run(
             order.seeds,
             jobs=order.jobs,
@@ -65,6 +72,7 @@ def execute(scenario: Scenario, order: Order) -> None:
             series=order.out is not None,
             trace=order.trace,
             backend=order.backend,
+            capture=capture,
         )
     # First the files: the reader of standard output may go away, as `head` does. Plots take longer.
     failure = None
@@ -81,6 +89,25 @@ def execute(scenario: Scenario, order: Order) -> None:
         raise failure
     if order.out is not None:
         _write_plots(results, order, order.out, before)
+
+
+@contextmanager
+def _refused(order: Order) -> Iterator[None]:
+    """Ends the command if there is nothing to capture; other values have been checked."""
+    try:
+        yield
+    except ValueError as error:
+        if order.capture is None or isinstance(error, UnicodeError):
+            raise
+        fail(f"--capture {order.capture}: {error}", WRONG_INPUT)
+
+
+def _capture(order: Order, *, able: bool) -> Capture | None:
+    if order.capture is None or order.out is None:
+        return None
+    if not able:
+        fail(f"--capture: the back end {order.backend} captures no packets\n  fix: leave it out", WRONG_INPUT)
+    return Capture(order.out / store.CAPTURES, order.capture, order.snap)
 
 
 def _earlier(out: Path, *, keep: bool) -> str | None:
@@ -111,6 +138,8 @@ def _write_plots(results: Results, order: Order, out: Path, before: str | None) 
     written = f"tables, {store.SUMMARY} and {store.SCENARIO} in {out}/"
     if results.traces:
         written += f", traces in {out / store.TRACES}/"
+    if results.captures:
+        written += f", captures in {out / store.CAPTURES}/"
     if order.plots:
         results.plot.write(out / store.PLOTS)
         written += f", plots in {out / store.PLOTS}/"

@@ -24,7 +24,7 @@ fn one(backend: &dyn Backend) -> Value {
     let runs: serde_json::Map<String, Value> =
         backend.rules().iter().map(|(of, rules)| ((*of).to_owned(), listed(rules))).collect();
     json!({ "name": backend.name(), "summary": backend.summary(), "series": observes.series,
-            "trace": observes.trace, "measured": tables, "runs": runs })
+            "trace": observes.trace, "capture": backend.captures(), "measured": tables, "runs": runs })
 }
 
 fn listed(rules: &[Rule]) -> Value {

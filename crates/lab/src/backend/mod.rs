@@ -18,6 +18,8 @@ use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::{Measured, RunRecord};
 
+use crate::capture::CaptureOrder;
+
 pub use described::described;
 pub use ns3::Ns3;
 pub use simulator::Simulator;
@@ -64,6 +66,27 @@ pub trait Backend: Sync {
         observe: Observe,
         watch: &dyn Watch,
     ) -> Result<Replication, Failure>;
+
+    /// It can capture packets.
+    fn captures(&self) -> bool {
+        false
+    }
+
+    /// The same as [`Backend::run`], with a capture, if it can.
+    ///
+    /// # Errors
+    /// As there, or the file cannot be written.
+    fn run_captured(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        _capture: &CaptureOrder,
+        watch: &dyn Watch,
+    ) -> Result<Replication, Failure> {
+        debug_assert!(!self.captures(), "a back end that captures says how");
+        self.run(scenario, seed, observe, watch)
+    }
 }
 
 /// All back ends, the one that is used unless another is asked for first. They keep what they build in `folder`.

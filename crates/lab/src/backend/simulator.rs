@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use network::{Observe, Watch, World};
+use network::{Observe, PacketSink, Watch, World};
 use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::Measured;
 
 use super::{Backend, Failure, Replication};
+use crate::capture::{CaptureError, CaptureFile, CaptureOrder};
 use crate::cpu::Stopwatch;
 
 /// The crate `network`.
@@ -36,7 +37,6 @@ impl Backend for Simulator {
         Observe { series: true, trace: true }
     }
 
-    /// A panic becomes an error that says how to repeat it.
     fn run(
         &self,
         scenario: &Scenario,
@@ -44,19 +44,61 @@ impl Backend for Simulator {
         observe: Observe,
         watch: &dyn Watch,
     ) -> Result<Replication, Failure> {
-        let start = Stopwatch::start();
-        // Nothing of a world outlives its panic.
-        let outcome = catch_unwind(AssertUnwindSafe(|| World::new(scenario, seed, observe).run(watch)));
-        match outcome {
-            Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
-            Ok(Err(network::Cancelled)) => Err(Failure::Cancelled),
-            Err(panic) => Err(Failure::Failed {
-                message: panic_message(panic.as_ref()),
+        simulate(scenario, seed, observe, None, watch)
+    }
+
+    fn captures(&self) -> bool {
+        true
+    }
+
+    fn run_captured(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        capture: &CaptureOrder,
+        watch: &dyn Watch,
+    ) -> Result<Replication, Failure> {
+        let place = capture.file(seed);
+        let failed = |error: &dyn std::fmt::Display| Failure::Failed {
+            message: format!("{}: cannot be written: {error}", place.display()),
+            help: "Make room there, or name another directory".into(),
+        };
+        let file = CaptureFile::create(capture, scenario, seed).map_err(|error| failed(&error))?;
+        let outcome = simulate(scenario, seed, observe, Some(Box::new(file.clone())), watch)?;
+        match file.finish() {
+            Ok(()) => Ok(outcome),
+            Err(CaptureError::File(error)) => Err(failed(&error)),
+            Err(CaptureError::Packet(at, error)) => Err(Failure::Failed {
+                message: format!("the packet at {at} has no bytes: {error}"),
                 help: format!(
-                    "This is a bug in the simulator; repeat it with the same scenario and --seed {seed}"
+                    "This is a bug in the capture; run without it, or repeat it with the same scenario and --seed {seed}"
                 ),
             }),
         }
+    }
+}
+
+/// A panic becomes an error that says how to repeat it.
+fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    observe: Observe,
+    sink: Option<Box<dyn PacketSink>>,
+    watch: &dyn Watch,
+) -> Result<Replication, Failure> {
+    let start = Stopwatch::start();
+    // Nothing of a world outlives its panic.
+    let run = || World::captured(scenario, seed, observe, sink).run(watch);
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
+        Ok(Err(network::Cancelled)) => Err(Failure::Cancelled),
+        Err(panic) => Err(Failure::Failed {
+            message: panic_message(panic.as_ref()),
+            help: format!(
+                "This is a bug in the simulator; repeat it with the same scenario and --seed {seed}"
+            ),
+        }),
     }
 }
 

@@ -14,6 +14,7 @@ use engine::{EventQueue, Stream};
 use scenario::model::{Ecmp, Scenario};
 use units::SimTime;
 
+use crate::capture::PacketSink;
 use crate::event::Event;
 use crate::flow::Flow;
 use crate::flow::flows::Flows;
@@ -27,6 +28,7 @@ use crate::net::routing::Routes;
 use crate::net::tap::Tap;
 use crate::net::topology::Topology;
 use crate::observe::Observe;
+use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::sampler::Sampler;
 use crate::tracer::{Names, Tracer};
@@ -35,8 +37,19 @@ use crate::world::World;
 impl World {
     /// The world of `scenario` at time zero, with the random numbers of `seed`.
     pub fn new(scenario: &Scenario, seed: u64, observe: Observe) -> Self {
+        Self::captured(scenario, seed, observe, None)
+    }
+
+    /// The same; `sink` is shown all packets.
+    pub fn captured(
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        sink: Option<Box<dyn PacketSink>>,
+    ) -> Self {
         let mut routes = routes(scenario);
-        let tracer = observe.trace.then(|| Box::new(Tracer::new(names(scenario))));
+        let tracer = observe.trace.then(|| Tracer::new(names(scenario)));
+        let observer = Observer::new(tracer, sink).map(Box::new);
         let links = 2 * scenario.duplex_links.len();
         let sampler =
             observe.series.then(|| Sampler::new(scenario.record_interval, scenario.flows.len(), links));
@@ -50,7 +63,7 @@ impl World {
             Flow::new(flow, app, opener, (seed, duration))
         };
         let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
-        let (network, changes) = network(scenario, seed, routes, tracer);
+        let (network, changes) = network(scenario, seed, routes, observer);
         let mut queue = EventQueue::new();
         for (index, flow) in flows.all().iter().enumerate() {
             if !flow.timing().start().is_never() {

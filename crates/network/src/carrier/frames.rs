@@ -98,5 +98,15 @@ impl Tap<Frame> for Frames {
         }
     }
 
+    fn crosses(
+        &mut self,
+        _now: SimTime,
+        _link: LinkId,
+        _leaves: bool,
+        _addresses: PacketAddresses,
+        _packet: &Packet<Frame>,
+    ) {
+    }
+
     fn link_event(&mut self, _now: SimTime, _event: LinkEvent, _link: LinkId) {}
 }

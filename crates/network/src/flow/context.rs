@@ -6,6 +6,7 @@
 use apps::{AppContext, ConnectionId, Measurement, Message, Page, Side, Sockets};
 use trace::{MessageRecord, PageRecord};
 use transport::Connection;
+use transport::packet::PathId;
 use units::{Bytes, SimTime};
 
 use crate::body::WorldNetwork;
@@ -61,8 +62,8 @@ impl FlowContext<'_> {
         let places = (self.flow.opener().node(), server, port);
         let forwarding = self.network.forwarding_mut();
         let (socket, addresses) = self.hosts.open((self.now, forwarding), connection, places, (owner, label));
-        if let Some((tracer, _)) = self.network.tap_and_draft() {
-            tracer.know(addresses, self.index, number);
+        if let Some((observer, _)) = self.network.tap_and_draft() {
+            observer.know(addresses, (self.index, number), PathId::FIRST);
         }
         (socket, addresses)
     }

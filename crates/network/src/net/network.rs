@@ -139,6 +139,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         link: LinkId,
     ) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
+            self.show(now, link, false, packet);
             let node = self.forwarding.topology().head(link);
             let Header { destination, target, hash, .. } = *self.packets.header(packet);
             if node == destination.node() {
@@ -250,6 +251,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     }
 
     fn offer(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
+        self.show(now, link, true, packet);
         let slot = &mut self.slots[link as usize];
         if slot.strip != Strip::Never {
             middlebox::cross(&mut slot.strip, self.packets.packet_mut(packet));
@@ -317,6 +319,14 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         if let Some(tap) = &mut self.tap {
             let addresses = self.packets.addresses(packet);
             tap.packet_event(now, event, link, addresses, self.packets.packet(packet));
+        }
+    }
+
+    /// Shows a packet that crosses an interface to the tap.
+    #[inline]
+    fn show(&mut self, now: SimTime, link: LinkId, leaves: bool, packet: u32) {
+        if let Some(tap) = &mut self.tap {
+            tap.crosses(now, link, leaves, self.packets.addresses(packet), self.packets.packet(packet));
         }
     }
 

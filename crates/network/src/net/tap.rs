@@ -48,6 +48,16 @@ pub(crate) trait Tap<B> {
         packet: &Packet<B>,
     );
 
+    /// A packet leaves its node over `link`, or has arrived over it.
+    fn crosses(
+        &mut self,
+        now: SimTime,
+        link: LinkId,
+        leaves: bool,
+        addresses: PacketAddresses,
+        packet: &Packet<B>,
+    );
+
     /// A link changes.
     fn link_event(&mut self, now: SimTime, event: LinkEvent, link: LinkId);
 }

@@ -58,6 +58,7 @@ pub fn data(bytes: &[u8]) {
             jobs: std::num::NonZeroUsize::MIN,
             series: false,
             trace: false,
+            capture: None,
         };
         let output = lab::run(&document.scenario, &options, &|_, _| (), &never);
         assert!(output.is_ok(), "{:?}\n{}", output.err(), document.to_toml());

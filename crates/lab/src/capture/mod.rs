@@ -1,0 +1,162 @@
+//! Captures of replications: the packets of a run as bytes, in a file of the format pcapng.
+//!
+//! May: give interfaces addresses, draw the numbers of headers from a stream of their own, write files. May not: change a run,
+//! which is the same with and without a capture.
+
+mod addresses;
+mod order;
+
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::rc::Rc;
+
+use engine::Stream;
+use network::{Crossing, OpenedSubflow, PacketSink};
+use scenario::model::Scenario;
+use transport::AddressPair;
+use units::SimTime;
+use wire::codec::{CodecError, ConnectionNumber, Opening};
+use wire::pcapng::{Direction, Interface, Writer};
+use wire::{Codec, EndSettings, Numbers};
+
+use addresses::Addresses;
+pub use order::CaptureOrder;
+
+/// The capture of one replication while it goes on.
+#[derive(Debug)]
+struct Capture {
+    codec: Codec,
+    writer: Writer<BufWriter<File>>,
+    addresses: Addresses,
+    /// By link direction: the interface where it leaves, if it is captured.
+    interfaces: Vec<Option<u32>>,
+    /// By flow: settings of client and server, and the source of their numbers.
+    flows: Vec<([EndSettings; 2], Stream)>,
+    /// One packet.
+    bytes: Vec<u8>,
+    /// The first packet without bytes, and the first error of the file.
+    unwritable: Option<(SimTime, CodecError)>,
+    error: Option<io::Error>,
+}
+
+/// A handle of the capture; the world has the other one.
+#[derive(Clone, Debug)]
+pub(crate) struct CaptureFile(Rc<RefCell<Capture>>);
+
+/// Why there is no capture.
+#[derive(Debug)]
+pub(crate) enum CaptureError {
+    /// The file cannot be written.
+    File(io::Error),
+    /// A packet has no bytes: a bug.
+    Packet(SimTime, CodecError),
+}
+
+impl CaptureFile {
+    /// Begins the file of this replication.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn create(order: &CaptureOrder, scenario: &Scenario, seed: u64) -> io::Result<Self> {
+        let file = order.file(seed);
+        fs::create_dir_all(file.parent().unwrap_or(Path::new("")))?;
+        let mut numbered = 0..;
+        let interfaces: Vec<_> =
+            order.interfaces().iter().map(|captured| captured.then(|| numbered.next()).flatten()).collect();
+        let blocks: Vec<_> = (0..interfaces.len())
+            .filter(|link| interfaces[*link].is_some())
+            .map(|link| interface(scenario, link))
+            .collect();
+        let comment = format!("{}, seed {seed}", scenario.name);
+        let to = BufWriter::new(File::create(file)?);
+        let writer = Writer::new(to, &comment, &blocks, order.snap())?;
+        let addresses = Addresses::new(scenario);
+        let flows = scenario.flows.iter().map(|flow| {
+            let settings = addresses.settings(flow);
+            (settings, Stream::named(seed, &flow.name, "wire"))
+        });
+        let flows = flows.collect();
+        Ok(Self(Rc::new(RefCell::new(Capture {
+            codec: Codec::default(),
+            writer,
+            addresses,
+            interfaces,
+            flows,
+            bytes: Vec::new(),
+            unwritable: None,
+            error: None,
+        }))))
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// It was not written, or a packet had no bytes.
+    ///
+    /// # Panics
+    /// If the world still exists.
+    pub(crate) fn finish(self) -> Result<(), CaptureError> {
+        let capture = Rc::try_unwrap(self.0).expect("the world has ended").into_inner();
+        if let Some((at, error)) = capture.unwritable {
+            return Err(CaptureError::Packet(at, error));
+        }
+        let written = capture.error.map_or(Ok(()), Err);
+        written.and_then(|()| capture.writer.finish().map(drop)).map_err(CaptureError::File)
+    }
+}
+
+/// The interface where a link direction leaves: `terminal on beam1`.
+fn interface(scenario: &Scenario, link: usize) -> Interface {
+    let duplex = &scenario.duplex_links[link / 2];
+    let name = format!("{} on {}", scenario.nodes[duplex.ends[link % 2]].name, duplex.name);
+    let description = format!("to {}", scenario.nodes[duplex.ends[1 - link % 2]].name);
+    Interface { name, description }
+}
+
+impl PacketSink for CaptureFile {
+    fn opened(&mut self, subflow: &OpenedSubflow) {
+        let capture = &mut *self.0.borrow_mut();
+        let (settings, stream) = &mut capture.flows[subflow.flow];
+        let ends = capture.addresses.ends(subflow.ends, capture.addresses.is_ipv6(subflow.flow));
+        let [local, remote] = subflow.ends.map(|end| end.interface);
+        let connection = ConnectionNumber((subflow.flow as u64) << 32 | u64::from(subflow.connection));
+        let interfaces = AddressPair { local, remote };
+        let opening = Opening { connection, path: subflow.path, interfaces };
+        capture.codec.open(ends, opening, settings.clone(), Numbers::draw(|| stream.bits()));
+        capture.addresses.remember(subflow);
+    }
+
+    fn packet(&mut self, crossing: &Crossing<'_>) {
+        self.0.borrow_mut().packet(crossing);
+    }
+}
+
+impl Capture {
+    fn packet(&mut self, crossing: &Crossing<'_>) {
+        let Crossing { at, interface, leaves, ends, packet } = *crossing;
+        let interface = self.interfaces[interface as usize];
+        // The codec sees each packet once where it is sent, captured or not: it learns from it.
+        let sent = leaves && self.addresses.node_of(crossing.interface) == ends[0].node;
+        if interface.is_none() && !sent {
+            return;
+        }
+        self.bytes.clear();
+        let ends = self.addresses.known_ends(ends);
+        match self.codec.encode(ends, packet, &mut self.bytes) {
+            Ok(()) => {}
+            Err(error) => {
+                self.unwritable.get_or_insert((at, error));
+                return;
+            }
+        }
+        if let (Some(interface), None) = (interface, &self.error) {
+            let way = if leaves { Direction::Outbound } else { Direction::Inbound };
+            self.error = self.writer.packet(interface, at, way, &self.bytes).err();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

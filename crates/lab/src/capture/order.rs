@@ -1,0 +1,106 @@
+//! Which packets of a run are captured, and where the files go.
+
+use std::path::{Path, PathBuf};
+
+use scenario::model::{Flow, Scenario};
+use transport::config::Reliability;
+use units::Bytes;
+
+/// IPv4 and IPv6 headers with a TCP header; the same with a UDP header.
+const TCP_HEADERS: [Bytes; 2] = [Bytes(40), Bytes(60)];
+const UDP_HEADERS: [Bytes; 2] = [Bytes(28), Bytes(48)];
+/// Duplex links that have an IPv4 network each: 10.0.0.0/24 to 10.255.255.0/24.
+const MAX_LINKS: usize = 1 << 16;
+
+/// A capture of each replication, as a file in one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureOrder {
+    folder: PathBuf,
+    /// By link direction: packets are captured at the interface where it leaves.
+    interfaces: Vec<bool>,
+    snap: u32,
+}
+
+impl CaptureOrder {
+    /// A capture of `scenario` at one node, at both ends of one link, or with `both` at both ends of all flows. `snap`: bytes
+    /// that are kept of a packet; 0: all.
+    ///
+    /// # Errors
+    /// There is no such node or link, or a flow has no bytes; the message names the cure.
+    pub fn new(scenario: &Scenario, folder: &Path, at: &str, snap: u32) -> Result<Self, String> {
+        for flow in &scenario.flows {
+            writable(flow)?;
+        }
+        if scenario.duplex_links.len() > MAX_LINKS {
+            return Err(format!(
+                "{} links have no addresses of their own, {MAX_LINKS} would\n  fix: capture a smaller network",
+                scenario.duplex_links.len()
+            ));
+        }
+        let node = |index: usize| &scenario.nodes[index].name;
+        let ends = |index: usize| scenario.flows.iter().any(|flow| flow.from == index || flow.to == index);
+        let interfaces: Vec<bool> = scenario
+            .duplex_links
+            .iter()
+            .flat_map(|link| {
+                link.ends.map(|end| at == "both" && ends(end) || at == node(end) || at == link.name)
+            })
+            .collect();
+        if !interfaces.contains(&true) {
+            let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+            let links: Vec<&str> = scenario.duplex_links.iter().map(|link| link.name.as_str()).collect();
+            return Err(format!(
+                "there is no node or link {at}\n  fix: both, or one of the nodes {} or links {}",
+                nodes.join(", "),
+                links.join(", ")
+            ));
+        }
+        Ok(Self { folder: folder.to_owned(), interfaces, snap })
+    }
+
+    /// The file of a replication.
+    pub fn file(&self, seed: u64) -> PathBuf {
+        self.folder.join(format!("seed-{seed}.pcapng"))
+    }
+
+    /// By link direction: packets are captured at the interface where it leaves.
+    pub(super) fn interfaces(&self) -> &[bool] {
+        &self.interfaces
+    }
+
+    /// Bytes that are kept of a packet; 0: all.
+    pub(super) fn snap(&self) -> u32 {
+        self.snap
+    }
+}
+
+/// The packets of a flow have bytes.
+fn writable(flow: &Flow) -> Result<(), String> {
+    let Flow { name, transport, .. } = flow;
+    if transport.udp.is_none() && transport.tcp.recovery.reliability == Reliability::Poll {
+        return Err(format!(
+            "flow {name}: STP is not TCP and has no packets that other programs read\n  \
+             fix: capture a scenario without it"
+        ));
+    }
+    let (header, known) = match transport.udp {
+        Some(udp) => (udp.header, UDP_HEADERS),
+        None => (transport.tcp.segment.header, TCP_HEADERS),
+    };
+    if !known.contains(&header) {
+        return Err(format!(
+            "flow {name}: a header of {header} is none of IPv4 ({}) or IPv6 ({})\n  \
+             fix: set one of both, and the rest as overhead",
+            known[0], known[1]
+        ));
+    }
+    Ok(())
+}
+
+/// The flow uses IPv6.
+pub(super) fn is_ipv6(flow: &Flow) -> bool {
+    match flow.transport.udp {
+        Some(udp) => udp.header == UDP_HEADERS[1],
+        None => flow.transport.tcp.segment.header == TCP_HEADERS[1],
+    }
+}

@@ -1,0 +1,85 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use scenario::{Document, Registries};
+
+use super::*;
+use crate::{Backend, RunOptions, Simulator};
+
+const TEXT: &str = r#"
+name = "two paths"
+duration = "5s"
+[[path]]
+name = "a"
+both = { rate = "4Mbit/s", delay = "20ms", queue = "60kB" }
+[[path]]
+name = "b"
+both = { rate = "4Mbit/s", delay = "60ms", queue = "60kB", loss = { kind = "packet", probability = 0.01 } }
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+app = { kind = "bulk", size = "700kB" }
+transport = { kind = "mptcp", profile = "linux" }
+[[flow]]
+name = "probe"
+from = "server"
+to = "terminal"
+app = { kind = "onoff", rate = "64kbit/s", packet = "200B" }
+transport = { kind = "udp" }
+"#;
+
+fn parsed(text: &str) -> Scenario {
+    let document = Document::parse(text, "test.toml", &[], &Registries::builtin());
+    document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario
+}
+
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("ropewalk-capture-{}-{name}", std::process::id()))
+}
+
+fn captured(text: &str, at: &str, name: &str) -> Vec<u8> {
+    let scenario = parsed(text);
+    let folder = folder(name);
+    let order = CaptureOrder::new(&scenario, &folder, at, 96).unwrap_or_else(|error| panic!("{error}"));
+    let mut options =
+        RunOptions { seeds: vec![7], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
+    let plain = crate::run(&scenario, &options, &|_, _| {}, &AtomicBool::new(false)).expect("it runs");
+    options.capture = Some(order.clone());
+    let output = crate::run(&scenario, &options, &|_, _| {}, &AtomicBool::new(false)).expect("it runs");
+    assert_eq!(output.tables, plain.tables, "a capture changes a result");
+    let bytes = fs::read(order.file(7)).expect("the file is there");
+    fs::remove_dir_all(folder).expect("it can be removed");
+    bytes
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let first = captured(TEXT, "both", "first");
+    assert!(first.len() > 100_000, "{} bytes", first.len());
+    assert_eq!(first, captured(TEXT, "both", "second"));
+    assert!(captured(TEXT, "a", "link").len() < first.len());
+    assert!(captured(TEXT, "server", "node").len() < first.len());
+}
+
+#[test]
+fn a_flow_without_bytes_is_refused() {
+    let refusal = |text: &str, at: &str| {
+        CaptureOrder::new(&parsed(text), &folder("none"), at, 96).expect_err("it is refused")
+    };
+    let missing = refusal(TEXT, "c");
+    assert!(missing.starts_with("there is no node or link c\n  fix: both, or one of the nodes"), "{missing}");
+    let stp =
+        TEXT.replace(r#"{ kind = "mptcp", profile = "linux" }"#, r#"{ kind = "tcp", profile = "stp" }"#);
+    let stp = refusal(&stp, "both");
+    assert!(stp.contains("STP is not TCP"), "{stp}");
+    let header = TEXT.replace(r#"profile = "linux" }"#, r#"profile = "linux", header = "52B" }"#);
+    let header = refusal(&header, "both");
+    assert!(header.contains("a header of 52B is none of IPv4"), "{header}");
+}
+
+#[test]
+fn simulator_alone_captures() {
+    assert!(Simulator.captures());
+}

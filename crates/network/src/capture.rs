@@ -1,0 +1,65 @@
+//! Packets where they cross interfaces, for a capture.
+//!
+//! May: show packets to a sink, with the addresses and flows of this world. May not: know bytes or files.
+
+use std::fmt;
+
+use transport::packet::{Packet, PathId};
+use units::SimTime;
+
+use crate::net::address::SocketAddress;
+use crate::net::topology::{LinkId, NodeId};
+
+/// An address of a host with a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostAddress {
+    /// The host.
+    pub node: NodeId,
+    /// Its interface; `None`: the address of the host itself.
+    pub interface: Option<u8>,
+    /// The port.
+    pub port: u16,
+}
+
+impl From<SocketAddress> for HostAddress {
+    fn from(address: SocketAddress) -> Self {
+        Self { node: address.node(), interface: address.interface(), port: address.port().0 }
+    }
+}
+
+/// A subflow that its client opens; also a conversation over UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenedSubflow {
+    /// Client and server.
+    pub ends: [HostAddress; 2],
+    /// Index of the flow.
+    pub flow: usize,
+    /// Number of its connection.
+    pub connection: u32,
+    /// Number of the subflow.
+    pub path: PathId,
+}
+
+/// A packet at an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing<'a> {
+    /// When.
+    pub at: SimTime,
+    /// The interface, by the link that leaves there.
+    pub interface: LinkId,
+    /// It leaves the node; otherwise it has arrived.
+    pub leaves: bool,
+    /// Sender and receiver.
+    pub ends: [HostAddress; 2],
+    /// The packet.
+    pub packet: &'a Packet,
+}
+
+/// Takes in all packets of a run, in the order of time.
+pub trait PacketSink: fmt::Debug {
+    /// A subflow is opened; its packets follow.
+    fn opened(&mut self, subflow: &OpenedSubflow);
+
+    /// A packet crosses an interface. One that is lost on a link is seen where it leaves only.
+    fn packet(&mut self, crossing: &Crossing<'_>);
+}

@@ -1,0 +1,177 @@
+//! Capture files in the format pcapng (draft-ietf-opsawg-pcapng): one section, an interface block for each interface, times in
+//! nanoseconds, IP datagrams without link headers.
+
+use std::io::{self, Write};
+
+use units::SimTime;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const PACKET: u32 = 6;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// IP datagrams, version 4 or 6 by their first half byte.
+const LINKTYPE_RAW: u16 = 101;
+/// Time zero of a simulation: 1 January 2020. Some tools take 1970 for no time.
+pub const EPOCH_NANOS: u64 = 1_577_836_800_000_000_000;
+
+mod option {
+    pub(super) const COMMENT: u16 = 1;
+    pub(super) const USER_APPLICATION: u16 = 4;
+    pub(super) const NAME: u16 = 2;
+    pub(super) const DESCRIPTION: u16 = 3;
+    pub(super) const RESOLUTION: u16 = 9;
+    pub(super) const PACKET_FLAGS: u16 = 2;
+}
+
+/// An interface on which packets are captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// A sentence on it; empty: none.
+    pub description: String,
+}
+
+/// Which way a packet crosses its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the host.
+    Inbound,
+    /// Out of it.
+    Outbound,
+}
+
+impl Direction {
+    /// Bits of the option `epb_flags`.
+    const fn flags(self) -> u32 {
+        match self {
+            Self::Inbound => 1,
+            Self::Outbound => 2,
+        }
+    }
+}
+
+/// Writes one file.
+#[derive(Debug)]
+pub struct Writer<W> {
+    to: W,
+    /// Bytes of a packet that are kept.
+    snap: u32,
+    /// One block, while it is made.
+    block: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file. `snap`: bytes of a packet that are kept; 0: all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(to: W, comment: &str, interfaces: &[Interface], snap: u32) -> io::Result<Self> {
+        let mut writer = Self { to, snap: if snap == 0 { u32::MAX } else { snap }, block: Vec::new() };
+        writer.number(BYTE_ORDER);
+        // Version 1.0; the length of the section is not told.
+        writer.block.extend_from_slice(&1u32.to_le_bytes());
+        writer.block.extend_from_slice(&u64::MAX.to_le_bytes());
+        writer.option(option::COMMENT, comment.as_bytes());
+        writer.option(option::USER_APPLICATION, b"ropewalk");
+        writer.end(SECTION)?;
+        for interface in interfaces {
+            writer.number(u32::from(LINKTYPE_RAW));
+            writer.number(snap);
+            writer.option(option::NAME, interface.name.as_bytes());
+            if !interface.description.is_empty() {
+                writer.option(option::DESCRIPTION, interface.description.as_bytes());
+            }
+            writer.option(option::RESOLUTION, &[9]);
+            writer.end(INTERFACE)?;
+        }
+        Ok(writer)
+    }
+
+    /// Adds a packet that crosses the interface at `at`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn packet(&mut self, interface: u32, at: SimTime, way: Direction, bytes: &[u8]) -> io::Result<()> {
+        let time = EPOCH_NANOS + at.0;
+        self.number(interface);
+        // In two halves.
+        self.number((time >> 32) as u32);
+        self.number(time as u32);
+        let kept = &bytes[..bytes.len().min(self.snap as usize)];
+        // A packet is shorter than 4 GiB.
+        self.number(kept.len() as u32);
+        self.number(bytes.len() as u32);
+        self.block.extend_from_slice(kept);
+        self.pad();
+        self.option(option::PACKET_FLAGS, &way.flags().to_le_bytes());
+        self.end(PACKET)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.to.flush()?;
+        Ok(self.to)
+    }
+
+    fn number(&mut self, number: u32) {
+        self.block.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Text longer than the field of its length is cut.
+    fn option(&mut self, code: u16, value: &[u8]) {
+        let value = &value[..value.len().min(usize::from(u16::MAX))];
+        self.block.extend_from_slice(&code.to_le_bytes());
+        self.block.extend_from_slice(&(value.len() as u16).to_le_bytes());
+        self.block.extend_from_slice(value);
+        self.pad();
+    }
+
+    fn pad(&mut self) {
+        self.block.resize(self.block.len().next_multiple_of(4), 0);
+    }
+
+    /// Each block has options, ends them, and has its length at both ends.
+    fn end(&mut self, kind: u32) -> io::Result<()> {
+        self.number(0);
+        debug_assert!(self.block.len().is_multiple_of(4), "blocks are words");
+        let length = (self.block.len() as u32 + 12).to_le_bytes();
+        self.to.write_all(&kind.to_le_bytes())?;
+        self.to.write_all(&length)?;
+        self.to.write_all(&self.block)?;
+        self.to.write_all(&length)?;
+        self.block.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_blocks_of_the_draft() {
+        let interface = Interface { name: "a".into(), description: String::new() };
+        let mut writer = Writer::new(Vec::new(), "one", &[interface], 4).expect("memory takes it");
+        writer.packet(0, SimTime(5), Direction::Outbound, &[1, 2, 3, 4, 5, 6]).expect("memory takes it");
+        let file = writer.finish().expect("memory takes it");
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+        let mut at = 0;
+        let mut kinds = Vec::new();
+        while at < file.len() {
+            let length = word(at + 4) as usize;
+            assert_eq!(word(at + length - 4) as usize, length, "the length stands at both ends");
+            kinds.push((word(at), at));
+            at += length;
+        }
+        assert_eq!(kinds.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [SECTION, INTERFACE, PACKET]);
+        let packet = kinds[2].1 + 8;
+        let time = u64::from(word(packet + 4)) << 32 | u64::from(word(packet + 8));
+        assert_eq!((time, word(packet + 12), word(packet + 16)), (EPOCH_NANOS + 5, 4, 6));
+        assert_eq!(&file[packet + 20..packet + 24], [1, 2, 3, 4]);
+        assert_eq!((word(packet + 24), word(packet + 28), word(packet + 32)), (0x0004_0002, 2, 0));
+    }
+}
