@@ -31,16 +31,24 @@ HELD = 1e-9
 class Invented:
     """A source of figures; all keys of scenarios are as claimed, or none is."""
 
-    def __init__(self, means: dict[Key, float], runs: dict[str, int], *, configured: bool = True) -> None:
+    def __init__(
+        self,
+        means: dict[Key, float],
+        runs: dict[str, int],
+        *,
+        configured: bool = True,
+        spread: float = SPREAD,
+    ) -> None:
         self.means = means
         self.runs = runs
         self.configured = configured
+        self._spread = spread
 
     def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
         """Around the mean."""
         mean = self.means[quantity, levels]
         seeds = range(1, self.runs.get(quantity, RUNS) + 1)
-        return Sample({seed: mean * (1.0 + SPREAD * (seed % 3 - 1)) for seed in seeds}, "")
+        return Sample({seed: mean * (1.0 + self._spread * (seed % 3 - 1)) for seed in seeds}, "")
 
     def config(self, place: str, key: str, value: str | float | bool, case: tuple[str, ...]) -> Outcome:
         """As claimed, or otherwise."""
@@ -50,12 +58,14 @@ class Invented:
 class Search:
     """Coordinate descent on how far the conditions of a check are from holding."""
 
-    def __init__(self, reproduction: Reproduction, claim: Claim, profile: str) -> None:
+    def __init__(
+        self, reproduction: Reproduction, claim: Claim, profile: str, *, spread: float = SPREAD
+    ) -> None:
         assert claim.check is not None
         self._levels = reproduction.names(profile)
         self._reproduction = reproduction
         self._draw = random.Random(claim.id)
-        self.source = Invented({}, _runs(claim.check.tree))
+        self.source = Invented({}, _runs(claim.check.tree), spread=spread)
         self._evaluator = Evaluator(self.source, self._levels, claim.published_number, reproduction.published)
         self._tree = claim.check.tree
         self._keys = {id(atom): self._figures(atom, check=True) for atom in atoms(self._tree)}
@@ -72,9 +82,11 @@ class Search:
             for levels in levels_of(use)
         ]
 
-    def solve(self) -> bool:
-        """Whether figures have been found."""
+    def solve(self, longest: int = STEPS[-1]) -> bool:
+        """Whether figures have been found; `longest`: the most steps from a start."""
         for steps, power in itertools.product(STEPS, range(-3, 8)):
+            if steps > longest:
+                return False
             self._set(dict.fromkeys(self.source.means, 10.0**power))
             self._aim()
             if self._descend(self._tree, steps):
