@@ -320,11 +320,11 @@ impl World {
         let addresses = self.network.addresses(delivery);
         let PacketAddresses { source, destination } = addresses;
         let packet = self.network.peek(delivery);
-        let segment = packet.segment()?;
-        if !segment.flags.syn || segment.flags.ack {
-            return None;
-        }
-        let (subflow, option) = (packet.path, segment.mptcp);
+        let (subflow, option) = match packet.segment() {
+            Some(segment) if segment.flags.syn && !segment.flags.ack => (packet.path, segment.mptcp),
+            None if packet.body.is_init() => (packet.path, MptcpOption::None),
+            _ => return None,
+        };
         let flow = self.hosts.listener(destination.node(), destination.port())?.flow();
         if let MptcpOption::JoinSyn { token, .. } = option {
             let socket = self.hosts.with_token(destination.node(), token)?;

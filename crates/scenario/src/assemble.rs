@@ -8,10 +8,13 @@ use links::loss::Losses;
 use links::{Faults, Shaper};
 use transport::config::{
     AckConfig, BufferConfig, ConnectionBuffer, EndpointFlags, FlightAfterTimeout, MptcpConfig, OptionConfig,
-    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
-    TcpConfig, TimerConfig, UdpConfig, WindowConfig,
+    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
+    SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
-use units::{BitsPerSecond, Nanos};
+use transport::sctp::SctpConfig;
+use transport::sctp::chunk::COMMON_HEADER;
+use transport::sctp::config::{HeartbeatConfig, MaxBurst, RetransmissionLimits, SackConfig};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::choices::Choices;
 use crate::flows::flow_names;
@@ -23,6 +26,7 @@ use crate::model::{
 };
 use crate::path_managers::PathManagers;
 use crate::registries::{Listed, NO_LOSS};
+use crate::sctp_rules::is_sctp;
 use crate::topology::{LinkEntry, Topology};
 use document::queue_size::QueueSize;
 use document::tree::{Placed, Table, Value};
@@ -177,8 +181,10 @@ impl Assembler<'_> {
     }
 
     fn transport(&self, keys: &Table) -> Option<Transport> {
-        if keys.text("kind")? == "udp" {
-            return udp(keys);
+        match keys.text("kind")? {
+            "udp" => return udp(keys),
+            kind if is_sctp(kind) => return self.association(keys),
+            _ => {}
         }
         let mptcp = match keys.text("kind")? {
             "mptcp" => Some(Multipath {
@@ -197,6 +203,25 @@ impl Assembler<'_> {
             tcp: Arc::new(tcp(keys)?),
             congestion: Some(self.choices.plain(keys.table("congestion")?)?),
             mptcp,
+            sctp: None,
+            udp: None,
+        })
+    }
+
+    fn association(&self, keys: &Table) -> Option<Transport> {
+        let config = sctp(keys)?;
+        let tcp = TcpConfig::default().with(|tcp| {
+            tcp.segment.mss = config.payload;
+            tcp.buffers.receive_buffer = config.receive_buffer;
+            tcp.buffers.receive_buffer_max = config.receive_buffer;
+            tcp.buffers.send_buffer = SendBuffer::Fixed(config.send_buffer);
+        });
+        Some(Transport {
+            profile: keys.read("profile")?,
+            tcp: Arc::new(tcp),
+            congestion: Some(self.choices.plain(keys.table("congestion")?)?),
+            mptcp: None,
+            sctp: Some(Arc::new(config)),
             udp: None,
         })
     }
@@ -278,7 +303,48 @@ fn udp(keys: &Table) -> Option<Transport> {
         tcp: Arc::default(),
         congestion: None,
         mptcp: None,
+        sctp: None,
         udp: Some(fields!(keys => UdpConfig { payload, header, overhead })),
+    })
+}
+
+fn sctp(keys: &Table) -> Option<SctpConfig> {
+    // Absent where bursts have no limit.
+    let burst = keys.read::<u32>("max_burst").unwrap_or(u32::MAX);
+    Some(SctpConfig {
+        payload: keys.read("mss")?,
+        ip_header: keys.read::<Bytes>("header")?.saturating_sub(COMMON_HEADER),
+        overhead: keys.read("overhead")?,
+        message: keys.read("message")?,
+        rto: RtoConfig {
+            initial: keys.read("rto_initial")?,
+            min: keys.read("rto_min")?,
+            max: keys.read("rto_max")?,
+            granularity: keys.read("rto_granularity")?,
+            floor: RtoFloor::Total,
+            estimator: RtoRule::Rfc,
+        },
+        limits: RetransmissionLimits {
+            init: keys.read("init_retries")?,
+            path: keys.read("path_retries")?,
+            association: keys.read("association_retries")?,
+        },
+        sack: SackConfig { every: keys.read("ack_every")?, delay: keys.read("ack_delay")? },
+        heartbeat: HeartbeatConfig {
+            interval: keys.read("heartbeat_interval")?,
+            confirm: keys.read("confirm_paths")?,
+        },
+        missing_reports: keys.read("dupthresh")?,
+        burst: match keys.text("burst")? {
+            "packets" => MaxBurst::Packets(burst),
+            "use-it-or-lose-it" => MaxBurst::UseItOrLoseIt(burst),
+            "window-limiting" => MaxBurst::WindowLimiting(burst),
+            _ => MaxBurst::Unlimited,
+        },
+        initial_ssthresh: Some(keys.read::<Bytes>("initial_ssthresh")?).filter(|bytes| *bytes != Bytes::MAX),
+        idle_decay: keys.read("idle_decay")?,
+        send_buffer: keys.read("send_buffer")?,
+        receive_buffer: keys.read("receive_buffer")?,
     })
 }
 

@@ -29,6 +29,7 @@ mod registries;
 mod rules;
 mod scenario_file;
 mod schema;
+mod sctp_rules;
 mod topology;
 mod whole;
 

@@ -15,6 +15,7 @@ use registry::{Algorithm, Family, OptionFault, Options};
 use schedulers::Schedulers;
 use transport::AbortForm;
 use transport::config::{EndpointFlags, MptcpConfig, TcpConfig, UdpConfig};
+use transport::sctp::SctpConfig;
 use units::{BitsPerSecond, Nanos, QueueLimit, SimTime};
 
 /// An algorithm of one family, with its options filled in and checked.
@@ -228,6 +229,8 @@ pub struct Transport {
     pub congestion: Option<Choice<Congestion>>,
     /// MPTCP; `None`: plain TCP.
     pub mptcp: Option<Multipath>,
+    /// Associations instead of TCP: of `tcp` the MSS and the buffers have a meaning.
+    pub sctp: Option<Arc<SctpConfig>>,
     /// Datagrams instead of TCP: then `tcp` has no meaning.
     pub udp: Option<UdpConfig>,
 }

@@ -44,12 +44,21 @@ pub(crate) const NAMES: [&str; SOURCES.len()] = {
     names
 };
 
-/// The value of `key` in `profile` for a transport of this kind.
+/// The value of `key` in `profile` for a transport of this kind. Associations take nothing from the settings of TCP.
 pub(crate) fn value(profile: &str, kind: &str, key: &str) -> Option<Placed> {
     let tree = tree(profile)?;
-    let special = tree.table(kind).and_then(|table| table.get(key));
-    let node = special.or_else(|| tree.get(key))?;
+    let part = |name: &str| tree.table(name).and_then(|table| table.get(key));
+    let node = match kind {
+        "sctp" => part("sctp"),
+        "cmt-sctp" => part("cmt-sctp").or_else(|| part("sctp")),
+        kind => part(kind).or_else(|| tree.get(key)),
+    }?;
     Some(Placed::new(node.value.clone(), Origin::Default))
+}
+
+/// The profile has a table of this name.
+pub(crate) fn has_part(profile: &str, part: &str) -> bool {
+    tree(profile).is_some_and(|tree| tree.table(part).is_some())
 }
 
 /// The value that `profile` gives to an option of the algorithm `name` under the key `key`, where the algorithm itself has another

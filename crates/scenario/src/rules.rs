@@ -77,6 +77,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
             }
         }
         rules.subflows(flow, topology);
+        crate::sctp_rules::flow(flow, &path, report);
         addresses::endpoints(flow, topology, &path, report);
     }
 }
@@ -423,6 +424,9 @@ impl Rules<'_, '_, '_> {
     }
 
     fn buffers(&mut self, transport: &mut Table, at: Origin) {
+        if transport.text("kind").is_some_and(crate::sctp_rules::is_sctp) {
+            return;
+        }
         if !transport.has("receive_buffer_max")
             && let Some(node) = transport.get("receive_buffer").cloned()
         {

@@ -10,7 +10,7 @@ use crate::keys::ROOT;
 use crate::model::Scenario;
 use crate::part::{Parts, Unsupported};
 use crate::registries::Registries;
-use crate::{addresses, assemble, flows, inherit, link_rules, overrides, rules, topology, whole};
+use crate::{addresses, assemble, flows, inherit, link_rules, overrides, rules, sctp_rules, topology, whole};
 use document::check::Checker;
 use document::diagnostic::{Code, Diagnostics, Report};
 use document::files::Files;
@@ -110,6 +110,7 @@ impl Document {
         let files = Files::beside(file);
         Checker { vocabulary: registries, files: &files, report: &mut report }.table(&ROOT, &mut root, "");
         inherit::resolve(&mut root, &mut report);
+        sctp_rules::profile(&mut root, &mut report);
         let mut filled = fill::fill(&ROOT, root, registries, &files, &mut report);
         if !filled.has("name") {
             filled.put("name", Origin::Default, Placed::text(&stem(file)));

@@ -4,7 +4,7 @@ mod common;
 
 use common::{BASE, MULTIPATH, ROUTED, assert_round_trip, good};
 use scenario::model::{Endpoint, FlowAction};
-use scenario::{Registries, schema};
+use scenario::{Document, Registries, schema};
 use transport::AbortForm;
 use transport::config::{EndpointFlags, FlightAfterTimeout, Reliability};
 
@@ -163,6 +163,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("transport", "scps_peer"),
     ("transport", "multiple_fast_retransmits"),
     ("transport", "flight_after_timeout"),
+    ("transport", "message"),
+    ("transport", "init_retries"),
+    ("transport", "path_retries"),
+    ("transport", "association_retries"),
+    ("transport", "heartbeat_interval"),
+    ("transport", "confirm_paths"),
+    ("transport", "burst"),
+    ("transport", "idle_decay"),
+    ("transport", "max_burst"),
 ];
 
 fn base(key: &str) -> &'static str {
@@ -254,6 +263,70 @@ fn datagrams_have_a_payload_and_no_settings_of_tcp() {
     assert_eq!((config(&udp("")).payload.0, config(&udp("")).header.0), (1472, 28));
     assert_eq!(config(&udp(", payload = \"500B\", overhead = \"18B\"")).overhead.0, 18);
     assert_eq!(config(&udp(", payload = \"500B\"")).payload.0, 500);
+}
+
+#[test]
+fn each_key_of_associations_reaches_the_model() {
+    let config = |more: &str| {
+        let transport = format!("{{ kind = \"sctp\"{more} }}");
+        let document = good(BASE, &[("flow.upload.transport", &transport)]);
+        assert_round_trip(&document);
+        let transport = &document.scenario.flows[0].transport;
+        assert_eq!((transport.profile.as_str(), transport.udp, &transport.mptcp), ("rfc", None, &None));
+        transport.sctp.clone().expect("an association")
+    };
+    let usual = config("");
+    assert_eq!((usual.ip_header.0, usual.largest_chunk().0), (20, 1468));
+    for key in [
+        "mss = \"1000B\"",
+        "header = \"52B\"",
+        "overhead = \"18B\"",
+        "message = \"500B\"",
+        "initial_ssthresh = \"64KiB\"",
+        "rto_initial = \"3s\"",
+        "rto_min = \"2s\"",
+        "rto_max = \"9s\"",
+        "rto_granularity = \"1ms\"",
+        "ack_every = 1",
+        "ack_delay = \"40ms\"",
+        "dupthresh = 4",
+        "idle_decay = false",
+        "init_retries = 1",
+        "path_retries = 0",
+        "association_retries = 4",
+        "heartbeat_interval = \"5s\"",
+        "confirm_paths = false",
+        "burst = \"unlimited\"",
+        "max_burst = 8",
+        "burst = \"use-it-or-lose-it\"",
+        "burst = \"window-limiting\"",
+        "receive_buffer = \"64KiB\"",
+        "send_buffer = \"64KiB\"",
+    ] {
+        assert_ne!(config(&format!(", {key}")), usual, "{key}");
+    }
+}
+
+#[test]
+fn mistakes_about_associations_name_the_cure() {
+    let mistakes = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let found = Document::parse(BASE, "test.toml", &sets, &Registries::builtin());
+        found.expect_err("a mistake").to_string()
+    };
+    let sctp = |more: &str| format!("{{ kind = \"sctp\"{more} }}");
+    for (transport, needles) in [
+        (sctp(", profile = \"linux\""), ["says nothing of SCTP", "rfc"]),
+        (sctp(", ecn = true"), ["no effect", "remove `ecn`"]),
+        (sctp(", send_buffer = \"auto\""), ["is for TCP", "1MiB"]),
+        (sctp(", burst = \"unlimited\", max_burst = 3"), ["no effect", "another `burst`"]),
+        (sctp(", nagle = true"), ["nagle", "sctp"]),
+    ] {
+        let found = mistakes(&[("flow.upload.transport", &transport)]);
+        assert!(needles.iter().all(|needle| found.contains(needle)), "{transport}: {found}");
+    }
+    let found = mistakes(&[("flow.upload.transport", &sctp("")), ("flow.upload.compare_paths", "true")]);
+    assert!(found.contains("plain TCP") && found.contains("single paths"), "{found}");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn the_schema_accepts_files_and_their_expansions_and_refuses_others() {
     for (from, to) in [
         ("rate = ", "rte = "),
         ("\"mptcp\"", "\"tcp\", scheduler = \"minrtt\""),
-        ("\"mptcp\"", "\"sctp\""),
+        ("\"mptcp\"", "\"quic\""),
         ("duration = \"30s\"", ""),
         ("up = false", "up = 3"),
         ("\"mptcp\"", "\"mptcp\", congestion = \"nosuch\""),

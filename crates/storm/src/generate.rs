@@ -275,7 +275,7 @@ impl Builder<'_> {
 
     fn transport(&mut self, ends: &[String; 2]) -> Table {
         let mut table = Table::new();
-        let kind = *self.dice.one(&[&"tcp", &"tcp", &"mptcp", &"mptcp", &"mptcp", &"udp"]);
+        let kind = *self.dice.one(&[&"tcp", &"tcp", &"mptcp", &"mptcp", &"mptcp", &"udp", &"sctp"]);
         table.insert("kind".into(), kind.into());
         let mut draw = |key: &str, catalogue: &str, probability: f64, builder: &mut Self| {
             if builder.dice.chance(probability)

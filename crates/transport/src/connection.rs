@@ -390,6 +390,20 @@ impl Connection {
         }
     }
 
+    /// Size of the user messages that a byte stream is cut into; `None` where there are no messages.
+    #[inline]
+    pub fn message_size(&self) -> Option<Bytes> {
+        match &self.0 {
+            Machine::Sctp(c) => Some(c.message_size()),
+            Machine::Tcp(..) | Machine::Mptcp(_) => None,
+        }
+    }
+
+    /// All of its paths have the same port at an end.
+    pub fn shares_port(&self) -> bool {
+        matches!(self.0, Machine::Sctp(_))
+    }
+
     /// Which end this is.
     pub fn role(&self) -> Role {
         match &self.0 {

@@ -131,10 +131,12 @@ impl FlowRow<'_> {
     }
 
     fn transport(&self) -> &'static str {
-        match (&self.flow.transport.mptcp, &self.flow.transport.udp) {
-            (_, Some(_)) => "udp",
-            (Some(_), None) => "mptcp",
-            (None, None) => "tcp",
+        let transport = &self.flow.transport;
+        match (&transport.mptcp, &transport.sctp, &transport.udp) {
+            (_, _, Some(_)) => "udp",
+            (_, Some(_), _) => "sctp",
+            (Some(_), ..) => "mptcp",
+            (None, ..) => "tcp",
         }
     }
 

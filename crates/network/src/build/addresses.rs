@@ -74,6 +74,9 @@ pub(super) fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[Address
         Some(PathManager::PerPath { .. } | PathManager::FullMesh { .. } | PathManager::InKernel(_)) => {
             pairs.iter().min_by_key(|pair| hops(routes, flow.from, flow.to, **pair))
         }
+        None if flow.transport.sctp.is_some() => {
+            pairs.iter().min_by_key(|pair| hops(routes, flow.from, flow.to, **pair))
+        }
         Some(PathManager::Passive | PathManager::NdiffPorts { .. } | PathManager::Triangle { .. }) | None => {
             None
         }

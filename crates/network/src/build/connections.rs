@@ -8,6 +8,7 @@ use apps::Side;
 use congestion::CongestionControl;
 use engine::Stream;
 use scenario::model::Flow as FlowModel;
+use transport::sctp::chunk::MAX_ADDRESSES;
 use transport::{AddressPair, NewCongestion};
 
 use crate::build::addresses::{connected_pairs, first_pair};
@@ -27,9 +28,9 @@ pub(super) fn sides(
 ) -> Opener {
     let at_client = protocol(flow, routes.topology());
     let at_server = at_server(&at_client, flow, routes.topology());
-    // Only MPTCP uses further pairs.
+    // Only MPTCP and SCTP use further pairs.
     let pairs =
-        if at_client.is_multipath() { connected_pairs(routes, flow.from, flow.to) } else { Vec::new() };
+        if at_client.is_multihomed() { connected_pairs(routes, flow.from, flow.to) } else { Vec::new() };
     let present = |pair: &AddressPair| {
         let AddressPair { local, remote } = from_client(flow, *pair);
         local.is_none_or(|a| !absent[0].contains(&a)) && remote.is_none_or(|a| !absent[1].contains(&a))
@@ -37,15 +38,39 @@ pub(super) fn sides(
     let existing: Vec<_> = pairs.iter().filter(|pair| present(pair)).copied().collect();
     let first = from_client(flow, first_pair(flow, routes, &existing));
     let pairs: Vec<_> = pairs.into_iter().map(|pair| from_client(flow, pair)).collect();
-    let own = pairs.iter().filter_map(|pair| pair.remote).collect();
-    let mut keys = at_client.is_multipath().then(|| Stream::named(seed, &flow.name, "keys"));
+    let associates = at_client.is_association();
+    let pairs = if associates { paths_of(first, &pairs) } else { pairs };
+    let at_listener = pairs.iter().filter(|_| associates).map(|pair| pair.reversed()).collect();
+    let own = pairs.iter().filter(|_| !associates).filter_map(|pair| pair.remote).collect();
+    let mut keys = at_client.is_multihomed().then(|| Stream::named(seed, &flow.name, "keys"));
     let keys_of_server = keys.as_mut().map(Stream::split);
-    let listener = Listener::new(at_server, index as u32, own, absent[1].clone(), keys_of_server);
+    let listener = Listener::new(at_server, index as u32, own, absent[1].clone(), keys_of_server)
+        .with_paths(at_listener);
     let server = node_of(flow, false);
     let port = hosts.listen(server, listener);
     let addresses = KnownAddresses { first, pairs, absent };
     let side = if flow.opened_by_receiver { Side::Receiver } else { Side::Sender };
     Opener::new(at_client, (node_of(flow, true), side), (server, port), addresses, keys)
+}
+
+/// The paths of an association: the first pair, then pairs of addresses of both ends that no other path has, then those
+/// that give an address of one end another path.
+fn paths_of(first: AddressPair, pairs: &[AddressPair]) -> Vec<AddressPair> {
+    let mut paths = vec![first];
+    if first.local.is_none() || first.remote.is_none() {
+        return paths;
+    }
+    for both in [true, false] {
+        for pair in pairs {
+            let has_local = paths.iter().any(|known| known.local == pair.local);
+            let has_remote = paths.iter().any(|known| known.remote == pair.remote);
+            let adds = if both { !has_local && !has_remote } else { !has_local || !has_remote };
+            if adds && paths.len() < MAX_ADDRESSES {
+                paths.push(*pair);
+            }
+        }
+    }
+    paths
 }
 
 /// A pair seen from the data sender, as the client sees it.
@@ -60,11 +85,15 @@ fn protocol(flow: &FlowModel, topology: &Topology) -> Protocol {
     }
     // Flows of one `count` share a transport: there may be thousands.
     let transport = Arc::clone(&flow.transport);
+    let sctp = flow.transport.sctp.clone();
     let congestion: NewCongestion = Arc::new(move |setup| -> Box<dyn CongestionControl> {
         let choice = transport.congestion.as_ref();
         let choice = choice.expect("all transports but UDP have a congestion control");
         (choice.row.build)(setup, &choice.options)
     });
+    if let Some(config) = sctp {
+        return Protocol::Association { config, congestion };
+    }
     let mptcp = flow.transport.mptcp.as_ref().map(|multipath| {
         let choice = multipath.scheduler.clone();
         let scheduler: NewScheduler = Arc::new(move || (choice.row.build)(&choice.options));

@@ -78,7 +78,7 @@ impl Sockets for FlowContext<'_> {
         let (socket, addresses) = self.open_client(number, client);
         let machine = self.hosts.get_mut(socket).machine_mut();
         if let Some(connection) = machine.connection_mut() {
-            let multipath = self.flow.opener().protocol().is_multipath();
+            let multipath = self.flow.opener().protocol().is_multihomed();
             let mut streams = Streams::new(read_rate, self.flow.mss(), talks_both_ways);
             let early = streams.connect(connection);
             debug_assert!(early.is_empty(), "the client exists from the start");

@@ -69,6 +69,24 @@ impl Outgoing {
         self.asked - self.written
     }
 
+    /// Writes up to `bytes` over SCTP: each message by itself, and one that is larger than `size` in whole parts of this
+    /// size and the rest.
+    #[cold]
+    fn write_messages(&mut self, connection: &mut Connection, bytes: Bytes, size: Bytes) {
+        let until = self.written + bytes.0;
+        while self.written < until {
+            let next = self.marks.iter().map(|(end, _)| *end).find(|end| *end > self.written);
+            let end = next.unwrap_or(self.asked);
+            let part =
+                if end <= until { end - self.written } else { (until - self.written) / size.0 * size.0 };
+            if part == 0 {
+                return;
+            }
+            connection.write(Bytes(part));
+            self.written += part;
+        }
+    }
+
     /// Nothing was ever to be sent, not even a message without bytes.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
@@ -186,8 +204,12 @@ impl Streams {
         if outgoing.written < outgoing.asked {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);
             if bytes > 0 {
-                connection.write(Bytes(bytes));
-                outgoing.written += bytes;
+                if let Some(message) = connection.message_size() {
+                    outgoing.write_messages(connection, Bytes(bytes), message);
+                } else {
+                    connection.write(Bytes(bytes));
+                    outgoing.written += bytes;
+                }
                 if side == Side::Sender {
                     self.recorder.wrote(now, outgoing.written);
                 }

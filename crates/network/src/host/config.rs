@@ -10,6 +10,7 @@ use engine::Stream;
 use schedulers::Scheduler;
 use transport::config::{MptcpConfig, TcpConfig, UdpConfig};
 use transport::mptcp::keys::Key;
+use transport::sctp::{AssociationSetup, SctpConfig};
 use transport::udp::UdpSocket;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::Bytes;
@@ -26,6 +27,8 @@ pub(crate) type NewScheduler = Arc<dyn Fn() -> Box<dyn Scheduler> + Send + Sync>
 pub(crate) enum Protocol {
     /// TCP, or MPTCP if it has that part.
     Stream { tcp: Arc<TcpConfig>, congestion: NewCongestion, mptcp: Option<(Arc<MptcpConfig>, NewScheduler)> },
+    /// SCTP.
+    Association { config: Arc<SctpConfig>, congestion: NewCongestion },
     /// UDP.
     Datagrams(UdpConfig),
 }
@@ -35,6 +38,7 @@ impl fmt::Debug for Protocol {
         f.write_str(match self {
             Self::Stream { mptcp: None, .. } => "Tcp",
             Self::Stream { .. } => "Mptcp",
+            Self::Association { .. } => "Sctp",
             Self::Datagrams(_) => "Udp",
         })
     }
@@ -46,6 +50,16 @@ impl Protocol {
         matches!(self, Self::Stream { mptcp: Some(_), .. })
     }
 
+    /// A connection may use several pairs of addresses, and has tags or keys.
+    pub(crate) fn is_multihomed(&self) -> bool {
+        self.is_multipath() || self.is_association()
+    }
+
+    /// SCTP is configured.
+    pub(crate) fn is_association(&self) -> bool {
+        matches!(self, Self::Association { .. })
+    }
+
     /// Messages may get lost.
     pub(crate) fn is_datagrams(&self) -> bool {
         matches!(self, Self::Datagrams(_))
@@ -54,6 +68,15 @@ impl Protocol {
     fn machine(&self, end: EndSetup) -> Machine {
         match self {
             Self::Datagrams(config) => Machine::Datagrams(Box::new(UdpSocket::new(*config)), end.first),
+            Self::Association { config, congestion } => {
+                Machine::Stream(Connection::associate(AssociationSetup {
+                    config: Arc::clone(config),
+                    congestion: Arc::clone(congestion),
+                    role: end.role,
+                    paths: if end.pairs.is_empty() { vec![end.first] } else { end.pairs },
+                    tag: end.key.tag(),
+                }))
+            }
             Self::Stream { tcp, congestion, mptcp } => Machine::Stream(Connection::new(Setup {
                 tcp: Arc::clone(tcp),
                 congestion: Arc::clone(congestion),
@@ -94,7 +117,7 @@ pub(crate) struct Opener {
     pairs: Vec<AddressPair>,
     /// Own addresses and addresses of the server that do not exist now.
     absent: [Vec<u8>; 2],
-    /// Stream of the keys of MPTCP.
+    /// Stream of the keys of MPTCP and the tags of SCTP.
     keys: Option<Stream>,
 }
 
@@ -103,7 +126,8 @@ pub(crate) struct Opener {
 pub(crate) struct KnownAddresses {
     /// Addresses of the first subflow.
     pub(crate) first: AddressPair,
-    /// Every pair of an own address and one of the server that may be joined; empty without MPTCP.
+    /// Every pair of an own address and one of the server that may be joined, or each path of an association; empty with
+    /// TCP and UDP.
     pub(crate) pairs: Vec<AddressPair>,
     /// Own addresses and those of the server that do not exist at the start.
     pub(crate) absent: [Vec<u8>; 2],
@@ -120,8 +144,11 @@ impl Opener {
     ) -> Self {
         let KnownAddresses { first, pairs, absent } = addresses;
         debug_assert_ne!(node, server, "a host that connects to itself");
-        debug_assert!(pairs.is_empty() || protocol.is_multipath(), "only MPTCP joins further addresses");
-        debug_assert_eq!(keys.is_some(), protocol.is_multipath(), "only MPTCP has keys");
+        debug_assert!(
+            pairs.is_empty() || protocol.is_multihomed(),
+            "only MPTCP and SCTP use further addresses"
+        );
+        debug_assert_eq!(keys.is_some(), protocol.is_multihomed(), "only MPTCP and SCTP have keys or tags");
         Self { protocol, side, node, server, port, first, pairs, absent, keys }
     }
 
@@ -181,7 +208,9 @@ pub(crate) struct Listener {
     /// Own addresses that it may announce, and those that do not exist now.
     addresses: Vec<u8>,
     absent: Vec<u8>,
-    /// Stream of the keys of MPTCP.
+    /// Paths of an association, seen from here: routing tells which of the addresses that an INIT lists belong together.
+    pairs: Vec<AddressPair>,
+    /// Stream of the keys of MPTCP and the tags of SCTP.
     keys: Option<Stream>,
 }
 
@@ -195,8 +224,24 @@ impl Listener {
         keys: Option<Stream>,
     ) -> Self {
         debug_assert!(addresses.is_empty() || protocol.is_multipath(), "only MPTCP announces addresses");
-        debug_assert_eq!(keys.is_some(), protocol.is_multipath(), "only MPTCP has keys");
-        Self { protocol, flow, addresses, absent, keys }
+        debug_assert_eq!(keys.is_some(), protocol.is_multihomed(), "only MPTCP and SCTP have keys or tags");
+        Self { protocol, flow, addresses, pairs: Vec::new(), absent, keys }
+    }
+
+    /// The same with the paths of an association, seen from here.
+    #[must_use]
+    pub(crate) fn with_paths(mut self, pairs: Vec<AddressPair>) -> Self {
+        debug_assert!(
+            pairs.is_empty() || self.protocol.is_association(),
+            "only SCTP has paths from the start"
+        );
+        self.pairs = pairs;
+        self
+    }
+
+    /// Paths of an association, seen from here; empty otherwise.
+    pub(crate) fn paths(&self) -> &[AddressPair] {
+        &self.pairs
     }
 
     /// The flow that it serves.
@@ -235,12 +280,12 @@ impl Listener {
 
     fn machine(&self, first: AddressPair, key: Key, nonce_seed: u64) -> Machine {
         let (own, absent) = (self.addresses.clone(), [self.absent.clone(), Vec::new()]);
-        let pairs = Vec::new();
+        let pairs = self.pairs.clone();
         self.protocol.machine(EndSetup { role: Role::Server, first, pairs, own, absent, key, nonce_seed })
     }
 }
 
-/// The next random number; zero without MPTCP, which alone needs some.
+/// The next random number; zero with TCP and UDP, which need none.
 fn draw(keys: &mut Option<Stream>) -> u64 {
     keys.as_mut().map_or(0, Stream::bits)
 }

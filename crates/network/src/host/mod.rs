@@ -13,9 +13,9 @@ pub(crate) mod socket;
 
 use std::collections::BTreeMap;
 
-use transport::AddressPair;
 use transport::mptcp::keys::Token;
 use transport::packet::PathId;
+use transport::{AddressPair, Connection};
 
 use units::SimTime;
 
@@ -127,8 +127,11 @@ impl Hosts {
             wanted.expect("the end that has accepted learns its paths from packets");
         let destination = SocketAddress::new(server, pair.remote, port);
         self.make_room(now, node);
+        // All addresses of an association have one port.
+        let known = self.get(socket).path(PathId::FIRST).map(|path| path.route.header.source.port());
+        let known = known.filter(|_| self.get(socket).connection().is_some_and(Connection::shares_port));
         let Host { ports, demux, .. } = &mut self.hosts[node];
-        let own = ports.allocate(|port| demux.find(port, destination).is_some());
+        let own = known.unwrap_or_else(|| ports.allocate(|port| demux.find(port, destination).is_some()));
         let source = SocketAddress::new(node, pair.local, own);
         demux.insert(own, destination, Match { socket, path: subflow });
         let addresses = PacketAddresses { source, destination };
@@ -161,8 +164,17 @@ impl Hosts {
             tokens.insert(key.token().0, socket);
         }
         let machine = listener.accept(seen_here(packet), key);
+        let others = listener.paths().to_vec();
         self.add(HostConnection::new(machine, owner, Opening::Passive, flow_label));
         self.learn_path((now, forwarding), packet, socket, PathId::FIRST);
+        // The addresses of an INIT share its port.
+        for (pair, id) in others.into_iter().zip(0..).skip(1) {
+            let PacketAddresses { source, destination } = packet;
+            let source = SocketAddress::new(source.node(), pair.remote, source.port());
+            let destination = SocketAddress::new(destination.node(), pair.local, destination.port());
+            let addresses = PacketAddresses { source, destination };
+            self.learn_path((now, forwarding), addresses, socket, PathId(id));
+        }
         socket
     }
 

@@ -24,6 +24,16 @@ const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     Key { name, kind, default: Fallback::Profile, doc, only: &["tcp", "mptcp"] }
 }
 
+/// The same for a setting that associations have, too.
+const fn both(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, default: Fallback::Profile, doc, only: &["tcp", "mptcp", "sctp"] }
+}
+
+/// A setting of associations whose default is in the profile.
+const fn sctp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, default: Fallback::Profile, doc, only: &["sctp"] }
+}
+
 const fn mptcp(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Key {
     Key { name, kind, default, doc, only: &["mptcp"] }
 }
@@ -31,18 +41,23 @@ const fn mptcp(name: &'static str, kind: Kind, default: Fallback, doc: &'static 
 pub(crate) static TRANSPORT: Section = Section {
     name: "transport",
     what: "a transport",
-    doc: "TCP or MPTCP with all its settings; those of TCP hold for each subflow. UDP has three.",
+    doc: "TCP, MPTCP or SCTP with all its settings; those of TCP hold for each subflow. UDP has three.",
     inline: false,
     inherits: true,
     keys: &[
-        key("kind", words(&["tcp", "mptcp", "udp"]), Fallback::Compulsory, "one path, several, or datagrams"),
+        key(
+            "kind",
+            words(&["tcp", "mptcp", "sctp", "udp"]),
+            Fallback::Compulsory,
+            "TCP, several of its paths, associations of SCTP, or datagrams",
+        ),
         key(
             "profile",
             Kind::Scalar(Scalar::OneOf { what: "profiles", words: &profiles::NAMES }),
             Fallback::Text("linux"),
             "where the other defaults come from",
         ),
-        tcp("congestion", Kind::Choice(catalogue::CONGESTION), "congestion control, one for each path"),
+        both("congestion", Kind::Choice(catalogue::CONGESTION), "congestion control, one for each path"),
         mptcp(
             "scheduler",
             Kind::Choice(catalogue::SCHEDULER),
@@ -103,7 +118,11 @@ pub(crate) static TRANSPORT: Section = Section {
             Fallback::Text("true"),
             "false: the peer does not speak MPTCP, TCP is the fallback",
         ),
-        tcp("mss", size(Bytes(1), Bytes(65_495)), "payload of a full segment without options"),
+        both(
+            "mss",
+            size(Bytes(1), Bytes(65_495)),
+            "payload of a full segment without options; with SCTP largest user data of a DATA chunk",
+        ),
         Key {
             name: "payload",
             kind: size(Bytes(1), Bytes(65_507)),
@@ -115,7 +134,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "header",
             size(Bytes(20), Bytes(1000)),
             Fallback::Profile,
-            "IP and TCP or UDP headers without options",
+            "IP and TCP or UDP headers without options, with SCTP the IP and the common header",
         ),
         key(
             "overhead",
@@ -124,7 +143,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "further bytes per packet on the wire",
         ),
         tcp("initial_window", integer(1, 10_000), "initial window in segments"),
-        tcp("initial_ssthresh", size(Bytes(1), Bytes::MAX), "initial slow-start threshold"),
+        both("initial_ssthresh", size(Bytes(1), Bytes::MAX), "initial slow-start threshold"),
         tcp("slow_start_limit", limit(1, 10_000), "slow start adds at most this many segments per ACK"),
         tcp("byte_counting", FLAG, "congestion avoidance counts acknowledged bytes, otherwise ACKs"),
         tcp(
@@ -132,10 +151,10 @@ pub(crate) static TRANSPORT: Section = Section {
             words(SsthreshFrom::WORDS),
             "what a congestion control takes a part of on loss, unless it has a rule of its own: the flight, or the window",
         ),
-        tcp("rto_initial", TIMER, "retransmission timer before the first sample"),
-        tcp("rto_min", duration(Nanos::ZERO, HOUR), "its lower bound, see `rto_floor`"),
-        tcp("rto_max", TIMER, "its upper bound, also when backed off"),
-        tcp("rto_granularity", TIMER, "granularity of the clock"),
+        both("rto_initial", TIMER, "retransmission timer before the first sample"),
+        both("rto_min", duration(Nanos::ZERO, HOUR), "its lower bound, see `rto_floor`"),
+        both("rto_max", TIMER, "its upper bound, also when backed off"),
+        both("rto_granularity", TIMER, "granularity of the clock"),
         tcp("rto_floor", words(RtoFloor::WORDS), "`rto_min` bounds the whole timer, or its variance term"),
         Key {
             name: "rto_estimator",
@@ -146,8 +165,8 @@ pub(crate) static TRANSPORT: Section = Section {
         },
         tcp("syn_retries", integer(0, 255), "SYN retransmissions before the attempt is given up"),
         tcp("retries", integer(1, 255), "timeouts of one segment in a row before the path is given up"),
-        tcp("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),
-        tcp(
+        both("ack_every", integer(1, 1000), "the receiver acknowledges every n-th full segment at once"),
+        both(
             "ack_delay",
             duration(Nanos::ZERO, HOUR),
             "the receiver holds an acknowledgement back for at most this long",
@@ -187,7 +206,7 @@ pub(crate) static TRANSPORT: Section = Section {
             FLAG,
             "segments are spaced over the round trip, also without a congestion control that has a rate of its own",
         ),
-        tcp("dupthresh", integer(1, 1000), "duplicate ACKs that mean a loss"),
+        both("dupthresh", integer(1, 1000), "duplicate ACKs, or missing reports of SCTP, that mean a loss"),
         tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
         Key {
             name: "multiple_fast_retransmits",
@@ -221,13 +240,18 @@ pub(crate) static TRANSPORT: Section = Section {
             "the window after an idle time of one RTO: as it was, at most the initial window (RFC 5681), or halved for each RTO as in \
              Linux (RFC 2861)",
         ),
+        sctp(
+            "idle_decay",
+            FLAG,
+            "a path that carries nothing loses half of its window per timeout (RFC 9260 section 7.2.1)",
+        ),
         tcp(
             "flight_limit",
             LIMIT,
             "at most this much outstanding on each subflow whatever the windows are, and never less than a segment",
         ),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
-        tcp("receive_buffer", BUFFER, "receive buffer at the start"),
+        both("receive_buffer", BUFFER, "receive buffer at the start"),
         tcp(
             "receive_buffer_max",
             BUFFER,
@@ -239,13 +263,42 @@ pub(crate) static TRANSPORT: Section = Section {
             "what the sizes of the receive buffer count: the payload, so that they are windows, or memory as Linux does, \
              where a fixed one is SO_RCVBUF, which the kernel doubles",
         ),
-        tcp(
+        both(
             "send_buffer",
             buffer(&BUFFER_RULES, Bytes(1), GIB),
             "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest so far, of all subflows together \
              or of the largest",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit where it is not fixed, with `expand` of each subflow"),
+        sctp(
+            "message",
+            size(Bytes(1), Bytes(1 << 20)),
+            "messages are cut to user messages of at most this size",
+        ),
+        sctp(
+            "init_retries",
+            integer(0, 255),
+            "repetitions of INIT and COOKIE ECHO before the attempt is given up",
+        ),
+        sctp("path_retries", integer(0, 255), "errors in a row after which a path is inactive"),
+        sctp(
+            "association_retries",
+            integer(0, 255),
+            "errors in a row after which the association is given up",
+        ),
+        sctp(
+            "heartbeat_interval",
+            TIMER,
+            "an idle path is asked after this long and a retransmission timeout",
+        ),
+        sctp("confirm_paths", FLAG, "data uses a further path only when it has answered a HEARTBEAT"),
+        sctp(
+            "burst",
+            words(&["unlimited", "packets", "use-it-or-lose-it", "window-limiting"]),
+            "how bursts of new data are limited: not, by counting, by cutting the window to the flight and `max_burst`, or so \
+             that the threshold remembers it",
+        ),
+        sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
         tcp("unsent_limit", LIMIT, "the application waits while this much has not been sent once"),
     ],
 };

@@ -2,6 +2,7 @@
 //!
 //! Version 0 (RFC 6824) is not spoken. It cut its numbers out of SHA-1 in the same way; a test does that to check the cuts.
 
+use crate::sctp::tsn::Tag;
 use std::net::IpAddr;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -28,6 +29,11 @@ pub struct Hmac64(pub [u8; 8]);
 pub struct Hmac160(pub [u8; 20]);
 
 impl Key {
+    /// A verification tag of SCTP, drawn in the same way; not zero.
+    pub fn tag(self) -> Tag {
+        Tag((self.0 as u32).max(1))
+    }
+
     fn digest(self) -> [u8; 32] {
         Sha256::digest(self.0.to_be_bytes()).into()
     }

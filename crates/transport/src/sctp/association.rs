@@ -157,6 +157,11 @@ impl Association {
         }
     }
 
+    /// Size of the user messages that a byte stream is cut into.
+    pub fn message_size(&self) -> Bytes {
+        self.config.message
+    }
+
     /// No more messages.
     pub fn close(&mut self) {
         self.life.close();

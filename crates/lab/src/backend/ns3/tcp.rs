@@ -30,8 +30,8 @@ pub(super) struct Tcp {
 
 /// `None` where it is another transport, which is refused as a whole.
 pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<Tcp> {
-    let Transport { profile: _, tcp, congestion, mptcp, udp } = transport;
-    let (Some(congestion), None, None) = (congestion, mptcp, udp) else {
+    let Transport { profile: _, tcp, congestion, mptcp, sctp, udp } = transport;
+    let (Some(congestion), None, None, None) = (congestion, mptcp, sctp, udp) else {
         refused.add(part, rules::KIND);
         return None;
     };

@@ -1,0 +1,106 @@
+//! Associations of SCTP in whole networks.
+
+use std::sync::atomic::AtomicBool;
+
+use network::{Observe, World};
+use scenario::{Document, Registries};
+use trace::{FlowRecord, RunRecord};
+use units::{Bytes, SimTime};
+
+fn run(text: &str) -> RunRecord {
+    let document = match Document::parse(text, "test.toml", &[], &Registries::builtin()) {
+        Ok(document) => document,
+        Err(mistakes) => panic!("{mistakes}\n{text}"),
+    };
+    let observe = Observe { series: true, trace: true };
+    let record = World::new(&document.scenario, 1, observe).run(&AtomicBool::new(false));
+    record.expect("the run is not cancelled")
+}
+
+/// Two paths of 10 Mbit/s: `delays` one way in milliseconds.
+fn two_paths(duration: u64, delays: [u64; 2], app: &str, more: &str) -> String {
+    let mut text = format!("duration = \"{duration}s\"\n");
+    for (delay, n) in delays.into_iter().zip(0..) {
+        text += &format!(
+            "[[path]]\nname = \"p{n}\"\nboth = {{ rate = \"10Mbit/s\", delay = \"{delay}ms\", queue = \"100p\" }}\n"
+        );
+    }
+    text + &format!("[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = {app}\n{more}\n")
+}
+
+fn sent(flow: &FlowRecord) -> Vec<Bytes> {
+    flow.subflows.iter().map(|path| path.sent).collect()
+}
+
+#[test]
+fn one_path_is_filled_and_the_other_is_idle() {
+    let record = run(&two_paths(20, [20, 20], "\"bulk\"", "transport = { kind = \"sctp\" }"));
+    let flow = &record.flows[0];
+    // 1452 of 1500 bytes are user data: 9.68 Mbit/s.
+    let goodput = flow.delivered.as_f64() * 8.0 / 20.0;
+    assert!((8.9e6..9.68e6).contains(&goodput), "{goodput}");
+    assert_eq!(sent(flow)[1], Bytes::ZERO);
+    assert_eq!((flow.subflows[0].timeouts, flow.failure), (0, None));
+    assert!(flow.subflows[1].established.is_some(), "a HEARTBEAT has confirmed it");
+    let heartbeats =
+        record.trace.lines().filter(|line| line.contains(" hb ") && line.contains("send")).count();
+    assert_eq!(heartbeats, 2, "one from each end");
+}
+
+#[test]
+fn a_path_that_fails_is_replaced() {
+    let outage = "transport = { kind = \"sctp\", path_retries = 2 }\n\
+                  [[event]]\nat = \"5s\"\nlink = \"p0\"\nset = { up = false }\n";
+    let record = run(&two_paths(40, [20, 40], "\"bulk\"", outage));
+    let flow = &record.flows[0];
+    let second = sent(flow)[1];
+    // Timeouts of 1 s, 2 s and 4 s come first; lost data goes over the second path after the first of them.
+    assert!(second > Bytes(30_000_000), "{second}");
+    assert!(flow.subflows[1].reinjected > Bytes::ZERO);
+    assert!(flow.subflows[0].timeouts >= 3);
+}
+
+/// All applications work over associations: those that ask and answer, too.
+#[test]
+fn every_application_completes_or_runs_to_its_end() {
+    for app in [
+        "{ kind = \"bulk\", size = \"1MB\" }",
+        "{ kind = \"http\", connections = 6 }",
+        "{ kind = \"ftp\", size = \"3MB\", files = 2 }",
+        "\"video\"",
+        "\"onoff\"",
+        "{ kind = \"iperf\" }",
+        "{ kind = \"player\" }",
+        "{ kind = \"sockperf\" }",
+        "{ kind = \"ping\" }",
+        "\"game\"",
+    ] {
+        for from in ["terminal", "server"] {
+            let other = if from == "terminal" { "server" } else { "terminal" };
+            let text = two_paths(30, [20, 30], app, "transport = { kind = \"sctp\" }").replace(
+                "from = \"terminal\"\nto = \"server\"",
+                &format!("from = \"{from}\"\nto = \"{other}\""),
+            );
+            let record = run(&text);
+            let flow = &record.flows[0];
+            assert_eq!(flow.failure, None, "{app} from {from}");
+            assert!(flow.delivered > Bytes::ZERO, "{app} from {from}");
+            let early = flow.messages.iter().filter(|message| message.start < SimTime::from_secs(29));
+            let missing = early.filter(|message| message.end.is_none()).count();
+            assert_eq!(missing, 0, "{app} from {from}: of {} messages", flow.messages.len());
+            assert!(flow.pages.iter().all(|page| page.end.is_some()), "{app} from {from}: {:?}", flow.pages);
+        }
+    }
+}
+
+#[test]
+fn a_transfer_with_a_size_completes() {
+    let record = run(&two_paths(
+        30,
+        [20, 30],
+        "{ kind = \"bulk\", size = \"1MB\" }",
+        "transport = { kind = \"sctp\" }",
+    ));
+    let flow = &record.flows[0];
+    assert!(flow.completed && flow.delivered == Bytes(1_000_000), "{flow:?}");
+}
