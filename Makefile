@@ -112,7 +112,7 @@ test-rain: build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-rain.txt
 	$(BIN)/pytest --quiet tests/test_rain.py
 
-# Each writes its verdicts into results/NAME, and what they come to into its page.
+# Each writes its verdicts into results/NAME, and their counts into its page.
 reproduce: build
 	@set -e; for about in reproductions/*/reproduction.toml; do \
 	  name=$$(basename $$(dirname $$about)); \

@@ -491,7 +491,7 @@ def test_an_unknown_name_or_profile_is_wrong_input(ropewalk: Ropewalk, tmp_path:
     assert "did you mean `omueti2007`?" in ran.stderr
     ran = ropewalk("reproduce", write_reproduction(tmp_path), "--profile", "printed")
     assert ran.returncode == 2
-    assert '--profile: there is no "printed"' in ran.stderr
+    assert '--profile: found "printed", which is no profile of' in ran.stderr
 
 
 def test_a_place_that_cannot_be_written_to_is_wrong_input(ropewalk: Ropewalk, tmp_path: Path) -> None:

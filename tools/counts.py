@@ -1,4 +1,4 @@
-"""Records what came out of whole reproductions and writes it into their pages: typed counts go stale.
+"""Records the verdicts of whole reproductions and writes their counts into the pages: typed counts go stale.
 
     .venv/bin/python tools/counts.py results/pedrazzi2020 ...
 

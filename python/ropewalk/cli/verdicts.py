@@ -61,8 +61,12 @@ def list_all() -> None:
 def check_profile(reproduction: Reproduction, profile: str | None) -> None:
     """Ends the command if there is no such profile."""
     if profile is not None and profile not in reproduction.profiles:
-        known = ", ".join(reproduction.profiles) or f"{reproduction.name} has none"
-        fail(f'--profile: there is no "{profile}"\n  fix: {known}', WRONG_INPUT)
+        known = ", ".join(reproduction.profiles)
+        fix = f"give one of these: {known}" if known else f"leave it out: {reproduction.name} has no profiles"
+        fail(
+            f'--profile: found "{profile}", which is no profile of {reproduction.name}\n  fix: {fix}',
+            WRONG_INPUT,
+        )
 
 
 def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
