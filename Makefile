@@ -9,6 +9,7 @@
 #   make storm    run random scenarios against everything that must hold, until stopped
 #   make fuzz     hostile files and packets, guided by coverage, until stopped
 #   make validate compare with ns-3 on the same work, three quarters of an hour on two cores (Debian; as root where ns-3 is missing)
+#   make validate-sctp  run the real SCTP stack (libusrsctp) over links of the simulator, and compare with its recorded runs
 #   make clean    remove everything that was built, and results/
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp test-rain reproduce validate storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp test-rain reproduce validate validate-sctp storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -124,6 +125,11 @@ reproduce: build
 # make validate ARGS="--only chain/NewReno/1e-3/1/on --set link.up.both.rate=50Mbit/s"
 validate: build
 	@$(BIN)/python validation/validate.py $(ARGS)
+
+# The real SCTP stack over links of the simulator, against recorded runs of it elsewhere; finished runs are in
+# results/validation-sctp: make validate-sctp ARGS="--only 'equal/*' --seeds 6"
+validate-sctp: $(VENV)/.requirements usrsctp
+	@$(BIN)/python validation/sctp.py $(ARGS)
 
 # First what `make build` makes, also where `make pgo` was last; then what `make pgo` makes, which stays.
 bench: count

@@ -39,8 +39,6 @@ fn scenario(paths: &[&str], duration: &str) -> Scenario {
     document.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario
 }
 
-const BULK: Traffic = Traffic { message: Bytes(1452), count: None, interval: None, unordered: false };
-
 fn association(traffic: Traffic, settings: Settings) -> Association {
     Association { from: 0, to: 1, start: SimTime::ZERO, traffic, settings }
 }
@@ -64,7 +62,7 @@ fn an_association_carries_messages_over_a_link_with_losses() {
     let lossy = "{ rate = \"2Mbit/s\", delay = \"30ms\", queue = \"20p\", loss = { kind = \"packet\", probability = 0.05 } }";
     let scenario = scenario(&[lossy], "60s");
     let traffic =
-        Traffic { message: Bytes(1000), count: Some(100), interval: Some(Nanos::from_millis(20)), ..BULK };
+        Traffic { count: Some(100), interval: Some(Nanos::from_millis(20)), ..Traffic::bulk(Bytes(1000)) };
     let association = association(traffic, Settings::default());
     let Some(ran) = run(&scenario, 1, &association) else { return };
     let one = &ran.associations[0];
@@ -92,7 +90,7 @@ fn cmt_uses_both_paths() {
     let buffer = Bytes(1 << 20);
     for (cmt, whole, second) in [(Cmt::Off, 9.5..9.65, 9.67..9.69), (Cmt::Base, 17.0..19.0, 19.2..19.4)] {
         let settings = Settings { cmt, send_buffer: buffer, receive_buffer: buffer, ..Settings::default() };
-        let Some(ran) = run(&scenario, 0, &association(BULK, settings)) else { return };
+        let Some(ran) = run(&scenario, 0, &association(Traffic::bulk(Bytes(1452)), settings)) else { return };
         let measured = (goodput(&ran, SimTime::ZERO), goodput(&ran, half));
         assert!(whole.contains(&measured.0) && second.contains(&measured.1), "{cmt:?}: {measured:?}");
         let paths = &ran.associations[0].paths;

@@ -436,15 +436,28 @@ static void take_request(char kind, uint64_t now, unsigned char *body, size_t le
 	serve();
 }
 
+/* Requests come one at a time, so one call of read takes in most of them whole. */
 static int read_all(unsigned char *bytes, size_t length)
 {
-	while (length > 0) {
-		ssize_t done = read(STDIN_FILENO, bytes, length);
+	static unsigned char buffer[1 << 16];
+	static size_t from, to;
 
-		if (done <= 0)
-			return 0;
-		bytes += done;
-		length -= (size_t)done;
+	while (length > 0) {
+		size_t taken;
+
+		if (from == to) {
+			ssize_t done = read(STDIN_FILENO, buffer, sizeof buffer);
+
+			if (done <= 0)
+				return 0;
+			from = 0;
+			to = (size_t)done;
+		}
+		taken = length < to - from ? length : to - from;
+		memcpy(bytes, buffer + from, taken);
+		from += taken;
+		bytes += taken;
+		length -= taken;
 	}
 	return 1;
 }

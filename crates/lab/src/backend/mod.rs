@@ -6,6 +6,7 @@
 mod compiled;
 mod described;
 pub mod ns3;
+mod refusals;
 mod simulator;
 pub mod usrsctp;
 

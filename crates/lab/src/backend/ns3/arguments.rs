@@ -16,9 +16,10 @@ use scenario::model::{
 use scenario::{Part, Unsupported};
 use units::{Bytes, Nanos, QueueLimit};
 
-use super::rules::{self, Refusals};
+use super::rules;
 use super::tcp;
 use crate::backend::Rule;
+use crate::backend::refusals::Refusals;
 
 /// Names and values, as in `--NAME=VALUE`. Attributes of ns-3 begin with `ns3::`.
 pub type Arguments = BTreeMap<String, String>;

@@ -1,7 +1,5 @@
 //! Keys that the program for ns-3 supports: the texts of refusals, and the table of the reference page.
 
-use scenario::{Part, Unsupported};
-
 use crate::backend::Rule;
 
 /// By what has the keys.
@@ -118,34 +116,3 @@ pub(super) const RECEIVE_BUFFER_MAX: Rule = rule("transport.receive_buffer_max",
 pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"payload\"");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "a size");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");
-
-/// Refusals so far.
-#[derive(Debug, Default)]
-pub(super) struct Refusals(Vec<Unsupported>);
-
-impl Refusals {
-    /// Refuses the key of `rule` at `part` unless `able`.
-    pub(super) fn unless(&mut self, able: bool, part: Part, rule: Rule) {
-        if !able {
-            self.add(part, rule);
-        }
-    }
-
-    /// Refuses the key of `rule` at `part`.
-    pub(super) fn add(&mut self, part: Part, rule: Rule) {
-        self.0.push(Unsupported {
-            part,
-            key: rule.key,
-            allowed: rule.allowed.into(),
-            help: "set it so, or use the back end simulator, which runs everything".into(),
-        });
-    }
-
-    pub(super) fn into_list(self) -> Vec<Unsupported> {
-        self.0
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}

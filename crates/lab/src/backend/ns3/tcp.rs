@@ -11,7 +11,8 @@ use transport::config::{
 };
 use units::{Bytes, Nanos};
 
-use super::rules::{self, Refusals};
+use super::rules;
+use crate::backend::refusals::Refusals;
 
 /// IPv4 and TCP with all options: what a device must let pass beside the MSS.
 const HEADERS: u64 = 100;

@@ -11,7 +11,7 @@ use super::packets::Data;
 pub struct PathCounts {
     /// Duplex link of the sender's interface.
     pub duplex_link: usize,
-    /// Bytes of IPv4 packets that the sender sent, SACKs and heartbeats included.
+    /// Bytes on the wire that the sender sent, SACKs and heartbeats included.
     pub wire: Bytes,
     /// User data sent, retransmissions included.
     pub sent: Bytes,

@@ -14,7 +14,7 @@ use units::{Bytes, Nanos, SimTime};
 use super::counts::{Counts, MessageTimes, PathCounts};
 use super::end::{End, EndCounters, Messages, Request, Told};
 use super::packets;
-use super::settings::{Association, Place, Settings};
+use super::settings::{Association, Place, Settings, Traffic};
 use super::timers::lookahead;
 use crate::backend::Failure;
 
@@ -22,8 +22,6 @@ use crate::backend::Failure;
 const FIRST_PORT: u16 = 5001;
 /// Turns between two looks at the watch, less one.
 const WATCH_MASK: u64 = 1023;
-/// As many messages as there is time for.
-const ENDLESS: u64 = u64::MAX;
 
 /// The record of a run.
 #[derive(Clone, Debug)]
@@ -71,9 +69,9 @@ pub(super) struct Conversation {
     counts: Counts,
     established: Option<SimTime>,
     lost: bool,
-    /// When the next message of a periodic application is ready.
-    next_message: SimTime,
-    produced: u64,
+    /// When the next frame is ready, and how many have been.
+    next_frame: SimTime,
+    frames: u64,
 }
 
 /// Index of the sender.
@@ -82,7 +80,8 @@ const SENDER: usize = 0;
 impl Conversation {
     /// Everything that was to be sent is delivered.
     fn is_done(&self) -> bool {
-        self.association.traffic.count.is_some_and(|count| self.counts.delivered() >= count)
+        let Traffic { frame, count, .. } = &self.association.traffic;
+        count.is_some_and(|count| self.counts.delivered() >= count * frame.len() as u64)
     }
 
     /// The path that leads to this address of the peer of `side`.
@@ -102,7 +101,7 @@ impl Conversation {
                 Told::Packet(bytes) => self.send(now, carrier, side, bytes),
                 Told::Taken(number) => self.counts.on_written(number, now),
                 Told::Delivered { number, size } => {
-                    if u64::from(size) != self.association.traffic.message.0 {
+                    if u64::from(size) != self.association.traffic.size(number).0 {
                         return Err(format!("message {number} was delivered with {size} bytes"));
                     }
                     self.counts.on_delivered(number, now)?;
@@ -124,9 +123,10 @@ impl Conversation {
             packets::set_source(&mut bytes, packets::address(ends[side]));
         }
         if side == SENDER {
-            self.counts.on_sent(path, Bytes(bytes.len() as u64), packets::data_chunks(&bytes));
+            let size = Bytes(bytes.len() as u64) + self.association.settings.overhead;
+            self.counts.on_sent(path, size, packets::data_chunks(&bytes));
         }
-        carrier.send(now, (ends[side], ends[1 - side]), bytes, Bytes::ZERO);
+        carrier.send(now, (ends[side], ends[1 - side]), bytes, self.association.settings.overhead);
     }
 }
 
@@ -187,8 +187,8 @@ impl<'s> Run<'s> {
                 counts: Counts::new(links),
                 established: None,
                 lost: false,
-                next_message: association.start,
-                produced: 0,
+                next_frame: association.start,
+                frames: 0,
             }
         };
         let conversations: Vec<_> = (0..).zip(associations).map(conversation).collect();
@@ -242,7 +242,7 @@ impl<'s> Run<'s> {
 
     /// When something else than timers is due; the end of the run is.
     pub(super) fn next_but_timers(&mut self) -> SimTime {
-        let messages = self.conversations.iter().map(|one| one.next_message).min();
+        let messages = self.conversations.iter().map(|one| one.next_frame).min();
         let sample = self.sample.map_or(SimTime::NEVER, |(_, next)| next);
         let messages = messages.unwrap_or(SimTime::NEVER);
         self.carrier.next_due().min(messages).min(sample).min(self.last + Nanos(1))
@@ -259,7 +259,7 @@ impl<'s> Run<'s> {
             }
         }
         for number in 0..self.conversations.len() {
-            if self.conversations[number].next_message <= now {
+            if self.conversations[number].next_frame <= now {
                 self.produce(now, number)?;
             }
         }
@@ -291,30 +291,24 @@ impl<'s> Run<'s> {
         conversation.take((now, &mut self.carrier), side, told)
     }
 
-    /// Starts an association, or gives it its next message.
+    /// Starts an association, or gives it its next frame.
     fn produce(&mut self, now: SimTime, number: usize) -> Result<(), String> {
         let conversation = &mut self.conversations[number];
-        let traffic = conversation.association.traffic;
         let opens = conversation.ends.is_none();
         if opens {
             conversation.open(now, self.program, self.seed << 16 | number as u64)?;
         }
-        let first = conversation.produced;
-        let left = traffic.count.map_or(ENDLESS, |count| count.saturating_sub(first));
-        let count = if traffic.interval.is_some() { left.min(1) } else { left };
-        conversation.produced = first.saturating_add(count);
-        let more = left > count;
-        conversation.next_message = match traffic.interval {
-            Some(interval) if more => now + interval,
+        let Traffic { count, interval, .. } = conversation.association.traffic;
+        let produced = conversation.frames;
+        let left = count.map_or(u64::MAX, |count| count.saturating_sub(produced));
+        let frames = if interval.is_some() { left.min(1) } else { left };
+        conversation.frames = produced.saturating_add(frames);
+        conversation.next_frame = match interval {
+            Some(interval) if left > frames => now + interval,
             Some(_) | None => SimTime::NEVER,
         };
-        if count > 0 {
-            if traffic.interval.is_some() {
-                conversation.counts.on_written(first, now);
-            }
-            let size = traffic.message.0 as u32;
-            let messages = Messages { first, count, size, stream: 0, unordered: traffic.unordered };
-            conversation.ask(now, &mut self.carrier, SENDER, Request::Send(messages))?;
+        if frames > 0 {
+            conversation.write((now, &mut self.carrier), produced, frames)?;
         }
         if opens {
             conversation.ask(now, &mut self.carrier, SENDER, Request::Open)?;
@@ -387,6 +381,28 @@ impl Conversation {
             Ok::<End, String>(end)
         };
         self.ends = Some([start(SENDER)?, start(1)?]);
+        Ok(())
+    }
+
+    /// Gives the sender frames: the messages of one, or many messages of one size.
+    fn write(
+        &mut self,
+        (now, carrier): (SimTime, &mut Carrier),
+        first: u64,
+        frames: u64,
+    ) -> Result<(), String> {
+        let traffic = self.association.traffic.clone();
+        let (frame, periodic) = (traffic.frame.len() as u64, traffic.interval.is_some());
+        debug_assert!(periodic || frame == 1, "a frame of several messages has its time");
+        let requests = if periodic { frame } else { 1 };
+        for number in (0..requests).map(|offset| first * frame + offset) {
+            if periodic {
+                self.counts.on_written(number, now);
+            }
+            let (count, size) = (if periodic { 1 } else { frames }, traffic.size(number).0 as u32);
+            let messages = Messages { first: number, count, size, stream: 0, unordered: traffic.unordered };
+            self.ask(now, carrier, SENDER, Request::Send(messages))?;
+        }
         Ok(())
     }
 

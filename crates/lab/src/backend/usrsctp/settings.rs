@@ -20,17 +20,30 @@ pub struct Association {
     pub settings: Settings,
 }
 
-/// User messages of an association; all have one size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// User messages of an association.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
-    /// Bytes of a message, from 8 on.
-    pub message: Bytes,
-    /// How many; `None`: until the end of the run.
+    /// Bytes of the messages of one frame, from 8 on each. Frames are all alike; there is one message at least.
+    pub frame: Vec<Bytes>,
+    /// How many frames; `None`: until the end of the run.
     pub count: Option<u64>,
-    /// Time between two; `None`: as soon as the send buffer has room.
+    /// Time between two frames; `None`: as soon as the send buffer has room, for frames of one message.
     pub interval: Option<Nanos>,
     /// Delivered without order.
     pub unordered: bool,
+}
+
+impl Traffic {
+    /// As much as the send buffer takes, in messages of this size.
+    pub fn bulk(message: Bytes) -> Self {
+        Self { frame: vec![message], count: None, interval: None, unordered: false }
+    }
+
+    /// Bytes of the message with this number.
+    pub fn size(&self, number: u64) -> Bytes {
+        debug_assert!(!self.frame.is_empty(), "a frame has a message");
+        self.frame[(number % self.frame.len() as u64) as usize]
+    }
 }
 
 /// `sctp_cmt_on_off` of the library.
@@ -77,6 +90,8 @@ pub struct Settings {
     pub source_by_path: bool,
     /// CRC32c is computed; otherwise it is 0 at both ends, which changes no figure.
     pub checksums: bool,
+    /// Further bytes per packet on the wire.
+    pub overhead: Bytes,
     /// Further sysctls of the library, which come last.
     pub sysctls: Vec<(String, u32)>,
 }
@@ -97,6 +112,7 @@ impl Default for Settings {
             tick: Nanos::from_millis(1),
             source_by_path: true,
             checksums: false,
+            overhead: Bytes::ZERO,
             sysctls: Vec::new(),
         }
     }

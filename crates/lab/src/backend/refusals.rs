@@ -1,0 +1,38 @@
+//! Refusals of a back end, each of a key with what it can run instead.
+//!
+//! May: collect them. May not: know a back end.
+
+use scenario::{Part, Unsupported};
+
+use super::Rule;
+
+/// Refusals so far.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Vec<Unsupported>);
+
+impl Refusals {
+    /// Refuses the key of `rule` at `part` unless `able`.
+    pub(super) fn unless(&mut self, able: bool, part: Part, rule: Rule) {
+        if !able {
+            self.add(part, rule);
+        }
+    }
+
+    /// Refuses the key of `rule` at `part`.
+    pub(super) fn add(&mut self, part: Part, rule: Rule) {
+        self.0.push(Unsupported {
+            part,
+            key: rule.key,
+            allowed: rule.allowed.into(),
+            help: "set it so, or use the back end simulator, which runs everything".into(),
+        });
+    }
+
+    pub(super) fn into_list(self) -> Vec<Unsupported> {
+        self.0
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
