@@ -205,7 +205,7 @@ def _edges_of_mesh(mesh: dict[str, Any], document: dict[str, Any]) -> list[_Edge
 def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
     via = flow.get("via")
     routes = [route for edge in edges if edge.start == flow["from"] and (route := _route(edge, flow, edges))]
-    if flow["transport"]["kind"] != "mptcp":
+    if flow["transport"]["kind"] not in ("mptcp", "cmt-sctp"):
         chosen = [route for route in routes if via is None or any(edge.there.path == via for edge in route)]
         routes = chosen[:1]
     app = flow.get("app", "bulk")

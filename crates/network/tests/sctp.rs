@@ -104,3 +104,15 @@ fn a_transfer_with_a_size_completes() {
     let flow = &record.flows[0];
     assert!(flow.completed && flow.delivered == Bytes(1_000_000), "{flow:?}");
 }
+
+/// Concurrent transfer adds up two equal paths, and two that differ.
+#[test]
+fn all_paths_carry_data_at_once() {
+    for delays in [[20, 20], [20, 60]] {
+        let record = run(&two_paths(30, delays, "\"bulk\"", "transport = { kind = \"cmt-sctp\" }"));
+        let flow = &record.flows[0];
+        let goodput = flow.delivered.as_f64() * 8.0 / 30.0;
+        assert!(goodput > 14e6, "{delays:?}: {goodput}");
+        assert!(sent(flow).iter().all(|bytes| *bytes > Bytes(20_000_000)), "{:?}", sent(flow));
+    }
+}

@@ -13,7 +13,7 @@ use transport::config::{
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::chunk::COMMON_HEADER;
-use transport::sctp::config::{HeartbeatConfig, MaxBurst, RetransmissionLimits, SackConfig};
+use transport::sctp::config::{CmtConfig, HeartbeatConfig, MaxBurst, RetransmissionLimits, SackConfig};
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use crate::choices::Choices;
@@ -345,6 +345,14 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
         idle_decay: keys.read("idle_decay")?,
         send_buffer: keys.read("send_buffer")?,
         receive_buffer: keys.read("receive_buffer")?,
+        cmt: match keys.text("kind")? {
+            "cmt-sctp" => Some(CmtConfig {
+                retransmission: keys.read("retransmission")?,
+                split: keys.read("buffer_split")?,
+                delayed_ack: keys.read("delayed_ack")?,
+            }),
+            _ => None,
+        },
     })
 }
 

@@ -9,6 +9,7 @@ use transport::config::{
     FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
     RtoRule,
 };
+use transport::sctp::config::{BufferSplit, RetransmissionPolicy};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::model::Ecmp;
@@ -67,6 +68,13 @@ words! {
     FlightAfterTimeout { "retransmitted" => Self::Retransmitted, "outstanding" => Self::Outstanding }
     ReceiveCounts { "payload" => Self::Payload, "memory" => Self::Memory }
     IdleRestart { "never" => Self::Never, "initial" => Self::Initial, "halving" => Self::Halving }
+    RetransmissionPolicy {
+        "same-path" => Self::SamePath,
+        "largest-window" => Self::LargestWindow,
+        "largest-threshold" => Self::LargestThreshold,
+        "lowest-rtt" => Self::LowestRtt,
+    }
+    BufferSplit { "off" => Self::Off, "sender" => Self::Sender, "receiver" => Self::Receiver, "both" => Self::Both }
     LossMeans { "congestion" => Self::Congestion, "corruption" => Self::Corruption }
 }
 

@@ -34,6 +34,7 @@ pub fn profiles() -> Vec<Profile> {
             let mut values = print(tree, "");
             values.extend(tree.table("mptcp").into_iter().flat_map(|table| print(table, "mptcp.")));
             values.extend(tree.table("sctp").into_iter().flat_map(|table| print(table, "sctp.")));
+            values.extend(tree.table("cmt-sctp").into_iter().flat_map(|table| print(table, "cmt-sctp.")));
             values.extend(tree.table("udp").into_iter().flat_map(|table| print(table, "udp.")));
             values.extend(options(tree));
             let text = |key| tree.text(key).unwrap_or_default().into();

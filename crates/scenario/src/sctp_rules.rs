@@ -1,4 +1,4 @@
-//! Rules about transports of kind `sctp`.
+//! Rules about transports of kind `sctp` and `cmt-sctp`.
 
 use document::diagnostic::{Code, Report};
 use document::tree::{Origin, Placed, Table, Value};

@@ -172,6 +172,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("transport", "burst"),
     ("transport", "idle_decay"),
     ("transport", "max_burst"),
+    ("transport", "retransmission"),
+    ("transport", "buffer_split"),
+    ("transport", "delayed_ack"),
 ];
 
 fn base(key: &str) -> &'static str {
@@ -304,6 +307,27 @@ fn each_key_of_associations_reaches_the_model() {
         "send_buffer = \"64KiB\"",
     ] {
         assert_ne!(config(&format!(", {key}")), usual, "{key}");
+    }
+}
+
+#[test]
+fn each_key_of_concurrent_transfer_reaches_the_model() {
+    let config = |more: &str| {
+        let transport = format!("{{ kind = \"cmt-sctp\"{more} }}");
+        let document = good(BASE, &[("flow.upload.transport", &transport)]);
+        assert_round_trip(&document);
+        document.scenario.flows[0].transport.sctp.clone().and_then(|sctp| sctp.cmt).expect("concurrent")
+    };
+    for key in [
+        "retransmission = \"same-path\"",
+        "retransmission = \"lowest-rtt\"",
+        "retransmission = \"largest-window\"",
+        "buffer_split = \"off\"",
+        "buffer_split = \"sender\"",
+        "buffer_split = \"receiver\"",
+        "delayed_ack = false",
+    ] {
+        assert_ne!(config(&format!(", {key}")), config(""), "{key}");
     }
 }
 

@@ -275,7 +275,8 @@ impl Builder<'_> {
 
     fn transport(&mut self, ends: &[String; 2]) -> Table {
         let mut table = Table::new();
-        let kind = *self.dice.one(&[&"tcp", &"tcp", &"mptcp", &"mptcp", &"mptcp", &"udp", &"sctp"]);
+        let kind =
+            *self.dice.one(&[&"tcp", &"tcp", &"mptcp", &"mptcp", &"mptcp", &"udp", &"sctp", &"cmt-sctp"]);
         table.insert("kind".into(), kind.into());
         let mut draw = |key: &str, catalogue: &str, probability: f64, builder: &mut Self| {
             if builder.dice.chance(probability)

@@ -297,7 +297,7 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => Some(c.endpoint().limit(more)),
             Machine::Mptcp(c) => c.limit(more),
-            Machine::Sctp(c) => Some(c.limit(more)),
+            Machine::Sctp(c) => c.limit(more),
         }
     }
 

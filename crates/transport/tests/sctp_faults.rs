@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 use testkit::setups::sctp_pair;
 use testkit::{Duo, Fault, Reading, Way, Wire};
 use transport::sctp::SctpConfig;
-use transport::sctp::config::MaxBurst;
+use transport::sctp::config::{BufferSplit, CmtConfig, MaxBurst, RetransmissionPolicy};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 fn wire(delay_ms: u64) -> Wire {
@@ -40,6 +40,17 @@ fn patient() -> SctpConfig {
 }
 
 prop_compose! {
+    fn any_cmt()(policy in 0..4usize, split in 0..4usize, delayed_ack in any::<bool>()) -> CmtConfig {
+        let retransmission = [
+            RetransmissionPolicy::SamePath, RetransmissionPolicy::LargestWindow,
+            RetransmissionPolicy::LargestThreshold, RetransmissionPolicy::LowestRtt,
+        ][policy];
+        let split = [BufferSplit::Off, BufferSplit::Sender, BufferSplit::Receiver, BufferSplit::Both][split];
+        CmtConfig { retransmission, split, delayed_ack }
+    }
+}
+
+prop_compose! {
     fn any_config()(
         every in 1u32..4,
         buffer in prop_oneof![3000u64..8000, 20_000u64..200_000],
@@ -49,6 +60,7 @@ prop_compose! {
             Just(MaxBurst::WindowLimiting(4)),
         ],
         (confirm, idle_decay) in any::<(bool, bool)>(),
+        cmt in proptest::option::of(any_cmt()),
         path_limit in 0u32..6,
     ) -> SctpConfig {
         let mut config = patient();
@@ -59,6 +71,7 @@ prop_compose! {
         config.heartbeat.confirm = confirm;
         config.idle_decay = idle_decay;
         config.limits.path = path_limit;
+        config.cmt = cmt;
         config
     }
 }
@@ -79,6 +92,44 @@ fn a_transfer_over_one_path() {
     assert_eq!((stats.segments_retransmitted, stats.timeouts), (0, 0));
     // 689 packets of 1500 bytes take 0.83 s; slow start from three chunks takes some round trips more.
     assert!(duo.seen.delivered_at < SimTime::from_millis(1500), "{}", duo.seen.delivered_at);
+}
+
+fn concurrent(delayed_ack: bool) -> SctpConfig {
+    let retransmission = RetransmissionPolicy::LargestThreshold;
+    let cmt = CmtConfig { retransmission, split: BufferSplit::Both, delayed_ack };
+    SctpConfig { cmt: Some(cmt), ..SctpConfig::default() }
+}
+
+/// Test vector CM-1: chunks of a slow path are overtaken by those of a fast one, and nothing is lost: split fast retransmit
+/// sends nothing again.
+#[test]
+fn cm_1_reordering_between_paths_is_no_loss() {
+    for delayed_ack in [false, true] {
+        // A threshold keeps slow start from filling the queue of the fast path, which has no end.
+        let config = SctpConfig { initial_ssthresh: Some(Bytes(50_000)), ..concurrent(delayed_ack) };
+        let (client, server) = sctp_pair(&config, "sctp", 2);
+        let mut duo = Duo::new(client, server, vec![wire(10), wire(60)], Bytes(12_000_000));
+        assert!(duo.run(SimTime::from_secs(60)));
+        let stats = [0, 1].map(|path| duo.client.stats(path));
+        assert!(stats.iter().all(|path| path.segments_retransmitted == 0), "{stats:?}");
+        assert!(stats.iter().all(|path| path.bytes_sent > 2_000_000), "both carry data: {stats:?}");
+        // One path needs 9.9 s.
+        assert!(duo.seen.delivered_at < SimTime::from_millis(8000), "{}", duo.seen.delivered_at);
+    }
+}
+
+/// The same with one packet of the slow path lost: it is fast retransmitted, once, without a timeout.
+#[test]
+fn cm_1_a_loss_is_found_on_its_own_path() {
+    let (client, server) = sctp_pair(&concurrent(false), "sctp", 2);
+    let lost = Fault::Drop { wire: 1, way: Way::Up, n: 60 };
+    let wires = vec![wire(10), wire(60)];
+    let mut duo = Duo::new(client, server, wires, Bytes(4_000_000)).with_faults(vec![lost], 1);
+    assert!(duo.run(SimTime::from_secs(60)));
+    let stats = [0, 1].map(|path| duo.client.stats(path));
+    let again: u64 = stats.iter().map(|path| path.segments_retransmitted).sum();
+    assert_eq!((again, stats[0].fast_recoveries, stats[1].fast_recoveries), (1, 0, 1), "{stats:?}");
+    assert!(stats.iter().all(|path| path.timeouts == 0), "{stats:?}");
 }
 
 #[test]

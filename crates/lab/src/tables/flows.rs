@@ -134,7 +134,13 @@ impl FlowRow<'_> {
         let transport = &self.flow.transport;
         match (&transport.mptcp, &transport.sctp, &transport.udp) {
             (_, _, Some(_)) => "udp",
-            (_, Some(_), _) => "sctp",
+            (_, Some(sctp), _) => {
+                if sctp.cmt.is_some() {
+                    "cmt-sctp"
+                } else {
+                    "sctp"
+                }
+            }
             (Some(_), ..) => "mptcp",
             (None, ..) => "tcp",
         }

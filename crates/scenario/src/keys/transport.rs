@@ -5,6 +5,7 @@ use transport::config::{
     FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
     RtoRule,
 };
+use transport::sctp::config::{BufferSplit, RetransmissionPolicy};
 use units::{Bytes, Nanos};
 
 use super::{BUFFER_RULES, END, GIB};
@@ -26,12 +27,17 @@ const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
 
 /// The same for a setting that associations have, too.
 const fn both(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, default: Fallback::Profile, doc, only: &["tcp", "mptcp", "sctp"] }
+    Key { name, kind, default: Fallback::Profile, doc, only: &["tcp", "mptcp", "sctp", "cmt-sctp"] }
 }
 
 /// A setting of associations whose default is in the profile.
 const fn sctp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
-    Key { name, kind, default: Fallback::Profile, doc, only: &["sctp"] }
+    Key { name, kind, default: Fallback::Profile, doc, only: &["sctp", "cmt-sctp"] }
+}
+
+/// A setting of concurrent transfer.
+const fn cmt(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, default: Fallback::Profile, doc, only: &["cmt-sctp"] }
 }
 
 const fn mptcp(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Key {
@@ -47,9 +53,9 @@ pub(crate) static TRANSPORT: Section = Section {
     keys: &[
         key(
             "kind",
-            words(&["tcp", "mptcp", "sctp", "udp"]),
+            words(&["tcp", "mptcp", "sctp", "cmt-sctp", "udp"]),
             Fallback::Compulsory,
-            "TCP, several of its paths, associations of SCTP, or datagrams",
+            "TCP, several of its paths, associations of SCTP that use one path or all at once, or datagrams",
         ),
         key(
             "profile",
@@ -299,6 +305,13 @@ pub(crate) static TRANSPORT: Section = Section {
              that the threshold remembers it",
         ),
         sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
+        cmt("retransmission", words(RetransmissionPolicy::WORDS), "the path on which a chunk is sent again"),
+        cmt(
+            "buffer_split",
+            words(BufferSplit::WORDS),
+            "each of n paths may use an n-th of the send buffer, the receive window, or both",
+        ),
+        cmt("delayed_ack", FLAG, "SACKs are delayed also while chunks are out of order (DAC)"),
         tcp("unsent_limit", LIMIT, "the application waits while this much has not been sent once"),
     ],
 };

@@ -24,7 +24,7 @@ pub const FLOWS: TableSpec = TableSpec {
     columns: &[
         RUN,
         FLOW,
-        MetricSpec::word("transport", "transport", "`tcp`, `mptcp`, `sctp` or `udp`"),
+        MetricSpec::word("transport", "transport", "`tcp`, `mptcp`, `sctp`, `cmt-sctp` or `udp`"),
         MetricSpec::word("congestion", "congestion control", "congestion control; null with UDP"),
         MetricSpec::word("scheduler", "scheduler", "scheduler; null without MPTCP"),
         instant("start_s", "start", "when the connection was opened"),

@@ -80,6 +80,8 @@ pub struct Association {
     fast: u64,
     /// An event has happened since data was sent last.
     opportunity: bool,
+    /// Concurrent transfer: the path that is asked first for room.
+    turn: PathId,
 }
 
 impl Association {
@@ -129,6 +131,7 @@ impl Association {
             reader: Reader { delivered: Bytes::ZERO, advertised: config.receive_buffer },
             fast: 0,
             opportunity: true,
+            turn: PathId::FIRST,
             config,
         }
     }

@@ -36,6 +36,57 @@ pub struct SctpConfig {
     pub send_buffer: Bytes,
     /// User data that has arrived and was not read.
     pub receive_buffer: Bytes,
+    /// Concurrent transfer over all paths; `None`: one path at a time.
+    pub cmt: Option<CmtConfig>,
+}
+
+/// Concurrent multipath transfer (Iyengar et al. 2006).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CmtConfig {
+    /// Where chunks are sent again.
+    pub retransmission: RetransmissionPolicy,
+    /// How the paths share the buffers.
+    pub split: BufferSplit,
+    /// DAC: the receiver delays SACKs also while chunks are out of order, and tells how many packets each covers.
+    pub delayed_ack: bool,
+}
+
+/// The path of a retransmission. Of equal paths the first is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetransmissionPolicy {
+    /// RTX-SAME: that of the last transmission, as long as it is active.
+    SamePath,
+    /// RTX-CWND: that with the largest congestion window.
+    LargestWindow,
+    /// RTX-SSTHRESH: that with the largest slow-start threshold.
+    LargestThreshold,
+    /// That with the smallest round-trip time.
+    LowestRtt,
+}
+
+/// Buffer splitting (Dreibholz, Adhari et al.): no path may fill a buffer that n paths share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferSplit {
+    /// Each path takes what it can.
+    Off,
+    /// User data of a path that is not cumulatively acknowledged: an n-th of the send buffer.
+    Sender,
+    /// Bytes in flight on a path: an n-th of the receive window and all that is in flight.
+    Receiver,
+    /// Both limits hold.
+    Both,
+}
+
+impl BufferSplit {
+    /// The send buffer is split.
+    pub fn at_sender(self) -> bool {
+        matches!(self, Self::Sender | Self::Both)
+    }
+
+    /// The receive window is split.
+    pub fn at_receiver(self) -> bool {
+        matches!(self, Self::Receiver | Self::Both)
+    }
 }
 
 /// After how many retransmissions an end gives up (RFC 9260 section 16).
@@ -123,6 +174,7 @@ impl Default for SctpConfig {
             idle_decay: true,
             send_buffer: Bytes(100_000_000),
             receive_buffer: Bytes(100_000_000),
+            cmt: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use units::{Bytes, SimTime};
 
 use crate::packet::PathId;
-use crate::sctp::chunk::DataChunk;
+use crate::sctp::chunk::{DataChunk, MAX_ADDRESSES};
 use crate::sctp::tsn::Tsn;
 use crate::seq::StreamOffset;
 use crate::tcp::ranges::Range;
@@ -57,6 +57,8 @@ pub struct Outqueue {
     missing: usize,
     /// No chunk before this one is missing.
     search: Tsn,
+    /// User data of the chunks by the path of their last transmission.
+    queued: [Bytes; MAX_ADDRESSES],
 }
 
 impl Outqueue {
@@ -85,6 +87,11 @@ impl Outqueue {
         self.in_flight
     }
 
+    /// User data of the chunks that were last sent on this path.
+    pub fn queued_on(&self, path: PathId) -> Bytes {
+        self.queued[path.index()]
+    }
+
     /// Chunks that wait to be sent again.
     pub fn missing(&self) -> usize {
         self.missing
@@ -104,6 +111,7 @@ impl Outqueue {
         let tsn = self.next();
         self.bytes += chunk.user_data();
         self.in_flight += chunk.user_data();
+        self.queued[path.index()] += chunk.user_data();
         self.chunks.push_back(Sent {
             chunk,
             offset,
@@ -142,6 +150,8 @@ impl Outqueue {
         let sent = &mut self.chunks[index];
         debug_assert_eq!(sent.fate, Fate::Missing, "{tsn} does not wait");
         sent.fate = Fate::InFlight;
+        self.queued[sent.path.index()] -= sent.chunk.user_data();
+        self.queued[path.index()] += sent.chunk.user_data();
         (sent.path, sent.at, sent.missing) = (path, now, 0);
         sent.transmissions = sent.transmissions.saturating_add(1);
         let sent = *sent;
@@ -157,6 +167,7 @@ impl Outqueue {
             && let Some(sent) = self.chunks.pop_front()
         {
             self.bytes -= sent.chunk.user_data();
+            self.queued[sent.path.index()] -= sent.chunk.user_data();
             self.note_arrival(&sent);
             if sent.fate != Fate::Arrived {
                 f(self.first, &sent);
@@ -246,6 +257,7 @@ impl Outqueue {
     }
 
     fn check(&self) {
+        debug_assert_eq!(self.queued.iter().copied().sum::<Bytes>(), self.bytes, "each chunk has a path");
         debug_assert!(self.in_flight <= self.bytes, "more in flight than was sent");
         debug_assert!(self.missing <= self.chunks.len(), "more chunks missing than there are");
         // All are looked at whenever their number is a power of two.

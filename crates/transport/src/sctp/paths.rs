@@ -6,7 +6,7 @@ use congestion::{PathView, Paths as SiblingPaths};
 use units::{Bytes, SimTime};
 
 use crate::packet::PathId;
-use crate::sctp::config::MaxBurst;
+use crate::sctp::config::{MaxBurst, RetransmissionPolicy};
 use crate::sctp::path::Path;
 
 /// All paths. The first is the primary path.
@@ -74,6 +74,34 @@ impl Paths {
         let next = (1..count).map(|step| PathId(((id.index() + step) % count) as u8));
         let mut active = next.filter(|other| self.get(*other).reach.is_active());
         active.next().unwrap_or(id)
+    }
+
+    /// New data may leave on this path: it is active, or no path is.
+    pub fn is_usable(&self, id: PathId) -> bool {
+        self.get(id).reach.is_active() || self.in_use() == id
+    }
+
+    /// The path for a retransmission of concurrent transfer; `last` was that of the last transmission.
+    pub fn for_retransmission(&self, policy: RetransmissionPolicy, last: PathId) -> PathId {
+        if policy == RetransmissionPolicy::SamePath && self.get(last).reach.is_active() {
+            return last;
+        }
+        let active = self.ids().filter(|id| self.get(*id).reach.is_active());
+        // Ties go to the first path.
+        let best = match policy {
+            RetransmissionPolicy::LargestWindow => {
+                active.max_by_key(|id| (self.get(*id).window.cwnd(), std::cmp::Reverse(*id)))
+            }
+            RetransmissionPolicy::LargestThreshold => {
+                active.max_by_key(|id| (self.get(*id).window.ssthresh(), std::cmp::Reverse(*id)))
+            }
+            RetransmissionPolicy::LowestRtt => active.min_by_key(|id| {
+                let srtt = self.get(*id).timer.rtt().srtt();
+                (srtt.is_none(), srtt, *id)
+            }),
+            RetransmissionPolicy::SamePath => active.max_by_key(|id| (*id != last, std::cmp::Reverse(*id))),
+        };
+        best.unwrap_or(last)
     }
 
     /// Something was not answered.

@@ -19,7 +19,11 @@ struct PathNews {
     /// The oldest chunk in flight before the SACK, and whether it has arrived.
     oldest: Option<Tsn>,
     oldest_acked: bool,
-    /// Chunks were taken for lost: flight before that.
+    /// The oldest chunks that were sent on the path once, and again: CUC takes them for its cumulative TSN.
+    pseudo: [Option<Tsn>; 2],
+    /// The highest chunk of the path that was not acknowledged before.
+    highest: Option<Tsn>,
+    /// Chunks were taken for lost.
     lost: bool,
 }
 
@@ -130,7 +134,8 @@ impl Association {
         stats.packets_repeated += u64::from(repeated);
         stats.packets_late += u64::from(late && !repeated);
         // RFC 9260 section 6.7: a gap is reported at once, and as long as there is one.
-        let urgent = repeated || dropped || had_gap || self.received.has_gap();
+        let delays = self.config.cmt.is_some_and(|cmt| cmt.delayed_ack);
+        let urgent = repeated || dropped || !delays && (had_gap || self.received.has_gap());
         self.sack.on_packet(now, id, urgent);
         self.life.on_data(self.received.next());
         self.check();
@@ -163,14 +168,15 @@ impl Association {
         }
         let mut news: Vec<PathNews> = self.paths.ids().map(|id| self.before_sack(id)).collect();
         let advanced = sack.next > before;
-        let highest = self.mark_arrivals(now, sack, &mut news);
+        let arrived = self.mark_arrivals(now, sack, &mut news);
         self.peer_window = Bytes(u64::from(sack.window));
         for (id, news) in self.paths.ids().zip(&mut news) {
-            news.news.advanced = advanced;
+            // CUC: with concurrent transfer each path has a cumulative TSN of its own.
+            news.news.advanced |= advanced && self.config.cmt.is_none();
             self.note_answer(now, id, news);
         }
-        if let Some(highest) = highest {
-            self.strike(now, sack, (advanced, highest), &mut news);
+        if let Some((lowest, highest)) = arrived {
+            self.strike(now, sack, (advanced, Some(lowest), highest), &mut news);
         }
         self.paths.refresh_views();
         for (id, PathNews { news, flight, .. }) in self.paths.ids().zip(&news) {
@@ -180,20 +186,42 @@ impl Association {
                 let srtt = path.srtt();
                 path.window.on_sack(now, *news, (*flight, srtt, window), siblings);
             }
-            path.window.acknowledged(sack.next);
         }
+        self.end_recoveries(sack.next);
         self.check();
+    }
+
+    /// Fast recovery of a path ends by the cumulative TSN, with concurrent transfer by that of the path.
+    fn end_recoveries(&mut self, next: Tsn) {
+        let concurrent = self.config.cmt.is_some();
+        for id in self.paths.ids() {
+            if !self.paths.get(id).window.in_recovery() {
+                continue;
+            }
+            let of_path = || self.outqueue.find(next, |sent| sent.path == id && sent.fate != Fate::Arrived);
+            let next = if concurrent { of_path().unwrap_or(self.outqueue.next()) } else { next };
+            self.paths.get_mut(id).window.acknowledged(next);
+        }
     }
 
     fn before_sack(&self, id: PathId) -> PathNews {
         let flight = self.paths.get(id).window.flight();
         let oldest = (flight > Bytes::ZERO).then(|| self.outqueue.oldest_on(id)).flatten();
-        PathNews { flight, oldest, ..PathNews::default() }
+        let mut pseudo = [None; 2];
+        if self.config.cmt.is_some() {
+            let first = |again: bool| {
+                self.outqueue.find(self.outqueue.first(), |sent| {
+                    sent.path == id && sent.fate != Fate::Arrived && (sent.transmissions > 1) == again
+                })
+            };
+            pseudo = [first(false), first(true)];
+        }
+        PathNews { flight, oldest, pseudo, ..PathNews::default() }
     }
 
-    /// Marks what a SACK acknowledges. Returns the highest TSN that was not acknowledged before.
-    fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<Tsn> {
-        let mut highest = None;
+    /// Marks the chunks that a SACK acknowledges. Returns the lowest and the highest TSN that were not acknowledged before.
+    fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<(Tsn, Tsn)> {
+        let mut arrived: Option<(Tsn, Tsn)> = None;
         let Self { outqueue, paths, .. } = self;
         let mut note = |tsn: Tsn, sent: &Sent| {
             let (path, news) = (paths.get_mut(sent.path), &mut news[sent.path.index()]);
@@ -203,16 +231,18 @@ impl Association {
                 news.news.acked += length;
                 news.oldest_acked |= news.oldest == Some(tsn);
             }
+            news.news.advanced |= news.pseudo.contains(&Some(tsn));
+            news.highest = news.highest.max(Some(tsn));
             if let Some(sample) = path.timer.on_acked(now, tsn) {
                 news.news.rtt = Some(sample);
             }
-            highest = highest.max(Some(tsn));
+            arrived = Some(arrived.map_or((tsn, tsn), |(low, high)| (low.min(tsn), high.max(tsn))));
         };
         outqueue.acknowledge(sack.next, &mut note);
         for block in sack.gaps.blocks(sack.next) {
             outqueue.gap_acknowledge(block, &mut note);
         }
-        highest
+        arrived
     }
 
     /// Timer and error counters of a path that a SACK has acknowledged something of.
@@ -236,22 +266,40 @@ impl Association {
     }
 
     /// Counts missing reports (RFC 9260 section 7.2.4), and begins loss episodes.
-    fn strike(&mut self, now: SimTime, sack: &Sack, (advanced, highest): (bool, Tsn), news: &mut [PathNews]) {
+    fn strike(
+        &mut self,
+        now: SimTime,
+        sack: &Sack,
+        (advanced, lowest, highest): (bool, Option<Tsn>, Tsn),
+        news: &mut [PathNews],
+    ) {
         if sack.gaps.is_empty() {
             return;
         }
         let Self { outqueue, paths, config, .. } = self;
+        let highest_on: Vec<Option<Tsn>> = news.iter().map(|news| news.highest).collect();
+        let alone = highest_on.iter().flatten().count() == 1;
+        // Split fast retransmit: only a later chunk of the same path that has arrived reports one missing. DAC: a SACK that
+        // covers several packets of one path counts as many.
+        let reports = |tsn: Tsn, sent: &Sent| match config.cmt {
+            None => 1,
+            Some(_) if highest_on[sent.path.index()] <= Some(tsn) => 0,
+            Some(cmt) if cmt.delayed_ack && alone && lowest.is_some_and(|lowest| tsn < lowest) => {
+                sack.packets.max(1)
+            }
+            Some(_) => 1,
+        };
         let recovering = paths.iter().any(|path| path.window.in_recovery());
         // In fast recovery a SACK that advances reports all that is missing.
         let reported = sack.gaps.blocks(sack.next).last().map_or(highest, |block| block.end);
-        let end = if recovering && advanced { reported } else { highest };
+        let end = if recovering && advanced && config.cmt.is_none() { reported } else { highest };
         let mut lost = |tsn: Tsn, sent: &Sent| {
             let path = paths.get_mut(sent.path);
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
             news[sent.path.index()].lost = true;
         };
-        outqueue.strike(end, config.missing_reports, |_, _| 1, &mut lost);
+        outqueue.strike(end, config.missing_reports, reports, &mut lost);
         self.paths.refresh_views();
         let end = self.outqueue.next();
         for (id, news) in self.paths.ids().zip(news) {

@@ -10,8 +10,11 @@ use crate::sctp::lifecycle::State;
 impl Association {
     /// The limit after `poll_transmit` has found nothing. `more`: the application has more to write than the send buffer
     /// accepts.
-    pub fn limit(&self, more: bool) -> Limit {
-        self.path_limit(self.paths.in_use().index(), more)
+    /// `None`: the limits of the paths apply.
+    pub fn limit(&self, more: bool) -> Option<Limit> {
+        let limit = self.path_limit(self.paths.in_use().index(), more);
+        let of_path = matches!(limit, Limit::CongestionWindow | Limit::Recovery | Limit::Scheduler);
+        (self.config.cmt.is_none() || !of_path).then_some(limit)
     }
 
     /// The limit of one path.
@@ -44,6 +47,7 @@ impl Association {
         if waiting.is_some_and(|len: Bytes| !self.peer_has_room(len)) {
             return Limit::ReceiveWindow;
         }
-        if id == self.paths.in_use() { Limit::Application } else { Limit::Scheduler }
+        // Another path is in use, or the share of the buffers is used up.
+        Limit::Scheduler
     }
 }

@@ -9,6 +9,7 @@ use super::Association;
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, SctpPacket};
+use crate::sctp::config::BufferSplit;
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
@@ -34,6 +35,8 @@ impl Association {
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if std::mem::take(&mut self.opportunity) && self.life.may_send() {
             self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+            // Round robin: the paths take turns, each as long as window and burst permit.
+            self.turn = PathId(((self.turn.index() + 1) % self.paths.len()) as u8);
         }
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
         let draft = self
@@ -92,6 +95,9 @@ impl Association {
     /// The path on which a missing chunk is sent again.
     fn path_again(&self, tsn: Tsn) -> PathId {
         let Some(sent) = self.outqueue.get(tsn) else { return PathId::FIRST };
+        if let Some(cmt) = self.config.cmt {
+            return self.paths.for_retransmission(cmt.retransmission, sent.path);
+        }
         // RFC 9260 section 6.4.1: data that timed out goes to an alternate address; a fast retransmission stays.
         if sent.fast && self.paths.get(sent.path).reach.is_active() && sent.transmissions == 1 {
             sent.path
@@ -157,8 +163,25 @@ impl Association {
 
     /// The path for new data, if any has room.
     fn path_fresh(&self) -> Option<PathId> {
-        let id = self.paths.in_use();
-        self.paths.get(id).window.has_room().then_some(id)
+        let Some(cmt) = self.config.cmt else {
+            let id = self.paths.in_use();
+            return self.paths.get(id).window.has_room().then_some(id);
+        };
+        let count = self.paths.len();
+        let turns = (0..count).map(|step| PathId(((self.turn.index() + step) % count) as u8));
+        let mut able = turns.filter(|id| self.paths.is_usable(*id) && self.paths.get(*id).window.has_room());
+        able.find(|id| self.has_share(*id, cmt.split))
+    }
+
+    /// The path has not used up its share of the buffers.
+    fn has_share(&self, id: PathId, split: BufferSplit) -> bool {
+        let count = self.paths.len() as u64;
+        let flight = |id: PathId| self.paths.get(id).window.flight();
+        let all: Bytes = self.paths.ids().map(flight).sum();
+        let of_sender = || self.outqueue.queued_on(id).0 <= self.config.send_buffer.0 / count;
+        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        let of_receiver = || flight(id).0 <= (free + all).0 / count;
+        (!split.at_sender() || of_sender()) && (!split.at_receiver() || of_receiver())
     }
 
     /// A packet of new data.
@@ -167,6 +190,7 @@ impl Association {
             return None;
         }
         let id = self.path_fresh()?;
+        self.turn = id;
         let mut draft = Draft::control(id, self.life.peer_tag(), Control::None);
         self.add_fresh(now, &mut draft);
         if draft.body.data.is_empty() {
