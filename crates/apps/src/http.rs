@@ -4,7 +4,7 @@
 //! first one that is idle, or with pipelining all requests leave at once, spread over the connections. HTTP/2: one
 //! connection for each domain, all requests at once, and the server sends frames of 16 KiB of each object in turn.
 //! Embedded objects are known when the main object is complete; object number k belongs to domain k modulo the number
-//! of domains. All domains are the same server.
+//! of domains. All domains are the same server; with `mptcp_domains = "main"` those of embedded objects answer as plain TCP.
 //!
 //! Deviation: no TLS, no name resolution, no processing time in client or server, no header bytes beside the request.
 
@@ -50,6 +50,12 @@ pub(crate) const ROW: Algorithm = Algorithm {
             OptionKind::Integer { min: 1, max: 1000 },
             "1",
             "custom page: domains that the embedded objects come from, that of the page included",
+        ),
+        OptionSpec::new(
+            "mptcp_domains",
+            OptionKind::Choice(&["all", "main"]),
+            "all",
+            "domains whose servers speak MPTCP, if the flow does: all, or that of the page alone; others answer as plain TCP",
         ),
         OptionSpec::new(
             "sizes",
@@ -101,6 +107,10 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     let defaults = Options::defaults(ROW.options);
     let given = |option: &&&'static str| options.get(option) != defaults.get(option);
     let fault = |option, message, help: &str| Err(OptionFault { option, message, help: help.into() });
+    if page.domains == 1 && options.choice("mptcp_domains") != "all" {
+        let message = "the page has one domain".into();
+        return fault("mptcp_domains", message, "remove it, or choose a page with more domains");
+    }
     let custom = options.choice("page") == "custom";
     if !custom && let Some(option) = ["main", "objects", "object", "domains"].iter().find(given) {
         let message = format!("the page \"{}\" has sizes and domains of its own", page.name);
@@ -139,6 +149,8 @@ struct Link {
 #[derive(Clone, Debug)]
 pub(crate) struct Http {
     page: Description,
+    /// Only the main domain speaks MPTCP.
+    main_only: bool,
     sigma: Option<f64>,
     connections: usize,
     pipelining: bool,
@@ -165,6 +177,7 @@ impl Http {
         };
         let drawn = page.only_total && options.choice("sizes") == "log-normal";
         Self {
+            main_only: options.choice("mptcp_domains") == "main",
             sigma: drawn.then(|| options.number("sigma")),
             connections: if one_each { 1 } else { connections },
             pipelining: one_each || pipelining || options.flag("pipelining"),
@@ -212,7 +225,8 @@ impl Http {
 
     fn open(&mut self, domain: usize, ctx: &mut dyn AppContext) -> usize {
         self.load.open();
-        let (id, active) = (ctx.open(), VecDeque::new());
+        let plain = self.main_only && domain > 0;
+        let (id, active) = (if plain { ctx.open_plain() } else { ctx.open() }, VecDeque::new());
         self.links.push(Link { id, domain, outstanding: 0, active, busy: false });
         self.links.len() - 1
     }
@@ -360,6 +374,10 @@ impl App for Http {
     fn opens(&self) -> Side {
         Side::Receiver
     }
+
+    fn meets_plain_servers(&self) -> bool {
+        self.main_only
+    }
 }
 
 #[cfg(test)]
@@ -397,6 +415,27 @@ mod tests {
         // The answer is the last that was sent, behind five requests.
         script.arrive(SimTime::from_secs(4), 5, Side::Receiver);
         assert_eq!(counts(&script.take()), (0, 1), "the next object, on the connection that is idle");
+    }
+
+    #[test]
+    fn other_domains_may_be_plain_servers() {
+        let set = [
+            ("domains", OptionValue::Integer(2)),
+            ("objects", OptionValue::Integer(4)),
+            ("mptcp_domains", OptionValue::Choice("main".into())),
+        ];
+        let mut script = browser(&set);
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        script.take();
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+        let asked = script.take();
+        let opened = |test: fn(&Asked) -> bool| asked.iter().filter(|one| test(one)).count();
+        // Objects 1 and 3 are of the other domain; the main one has a connection that is idle and opens one more.
+        assert_eq!(opened(|one| matches!(one, Asked::OpenPlain(_))), 2);
+        assert_eq!(opened(|one| matches!(one, Asked::Open(_))), 1);
+        let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
+        let options = options.with("mptcp_domains", OptionValue::Choice("main".into()));
+        assert_eq!(check(&options).unwrap_err().option, "mptcp_domains");
     }
 
     #[test]

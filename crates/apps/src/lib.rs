@@ -141,6 +141,9 @@ pub trait Sockets {
     /// Opens one more connection; which end opens is a setting of the flow. Data waits for the handshake.
     fn open(&mut self) -> ConnectionId;
 
+    /// The same to a server beside it that does not speak MPTCP: it answers a SYN as plain TCP.
+    fn open_plain(&mut self) -> ConnectionId;
+
     /// Sends a message after everything that this end has sent over the connection before.
     fn send(&mut self, connection: ConnectionId, from: Side, message: Message);
 
@@ -198,6 +201,11 @@ pub trait App: fmt::Debug + Send {
     /// The end that opens connections unless the scenario sets one.
     fn opens(&self) -> Side {
         Side::Sender
+    }
+
+    /// True if it may call [`Sockets::open_plain`].
+    fn meets_plain_servers(&self) -> bool {
+        false
     }
 
     /// True if it can run over a transport that loses datagrams.

@@ -10,6 +10,7 @@ use crate::{App, AppContext, ConnectionId, Event, Measurement, Message, Page, Si
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Open(ConnectionId),
+    OpenPlain(ConnectionId),
     Send(ConnectionId, Side, Message),
     Close(ConnectionId, Side),
     Notify(ConnectionId, Side),
@@ -43,6 +44,12 @@ impl Sockets for Notes {
     fn open(&mut self) -> ConnectionId {
         self.opened += 1;
         self.asked.push(Asked::Open(self.opened - 1));
+        self.opened - 1
+    }
+
+    fn open_plain(&mut self) -> ConnectionId {
+        self.opened += 1;
+        self.asked.push(Asked::OpenPlain(self.opened - 1));
         self.opened - 1
     }
 

@@ -166,6 +166,6 @@ impl Sampler {
 
 /// The window of a connection that its server has not accepted yet.
 fn first_window(flow: &Flow, hosts: &Hosts) -> Bytes {
-    let (node, port) = flow.opener().server();
+    let (node, port) = flow.opener().server(false);
     hosts.listener(node, port).map_or(Bytes::ZERO, Listener::first_window)
 }

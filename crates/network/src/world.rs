@@ -167,7 +167,7 @@ impl World {
         let flow = &mut self.flows[index];
         if let Some((address, present)) = action.presence() {
             flow.opener_mut().set_present(client, address, present);
-            let (node, port) = flow.opener().server();
+            let (node, port) = flow.opener().server(false);
             if let (false, Some(listener)) = (client, self.hosts.listener_mut(node, port)) {
                 listener.set_present(address, present);
             }

@@ -319,3 +319,23 @@ fn a_recording_is_replayed_in_both_directions() {
     }
     std::fs::remove_dir_all(folder).expect("removed");
 }
+
+/// The domains of embedded objects answer as plain TCP, that of the page speaks MPTCP.
+#[test]
+fn only_the_main_domain_of_a_page_may_speak_mptcp() {
+    let both = "rate = \"8Mbit/s\", delay = \"20ms\", queue = \"100p\"";
+    let page =
+        "kind = \"http\", page = \"custom\", main = \"200kB\", object = \"200kB\", objects = 4, domains = 2";
+    let transport = "transport = { kind = \"mptcp\", path_manager = \"fullmesh\" }";
+    let flow = |more: &str| {
+        let text = download("60s", both, 2, &format!("app = {{ {page}{more} }}\n{transport}"));
+        run(&text, 1).flows.into_iter().next().expect("one flow")
+    };
+    let (all, main) = (flow(""), flow(", mptcp_domains = \"main\""));
+    for one in [&all, &main] {
+        assert!(one.completed && one.pages[0].arrived == 5 && one.pages[0].connections == 4);
+    }
+    // Two connections to each domain: with two subflows each, or with one where the server is plain.
+    assert_eq!((all.subflows.len(), main.subflows.len()), (8, 6));
+    assert!(!all.fell_back && main.fell_back);
+}

@@ -37,6 +37,9 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
     }
     let transport = flow.get("transport").and_then(Placed::as_table);
     let kind_of_transport = transport.and_then(|table| table.get("kind"));
+    if app.meets_plain_servers() {
+        plain_servers(flow, transport, path, report);
+    }
     if let Some(node) = kind_of_transport.filter(|node| node.as_text() == Some("udp"))
         && !app.takes_datagrams()
     {
@@ -52,6 +55,19 @@ pub(crate) fn application(flow: &mut Table, path: &str, choices: &Choices<'_>, r
         );
         report.add(node.at, Code::Contradiction, &format!("{path}.transport.kind"), message, help);
     }
+}
+
+/// Servers that do not speak MPTCP make a difference only to a client that does, beside others that do.
+fn plain_servers(flow: &Table, transport: Option<&Table>, path: &str, report: &mut Report<'_>) {
+    let at = flow.get("app").and_then(Placed::as_table).and_then(|app| app.get("mptcp_domains"));
+    let (Some(at), Some(transport)) = (at.map(|node| node.at), transport) else { return };
+    let message = match (transport.text("kind"), transport.flag("peer_capable")) {
+        (Some("mptcp"), Some(false)) => "with peer_capable = false no server speaks MPTCP",
+        (Some("mptcp") | None, _) => return,
+        _ => "without MPTCP all servers are alike",
+    };
+    let help = "remove it, or set kind = \"mptcp\" and peer_capable = true in the transport".into();
+    report.add(at, Code::Contradiction, &format!("{path}.app.mptcp_domains"), message.into(), help);
 }
 
 /// The names of `count` flows with this name in the file.

@@ -8,6 +8,7 @@ use apps::Side;
 use congestion::CongestionControl;
 use engine::Stream;
 use scenario::model::Flow as FlowModel;
+use transport::config::MptcpConfig;
 use transport::sctp::chunk::MAX_ADDRESSES;
 use transport::{AddressPair, NewCongestion};
 
@@ -44,13 +45,32 @@ pub(super) fn sides(
     let own = pairs.iter().filter(|_| !associates).filter_map(|pair| pair.remote).collect();
     let mut keys = at_client.is_multihomed().then(|| Stream::named(seed, &flow.name, "keys"));
     let keys_of_server = keys.as_mut().map(Stream::split);
+    let server = node_of(flow, false);
+    let plain = plain_server(&at_server, flow);
     let listener = Listener::new(at_server, index as u32, own, absent[1].clone(), keys_of_server)
         .with_paths(at_listener);
-    let server = node_of(flow, false);
     let port = hosts.listen(server, listener);
+    let plain = plain.map_or(port, |protocol| {
+        // It has no addresses to announce: every connection falls back.
+        let keys = Stream::named(seed, &flow.name, "keys of the plain server");
+        hosts.listen(server, Listener::new(protocol, index as u32, Vec::new(), Vec::new(), Some(keys)))
+    });
     let addresses = KnownAddresses { first, pairs, absent };
     let side = if flow.opened_by_receiver { Side::Receiver } else { Side::Sender };
-    Opener::new(at_client, (node_of(flow, true), side), (server, port), addresses, keys)
+    Opener::new(at_client, (node_of(flow, true), side), (server, [port, plain]), addresses, keys)
+}
+
+/// The protocol of servers that do not speak MPTCP, where the application meets such.
+fn plain_server(at_server: &Protocol, flow: &FlowModel) -> Option<Protocol> {
+    let app = (flow.app.row.build)(&flow.app.options);
+    let Protocol::Stream { tcp, congestion, mptcp: Some((config, scheduler)) } = at_server else {
+        return None;
+    };
+    app.meets_plain_servers().then(|| {
+        let config = MptcpConfig { peer_capable: false, ..(**config).clone() };
+        let mptcp = Some((Arc::new(config), Arc::clone(scheduler)));
+        Protocol::Stream { tcp: Arc::clone(tcp), congestion: Arc::clone(congestion), mptcp }
+    })
 }
 
 /// The paths of an association: the first pair, then pairs of addresses of both ends that no other path has, then those

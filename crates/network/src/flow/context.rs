@@ -55,9 +55,9 @@ impl FlowContext<'_> {
     }
 
     /// The client opens. Returns its socket and the addresses of the first subflow.
-    fn open_client(&mut self, number: ConnectionId, side: Side) -> (SocketId, PacketAddresses) {
+    fn open_client(&mut self, number: ConnectionId, side: Side, plain: bool) -> (SocketId, PacketAddresses) {
         let connection = self.flow.opener_mut().connect();
-        let (server, port) = self.flow.opener().server();
+        let (server, port) = self.flow.opener().server(plain);
         let (owner, label) = (self.app_socket(number, side), self.flow.label(number));
         let places = (self.flow.opener().node(), server, port);
         let forwarding = self.network.forwarding_mut();
@@ -69,13 +69,14 @@ impl FlowContext<'_> {
     }
 }
 
-impl Sockets for FlowContext<'_> {
-    fn open(&mut self) -> ConnectionId {
+impl FlowContext<'_> {
+    /// Opens a connection to the server of the flow, or to its plain one.
+    fn connect(&mut self, plain: bool) -> ConnectionId {
         let number = self.flow.channels().len() as ConnectionId;
         let Traits { read_rate, talks_both_ways } = self.traits;
         let (start, client) = (self.flow.timing().start(), self.flow.opener().side());
         let server = client.other();
-        let (socket, addresses) = self.open_client(number, client);
+        let (socket, addresses) = self.open_client(number, client, plain);
         let machine = self.hosts.get_mut(socket).machine_mut();
         if let Some(connection) = machine.connection_mut() {
             let multipath = self.flow.opener().protocol().is_multihomed();
@@ -100,6 +101,16 @@ impl Sockets for FlowContext<'_> {
         self.touch(number, client);
         self.touch(number, server);
         number
+    }
+}
+
+impl Sockets for FlowContext<'_> {
+    fn open(&mut self) -> ConnectionId {
+        self.connect(false)
+    }
+
+    fn open_plain(&mut self) -> ConnectionId {
+        self.connect(true)
     }
 
     fn send(&mut self, connection: ConnectionId, from: Side, message: Message) {

@@ -112,6 +112,8 @@ pub(crate) struct Opener {
     node: NodeId,
     server: NodeId,
     port: Port,
+    /// Where a server listens that does not speak MPTCP; the same port where none is needed.
+    plain: Port,
     /// Addresses of the first subflow, and all pairs of an own address and one of the server.
     first: AddressPair,
     pairs: Vec<AddressPair>,
@@ -134,11 +136,11 @@ pub(crate) struct KnownAddresses {
 }
 
 impl Opener {
-    /// A client of the server at this port, which is this side of its flow.
+    /// A client of the server at these ports, its own and that of plain TCP, which is this side of its flow.
     pub(crate) fn new(
         protocol: Protocol,
         (node, side): (NodeId, Side),
-        (server, port): (NodeId, Port),
+        (server, [port, plain]): (NodeId, [Port; 2]),
         addresses: KnownAddresses,
         keys: Option<Stream>,
     ) -> Self {
@@ -149,7 +151,7 @@ impl Opener {
             "only MPTCP and SCTP use further addresses"
         );
         debug_assert_eq!(keys.is_some(), protocol.is_multihomed(), "only MPTCP and SCTP have keys or tags");
-        Self { protocol, side, node, server, port, first, pairs, absent, keys }
+        Self { protocol, side, node, server, port, plain, first, pairs, absent, keys }
     }
 
     /// Which side of its flow it is.
@@ -162,9 +164,9 @@ impl Opener {
         self.node
     }
 
-    /// Host and port of the server.
-    pub(crate) fn server(&self) -> (NodeId, Port) {
-        (self.server, self.port)
+    /// Host and port of the server, or of the plain one beside it.
+    pub(crate) fn server(&self, plain: bool) -> (NodeId, Port) {
+        (self.server, if plain { self.plain } else { self.port })
     }
 
     /// The transport protocol.
