@@ -359,12 +359,11 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
     if not curve.points:
         return
     xs, ys = [x for x, _ in curve.points], [y for _, y in curve.points]
-    label = f"{curve.label}, published" if curve.label else "published"
+    ours = curve.value is not None or curve.over is not None
+    label = curve.label or "published" if not ours else None
     if drawing.kind == BARS:
         width = 0.8 / len(drawing.curves)
         xs = [place - 0.4 + (index + 0.5) * width for place in range(len(ys))]
-        # All look alike: the legend has them once.
-        named = "published" in axes.get_legend_handles_labels()[1]
         axes.plot(
             xs,
             ys,
@@ -373,9 +372,16 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             markerfacecolor="white",
             markeredgecolor=BLACK,
             zorder=5,
-            label=None if named else "published",
+            label=_once(axes, "published"),
         )
-    elif drawing.kind == TIME:
+        return
+    if ours and _once(axes, "published"):
+        # Published curves have the colours and marks of ours: the legend has one entry for all.
+        mark = "" if drawing.kind == TIME else "o"
+        axes.plot(
+            [], [], "--", marker=mark, markersize=5, markerfacecolor="white", color=BLACK, label="published"
+        )
+    if drawing.kind == TIME:
         axes.plot(xs, ys, "--", color=colour, linewidth=1.0, alpha=0.8, label=label)
     else:
         marker = MARKERS[index % len(MARKERS)]
@@ -390,6 +396,11 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             alpha=0.8,
             label=label,
         )
+
+
+def _once(axes: Axes, label: str) -> str | None:
+    """The label, unless the legend has it."""
+    return None if label in axes.get_legend_handles_labels()[1] else label
 
 
 def _axes(axes: Axes, drawing: Drawing) -> None:
