@@ -3,6 +3,7 @@
 //! May: convert values, release the interpreter lock, pass on signals. May not: decide anything. The typed face
 //! of it is `python/ropewalk/_core.pyi`, which a test compares with this module.
 
+mod captures;
 mod columns;
 mod document;
 mod output;
@@ -128,6 +129,14 @@ mod _core {
     #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn ns3_program(py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
         py.detach(|| lab::ns3::built(&folder)).map_err(|reason| RunFailed::new_err(reason.to_string()))
+    }
+
+    /// The connections of capture files: `(name, columns)` of each table, a sentence on each file that could not be read
+    /// whole, and totals.
+    #[pyfunction]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn read_captures(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<crate::captures::Read> {
+        crate::captures::read(py, &files)
     }
 
     /// Version of the ns-3 that is installed, if any.

@@ -367,6 +367,21 @@ def export(*, directory: Path, form: str, out: Path | None) -> None:
 
 
 @app.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option("--out", callback=directory, metavar="DIR", help="Write the tables there, as CSV.")
+@as_json
+def read(*, files: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+    """Read captures (pcap, pcapng): TCP and MPTCP connections.
+
+    Exit codes: 0 fine, 1 nothing could be read, 2 the input is wrong.
+    """
+    from ropewalk.cli.read import execute
+
+    with reported():
+        execute(files, out, as_json=as_json)
+
+
+@app.command()
 @scenario_file
 @overrides
 def show(*, file: Path, overrides: tuple[str, ...]) -> None:

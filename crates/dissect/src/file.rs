@@ -1,0 +1,247 @@
+//! Capture files: pcap and pcapng, block by block.
+//!
+//! May: say which packets a file has, in their order there. May not: look into a packet.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pcap_parser::pcapng::Block;
+use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
+use pcap_parser::{InterfaceDescriptionBlock, PcapBlockOwned, PcapError, create_reader};
+
+use crate::link::Way;
+
+/// Bytes that are read at once. A block that is longer makes the buffer grow, up to [`LARGEST`].
+const BUFFER: usize = 1 << 18;
+const LARGEST: usize = 1 << 26;
+const NANOS: u64 = 1_000_000_000;
+/// The option `epb_flags`; its two lowest bits are the direction.
+const PACKET_FLAGS: u16 = 2;
+
+/// A captured packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record<'a> {
+    /// Nanoseconds since 1970.
+    pub(crate) at: u64,
+    /// Number of the interface in the file.
+    pub(crate) interface: u32,
+    /// Link type.
+    pub(crate) link: i32,
+    /// Direction, if the file has it.
+    pub(crate) way: Option<Way>,
+    /// The bytes that were kept.
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Why the rest of a file is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The file.
+    pub file: PathBuf,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file.display(), self.reason)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: i32,
+    /// Units per second of its times, and seconds to be added.
+    resolution: u64,
+    offset: i64,
+}
+
+/// One file while it is read.
+pub(crate) struct Packets {
+    reader: Box<dyn PcapReaderIterator>,
+    file: PathBuf,
+    /// Interfaces of the current section.
+    interfaces: Vec<Interface>,
+    /// Interfaces of earlier sections.
+    before: u32,
+    packets: u64,
+    size: usize,
+}
+
+impl fmt::Debug for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packets")
+            .field("file", &self.file)
+            .field("packets", &self.packets)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Packets {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no capture.
+    pub(crate) fn open(file: &Path) -> Result<Self, Unreadable> {
+        let unreadable = |reason: String| Unreadable { file: file.to_owned(), reason };
+        let opened = File::open(file).map_err(|error| unreadable(reason(&error)))?;
+        if !opened.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(unreadable("not a regular file".into()));
+        }
+        let reader = create_reader(BUFFER, opened).map_err(|error| match error {
+            PcapError::Eof | PcapError::Incomplete(_) | PcapError::UnexpectedEof => {
+                unreadable("the file is empty or too short".into())
+            }
+            _ => unreadable("neither pcap nor pcapng".into()),
+        })?;
+        let (interfaces, file) = (Vec::new(), file.to_owned());
+        Ok(Self { reader, file, interfaces, before: 0, packets: 0, size: BUFFER })
+    }
+
+    /// Interfaces so far.
+    pub(crate) fn interfaces(&self) -> u32 {
+        // A block for each.
+        self.before + self.interfaces.len() as u32
+    }
+
+    /// Shows the next packet to `take`. False at the end.
+    ///
+    /// # Errors
+    /// The rest of the file cannot be read.
+    pub(crate) fn next(&mut self, mut take: impl FnMut(Record<'_>)) -> Result<bool, Unreadable> {
+        loop {
+            let problem = match self.reader.next() {
+                Ok((length, block)) => {
+                    let mut seen = false;
+                    let state = (&mut self.interfaces, &mut self.before);
+                    if let Some(record) = packet(state, &block) {
+                        take(record);
+                        seen = true;
+                    }
+                    drop(block);
+                    self.reader.consume(length);
+                    if seen {
+                        self.packets += 1;
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Err(PcapError::Eof) => return Ok(false),
+                Err(PcapError::Incomplete(_)) => None,
+                Err(PcapError::UnexpectedEof) => Some("it ends within a block"),
+                Err(PcapError::BufferTooSmall) => Some("a block is too long"),
+                Err(_) => Some("a block is damaged"),
+            };
+            let problem = problem.or_else(|| self.refill());
+            if let Some(problem) = problem {
+                let reason = format!("{problem}, after {} packets; the rest is not read", self.packets);
+                return Err(Unreadable { file: self.file.clone(), reason });
+            }
+        }
+    }
+
+    /// Reads on; says why it cannot.
+    fn refill(&mut self) -> Option<&'static str> {
+        let before = self.reader.data().len();
+        if self.reader.reader_exhausted() {
+            return Some("it ends within a block");
+        }
+        if before >= self.size {
+            self.size *= 2;
+            if self.size > LARGEST || !self.reader.grow(self.size) {
+                return Some("a block is too long");
+            }
+        }
+        match self.reader.refill() {
+            Ok(()) => None,
+            Err(_) => Some("it cannot be read on"),
+        }
+    }
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// The packet of a block. Blocks of sections and interfaces change the state.
+fn packet<'a>(
+    (interfaces, before): (&mut Vec<Interface>, &mut u32),
+    block: &'a PcapBlockOwned<'_>,
+) -> Option<Record<'a>> {
+    match block {
+        PcapBlockOwned::LegacyHeader(header) => {
+            let resolution = if header.is_nanosecond_precision() { NANOS } else { 1_000_000 };
+            interfaces.push(Interface { link: header.network.0, resolution, offset: 0 });
+            None
+        }
+        PcapBlockOwned::Legacy(packet) => {
+            let interface = interfaces.first()?;
+            let fraction = u64::from(packet.ts_usec) * (NANOS / interface.resolution);
+            let at = u64::from(packet.ts_sec).saturating_mul(NANOS).saturating_add(fraction);
+            Some(Record {
+                at,
+                interface: 0,
+                link: interface.link,
+                way: None,
+                bytes: kept(packet.data, packet.caplen),
+            })
+        }
+        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+            *before += interfaces.len() as u32;
+            interfaces.clear();
+            None
+        }
+        PcapBlockOwned::NG(Block::InterfaceDescription(block)) => {
+            interfaces.push(interface(block));
+            None
+        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(block)) => {
+            let interface = interfaces.get(block.if_id as usize)?;
+            let units = u64::from(block.ts_high) << 32 | u64::from(block.ts_low);
+            let flags = block.options.iter().find(|option| option.code.0 == PACKET_FLAGS);
+            let way = flags.and_then(|option| option.value.first()).and_then(|flags| match flags & 3 {
+                1 => Some(Way::In),
+                2 => Some(Way::Out),
+                _ => None,
+            });
+            let bytes = kept(block.packet_data(), block.caplen);
+            let number = *before + block.if_id;
+            Some(Record { at: interface.nanos(units), interface: number, link: interface.link, way, bytes })
+        }
+        PcapBlockOwned::NG(Block::SimplePacket(block)) => {
+            let interface = interfaces.first()?;
+            // It has no time.
+            Some(Record {
+                at: 0,
+                interface: *before,
+                link: interface.link,
+                way: None,
+                bytes: block.packet_data(),
+            })
+        }
+        PcapBlockOwned::NG(_) => None,
+    }
+}
+
+fn kept(data: &[u8], length: u32) -> &[u8] {
+    data.get(..length as usize).unwrap_or(data)
+}
+
+fn interface(block: &InterfaceDescriptionBlock<'_>) -> Interface {
+    let resolution = block.ts_resolution().filter(|units| *units > 0).unwrap_or(1_000_000);
+    Interface { link: block.linktype.0, resolution, offset: block.ts_offset() }
+}
+
+impl Interface {
+    fn nanos(&self, units: u64) -> u64 {
+        let nanos = u128::from(units) * u128::from(NANOS) / u128::from(self.resolution);
+        let offset = i128::from(self.offset) * i128::from(NANOS);
+        let sum = i128::try_from(nanos).unwrap_or(i128::MAX).saturating_add(offset);
+        u64::try_from(sum.max(0)).unwrap_or(u64::MAX)
+    }
+}

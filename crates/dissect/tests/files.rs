@@ -1,0 +1,188 @@
+//! Forms of capture files, and files that are broken: what can be read is read, and the rest has a word.
+
+use std::fs;
+use std::path::PathBuf;
+
+use dissect::{Reading, read};
+use proptest::prelude::*;
+
+fn original(name: &str) -> Vec<u8> {
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name).with_extension("pcapng");
+    fs::read(file).expect("the capture is there")
+}
+
+/// Reads bytes as a file of this name.
+fn reading(name: &str, bytes: &[u8]) -> Reading {
+    let file = std::env::temp_dir().join(format!("ropewalk-dissect-{}-{name}", std::process::id()));
+    fs::write(&file, bytes).expect("it can be written");
+    let reading = read(std::slice::from_ref(&file));
+    fs::remove_file(&file).expect("it is there");
+    reading
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Time in nanoseconds and bytes of each packet, in the order of the file.
+fn packets(file: &[u8]) -> Vec<(u64, u32, Vec<u8>)> {
+    let (mut at, mut found) = (0, Vec::new());
+    while at < file.len() {
+        if word(file, at) == 6 {
+            let time = u64::from(word(file, at + 12)) << 32 | u64::from(word(file, at + 16));
+            let kept = word(file, at + 20) as usize;
+            found.push((time, word(file, at + 24), file[at + 28..at + 28 + kept].to_vec()));
+        }
+        at += word(file, at + 4) as usize;
+    }
+    found
+}
+
+/// A file of the format pcap with this link header in front of each packet, in the order of time.
+fn pcap(file: &[u8], link: u32, header: &[u8], nanos: bool) -> Vec<u8> {
+    let magic: u32 = if nanos { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
+    let mut out =
+        [&magic.to_le_bytes()[..], &[2, 0, 4, 0], &[0; 8], &65_535u32.to_le_bytes(), &link.to_le_bytes()]
+            .concat();
+    let mut packets = packets(file);
+    packets.sort();
+    for (time, length, bytes) in packets {
+        let fraction = time % 1_000_000_000 / if nanos { 1 } else { 1_000 };
+        let kept = (bytes.len() + header.len()) as u32;
+        for field in [(time / 1_000_000_000) as u32, fraction as u32, kept, length + header.len() as u32] {
+            out.extend(field.to_le_bytes());
+        }
+        out.extend([header, &bytes].concat());
+    }
+    out
+}
+
+/// Everything that is counted.
+fn counted(reading: &Reading) -> Vec<(u64, String)> {
+    let subflows = reading.connections().flat_map(|connection| connection.subflows());
+    let counts =
+        subflows.map(|s| (s.unique_bytes(0), format!("{:?} {:?} {:?}", s.mode(), s.counts(0), s.counts(1))));
+    counts.collect()
+}
+
+#[test]
+fn each_form_of_a_file_says_the_same() {
+    let file = original("reinjection");
+    let expected = counted(&reading("whole", &file));
+    let macs = [0; 12];
+    let ethernet = [&macs[..], &[8, 0]].concat();
+    let tagged = [&macs[..], &[0x81, 0, 0, 9, 8, 0]].concat();
+    let cooked = [&[0, 3][..], &[0; 12], &[8, 0]].concat();
+    let cooked2 = [&[8, 0][..], &[0; 8], &[3, 0], &[0; 8]].concat();
+    for (link, header) in [(101, vec![]), (1, ethernet), (1, tagged), (113, cooked), (276, cooked2)] {
+        for nanos in [true, false] {
+            let found = reading("form", &pcap(&file, link, &header, nanos));
+            assert_eq!(found.problems(), []);
+            assert_eq!(counted(&found), expected, "link type {link}");
+        }
+    }
+}
+
+/// The joined subflow comes first in this file.
+#[test]
+fn interfaces_are_read_in_the_order_of_time() {
+    let file = original("reinjection");
+    let times: Vec<u64> = packets(&file).iter().map(|(time, ..)| *time).collect();
+    assert!(!times.is_sorted());
+    let found = reading("order", &file);
+    let first =
+        found.connections().next().and_then(|connection| connection.subflows().next()).expect("a subflow");
+    assert_eq!((first.ends().source.ip().to_string().as_str(), first.joins()), ("10.78.1.1", false));
+}
+
+#[test]
+fn a_file_that_ends_early_is_read_up_to_there() {
+    let file = original("two-subflows");
+    let found = reading("cut", &file[..file.len() - 50]);
+    let [problem] = found.problems() else { panic!("{:?}", found.problems()) };
+    assert!(problem.reason.contains("packets; the rest is not read"), "{problem}");
+    assert!(found.options().packets >= 970, "{}", found.options().packets);
+    for (bytes, reason) in
+        [(&b""[..], "empty or too short"), (b"no capture at all, but text", "neither pcap nor pcapng")]
+    {
+        let found = reading("none", bytes);
+        let [problem] = found.problems() else { panic!("{:?}", found.problems()) };
+        assert!(problem.reason.contains(reason), "{problem}");
+    }
+    let missing = read(&[PathBuf::from("/nowhere.pcap"), std::env::temp_dir()]);
+    let reasons: Vec<&str> = missing.problems().iter().map(|problem| problem.reason.as_str()).collect();
+    assert_eq!(reasons, ["no such file", "not a regular file"]);
+}
+
+/// Without the handshake there are no keys: bytes of the subflows are counted, and those of the connection are not guessed.
+#[test]
+fn a_capture_that_begins_late_leaves_open_what_it_cannot_know() {
+    let file = original("two-subflows");
+    let mut out = pcap(&file, 101, &[], true);
+    // Past the header and the first 200 packets.
+    let mut at = 24;
+    for _ in 0..200 {
+        at += 16 + word(&out, at + 8) as usize;
+    }
+    out.drain(24..at);
+    let found = reading("late", &out);
+    assert_eq!(found.problems(), []);
+    let subflows: Vec<_> = found.connections().flat_map(|connection| connection.subflows()).collect();
+    assert_eq!(subflows.len(), 2);
+    for subflow in subflows {
+        let end = usize::from(subflow.counts(0).bytes == 0);
+        let counts = subflow.counts(end);
+        assert!(
+            counts.bytes > 50_000 && counts.unmapped_bytes > 0 && counts.reinjected_bytes == 0,
+            "{counts:?}"
+        );
+    }
+}
+
+/// The third ACK and the two segments with the key of the client are missing: the numbers of the first subflow tell where
+/// those of the connection begin.
+#[test]
+fn data_may_overtake_the_key() {
+    let mut out = pcap(&original("two-subflows"), 101, &[], true);
+    let (mut at, mut number) = (24, 0);
+    while number < 5 {
+        let length = 16 + word(&out, at + 8) as usize;
+        if number >= 2 {
+            out.drain(at..at + length);
+        } else {
+            at += length;
+        }
+        number += 1;
+    }
+    let found = reading("overtaken", &out);
+    let connections: Vec<_> = found.connections().collect();
+    assert_eq!(
+        connections.iter().map(|c| (c.subflows().count(), c.bytes(0))).collect::<Vec<_>>(),
+        [(2, 700_000 - 2 * 1424)]
+    );
+    assert!(connections[0].subflows().all(|subflow| subflow.counts(0).unmapped_bytes == 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damage_is_no_reason_to_give_up(
+        name in prop_oneof![Just("late-add-addr"), Just("fallback")],
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..200),
+        end in any::<prop::sample::Index>(),
+        whole: bool,
+    ) {
+        let mut file = original(name);
+        for (at, value) in edits {
+            let at = at.index(file.len());
+            file[at] = value;
+        }
+        if !whole {
+            file.truncate(end.index(file.len()));
+        }
+        let found = reading(&format!("damage-{name}"), &file);
+        prop_assert!(dissect::tables(&found).len() == 2);
+    }
+}

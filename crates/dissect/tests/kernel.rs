@@ -1,0 +1,113 @@
+//! Captures of Linux 6.18.44 at both ends (`captures/README.md` there says how they were made): every number that tshark 4.0.17
+//! and tcptrace 6.6.7 have for them, and the identity of their bytes.
+
+use std::path::PathBuf;
+
+use dissect::{Mode, Reading, Side, SubflowView, read};
+
+fn capture(name: &str) -> Reading {
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name).with_extension("pcapng");
+    let reading = read(&[file]);
+    assert_eq!(reading.problems(), []);
+    reading
+}
+
+fn subflows(reading: &Reading) -> Vec<SubflowView<'_>> {
+    reading.connections().flat_map(|connection| connection.subflows()).collect()
+}
+
+/// Sum over subflows of what is new there, less the bytes of the connection: the reinjected bytes.
+fn identity(reading: &Reading) {
+    for connection in reading.connections() {
+        let new: u64 = connection.subflows().map(|s| s.counts(0).bytes - s.counts(0).repeated_bytes).sum();
+        let reinjected: u64 = connection.subflows().map(|s| s.counts(0).reinjected_bytes).sum();
+        assert_eq!(new - connection.bytes(0), reinjected);
+        assert_eq!(connection.subflows().map(|s| s.counts(0).unmapped_bytes).sum::<u64>(), 0);
+    }
+}
+
+/// Packets, connections, subflows; MP_CAPABLE, MP_JOIN, DSS, ADD_ADDR, MP_TCPRST.
+fn totals(reading: &Reading) -> (u64, usize, usize, [u64; 5]) {
+    let options = reading.options();
+    let by_subtype = [0, 1, 2, 3, 8].map(|subtype: usize| options.subtypes[subtype]);
+    (options.packets, reading.connections().count(), subflows(reading).len(), by_subtype)
+}
+
+/// Packets, those with payload, its bytes; segments sent again and their bytes, reinjected bytes; packets back, duplicate ACKs.
+fn counts(subflow: &SubflowView<'_>) -> [u64; 8] {
+    let (there, back) = (subflow.counts(0), subflow.counts(1));
+    [
+        there.packets,
+        there.segments,
+        there.bytes,
+        there.repeated_segments,
+        there.repeated_bytes,
+        there.reinjected_bytes,
+        back.packets,
+        back.duplicate_acks,
+    ]
+}
+
+fn bytes(reading: &Reading) -> Vec<u64> {
+    reading.connections().map(|connection| connection.bytes(0)).collect()
+}
+
+#[test]
+fn two_subflows() {
+    let reading = capture("two-subflows");
+    assert_eq!(totals(&reading), (978, 1, 2, [5, 3, 968, 2, 0]));
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first), [337, 333, 470_504, 3, 4_272, 0, 302, 44]);
+    assert_eq!(counts(&second), [177, 174, 243_736, 7, 9_968, 0, 162, 9]);
+    assert_eq!([first.unique_bytes(0), second.unique_bytes(0)], [466_232, 233_768]);
+    assert_eq!(bytes(&reading), [700_000]);
+    assert_eq!((first.side(), second.side()), (Side::Client, Side::Client));
+    assert_eq!((first.joins(), second.joins(), second.mode()), (false, true, Mode::Multipath));
+    // One-way delays of 20 and 60 ms, and the queue.
+    for (subflow, base) in [(first, 0.040), (second, 0.120)] {
+        let [mean, least] = subflow.rtt(0).expect("samples");
+        assert!(base <= least && least < base + 0.02 && mean < base + 0.2, "{least} {mean}");
+    }
+    let joined = second.established().expect("a handshake");
+    assert!((joined - 0.2016).abs() < 1e-4, "{joined}");
+    identity(&reading);
+}
+
+#[test]
+fn reinjection() {
+    let reading = capture("reinjection");
+    assert_eq!(totals(&reading), (821, 1, 2, [5, 3, 809, 2, 1]));
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first), [249, 243, 338_136, 12, 15_808, 152_256, 188, 56]);
+    assert_eq!(counts(&second), [220, 215, 302_304, 47, 66_928, 55_448, 164, 79]);
+    assert_eq!(bytes(&reading), [350_000]);
+    assert_eq!((first.is_reset(), first.reset_reason()), (true, Some(0)));
+    identity(&reading);
+}
+
+#[test]
+fn a_late_address() {
+    let reading = capture("late-add-addr");
+    assert_eq!(totals(&reading), (445, 1, 2, [5, 3, 435, 2, 0]));
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first), [198, 192, 270_024, 6, 8_200, 0, 181, 26]);
+    assert_eq!(counts(&second), [40, 35, 48_272, 0, 0, 10_096, 26, 0]);
+    assert_eq!([first.unique_bytes(0), second.unique_bytes(0)], [261_824, 48_272]);
+    assert_eq!(bytes(&reading), [300_000]);
+    let ([opened, _], joined) = (second.lifetime(), second.established());
+    assert!(
+        (opened - 1.062).abs() < 1e-3 && joined.is_some_and(|at| (at - 1.183).abs() < 1e-3),
+        "{opened} {joined:?}"
+    );
+    identity(&reading);
+}
+
+#[test]
+fn fallback() {
+    let reading = capture("fallback");
+    assert_eq!(totals(&reading), (81, 1, 1, [1, 0, 0, 0, 0]));
+    let [only] = subflows(&reading)[..] else { panic!("one subflow") };
+    assert_eq!(counts(&only), [45, 42, 60_000, 0, 0, 0, 36, 0]);
+    assert_eq!((bytes(&reading), only.mode()), (vec![60_000], Mode::FellBack));
+}

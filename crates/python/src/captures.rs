@@ -1,0 +1,22 @@
+//! Capture files as tables.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use crate::columns::Columns;
+
+/// Tables by name, problems, and totals.
+pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, BTreeMap<&'static str, u64>);
+
+/// Reads without the interpreter lock.
+pub(crate) fn read(py: Python<'_>, files: &[PathBuf]) -> PyResult<Read> {
+    let reading = py.detach(|| dissect::read(files));
+    let columns = |table: trace::Table| Ok((table.name, Py::new(py, Columns::try_from(table)?)?));
+    let tables = dissect::tables(&reading).into_iter().map(columns).collect::<PyResult<_>>()?;
+    let problems = reading.problems().iter().map(ToString::to_string).collect();
+    let options = reading.options();
+    let totals = [("packets", options.packets), ("other", options.other), ("not_tcp", options.not_tcp)];
+    Ok((tables, problems, totals.into_iter().collect()))
+}
