@@ -87,6 +87,11 @@ impl BufferSplit {
     pub fn at_receiver(self) -> bool {
         matches!(self, Self::Receiver | Self::Both)
     }
+
+    /// An n-th of a buffer that `paths` share.
+    pub fn share(buffer: Bytes, paths: usize) -> Bytes {
+        Bytes(buffer.0 / paths.max(1) as u64)
+    }
 }
 
 /// After how many retransmissions an end gives up (RFC 9260 section 16).
@@ -182,6 +187,16 @@ impl Default for SctpConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Test vector BS-1: limits of two paths.
+    #[test]
+    fn bs_1_buffers_are_split() {
+        assert_eq!(BufferSplit::share(Bytes(1_048_576), 2), Bytes(524_288));
+        // 100,000 bytes of the window are free, 60,000 and 40,000 are in flight: both may send.
+        assert_eq!(BufferSplit::share(Bytes(100_000 + 60_000 + 40_000), 2), Bytes(100_000));
+        assert!(BufferSplit::Both.at_sender() && BufferSplit::Both.at_receiver());
+        assert!(!BufferSplit::Receiver.at_sender() && !BufferSplit::Off.at_receiver());
+    }
 
     /// Test vector SP-1, the initial window.
     #[test]

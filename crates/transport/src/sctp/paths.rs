@@ -153,3 +153,61 @@ impl Paths {
         self.list.iter().map(|path| path.view(self.chunk)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use congestion::{Growth, Registry, Setup, SsthreshFrom};
+    use registry::Options;
+    use units::Nanos;
+
+    use super::*;
+    use crate::address::AddressPair;
+    use crate::sctp::config::SctpConfig;
+    use crate::sctp::path::{PathStats, PathTimer};
+    use crate::sctp::reachability::Reachability;
+    use crate::sctp::window::PathWindow;
+
+    /// A path with this window, threshold and round-trip time in milliseconds.
+    fn path(cwnd: u64, ssthresh: u64, srtt: u64) -> Path {
+        let config = SctpConfig::default();
+        let setup = Setup {
+            mss: config.largest_chunk(),
+            initial_window: Bytes(cwnd),
+            initial_ssthresh: Bytes(ssthresh),
+            growth: Growth { slow_start_limit: 1, byte_counting: true },
+            ssthresh_from: SsthreshFrom::Cwnd,
+            paced: false,
+        };
+        let row = *Registry::builtin().get("sctp").expect("a registered congestion control");
+        let mut timer = PathTimer::new(config.rto);
+        timer.sample(SimTime::ZERO, Nanos::from_millis(srtt));
+        Path {
+            pair: AddressPair { local: None, remote: None },
+            window: PathWindow::new((row.build)(&setup, &Options::defaults(row.options)), setup.mss),
+            timer,
+            reach: Reachability::new(config.heartbeat, config.limits.path, true, 0),
+            stats: PathStats::default(),
+            last_sent: None,
+            usable_since: None,
+        }
+    }
+
+    /// Test vector RX-1: a chunk is lost on the second path.
+    #[test]
+    fn rx_1_the_path_of_a_retransmission() {
+        let list = vec![path(30_000, 24_000, 50), path(60_000, 36_000, 600)];
+        let mut paths = Paths::new(list, Bytes(1468));
+        let [a, b] = [PathId(0), PathId(1)];
+        for (policy, expected) in [
+            (RetransmissionPolicy::SamePath, b),
+            (RetransmissionPolicy::LargestWindow, b),
+            (RetransmissionPolicy::LargestThreshold, b),
+            (RetransmissionPolicy::LowestRtt, a),
+        ] {
+            assert_eq!(paths.for_retransmission(policy, b), expected, "{policy:?}");
+        }
+        (0..6).for_each(|_| paths.get_mut(b).reach.on_error());
+        assert_eq!(paths.for_retransmission(RetransmissionPolicy::SamePath, b), a, "it is inactive");
+        assert_eq!((paths.in_use(), paths.alternate(a)), (a, a));
+    }
+}

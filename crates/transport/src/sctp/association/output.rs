@@ -175,12 +175,12 @@ impl Association {
 
     /// The path has not used up its share of the buffers.
     fn has_share(&self, id: PathId, split: BufferSplit) -> bool {
-        let count = self.paths.len() as u64;
+        let share = |buffer| BufferSplit::share(buffer, self.paths.len());
         let flight = |id: PathId| self.paths.get(id).window.flight();
         let all: Bytes = self.paths.ids().map(flight).sum();
-        let of_sender = || self.outqueue.queued_on(id).0 <= self.config.send_buffer.0 / count;
+        let of_sender = || self.outqueue.queued_on(id) <= share(self.config.send_buffer);
         let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
-        let of_receiver = || flight(id).0 <= (free + all).0 / count;
+        let of_receiver = || flight(id) <= share(free + all);
         (!split.at_sender() || of_sender()) && (!split.at_receiver() || of_receiver())
     }
 
