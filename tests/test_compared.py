@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from conftest import Ropewalk
-from reproduction_files import write_reproduction
+from reproduction_files import CLAIMS, write_reproduction
 from ropewalk import reproduce as rep
 from ropewalk.reproduce.changed import NothingToDraw, change, compare
 from ropewalk.study import StudyError
@@ -190,3 +192,57 @@ def test_a_copy_works_outside_the_checkout(ropewalk: Ropewalk, tmp_path: Path) -
     assert [level.label for level in loaded.studies["throughput-as-described"].factors[2].levels][
         -1
     ] == "STTF"
+
+
+class Elements(HTMLParser):
+    """Counts the elements of a page, and keeps its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: Counter[str] = Counter()
+        self.handlers: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One more of them."""
+        self.names[tag] += 1
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        """Text between elements."""
+        self.text += data
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\u202e\u2066'
+
+
+@pytest.mark.parametrize("label", [HOSTILE, "<b>&\"'" * 20_000])
+def test_no_text_of_a_reproduction_makes_an_element(changed: Path, tmp_path: Path, label: str) -> None:
+    text = json.dumps(label)
+    about = f'title = {text}\nsource = {text}\nprofiles = ["one"]\n[readings]\none = {text}\n'
+    (changed / "reproduction.toml").write_text(about, encoding="utf-8")
+    figures = FIGURES.replace('"Figure 2: the other study"', json.dumps(label[:500]))
+    (changed / "figures.toml").write_text(figures, encoding="utf-8")
+    claims = CLAIMS.replace('"goodput"', text).replace('"nothing is that fast"', text)
+    (changed / "claims.toml").write_text(claims, encoding="utf-8")
+    loaded = rep.load(changed)
+    compare(change(loaded, [("flow.only.start", "0.1s"), ("duration", "5s")]), tmp_path / "one")
+    rep.reproduce(loaded, tmp_path / "two")
+    for page, scripts in (("one/comparison.html", 0), ("two/verdicts.html", 1)):
+        content = (tmp_path / page).read_text(encoding="utf-8")
+        found = Elements()
+        found.feed(content)
+        assert found.names["script"] == scripts
+        assert found.names["b"] == 0
+        # The figures, and nothing else.
+        assert found.names["img"] == 2
+        assert not found.handlers
+        assert label[:100].replace("\u202e", "\\u202e").replace("\u2066", "\\u2066") in found.text
+        assert not set("\u202e\u2066") & set(content)
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/evil", "", ".hidden", "a b", "x" * 200])
+def test_the_id_of_a_figure_is_the_name_of_a_file(changed: Path, name: str) -> None:
+    (changed / "figures.toml").write_text(FIGURES.replace('"loss"', json.dumps(name), 1), encoding="utf-8")
+    with pytest.raises(StudyError, match=r"figures.toml:2:6: figure.0.id: .* is no id"):
+        change(rep.load(changed))

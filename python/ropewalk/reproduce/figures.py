@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 COLOURS = 128
 """Colours of a PNG."""
 MARKERS = "osD^vPX*"
@@ -154,6 +156,9 @@ class _Reader(TomlFile):
             for index, curve in enumerate(table.get("curve", []))
         )
         several = isinstance(table.get("profile"), list)
+        if "id" in table and not _FILE.fullmatch(table["id"]):
+            cure = "write letters, digits, _, - and dots, a letter or digit first: it is the name of a file"
+            self.mistakes.add((*place, "id"), WRONG_VALUE, f'"{table["id"]}" is no id', cure)
         return Drawing(
             id=table.get("id", "") + f"-{drawn}" * several,
             title=table.get("title", "") + f" ({drawn})" * several,
