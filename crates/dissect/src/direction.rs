@@ -129,7 +129,8 @@ impl Direction {
         if let Some(sent) = sent {
             let sample = at.saturating_sub(sent);
             let (sum, count, least) = self.rtt;
-            self.rtt = (sum + sample, count + 1, if count == 0 { sample } else { least.min(sample) });
+            self.rtt =
+                (sum.saturating_add(sample), count + 1, if count == 0 { sample } else { least.min(sample) });
         }
     }
 
@@ -154,7 +155,9 @@ impl Direction {
 
     /// The data sequence numbers of new payload, as far as it is mapped.
     pub(crate) fn mapped(&self, part: Range<u64>) -> Option<Range<u64>> {
-        let inside = |mapping: &&Mapped| mapping.seq <= part.start && part.end <= mapping.seq + mapping.len;
+        let inside = |mapping: &&Mapped| {
+            mapping.seq <= part.start && part.end <= mapping.seq.saturating_add(mapping.len)
+        };
         let mapping = self.mappings.iter().rev().find(inside)?;
         let start = mapping.dsn.wrapping_add(part.start - mapping.seq);
         Some(Range::new(start, start.checked_add(part.len())?))

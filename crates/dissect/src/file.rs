@@ -4,8 +4,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use pcap_parser::pcapng::Block;
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
@@ -33,6 +34,38 @@ pub(crate) struct Record<'a> {
     pub(crate) way: Option<Way>,
     /// The bytes that were kept.
     pub(crate) bytes: &'a [u8],
+}
+
+/// Where a capture is.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// A file.
+    File(PathBuf),
+    /// The bytes of one.
+    Bytes(Arc<[u8]>),
+}
+
+impl Input {
+    /// The name in messages.
+    fn name(&self) -> PathBuf {
+        match self {
+            Self::File(file) => file.clone(),
+            Self::Bytes(_) => PathBuf::from("<bytes>"),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn Read + Send>, String> {
+        match self {
+            Self::File(file) => {
+                let opened = File::open(file).map_err(|error| reason(&error))?;
+                if !opened.metadata().is_ok_and(|metadata| metadata.is_file()) {
+                    return Err("not a regular file".into());
+                }
+                Ok(Box::new(opened))
+            }
+            Self::Bytes(bytes) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
+        }
+    }
 }
 
 /// Why the rest of a file is not read.
@@ -84,20 +117,17 @@ impl Packets {
     ///
     /// # Errors
     /// It cannot be read, or is no capture.
-    pub(crate) fn open(file: &Path) -> Result<Self, Unreadable> {
-        let unreadable = |reason: String| Unreadable { file: file.to_owned(), reason };
-        let opened = File::open(file).map_err(|error| unreadable(reason(&error)))?;
-        if !opened.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Err(unreadable("not a regular file".into()));
-        }
+    pub(crate) fn open(input: &Input) -> Result<Self, Unreadable> {
+        let file = input.name();
+        let unreadable = |reason: String| Unreadable { file: file.clone(), reason };
+        let opened = input.open().map_err(unreadable)?;
         let reader = create_reader(BUFFER, opened).map_err(|error| match error {
             PcapError::Eof | PcapError::Incomplete(_) | PcapError::UnexpectedEof => {
                 unreadable("the file is empty or too short".into())
             }
             _ => unreadable("neither pcap nor pcapng".into()),
         })?;
-        let (interfaces, file) = (Vec::new(), file.to_owned());
-        Ok(Self { reader, file, interfaces, before: 0, packets: 0, size: BUFFER })
+        Ok(Self { reader, file, interfaces: Vec::new(), before: 0, packets: 0, size: BUFFER })
     }
 
     /// Interfaces so far.

@@ -18,5 +18,5 @@ mod tables;
 pub use connection::{Mode, Side};
 pub use direction::Counts;
 pub use file::Unreadable;
-pub use reading::{ConnectionView, Options, Reading, SubflowView, read};
+pub use reading::{ConnectionView, Options, Reading, SubflowView, read, read_bytes};
 pub use tables::tables;

@@ -3,9 +3,7 @@
 //! Tools write the packets of each interface in order, but not those of different ones. So each interface is read by itself and
 //! the earliest packet is taken: memory does not grow with the length of a file.
 
-use std::path::{Path, PathBuf};
-
-use crate::file::{Packets, Record, Unreadable};
+use crate::file::{Input, Packets, Record, Unreadable};
 use crate::link::Way;
 
 /// Readers of one file at once: those of interfaces beyond it are read in the order of the file.
@@ -68,8 +66,8 @@ impl Source {
 }
 
 /// How many interfaces a file has, and whether its packets are in order.
-fn survey(file: &Path) -> Result<(u32, bool), Unreadable> {
-    let mut packets = Packets::open(file)?;
+fn survey(input: &Input) -> Result<(u32, bool), Unreadable> {
+    let mut packets = Packets::open(input)?;
     let (mut last, mut ordered) = (0, true);
     // A problem is told when the packets are read.
     while let Ok(true) = packets.next(|record| {
@@ -81,22 +79,22 @@ fn survey(file: &Path) -> Result<(u32, bool), Unreadable> {
 
 impl InOrder {
     /// The packets of these files; what cannot be read is a problem and does not stop the others.
-    pub(crate) fn open(files: &[PathBuf]) -> Self {
+    pub(crate) fn open(inputs: &[Input]) -> Self {
         let mut all = Self { sources: Vec::new(), problems: Vec::new() };
-        for (number, file) in (0..).zip(files) {
-            if let Err(problem) = all.add(number, file) {
+        for (number, input) in (0..).zip(inputs) {
+            if let Err(problem) = all.add(number, input) {
                 all.problems.push(problem);
             }
         }
         all
     }
 
-    fn add(&mut self, file: u32, path: &Path) -> Result<(), Unreadable> {
-        let (interfaces, ordered) = survey(path)?;
+    fn add(&mut self, file: u32, input: &Input) -> Result<(), Unreadable> {
+        let (interfaces, ordered) = survey(input)?;
         let each: Vec<Option<u32>> =
             if ordered || interfaces > MOST { vec![None] } else { (0..interfaces).map(Some).collect() };
         for only in each {
-            let packets = Packets::open(path)?;
+            let packets = Packets::open(input)?;
             self.start(Source { packets, only, file, head: Head::default() });
         }
         Ok(())

@@ -11,7 +11,7 @@ use wire::options::TcpOption;
 
 use crate::connection::{Connection, Mode, Side, Subflow};
 use crate::direction::{Counts, Direction, Mapped};
-use crate::file::Unreadable;
+use crate::file::{Input, Unreadable};
 use crate::link::{Way, datagram};
 use crate::order::{InOrder, Ordered};
 
@@ -66,8 +66,18 @@ pub struct ConnectionView<'a> {
 
 /// Reads capture files together. What cannot be read is a problem; the rest is read.
 pub fn read(files: &[PathBuf]) -> Reading {
+    let inputs: Vec<Input> = files.iter().cloned().map(Input::File).collect();
+    read_inputs(&inputs)
+}
+
+/// Reads a capture that is in memory.
+pub fn read_bytes(bytes: &[u8]) -> Reading {
+    read_inputs(&[Input::Bytes(bytes.into())])
+}
+
+fn read_inputs(inputs: &[Input]) -> Reading {
     let mut reading = Reading::default();
-    let mut packets = InOrder::open(files);
+    let mut packets = InOrder::open(inputs);
     while packets.next(|packet| reading.packet(&packet)) {}
     reading.problems = packets.into_problems();
     for link in &reading.links {

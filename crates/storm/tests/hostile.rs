@@ -10,8 +10,12 @@ use storm::hostile;
 type Target = fn(&[u8]);
 
 /// Name and function of each target; `fuzz/fuzz_targets/NAME.rs` calls the same.
-const TARGETS: [(&str, Target); 3] =
-    [("scenario", hostile::scenario), ("data", hostile::data), ("packets", hostile::packets)];
+const TARGETS: [(&str, Target); 4] = [
+    ("scenario", hostile::scenario),
+    ("data", hostile::data),
+    ("packets", hostile::packets),
+    ("captures", hostile::captures),
+];
 
 /// The corpus of a target, in the order of the names of its files.
 fn inputs(target: &str) -> Vec<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! Input of strangers: bytes that become scenario files, files that a scenario names, or packets of a peer. Nothing may
+//! Input of strangers: bytes that become scenario files, files that a scenario names, packets of a peer, or captures. Nothing may
 //! panic, and what is accepted must mean something. Fuzzers call these functions, and so do tests with a corpus.
 
 mod mutate;
@@ -18,6 +18,23 @@ use crate::values::{self, Spread};
 
 pub use mutate::mutated;
 pub use packets::packets;
+
+/// A capture file: each of its bytes is counted once per packet at most, whatever the file says.
+///
+/// # Panics
+/// If figures contradict each other.
+pub fn captures(bytes: &[u8]) {
+    let reading = dissect::read_bytes(bytes);
+    for subflow in reading.connections().flat_map(|connection| connection.subflows()) {
+        for end in 0..2 {
+            let counts = subflow.counts(end);
+            assert!(counts.repeated_bytes <= counts.bytes && counts.segments <= counts.packets, "{counts:?}");
+            let new = counts.bytes - counts.repeated_bytes;
+            assert!(counts.reinjected_bytes + counts.unmapped_bytes <= new, "{counts:?}");
+        }
+    }
+    assert_eq!(dissect::tables(&reading).len(), 2, "flows and subflows");
+}
 
 /// The text of a scenario: refused with a message, or expanded to a text that means the same.
 ///
