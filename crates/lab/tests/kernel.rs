@@ -68,8 +68,8 @@ fn k1_one_path() {
     near("K1", goodput(&run("k1.toml", &[], 1), "up"), 9.51, 0.05);
 }
 
-/// Drops where the ACK trains of HyStart end both slow starts, as they do here: 22 and 46 in the kernel (`docs/reference/profiles.md`).
-/// The 60 to 130 of the first path come of trains that a busy machine has torn.
+/// Drops where the ACK trains of HyStart end both slow starts, as they do here without jitter: 22 to 61 in the kernel. Where the
+/// delay does it has 111 to 214, and 20 us of jitter give that here too (`docs/reference/profiles.md`).
 #[test]
 fn k2_two_equal_paths() {
     let tables = run("k2.toml", &[], 1);
@@ -103,19 +103,23 @@ fn k5_an_outage() {
 #[test]
 fn k6_two_subflows_beside_one_tcp() {
     for (congestion, kernel, (least, most)) in [("newreno", 11.89, (1.9, 2.0)), ("lia", 7.22, (0.95, 1.1))] {
-        let tables = run("k6.toml", &[("flow.up.transport.congestion", congestion)], 30);
+        let tables = run("k6.toml", &[("flow.up.transport.congestion", congestion)], 60);
         let (up, other) = (goodput(&tables, "up"), goodput(&tables, "competitor"));
-        // Six runs of LIA in the kernel range over 12 %.
+        // Six runs of LIA in the kernel range over 12 %: it would take about 13 to tell a difference of 9 %.
         near(&format!("K6, {congestion}"), up, kernel, if congestion == "lia" { 0.12 } else { 0.05 });
         let ratio = up / other;
         assert!((least..=most).contains(&ratio), "K6, {congestion}: {ratio:.3} times the competitor");
     }
 }
 
-/// `receive_buffer` is SO_RCVBUF under this profile.
+/// `receive_buffer` is SO_RCVBUF under this profile. Five runs of the kernel range over 0.31, and so do runs here whose delays
+/// vary by as little as the recording emulator's did, 50 us.
 #[test]
 fn k7_a_small_receive_buffer() {
-    near("K7", goodput(&run("k7.toml", &[], 1), "up"), 8.14, 0.05);
+    let jitter =
+        |ms: u32| format!(r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}050us", reorder = false }}"#);
+    let sets = [("path.a.both.delay", &*jitter(50)), ("path.b.both.delay", &*jitter(150))];
+    near("K7", goodput(&run("k7.toml", &sets, 10), "up"), 8.14, 0.05);
 }
 
 #[test]

@@ -214,6 +214,8 @@ pub struct Needs {
     pub redistribution: bool,
     /// It is asked about new data even while no subflow has room, because its state depends on the views.
     pub watching: bool,
+    /// It is asked about the only usable subflow too, and may queue there. Otherwise that one gets what its window takes.
+    pub alone: bool,
     /// It never waits while a subflow has room and keeps no state: if only one subflow has room the segment goes there
     /// without a call.
     pub greedy: bool,

@@ -149,7 +149,7 @@ impl Scheduler for MinRatio {
     }
 
     fn needs(&self) -> Needs {
-        Needs { queueing: Queueing::SendBuffer, pacing: true, ..Needs::default() }
+        Needs { queueing: Queueing::SendBuffer, pacing: true, alone: true, ..Needs::default() }
     }
 
     fn gauges(&self, report: Report<'_>) {

@@ -438,7 +438,7 @@ impl Placement {
         let mut usable = views.iter().enumerate().filter(|(_, v)| v.usable && !v.carried);
         match (usable.next(), usable.next()) {
             (None, _) => return Decision::Wait,
-            (Some((i, view)), None) if !self.needs.copies => {
+            (Some((i, view)), None) if !self.needs.copies && !self.needs.alone => {
                 let places = matches!(question.1, Question::New | Question::Again);
                 return if view.available && places { Decision::Send(i) } else { Decision::Wait };
             }
