@@ -45,23 +45,25 @@ pub fn links(scenario: &Scenario, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
 /// it and by outages, as if something always waited. Shapers and satellites out of sight are not considered.
 pub fn opportunities(scenario: &Scenario, seed: u64, place: (usize, usize)) -> Vec<SimTime> {
     let mut times = Vec::new();
-    each_rate(scenario, seed, place, |rate, from, until| {
+    each_rate(scenario, seed, place, |rate, _, from, until| {
         times.extend(links::rate::trace_of(rate, from, until));
     });
     times
 }
 
-/// Mean rate of a link direction between each two of `edges`, in bit/s: by its rate, by the changes of it and by outages.
-/// Edges rise and lie within the run. Shapers and satellites out of sight are not considered.
+/// Steps of a bin in which a satellite is looked for.
+const LOOKS: u64 = 20;
+
+/// Mean rate of a link direction between each two of `edges`, in bit/s: by its rate, by the changes of it, by outages and, to a
+/// twentieth of a bin, by satellites out of sight. Edges rise and lie within the run. Shapers are not considered.
 pub fn capacity(scenario: &Scenario, seed: u64, place: (usize, usize), edges: &[SimTime]) -> Vec<f64> {
     debug_assert!(edges.is_sorted(), "edges rise");
     let mut work = vec![0.0; edges.len().saturating_sub(1)];
-    each_rate(scenario, seed, place, |rate, from, until| {
+    each_rate(scenario, seed, place, |rate, delay, from, until| {
         for (span, work) in edges.windows(2).zip(&mut work) {
             let (start, end) = (span[0].max(from), span[1].min(until));
             if start < end {
-                let before = rate.capacity(start);
-                *work += (rate.capacity(end) - before) as f64;
+                *work += carried(rate, delay, start, end);
             }
         }
     });
@@ -70,17 +72,36 @@ pub fn capacity(scenario: &Scenario, seed: u64, place: (usize, usize), edges: &[
     work.into_iter().zip(lengths).map(|(work, ns)| if ns > 0.0 { work / ns } else { 0.0 }).collect()
 }
 
-/// Calls `serve` with each rate model of a link direction, in the order of time, and the span in which it holds and the
-/// link is up.
+/// Work, bit/s times nanoseconds, that a link can do from `start` to `end` where its delay carries packets.
+fn carried(rate: &mut dyn RateModel, delay: &mut dyn DelayModel, start: SimTime, end: SimTime) -> f64 {
+    let steps = if delay.constant().is_some() { 1 } else { LOOKS };
+    let length = end.since(start).0;
+    let at = |step: u64| start + Nanos((u128::from(length) * u128::from(step) / u128::from(steps)) as u64);
+    let mut before = rate.capacity(start);
+    let mut work = 0.0;
+    for step in 0..steps {
+        let after = rate.capacity(at(step + 1));
+        let now = at(step);
+        if steps == 1 || (!delay.loses(now) && delay.ready(now, now) == now) {
+            work += (after - before) as f64;
+        }
+        before = after;
+    }
+    work
+}
+
+/// Calls `serve` with each rate model of a link direction and the delay model beside it, in the order of time, and the span
+/// in which both hold and the link is up.
 fn each_rate(
     scenario: &Scenario,
     seed: u64,
     (duplex_link, direction): (usize, usize),
-    mut serve: impl FnMut(&mut dyn links::RateModel, SimTime, SimTime),
+    mut serve: impl FnMut(&mut dyn RateModel, &mut dyn DelayModel, SimTime, SimTime),
 ) {
     let maker = Maker { seed };
     let link = &scenario.duplex_links[duplex_link].directions[direction];
     let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
+    let mut delay = maker.delay(&link.delay, &link.name, "delay").into_model();
     let end = SimTime::ZERO + scenario.duration;
     let (mut up, mut from) = (true, SimTime::ZERO);
     let ours = |event: &&(usize, &Change)| event.1.links.contains(&(duplex_link, direction));
@@ -88,20 +109,23 @@ fn each_rate(
     events.sort_by_key(|(_, event)| event.at);
     for (number, event) in events.iter().filter(ours) {
         let change = maker.change(event, number + 1, (2 * duplex_link + direction) as LinkId, &link.name);
-        if change.rate.is_none() && change.up.is_none() {
+        if change.rate.is_none() && change.delay.is_none() && change.up.is_none() {
             continue;
         }
         if up {
-            serve(rate.as_mut(), from, change.at.min(end));
+            serve(rate.as_mut(), delay.as_mut(), from, change.at.min(end));
         }
         from = change.at;
         up = change.up.unwrap_or(up);
         if let Some(new) = change.rate {
             rate = new.into_model();
         }
+        if let Some(new) = change.delay {
+            delay = new.into_model();
+        }
     }
     if up && from < end {
-        serve(rate.as_mut(), from, end);
+        serve(rate.as_mut(), delay.as_mut(), from, end);
     }
 }
 
@@ -346,5 +370,38 @@ mod tests {
         let geo = "{ kind = \"geo\", min = \"1ms\", max = \"2ms\", reorder = false }";
         assert!(!is_simple(geo, "\"100p\"") && !is_simple(&format!("[\"cable\", {geo}]"), "\"100p\""));
         assert!(!is_simple("\"cable\"", "\"droptail\""));
+    }
+
+    /// Carries packets in the first half of each second; in the second they wait, or are lost.
+    #[derive(Debug)]
+    struct HalfSeconds {
+        loses: bool,
+    }
+
+    impl DelayModel for HalfSeconds {
+        fn delay(&mut self, _depart: SimTime) -> Nanos {
+            Nanos::from_millis(3)
+        }
+
+        fn ready(&mut self, start: SimTime, _end: SimTime) -> SimTime {
+            let open = self.loses || start.0 % 1_000_000_000 < 500_000_000;
+            if open { start } else { SimTime((start.0 / 1_000_000_000 + 1) * 1_000_000_000) }
+        }
+
+        fn loses(&mut self, depart: SimTime) -> bool {
+            self.loses && depart.0 % 1_000_000_000 >= 500_000_000
+        }
+    }
+
+    #[test]
+    fn a_link_has_capacity_only_while_a_satellite_is_in_view() {
+        for loses in [false, true] {
+            let work = |from_ms: u64, until_ms: u64| {
+                let mut rate = links::rate::ConstantRate::new(BitsPerSecond(10));
+                let (from, until) = (SimTime::from_millis(from_ms), SimTime::from_millis(until_ms));
+                carried(&mut rate, &mut HalfSeconds { loses }, from, until) / 1e9
+            };
+            assert_eq!([work(0, 500), work(500, 1000), work(0, 1000), work(250, 1250)], [5.0, 0.0, 5.0, 5.0]);
+        }
     }
 }
