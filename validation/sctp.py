@@ -178,7 +178,8 @@ def page() -> str:
             continue
         if group["name"] != last:
             last = group["name"]
-            text += ["", f"## {group['title']}", "", *TABLE]
+            note = [group["note"].strip(), ""] if "note" in group else []
+            text += ["", f"## {group['title']}", "", *note, *TABLE]
         ours, theirs = recorded[name(group, case)], case["reference"]
         for metric in JUDGED:
             other = reference_of(case, metric)
@@ -188,6 +189,8 @@ def page() -> str:
             said = verdict(one, other) or "**outside**"
             row = [case["name"], LABELS[metric], str(ours["runs"]), ranged(one), ranged(other), said]
             text.append(f"| {' | '.join(row)} |")
+        if "outside" in case:
+            text.append(f"| | {case['outside']} | | | | |")
         counts = ", ".join(f"{LABELS[m]} {ours[m][0]:.4g} / {theirs[m]:.4g}" for m in COUNTED)
         text.append(f"| | {counts} | | | | |")
     return "\n".join(text) + "\n"

@@ -32,7 +32,7 @@ use trace::metrics::RUNS;
 use trace::{Measured, Table};
 
 pub use backend::{
-    Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, backends, described, ns3, usrsctp,
+    Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, Usrsctp, backends, described, ns3, usrsctp,
 };
 pub use capture::CaptureOrder;
 pub use catalogue::catalogue;

@@ -2,13 +2,16 @@
 //!
 //! `ROPEWALK_REQUIRE=usrsctp` makes a missing library a failure: continuous integration sets it.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use lab::usrsctp::{self, Association, Cmt, Ran, Settings, Traffic};
+use lab::{RunError, RunOptions, Usrsctp};
 use scenario::model::Scenario;
 use scenario::{Document, Registries};
+use trace::Data;
 use units::{Bytes, Nanos, SimTime};
 
 /// The program; `None` with a line that says why where it cannot be built.
@@ -105,4 +108,46 @@ fn cmt_uses_both_paths() {
             "{retransmitted} of {chunks}, {lost} lost"
         );
     }
+}
+
+/// The back end: tables of a transfer of 1,000 messages over a path with losses, and of one that it refuses.
+#[test]
+fn a_scenario_runs_on_the_library() {
+    let text = r#"
+duration = "60s"
+[[path]]
+name = "a"
+both = { rate = "4Mbit/s", delay = "40ms", queue = "50p", loss = { kind = "packet", probability = 0.002 } }
+[[flow]]
+name = "upload"
+from = "terminal"
+to = "server"
+app = { kind = "bulk", size = "1452000B" }
+[flow.transport]
+kind = "sctp"
+rto_granularity = "1ms"
+idle_decay = false
+burst = "window-limiting"
+"#;
+    if program().is_none() {
+        return;
+    }
+    let backend = Usrsctp::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("usrsctp"));
+    let document = Document::parse(text, "test.toml", &[], &Registries::builtin());
+    let document = document.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let options =
+        RunOptions { seeds: vec![1, 2], jobs: NonZeroUsize::MIN, series: true, trace: false, capture: None };
+    let never = AtomicBool::new(false);
+    let output = lab::run_on(&backend, &document, &options, &|_, _| (), &never);
+    let output = output.unwrap_or_else(|error| panic!("{error}"));
+    let table = |name: &str| output.tables.iter().find(|table| table.name == name).unwrap();
+    let flows = table("flows");
+    assert_eq!(flows.column("delivered_bytes"), Some(&Data::Integer(vec![1_452_000; 2])));
+    assert_eq!(flows.column("completed"), Some(&Data::Flag(vec![true; 2])));
+    let Some(Data::Real(times)) = flows.column("completion_s") else { panic!("they are measured") };
+    // 1,000 packets of 1,500 bytes at 4 Mbit/s take 3 s.
+    assert!(times.iter().all(|time| time.is_some_and(|time| (3.1..30.0).contains(&time))), "{times:?}");
+    assert!(!table("links").column("link").unwrap().is_empty());
+    let cancelled = lab::run_on(&backend, &document, &options, &|_, _| (), &AtomicBool::new(true));
+    assert_eq!(cancelled, Err(RunError::Cancelled));
 }

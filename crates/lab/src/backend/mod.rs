@@ -1,6 +1,6 @@
 //! Back ends: what can run a scenario.
 //!
-//! The simulator of this project is one, ns-3 is another. Each says by key what it cannot run, and which columns of the
+//! The simulator of this project is one, ns-3 is another, the SCTP stack libusrsctp a third. Each says by key what it cannot run, and which columns of the
 //! tables it fills. May: run one scenario under one seed. May not: choose runs, make tables.
 
 mod compiled;
@@ -24,6 +24,7 @@ use crate::capture::CaptureOrder;
 pub use described::described;
 pub use ns3::Ns3;
 pub use simulator::Simulator;
+pub use usrsctp::Usrsctp;
 
 /// Something that runs scenarios. A run may take wall time, fail, and leave metrics unmeasured.
 pub trait Backend: Sync {
@@ -92,7 +93,11 @@ pub trait Backend: Sync {
 
 /// All back ends, the one that is used unless another is asked for first. They keep what they build in `folder`.
 pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
-    vec![Box::new(Simulator), Box::new(Ns3::new(folder.join("ns3")))]
+    vec![
+        Box::new(Simulator),
+        Box::new(Ns3::new(folder.join("ns3"))),
+        Box::new(Usrsctp::new(folder.join("usrsctp"))),
+    ]
 }
 
 /// A key of a scenario, and the values of it that a back end can run.

@@ -8,14 +8,25 @@
 mod counts;
 mod driver;
 mod end;
+mod outcome;
 mod packets;
+mod rules;
 mod settings;
 mod timers;
+mod translate;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
 
-use super::NotReady;
+use network::{Observe, Watch};
+use scenario::Unsupported;
+use scenario::model::Scenario;
+use trace::{Measured, MeasuredTable, RunRecord};
+use units::SimTime;
+
 use super::compiled::Compiled;
+use super::{Backend, Failure, NotReady, Replication, Rule};
 
 pub use counts::{MessageTimes, PathCounts};
 pub use driver::{AssociationRan, Ran, run};
@@ -50,3 +61,148 @@ pub fn installed() -> Option<String> {
 pub fn built(folder: &Path) -> Result<PathBuf, NotReady> {
     PROGRAM.built(folder)
 }
+
+/// Columns that are measured.
+const MEASURED: Measured = Measured::only(&[
+    MeasuredTable { table: "runs", columns: &["events", "packet_hops", "end_s"] },
+    MeasuredTable {
+        table: "flows",
+        columns: &[
+            "transport",
+            "congestion",
+            "start_s",
+            "end_s",
+            "completed",
+            "failure",
+            "fell_back",
+            "delivered_bytes",
+            "last_delivery_s",
+            "goodput_bit_s",
+            "completion_s",
+            "delay_mean_s",
+            "delay_p50_s",
+            "delay_p95_s",
+            "delay_p99_s",
+            "segments_sent",
+            "retransmitted_segments",
+            "wire_bit_s",
+            "seen_retransmitted_share",
+            "seen_late_share",
+        ],
+    },
+    MeasuredTable {
+        table: "subflows",
+        columns: &[
+            "path",
+            "goodput_bit_s",
+            "share",
+            "segments_received",
+            "seen_retransmitted_share",
+            "seen_late_share",
+            "bytes_sent",
+            "wire_bytes",
+            "segments_sent",
+            "retransmitted_segments",
+        ],
+    },
+    MeasuredTable {
+        table: "links",
+        columns: &[
+            "packets",
+            "bytes",
+            "utilisation",
+            "drops_queue",
+            "drops_error",
+            "drops_down",
+            "drops_corrupt",
+            "duplicated",
+            "marked",
+            "queue_delay_mean_s",
+            "queue_delay_max_s",
+            "queue_max_packets",
+        ],
+    },
+    MeasuredTable { table: "messages", columns: &["what", "size_bytes", "start_s", "end_s", "delay_s"] },
+]);
+
+/// libusrsctp, as Debian packages it.
+#[derive(Debug)]
+pub struct Usrsctp {
+    /// Where the program is built and kept.
+    folder: PathBuf,
+    program: OnceLock<PathBuf>,
+}
+
+impl Usrsctp {
+    /// Builds nothing yet; `folder` keeps the program.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, program: OnceLock::new() }
+    }
+}
+
+impl Backend for Usrsctp {
+    fn name(&self) -> &'static str {
+        "usrsctp"
+    }
+
+    fn summary(&self) -> &'static str {
+        "libusrsctp, the SCTP of FreeBSD: bulk transfers over any links"
+    }
+
+    fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        translate::associations(scenario).err().unwrap_or_default()
+    }
+
+    fn rules(&self) -> &'static [(&'static str, &'static [Rule])] {
+        rules::RULES
+    }
+
+    fn measured(&self) -> Measured {
+        MEASURED
+    }
+
+    fn observes(&self) -> Observe {
+        Observe { series: false, trace: false }
+    }
+
+    fn prepare(&self) -> Result<(), NotReady> {
+        let program = built(&self.folder)?;
+        // Another thread has set the same.
+        let _ = self.program.set(program);
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        _observe: Observe,
+        watch: &dyn Watch,
+    ) -> Result<Replication, Failure> {
+        let failed = |message: &str| Failure::Failed {
+            message: message.into(),
+            help: "please report this scenario".into(),
+        };
+        let asked =
+            translate::associations(scenario).map_err(|_| failed("it was not asked what it supports"))?;
+        let program = self.program.get().ok_or_else(|| failed("it is not prepared"))?;
+        let ran = run(program, (scenario, seed), &asked, false, watch)?;
+        let last = SimTime::ZERO + scenario.duration;
+        let flows = ran.associations.iter().zip(&asked);
+        let flows = flows.map(|(one, asked)| outcome::flow(one, asked, ran.end, last)).collect();
+        let record = RunRecord {
+            seed,
+            events: ran.events,
+            packet_hops: ran.links.iter().map(|link| link.packets).sum(),
+            end: ran.end,
+            flows,
+            links: ran.links,
+            series: ran.series,
+            trace: String::new(),
+        };
+        Ok(Replication { record, cpu: Some(Duration::from_millis(ran.cpu_ms)) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

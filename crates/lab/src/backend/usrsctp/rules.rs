@@ -1,0 +1,59 @@
+//! Keys that libusrsctp supports: the texts of refusals, and the table of the reference page.
+
+use crate::backend::Rule;
+
+/// By what has the keys. Links can be anything.
+pub(super) const RULES: &[(&str, &[Rule])] = &[("scenario", SCENARIO_RULES), ("flow", FLOW_RULES)];
+
+const fn rule(key: &'static str, allowed: &'static str) -> Rule {
+    Rule { key, allowed }
+}
+
+const SCENARIO_RULES: &[Rule] = &[EVENT];
+pub(super) const EVENT: Rule = rule("event", "changes of links");
+
+const FLOW_RULES: &[Rule] = &[
+    OPENED_BY,
+    AFTER,
+    SPREAD,
+    STOP,
+    VIA,
+    COMPARE,
+    APP,
+    KIND,
+    CONGESTION,
+    MSS,
+    HEADER,
+    MESSAGE,
+    GRANULARITY,
+    SSTHRESH,
+    DUPTHRESH,
+    IDLE,
+    HEARTBEAT,
+    CONFIRM,
+    BURST,
+    MAX_BURST,
+    ACK_DELAY,
+];
+pub(super) const OPENED_BY: Rule = rule("opened_by", "\"sender\"");
+pub(super) const AFTER: Rule = rule("after", "none");
+pub(super) const SPREAD: Rule = rule("spread", "none: every run starts at the same instant");
+pub(super) const STOP: Rule = rule("stop", "the end of the run");
+pub(super) const VIA: Rule = rule("via", "none, or the first link of the sender");
+pub(super) const COMPARE: Rule = rule("compare_paths", "false");
+pub(super) const APP: Rule =
+    rule("app", "bulk, without a `size` or with a multiple of `message`, and no other option");
+pub(super) const KIND: Rule = rule("transport.kind", "\"sctp\"");
+pub(super) const CONGESTION: Rule = rule("transport.congestion", "\"sctp\", which is that of the library");
+pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");
+pub(super) const HEADER: Rule = rule("transport.header", "\"32B\"");
+pub(super) const MESSAGE: Rule = rule("transport.message", "from 8 bytes to 1 MiB");
+pub(super) const GRANULARITY: Rule = rule("transport.rto_granularity", "\"1ms\"");
+pub(super) const SSTHRESH: Rule = rule("transport.initial_ssthresh", "\"unlimited\"");
+pub(super) const DUPTHRESH: Rule = rule("transport.dupthresh", "3");
+pub(super) const IDLE: Rule = rule("transport.idle_decay", "false");
+pub(super) const HEARTBEAT: Rule = rule("transport.heartbeat_interval", "\"30s\"");
+pub(super) const CONFIRM: Rule = rule("transport.confirm_paths", "true");
+pub(super) const BURST: Rule = rule("transport.burst", "\"window-limiting\"");
+pub(super) const MAX_BURST: Rule = rule("transport.max_burst", "4");
+pub(super) const ACK_DELAY: Rule = rule("transport.ack_delay", "whole milliseconds, as times of `rto_*`");

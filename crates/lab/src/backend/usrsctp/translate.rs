@@ -1,0 +1,169 @@
+//! From a checked scenario to associations of the library.
+//!
+//! The model is taken apart field by field: a new key of scenarios does not compile here before it is
+//! translated, is what the library does anyway, or is refused.
+
+use congestion::Congestion;
+use registry::OptionValue;
+use scenario::model::{Choice, Flow, Scenario, Transport};
+use scenario::{Part, Unsupported};
+use transport::config::RtoConfig;
+use transport::sctp::SctpConfig;
+use transport::sctp::config::{HeartbeatConfig, MaxBurst, RetransmissionLimits, SackConfig};
+use units::{Bytes, Nanos};
+
+use super::rules;
+use super::settings::{Association, Settings, Traffic};
+use crate::backend::refusals::Refusals;
+
+const MILLISECOND: Nanos = Nanos::from_millis(1);
+/// Of the buffer of the program that writes messages.
+const LARGEST_MESSAGE: Bytes = Bytes(1 << 20);
+
+/// The associations of all flows.
+///
+/// # Errors
+/// Keys that the library has nothing for.
+pub(super) fn associations(scenario: &Scenario) -> Result<Vec<Association>, Vec<Unsupported>> {
+    let Scenario {
+        name: _,
+        description: _,
+        duration: _,
+        seeds: _,
+        ecmp: _,
+        record_interval: _,
+        nodes: _,
+        duplex_links: _,
+        flows,
+        events: _,
+        flow_events,
+    } = scenario;
+    let mut refused = Refusals::default();
+    refused.unless(flow_events.is_empty(), Part::Scenario, rules::EVENT);
+    let one = |(index, flow)| association(index, flow, scenario, &mut refused);
+    let found: Vec<Association> = flows.iter().enumerate().filter_map(one).collect();
+    if refused.is_empty() { Ok(found) } else { Err(refused.into_list()) }
+}
+
+fn association(
+    index: usize,
+    flow: &Flow,
+    scenario: &Scenario,
+    refused: &mut Refusals,
+) -> Option<Association> {
+    let Flow {
+        name: _,
+        from,
+        to,
+        opened_by_receiver,
+        start,
+        after,
+        spread,
+        stop,
+        app,
+        transport,
+        via,
+        compare_paths,
+    } = flow;
+    let part = Part::Flow(index);
+    refused.unless(!opened_by_receiver, part, rules::OPENED_BY);
+    refused.unless(after.is_empty(), part, rules::AFTER);
+    refused.unless(*spread == Nanos::ZERO, part, rules::SPREAD);
+    refused.unless(stop.0 == scenario.duration.0, part, rules::STOP);
+    // The library uses the path to the first address.
+    let first = || scenario.duplex_links.iter().position(|link| link.ends.contains(from));
+    refused.unless(via.is_none() || *via == first(), part, rules::VIA);
+    refused.unless(!compare_paths, part, rules::COMPARE);
+    let (settings, message) = settings(part, transport, refused)?;
+    let count = frames(part, app, message, refused);
+    let traffic = Traffic { count, ..Traffic::bulk(message) };
+    Some(Association { from: *from, to: *to, start: *start, traffic, settings })
+}
+
+/// Messages of a bulk transfer; `None`: it has no end.
+fn frames(part: Part, app: &Choice<apps::Apps>, message: Bytes, refused: &mut Refusals) -> Option<u64> {
+    let mut count = None;
+    let plain = app.options.iter().all(|(name, value)| match (name, value) {
+        ("size", OptionValue::Size(Bytes::MAX)) => true,
+        ("size", OptionValue::Size(size)) => {
+            count = Some(size.0 / message.0.max(1));
+            size.0.is_multiple_of(message.0.max(1))
+        }
+        ("duration", value) => *value == OptionValue::Duration(Nanos(u64::MAX)),
+        ("read_rate", value) => *value == OptionValue::Rate(units::BitsPerSecond(u64::MAX)),
+        ("repeat" | "connections", value) => *value == OptionValue::Integer(1),
+        ("think", value) => *value == OptionValue::Duration(Nanos::ZERO),
+        _ => false,
+    });
+    refused.unless(app.name() == "bulk" && plain, part, rules::APP);
+    count
+}
+
+/// Settings of both ends, and the size of messages.
+fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<(Settings, Bytes)> {
+    let Transport { profile: _, tcp: _, congestion, mptcp: _, sctp, udp: _ } = transport;
+    let Some(config) = sctp else {
+        refused.add(part, rules::KIND);
+        return None;
+    };
+    refused.unless(congestion.as_ref().is_some_and(is_plain), part, rules::CONGESTION);
+    let SctpConfig {
+        payload,
+        ip_header,
+        overhead,
+        message,
+        rto,
+        limits,
+        sack,
+        heartbeat,
+        missing_reports,
+        burst,
+        initial_ssthresh,
+        idle_decay,
+        send_buffer,
+        receive_buffer,
+    } = **config;
+    refused.unless(payload == Bytes(1452), part, rules::MSS);
+    refused.unless(ip_header == Bytes(20), part, rules::HEADER);
+    refused.unless((Bytes(8)..=LARGEST_MESSAGE).contains(&message), part, rules::MESSAGE);
+    refused.unless(missing_reports == 3, part, rules::DUPTHRESH);
+    refused.unless(initial_ssthresh.is_none(), part, rules::SSTHRESH);
+    refused.unless(!idle_decay, part, rules::IDLE);
+    let HeartbeatConfig { interval, confirm } = heartbeat;
+    refused.unless(interval == Nanos::from_secs(30), part, rules::HEARTBEAT);
+    refused.unless(confirm, part, rules::CONFIRM);
+    match burst {
+        MaxBurst::WindowLimiting(packets) => refused.unless(packets == 4, part, rules::MAX_BURST),
+        _ => refused.add(part, rules::BURST),
+    }
+    let RtoConfig { initial, min, max, granularity, floor: _, estimator: _ } = rto;
+    refused.unless(granularity == MILLISECOND, part, rules::GRANULARITY);
+    let SackConfig { every, delay } = sack;
+    let whole = |time: &Nanos| time.0.is_multiple_of(MILLISECOND.0);
+    refused.unless([initial, min, max, delay].iter().all(whole), part, rules::ACK_DELAY);
+    let RetransmissionLimits { init, path, association } = limits;
+    let ms = |time: Nanos| (time.0 / MILLISECOND.0) as u32;
+    let sysctls = [
+        ("sctp_rto_initial_default", ms(initial)),
+        ("sctp_rto_max_default", ms(max)),
+        ("sctp_delayed_sack_time_default", ms(delay)),
+        ("sctp_init_rtx_max_default", init),
+        ("sctp_path_rtx_max_default", path),
+        ("sctp_assoc_rtx_max_default", association),
+    ];
+    let settings = Settings {
+        send_buffer,
+        receive_buffer,
+        sack_every: every,
+        rto_min: min,
+        overhead,
+        sysctls: sysctls.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Settings::default()
+    };
+    Some((settings, message))
+}
+
+/// Without options of its own.
+fn is_plain(congestion: &Choice<Congestion>) -> bool {
+    congestion.name() == "sctp" && congestion.options.iter().next().is_none()
+}
