@@ -21,6 +21,7 @@ const FLOW_RULES: &[Rule] = &[
     COMPARE,
     APP,
     KIND,
+    RETRANSMISSION,
     CONGESTION,
     MSS,
     HEADER,
@@ -43,7 +44,8 @@ pub(super) const VIA: Rule = rule("via", "none, or the first link of the sender"
 pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const APP: Rule =
     rule("app", "bulk, without a `size` or with a multiple of `message`, and no other option");
-pub(super) const KIND: Rule = rule("transport.kind", "\"sctp\"");
+pub(super) const KIND: Rule = rule("transport.kind", "\"sctp\" or \"cmt-sctp\"");
+pub(super) const RETRANSMISSION: Rule = rule("transport.retransmission", "\"largest-window\"");
 pub(super) const CONGESTION: Rule = rule("transport.congestion", "\"sctp\", which is that of the library");
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");
 pub(super) const HEADER: Rule = rule("transport.header", "\"32B\"");

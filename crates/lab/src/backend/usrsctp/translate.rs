@@ -9,16 +9,25 @@ use scenario::model::{Choice, Flow, Scenario, Transport};
 use scenario::{Part, Unsupported};
 use transport::config::RtoConfig;
 use transport::sctp::SctpConfig;
-use transport::sctp::config::{HeartbeatConfig, MaxBurst, RetransmissionLimits, SackConfig};
+use transport::sctp::config::{
+    BufferSplit, CmtConfig, HeartbeatConfig, MaxBurst, RetransmissionLimits, RetransmissionPolicy, SackConfig,
+};
 use units::{Bytes, Nanos};
 
 use super::rules;
-use super::settings::{Association, Settings, Traffic};
+use super::settings::{Association, Cmt, Settings, Traffic};
 use crate::backend::refusals::Refusals;
 
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 /// Of the buffer of the program that writes messages.
 const LARGEST_MESSAGE: Bytes = Bytes(1 << 20);
+
+/// An association over one path at a time has none of it.
+const SINGLE: CmtConfig = CmtConfig {
+    retransmission: RetransmissionPolicy::LargestWindow,
+    split: BufferSplit::Off,
+    delayed_ack: false,
+};
 
 /// The associations of all flows.
 ///
@@ -122,6 +131,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         idle_decay,
         send_buffer,
         receive_buffer,
+        cmt,
     } = **config;
     refused.unless(payload == Bytes(1452), part, rules::MSS);
     refused.unless(ip_header == Bytes(20), part, rules::HEADER);
@@ -151,7 +161,13 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         ("sctp_path_rtx_max_default", path),
         ("sctp_assoc_rtx_max_default", association),
     ];
+    let CmtConfig { retransmission, split, delayed_ack } = cmt.unwrap_or(SINGLE);
+    refused.unless(retransmission == RetransmissionPolicy::LargestWindow, part, rules::RETRANSMISSION);
     let settings = Settings {
+        cmt: if cmt.is_some() { Cmt::Base } else { Cmt::Off },
+        dac: delayed_ack,
+        split_send: split.at_sender(),
+        split_receive: split.at_receiver(),
         send_buffer,
         receive_buffer,
         sack_every: every,
