@@ -1,4 +1,4 @@
-"""The comparison of the real SCTP stack with its recorded runs: what is recorded, and the page."""
+"""The comparison of the real SCTP stack with its recorded runs: the record and the page."""
 
 import tomllib
 

@@ -19,7 +19,7 @@ use super::settings::{Association, Cmt, Settings, Traffic};
 use crate::backend::refusals::Refusals;
 
 const MILLISECOND: Nanos = Nanos::from_millis(1);
-/// Of the buffer of the program that writes messages.
+/// The program has a buffer of this size for one message.
 const LARGEST_MESSAGE: Bytes = Bytes(1 << 20);
 
 /// An association over one path at a time has none of it.
