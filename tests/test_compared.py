@@ -156,7 +156,7 @@ def test_the_command_says_what_was_changed(changed: Path, ropewalk: Ropewalk, tm
         (["--figure", "loss"], "add --compare"),
         (["--compare", "--strict"], "which judges nothing"),
         (["--compare", "--set", "duration"], "no `=`"),
-        (["--compare", "--profile", "x"], 'there is no "x"'),
+        (["--compare", "--profile", "x"], "which is no profile of small"),
         (["--compare", "--figure", "x"], 'there is no figure "x"'),
     ],
 )
