@@ -232,7 +232,8 @@ def main() -> int:
     for group, case in cases():
         if not fnmatch.fnmatch(name(group, case), options.only):
             continue
-        runs = [run(program, group, case, seed) for seed in range(options.seeds or group["seeds"])]
+        seeds: int = options.seeds or case.get("seeds") or group["seeds"]
+        runs = [run(program, group, case, seed) for seed in range(seeds)]
         rows.append((group, case, runs))
         for metric in JUDGED:
             if reference := reference_of(case, metric):
