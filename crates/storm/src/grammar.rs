@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use registry::{Entry, Family, Registry};
 use scenario::Registries;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::dice::Dice;
 use crate::values::{self, Spread};
@@ -18,6 +18,8 @@ pub struct Grammar {
 }
 
 const SECTION: &str = "#/$defs/";
+/// A value drawn once per replication, in the place of a quantity.
+const DRAW: &str = "#/$defs/draw";
 
 fn entries<F: Family>(registry: &Registry<F>) -> Vec<Entry> {
     registry.iter().map(registry::Algorithm::entry).collect()
@@ -82,8 +84,12 @@ impl Grammar {
             return Some(table.into());
         }
         if let Some(any) = schema["anyOf"].as_array() {
-            let which = dice.below(any.len() as u64) as usize;
-            return self.value(dice, &any[which], context);
+            let plain: Vec<&Value> = any.iter().filter(|one| one["$ref"] != DRAW).collect();
+            let schema = plain[dice.below(plain.len() as u64) as usize];
+            if plain.len() < any.len() && dice.chance(0.03) {
+                return self.draw(dice, schema, context);
+            }
+            return self.value(dice, schema, context);
         }
         if schema["type"] == "array" && !schema["items"]["$ref"].is_null()
             || !schema["items"]["anyOf"].is_null()
@@ -92,6 +98,18 @@ impl Grammar {
             return (0..many).map(|_| self.value(dice, &schema["items"], context)).collect();
         }
         values::key(dice, schema, names, spread)
+    }
+
+    /// A value to be drawn once per replication, between two values of the schema; the parser refuses bounds in the
+    /// wrong order.
+    fn draw(&self, dice: &mut Dice, schema: &Value, context: (&[String], Spread)) -> Option<Value> {
+        let from = self.value(dice, schema, context)?;
+        let to = if dice.chance(0.2) { from.clone() } else { self.value(dice, schema, context)? };
+        let mut table = json!({ "draw": "uniform", "from": from, "to": to });
+        if dice.chance(0.3) {
+            table["stream"] = format!("stream-{}", dice.below(1000)).into();
+        }
+        Some(table)
     }
 
     /// An algorithm with some of its options: a bare name where it needs none.
