@@ -87,3 +87,5 @@ def test_what_cannot_be_read_is_said(ropewalk: Ropewalk, tmp_path: Path) -> None
     assert f"{tmp_path}/none.pcap: no such file" in done.stderr
     alone = ropewalk("read", str(tmp_path / "text.pcap"))
     assert (alone.returncode, alone.stdout) == (1, "")
+    assert "no packet could be read" in alone.stderr
+    assert "Traceback" not in alone.stderr

@@ -14,7 +14,9 @@ pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, BTreeMap<
 pub(crate) fn read(py: Python<'_>, files: &[PathBuf]) -> PyResult<Read> {
     let reading = py.detach(|| dissect::read(files));
     let columns = |table: trace::Table| Ok((table.name, Py::new(py, Columns::try_from(table)?)?));
-    let tables = dissect::tables(&reading).into_iter().map(columns).collect::<PyResult<_>>()?;
+    // A table without a row has no columns, which Arrow refuses.
+    let tables = dissect::tables(&reading).into_iter().filter(|table| !table.columns.is_empty());
+    let tables = tables.map(columns).collect::<PyResult<_>>()?;
     let problems = reading.problems().iter().map(ToString::to_string).collect();
     let options = reading.options();
     let totals = [("packets", options.packets), ("other", options.other), ("not_tcp", options.not_tcp)];

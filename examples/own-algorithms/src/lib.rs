@@ -33,8 +33,9 @@ pub fn run(file: &Path, changes: &[(&str, &str)]) -> Result<Output, Box<dyn std:
         jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         series: false,
         trace: false,
+        capture: None,
     };
-    Ok(lab::run(&document.scenario, &options, &|_, _| {}, &AtomicBool::new(false))?)
+    Ok(lab::run_on(&lab::Simulator, &document, &options, &|_, _| {}, &AtomicBool::new(false))?)
 }
 
 /// A column of numbers.

@@ -16,9 +16,11 @@ pub fn tables(text: &str) -> Result<String, String> {
     let document =
         Document::parse(text, "scenario.toml", &[], &Registries::builtin()).map_err(|e| e.to_string())?;
     // WebAssembly has no threads here.
-    let options = RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false };
+    let options =
+        RunOptions { seeds: vec![1], jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
     let never = AtomicBool::new(false);
-    let output = lab::run(&document.scenario, &options, &|_, _| (), &never).map_err(|e| e.to_string())?;
+    let output =
+        lab::run_on(&lab::Simulator, &document, &options, &|_, _| (), &never).map_err(|e| e.to_string())?;
     Ok(output.tables.iter().map(table).collect())
 }
 
