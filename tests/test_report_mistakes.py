@@ -74,6 +74,7 @@ def test_results_of_several_kinds_are_not_mixed(
         "run": "delays.parquet",
         "study": manifest.FILE,
         "reproduction": verdicts.REPRODUCTION,
+        "comparison": "comparison.json",
     }
     assert (conduct.VERDICTS_JSON, conduct.FORM) == (verdicts.REPRODUCTION, verdicts.FORM)
     copy = tmp_path / "out"
