@@ -71,9 +71,7 @@ impl Backend for Simulator {
             Err(CaptureError::File(error)) => Err(failed(&error)),
             Err(CaptureError::Packet(at, error)) => Err(Failure::Failed {
                 message: format!("the packet at {at} has no bytes: {error}"),
-                help: format!(
-                    "This is a bug in the capture; run without it, or repeat it with the same scenario and --seed {seed}"
-                ),
+                help: "Run without --capture".into(),
             }),
         }
     }
