@@ -145,3 +145,44 @@ def test_a_terminal_obeys_no_label(
     assert not HOSTILE.search(run.stdout + run.stderr)
     printer().line("a\x1b[31mb")
     assert capsys.readouterr().out == "a\\u001b[31mb\n"
+
+
+RIGHT_TO_LEFT = "\u05e7\u05e6\u05e8"
+LONG = "a label that is far too long for the axis of a plot, for a legend and for a column of a table"
+
+
+def test_labels_from_right_to_left_and_long_names_disturb_nothing(
+    chromium: webdriver.Chrome,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
+    factor = f'[[vary]]\nname = "{RIGHT_TO_LEFT}"\nkey = "path.b.both.delay"\nvalues = ["20ms", "40ms"]\n'
+    factor += f"labels = [{toml(RIGHT_TO_LEFT)}, {toml(LONG)}]\n"
+    other = '[[vary]]\nkey = "flow.upload.transport.congestion"\nvalues = ["lia", "olia"]\n'
+    path = write_study(tmp_path, head + factor + other)
+    node = "a-node-with-a-name-that-no-box-has-room-for"
+    small = SMALL.replace('"terminal"', f'"{node}"').replace('name = "small"', f'name = "{LONG}"')
+    small = small.replace("[[path]]\n", f'[[path]]\nfrom = "{node}"\nto = "server"\n')
+    (tmp_path / "small.toml").write_text(small, encoding="utf-8")
+    rw.Study.load(path, replications=2).run(tmp_path / "out")
+    page = report.write(tmp_path / "out")
+    for width in (1280, 400):
+        show(chromium, page, width, 900)
+        assert draw_all(chromium) >= 2
+        assert quiet(chromium)
+        assert chromium.execute_script("return document.documentElement.scrollWidth") <= width
+        outside = """
+            return [...document.querySelectorAll(".topology text")].filter((text) => {
+              const box = text.getBBox(), view = text.ownerSVGElement.viewBox.baseVal;
+              return box.x < 0 || box.x + box.width > view.width
+                || box.y < view.y || box.y + box.height > view.y + view.height;
+            }).map((text) => text.textContent)"""
+        assert chromium.execute_script(outside) == []
+    first = chromium.find_element("css selector", "tr[data-case] th")
+    assert first.text.splitlines()[-1] == f"{RIGHT_TO_LEFT} / lia"
+    # The level from right to left is drawn on the left of the other.
+    begins = chromium.execute_script(
+        "return [...arguments[0].querySelectorAll('bdi')].map(part => part.getBoundingClientRect().x)", first
+    )
+    assert begins == sorted(begins)
+    assert len(begins) == 2

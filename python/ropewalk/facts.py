@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -146,7 +145,7 @@ class Facts:
     @classmethod
     def of(cls, scenario: Scenario) -> Facts:
         """Reads a scenario."""
-        document = tomllib.loads(scenario.show())
+        document = scenario.expanded()
         edges = _edges(document)
         flows = tuple(_flow(flow, edges) for flow in document["flow"] if flow.get("count", 1) > 0)
         return cls(flows, tuple(document.get("event", [])), scenario.duration_s)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ropewalk import numbers
-from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,28 +18,16 @@ MAX_ROWS = 20
 
 def of_scenario(scenario: Scenario) -> str:
     """Links and flows."""
-    from ropewalk.report.topology import Network, value
+    from ropewalk.report.topology import Network, flow_rows, link_rows
 
     network = Network.of(scenario)
-    links = [
-        [
-            f"{link.name}.{way}",
-            *(value(direction.get(key), key) for key in ("rate", "delay", "queue", "loss")),
-        ]
-        for link in network.links
-        for way, direction in zip(link.directions, (link.forward, link.reverse), strict=True)
-    ]
-    flows = []
-    for flow in network.flows:
-        transport = [value(flow["transport"].get(key)) for key in ("kind", "congestion", "scheduler")]
-        words = ", ".join(word for word in transport if word not in {"-", ""})
-        flows.append([flow["name"], f"{flow['from']} → {flow['to']}", value(flow["app"]), words])
+    links = [[name, *facts] for name, _, *facts in link_rows(network)]
     runs = numbers.count(len(scenario.seeds), "replication")
-    return (
-        _heading(scenario.name, f"{scenario.duration_s:g} s simulated, {runs}")
-        + _table(["link", "rate", "delay", "queue", "loss"], links)
-        + _table(["flow", "from, to", "application", "transport"], flows)
-    )
+    tables = [
+        _Table(["link", "rate", "delay", "queue", "loss"], links),
+        _Table(["flow", "from, to", "application", "transport"], flow_rows(network)),
+    ]
+    return _shown(scenario.name, f"{scenario.duration_s:g} s simulated, {runs}", tables)
 
 
 def of_results(results: Results) -> str:
@@ -51,28 +38,21 @@ def of_results(results: Results) -> str:
     filled = {header: [cell(row) for row in rows] for header, cell in FLOWS.items()}
     shown = {header: cells for header, cells in filled.items() if set(cells) != {NONE}}
     runs = numbers.count(len(results.origin.seeds), "replication")
-    told = "".join(f"<p><b>{_text(line)}</b></p>" for line in problems(results))
     heads = [header.replace("-\n", "").replace("\n", " ") for header in shown]
-    return (
-        _heading(results.origin.scenario.name, f"{runs}; mean ± half width of the 95 % interval")
-        + _table(heads, [list(row) for row in zip(*shown.values(), strict=True)])
-        + told
-    )
+    table = _Table(heads, [list(row) for row in zip(*shown.values(), strict=True)])
+    about = f"{runs}; mean ± half width of the 95 % interval"
+    return _shown(results.origin.scenario.name, about, [table], problems(results))
 
 
-def _text(text: str) -> str:
-    return escape(visible(text))
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """At most `MAX_ROWS` rows are shown; the number of the others stands below."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
-def _heading(name: str, about: str) -> str:
-    return f"<p><b>{_text(name)}</b>: {_text(about)}</p>"
+def _shown(name: str, about: str, tables: list[_Table], told: Sequence[str] = ()) -> str:
+    from ropewalk.pages import render
 
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """At most `MAX_ROWS` rows; the number of the others below."""
-    head = "".join(f"<th>{_text(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows[:MAX_ROWS]
-    )
-    left = f"<p>and {len(rows) - MAX_ROWS} more</p>" if len(rows) > MAX_ROWS else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}"
+    return render("notebook.html", name=name, about=about, tables=tables, told=told, most=MAX_ROWS)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from unicodedata import bidirectional
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -20,6 +22,8 @@ POLICY = (
     "img-src data: blob:; font-src data:"
 )
 """Nothing may be loaded: the file is all there is."""
+_APART = re.compile(r"( / |, | → )")
+"""Between levels of a case, items of a list, ends of a link."""
 _BREAK = re.compile(r"([./_])(?=\w)")
 
 
@@ -31,6 +35,15 @@ def render(template: str, filters: Mapping[str, Callable[..., object]] | None = 
         filters: functions that only this page has.
         values: of its variables.
     """
+    made = _environment()
+    if filters:
+        made = made.overlay()
+        made.filters = {**made.filters, **filters}
+    return made.get_template(template).render(**values)
+
+
+@functools.cache
+def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("ropewalk", FOLDER),
         autoescape=True,
@@ -40,13 +53,25 @@ def render(template: str, filters: Mapping[str, Callable[..., object]] | None = 
         finalize=_shown,
     )
     made.globals |= {"asset": _asset, "policy": POLICY}
-    made.filters |= {"soft": soft, **(filters or {})}
-    return made.get_template(template).render(**values)
+    made.filters |= {"soft": soft, "isolated": isolated}
+    return made
 
 
 def soft(text: str) -> Markup:
     """Keys and paths may break after their dots, and words nowhere."""
     return Markup(_BREAK.sub(r"\1<wbr>", str(escape(visible(text)))))  # noqa: S704
+
+
+def isolated(text: str) -> Markup | str:
+    """Parts in a script from right to left turn neither each other nor what stands beside them."""
+    if not any(bidirectional(letter) in {"R", "AL"} for letter in text):
+        return text
+    pieces = _APART.split(text)
+    marked = Markup().join(
+        piece if place % 2 else Markup("<bdi>{}</bdi>").format(visible(piece))
+        for place, piece in enumerate(pieces)
+    )
+    return Markup("<span>{}</span>").format(marked)
 
 
 def _shown(value: object) -> object:

@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core, backends, numbers, reading
 from ropewalk.errors import ScenarioError
@@ -160,6 +160,12 @@ class Scenario:
     def whole(self) -> str:
         """As `show`, with the content of each file in the place of its path: it needs no other file."""
         return self._document.to_whole_toml()
+
+    def expanded(self) -> dict[str, Any]:
+        """The scenario with every default, as plain data: dicts, and lists of them for `[[path]]` and the like."""
+        from ropewalk import toml
+
+        return toml.values(self.show(), self._name)
 
     def run(
         self,

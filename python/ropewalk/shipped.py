@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk import toml
 from ropewalk.disk import write_whole
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ def _examples(home: Path) -> Iterator[Example]:
             if kind == "measurement":
                 yield Example(kind, path, MEASUREMENTS.get(path.name, ""))
             elif path.suffix == ".toml":
-                content = tomllib.loads(path.read_text(encoding="utf-8"))
+                content = toml.values(path.read_text(encoding="utf-8"), str(path))
                 yield Example(kind, path, str(content.get("description") or content.get("name") or ""))
     for about in sorted((home / REPRODUCTIONS).glob("*/reproduction.toml")):
-        title = str(tomllib.loads(about.read_text(encoding="utf-8")).get("title", ""))
+        title = str(toml.values(about.read_text(encoding="utf-8"), str(about)).get("title", ""))
         yield Example(REPRODUCTION, about.parent, title)
 
 
@@ -114,7 +114,7 @@ def _needed(path: Path) -> list[Path]:
     if path.suffix != ".toml":
         return [path]
     found = [path]
-    for text in _texts(tomllib.loads(path.read_text(encoding="utf-8"))):
+    for text in _texts(toml.values(path.read_text(encoding="utf-8"), str(path))):
         named = (path.parent / text).resolve() if 0 < len(text) < 200 and "\n" not in text else path  # noqa: PLR2004
         if named.is_file() and named not in found:
             found += [one for one in _needed(named) if one not in found]

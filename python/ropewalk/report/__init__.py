@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk.report.html import page
+from ropewalk.report.page import page
 from ropewalk.report.source import ReportError, open_source
 
 if TYPE_CHECKING:

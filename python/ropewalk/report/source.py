@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import numbers, plots, provenance, written
+from ropewalk import numbers, plots, provenance, toml, written
 from ropewalk.limits import Limited, limits
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
@@ -218,7 +217,7 @@ def _some(names: Sequence[object], most: int = 10) -> str:
 
 
 def _description(scenario: Scenario) -> str:
-    return str(tomllib.loads(scenario.show()).get("description", ""))
+    return str(scenario.expanded().get("description", ""))
 
 
 def _study(directory: Path, results: StudyResults, run: int | None, case: str | None) -> Source:
@@ -239,7 +238,7 @@ def _study(directory: Path, results: StudyResults, run: int | None, case: str | 
         drawn = [study_plots.tradeoff(results, flow) for flow in few]
         sections.append(Section("Throughput against delay", drawn, note))
     sections += over_time(results, run, case)
-    document = tomllib.loads(m.text)
+    document = toml.values(m.text, m.name)
     runs = sum(entry.replications for entry in m.cases)
     facts = _facts(directory)
     facts.setdefault("model_version", m.model_version)

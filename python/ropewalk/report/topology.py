@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ SMALL = 0.001
 
 SHORT = 12
 """Words of this length still fit beside the delay."""
+IN_NODE, BETWEEN = 15, 26
+"""Characters that fit into a node, and between two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Network:
     @classmethod
     def of(cls, scenario: Scenario) -> Network:
         """The network of a scenario, counted nodes taken as one."""
-        document = tomllib.loads(scenario.show())
+        document = scenario.expanded()
         nodes = {node["name"]: int(node.get("count", 1)) for node in document.get("node", [])}
         links = [
             Link(path["name"], (path["from"], path["to"]), path["up"], path["down"], ("up", "down"))
@@ -115,9 +115,61 @@ def _stem(name: str, nodes: dict[str, int]) -> str:
     return stem if stem in nodes else name
 
 
-def svg(scenario: Scenario) -> str:
-    """The drawing, in the colours of the page (`currentColor` and the classes of its style sheet)."""
-    network = Network.of(scenario)
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, in pixels."""
+
+    x: float
+    y: float
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of text, its middle at x; both in pixels, `below` from the top of the box around it."""
+
+    kind: str
+    x: float
+    below: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A link."""
+
+    kind: str
+    path: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Text with a box behind it; `title` is the whole name where the text is shortened."""
+
+    box: Box
+    lines: list[Line]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """All that `templates/report/topology.svg` needs; sizes in pixels."""
+
+    name: str
+    width: int
+    top: int
+    height: int
+    least: int
+    """The width below which it scrolls."""
+    curves: list[Curve]
+    labels: list[Label]
+    nodes: list[Label]
+
+
+def drawing(network: Network, name: str) -> Drawing:
+    """The network in the colours of the page (the classes of its style sheet)."""
     layers = network.layers()
     bundles = _bundles(network)
     tallest = max(len(layer) for layer in layers)
@@ -132,22 +184,25 @@ def svg(scenario: Scenario) -> str:
         for column, layer in enumerate(layers)
         for row, node in enumerate(layer)
     }
-    parts = [
-        f'<svg class="topology" role="img" aria-label="Network of {escape(scenario.name)}" '
-        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'style="min-width:{SMALLEST * width:.0f}px" xmlns="http://www.w3.org/2000/svg">'
+    # Link, its ends, and how far from the straight line it is drawn.
+    drawn = [
+        (places[one], places[other], (index - (len(links) - 1) / 2) * ROW, link)
+        for (one, other), links in bundles.items()
+        for index, link in enumerate(links)
     ]
-    labelled = len(network.links) <= MAX_LINKS
-    labels: list[str] = []
-    for (one, other), links in bundles.items():
-        for index, link in enumerate(links):
-            away = (index - (len(links) - 1) / 2) * ROW
-            parts.append(_curve(places[one], places[other], away, link))
-            if labelled:
-                labels.append(_label(places[one], places[other], away, link))
-    parts += labels
-    parts += [_node(node, network.nodes[node], *places[node]) for layer in layers for node in layer]
-    return "".join([*parts, "</svg>"])
+    labels = _apart([_label(*each) for each in drawn] if len(drawn) <= MAX_LINKS else [])
+    top = min([0.0, *(label.box.y - MARGIN for label in labels)])
+    bottom = max([height, *(label.box.y + label.box.height + MARGIN for label in labels)])
+    return Drawing(
+        name,
+        width,
+        round(top),
+        round(bottom - top),
+        round(SMALLEST * width),
+        [_curve(*each) for each in drawn],
+        labels,
+        [_node(node, network.nodes[node], *places[node]) for layer in layers for node in layer],
+    )
 
 
 def _bundles(network: Network) -> dict[tuple[str, str], list[Link]]:
@@ -159,7 +214,7 @@ def _bundles(network: Network) -> dict[tuple[str, str], list[Link]]:
     return found
 
 
-def _curve(start: tuple[float, float], end: tuple[float, float], away: float, link: Link) -> str:
+def _curve(start: tuple[float, float], end: tuple[float, float], away: float, link: Link) -> Curve:
     (x1, y1), (x2, y2) = start, end
     third = (x2 - x1) / 3
     # The middle of such a curve is three quarters of the way to its control points.
@@ -169,33 +224,75 @@ def _curve(start: tuple[float, float], end: tuple[float, float], away: float, li
         f"M{x1:.1f} {y1:.1f}C{x1 + third + sideways:.1f} {y1 + bend:.1f} "
         f"{x2 - third + sideways:.1f} {y2 + bend:.1f} {x2:.1f} {y2:.1f}"
     )
-    kind = "bundle" if link.number > 1 else "link"
-    title = "; ".join([link.name, *describe(link)])
-    return f'<path class="{kind}" d="{path}"><title>{escape(title)}</title></path>'
+    return Curve("bundle" if link.number > 1 else "link", path, "; ".join([link.name, *describe(link)]))
 
 
-def _label(start: tuple[float, float], end: tuple[float, float], away: float, link: Link) -> str:
+def _label(start: tuple[float, float], end: tuple[float, float], away: float, link: Link) -> Label:
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + away
     number = f" ({link.number} links)" if link.number > 1 else ""
-    lines = [f"{link.name}{number}", *describe(link)]
+    texts = [shortened(link.name, BETWEEN - len(number)) + number, *describe(link)]
     # Outside the bow of the line, so that neither hides the other.
-    top = y - 14 * len(lines) - 10 if away < 0 else y
-    words = "".join(
-        f'<text class="{"fact" if row else "name"}" x="{x:.1f}" y="{top + 16 + 14 * row:.1f}">'
-        f"{escape(line)}</text>"
-        for row, line in enumerate(lines)
-    )
-    wide = 7 * max(map(len, lines)) + 8
-    size = f'width="{wide}" height="{14 * len(lines) + 4}"'
-    return f'<rect class="back" x="{x - wide / 2:.1f}" y="{top + 4:.1f}" {size}/>' + words
+    top = y - 14 * len(texts) - 10 if away < 0 else y
+    lines = [Line("fact" if row else "name", x, 12 + 14 * row, text) for row, text in enumerate(texts)]
+    wide = 7 * max(map(len, texts)) + 8
+    return Label(Box(x - wide / 2, top + 4, wide, 14 * len(texts) + 4), lines)
 
 
-def _node(name: str, count: int, x: float, y: float) -> str:
+def _apart(labels: list[Label]) -> list[Label]:
+    """Labels of links that cross, moved down until none lies on another."""
+    placed: list[Label] = []
+    for label in sorted(labels, key=lambda one: one.box.y):
+        box = label.box
+        while hidden := [one.box for one in placed if _overlap(one.box, box)]:
+            box = replace(box, y=max(one.y + one.height for one in hidden))
+        placed.append(replace(label, box=box))
+    return placed
+
+
+def _overlap(one: Box, other: Box) -> bool:
     return (
-        f'<rect class="node" x="{x - NODE_WIDTH / 2:.1f}" y="{y - NODE_HEIGHT / 2:.1f}" rx="6" '
-        f'width="{NODE_WIDTH}" height="{NODE_HEIGHT}"/>'
-        f'<text class="name" x="{x:.1f}" y="{y + 4:.1f}">{escape(several(name, count))}</text>'
+        one.x < other.x + other.width
+        and other.x < one.x + one.width
+        and one.y < other.y + other.height
+        and other.y < one.y + one.height
     )
+
+
+def _node(name: str, count: int, x: float, y: float) -> Label:
+    box = Box(x - NODE_WIDTH / 2, y - NODE_HEIGHT / 2, NODE_WIDTH, NODE_HEIGHT)
+    text = several(shortened(name, IN_NODE - len(several("", count))), count)
+    whole = several(name, count)
+    return Label(box, [Line("name", x, NODE_HEIGHT // 2 + 4, text)], whole if whole != text else "")
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most `most` characters: begin and end of a longer one."""
+    if len(name) <= most:
+        return name
+    half = (most - 1) // 2
+    return f"{name[: most - 1 - half]}…{name[-half:]}"
+
+
+def link_rows(network: Network) -> list[list[str]]:
+    """Name, ends, rate, delay, queue and loss of each direction of each link."""
+    rows = []
+    for link in network.links:
+        for way, direction in zip(link.directions, (link.forward, link.reverse), strict=True):
+            facts = [value(direction.get(key), key) for key in ("rate", "delay", "queue", "loss")]
+            ends = link.ends if way == link.directions[0] else link.ends[::-1]
+            rows.append([f"{link.name}.{way}", " → ".join(ends), *facts])
+    return rows
+
+
+def flow_rows(network: Network) -> list[list[str]]:
+    """Name, ends, application and transport of each flow."""
+    rows = []
+    for flow in network.flows:
+        kinds = [value(flow["transport"].get(key)) for key in ("kind", "congestion", "scheduler")]
+        words = ", ".join(kind for kind in kinds if kind not in {"-", ""})
+        name = several(flow["name"], flow["count"])
+        rows.append([name, f"{flow['from']} → {flow['to']}", value(flow["app"]), words])
+    return rows
 
 
 def several(name: str, count: int) -> str:

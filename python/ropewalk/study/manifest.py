@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import _core, written
+from ropewalk import _core, toml, written
 from ropewalk.scenario import MAX_REPLICATIONS
 from ropewalk.study.metrics import Metric
 from ropewalk.study.model import Treatment  # noqa: TC001  # read by its annotation
@@ -129,7 +128,7 @@ class Manifest:
             if not getattr(self, name):
                 yield f"{name}: there are none"
         try:
-            tomllib.loads(self.text)
+            toml.values(self.text, self.name)
         except (ValueError, RecursionError) as error:
             yield f"text: no study file: {error}"
         yield from self._mistakes_of_runs()

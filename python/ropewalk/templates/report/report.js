@@ -20,13 +20,23 @@
     return value;
   };
 
-  const axis = (given, narrow) => ({
+  // Each level has a tick; of a long name begin and end are shown.
+  const short = (name, most) => {
+    const letters = [...String(name)];
+    const half = (most - 1) >> 1;
+    return letters.length <= most ? String(name) : [...letters.slice(0, most - 1 - half), "…", ...letters.slice(-half)].join("");
+  };
+
+  const levels = (given, most) => (given.categoryarray
+    ? { tickmode: "array", tickvals: given.categoryarray, ticktext: given.categoryarray.map((name) => short(name, most)) }
+    : { tickmode: "linear", dtick: 1 });
+
+  const axis = (given, narrow, few) => ({
     gridcolor: colour("grid"), linecolor: colour("quiet"), automargin: true, ...given,
     title: given.title ? { ...given.title, standoff: 6, font: { size: 12 } } : undefined,
     // An axis of numbers needs only some ticks; one of levels names each.
-    nticks: narrow && given.type !== "category" ? 5 : undefined,
-    tickmode: given.type === "category" ? "linear" : undefined,
-    dtick: given.type === "category" ? 1 : undefined,
+    nticks: few && given.type !== "category" ? 5 : undefined,
+    ...(given.type === "category" ? levels(given, narrow ? 14 : 48) : {}),
   });
 
   const traces = (index) => {
@@ -64,7 +74,7 @@
         note.font = { ...note.font, size: 10 };
       }
     }
-    for (const key of ["xaxis", "yaxis", "yaxis2"]) if (made[key]) made[key] = axis(made[key], narrow && key === "xaxis");
+    for (const key of ["xaxis", "yaxis", "yaxis2"]) if (made[key]) made[key] = axis(made[key], narrow, narrow && key === "xaxis");
     return made;
   };
 
