@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction_files import write_reproduction
+from conftest import Ropewalk
+from reproduction_files import STUDY, write_reproduction
 from ropewalk import reproduce as rep
 from ropewalk.reproduce import figures
 from ropewalk.study import StudyError
@@ -104,3 +105,17 @@ def test_published_marks_beside_bars_are_in_the_legend_once(tmp_path: Path) -> N
     assert legend is not None
     labels = [entry.get_text() for entry in legend.get_texts()]
     assert sorted(labels) == ["lia", "olia", "olia", "published"]
+
+
+def test_a_study_whose_runs_have_all_failed_is_named(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    study = STUDY.replace(
+        "[[vary]]", 'set = { duration = "1000000s", "record.interval" = "1ms" }\n\n[[vary]]', 1
+    )
+    (place / "study-loss.toml").write_text(study, encoding="utf-8")
+    figure = '[[figure]]\nid = "one"\ntitle = "rates"\n[[figure.curve]]\nvalue = \'rate["lia", :]\'\n'
+    (place / "figures.toml").write_text(figure, encoding="utf-8")
+    ran = ropewalk("reproduce", place, "--out", tmp_path / "out")
+    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False), ran.stderr
+    assert "nothing was measured: all 12 runs of loss have failed" in " ".join(ran.stdout.split())
+    assert ran.stderr.endswith("12 runs failed\n")

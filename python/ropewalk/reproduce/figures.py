@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ropewalk import reading
 from ropewalk.plots.palette import colours
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis as Ruler
 
     from ropewalk.reproduce.expressions import Expression
     from ropewalk.reproduce.model import Reproduction
@@ -49,6 +51,10 @@ COLOURS = 128
 MARKERS = "osD^vPX*"
 SIZE = (7.2, 3.4)
 """Inches."""
+NARROW, DECADE = 30.0, 10.0
+"""Quotients of the ends of a logarithmic axis below which it has numbers, and more of them."""
+PLAIN = (1e-2, 1e6)
+"""Between these, numbers are short."""
 WIDEST, NARROWEST = 3.0, 1.0
 """Lines become narrower from curve to curve: what lies beneath another one still shows."""
 
@@ -419,7 +425,21 @@ def _axes(axes: Axes, drawing: Drawing) -> None:
         axes.set_xticks(range(len(drawing.ticks)), [str(tick) for tick in drawing.ticks])
     axes.set_xlim(left=drawing.x.low, right=drawing.x.high)
     axes.set_ylim(bottom=drawing.y.low, top=drawing.y.high)
+    for axis, scale in ((axes.xaxis, drawing.x), (axes.yaxis, drawing.y)):
+        if scale.log:
+            _plain_numbers(axis)
     legend(axes)
+
+
+def _plain_numbers(axis: Ruler) -> None:
+    """Numbers instead of powers on a logarithmic axis of few of them."""
+    low, high = axis.get_view_interval()
+    if not (high / low < NARROW and PLAIN[0] <= low and high <= PLAIN[1]):
+        return
+    subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0) if high / low < DECADE else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def write(

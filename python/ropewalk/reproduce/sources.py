@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ropewalk import toml
 from ropewalk.errors import ScenarioError, StudyError
 from ropewalk.reproduce.model import PROFILE
 from ropewalk.reproduce.predicates import Outcome
@@ -44,9 +44,18 @@ class StudySource:
         """
         found = self._quantity(quantity)
         values = found.get(levels, {})
+        if not found and (runs := self._failed(quantity)):
+            raise NoValue(runs)
         if not values:
             raise NoValue(f"no run of {SEPARATOR.join(levels) or 'the study'} has a value of {quantity}")
         return Sample(values, self._reproduction.quantities[quantity].unit)
+
+    def _failed(self, quantity: str) -> str:
+        """That all runs of the study behind it have failed, if they have."""
+        study = self._reproduction.study_of(quantity, self._profile)
+        m = self._results[study].manifest
+        all_runs = sum(entry.replications for entry in m.cases)
+        return f"all {all_runs} runs of {study} have failed" if len(m.failures) == all_runs else ""
 
     def _quantity(self, name: str) -> dict[tuple[str, ...], dict[int, float]]:
         """By the levels of the case, by seed."""
@@ -139,6 +148,9 @@ def _values(quantity: Quantity, results: StudyResults) -> Iterator[tuple[str, in
             table = results.rows(metric.table, keep=metric.wanted)
         else:
             table = results.table(metric.table)
+        if table.is_empty():
+            # All runs have failed: such a table has no columns.
+            return
         yield from metric.values(table, ("case", "run")).select("case", "run", "value").iter_rows()
 
     if quantity.over is None:
@@ -197,7 +209,7 @@ def _compare(text: str, where: str, key: str, value: str | float | bool) -> tupl
 
 def _found(text: str, key: str) -> str:
     """The value in an expanded scenario, for people; empty if there is no such key."""
-    place: Any = tomllib.loads(text)
+    place: Any = toml.values(text, key)
     for word in key.split("."):
         if isinstance(place, list):
             place = next(
