@@ -162,7 +162,7 @@ class Scenario:
         return self._document.to_whole_toml()
 
     def expanded(self) -> dict[str, Any]:
-        """The scenario with every default, as plain data: dicts, and lists of them for `[[path]]` and the like."""
+        """The scenario with every default as plain data: dicts, and lists of dicts for `[[path]]`."""
         from ropewalk import toml
 
         return toml.values(self.show(), self._name)
