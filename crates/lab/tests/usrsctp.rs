@@ -127,6 +127,7 @@ app = { kind = "bulk", size = "1452000B" }
 kind = "sctp"
 rto_granularity = "1ms"
 idle_decay = false
+initial_cwnd = "4464B"
 burst = "window-limiting"
 "#;
     if program().is_none() {

@@ -116,3 +116,23 @@ fn all_paths_carry_data_at_once() {
         assert!(sent(flow).iter().all(|bytes| *bytes > Bytes(20_000_000)), "{:?}", sent(flow));
     }
 }
+
+/// Frames of three messages fit into the burst of the primary path: profile `inet` hardly uses the other, unless the first
+/// is full. Round robin gives each path half.
+#[test]
+fn the_primary_path_comes_first_in_inet() {
+    let video = "{ kind = \"video\", rate = \"950kbit/s\" }";
+    let share = |app: &str, transport: &str| {
+        let text = two_paths(20, [20, 20], app, transport);
+        let flow = &run(&text).flows[0];
+        assert_eq!(flow.failure, None, "{transport}");
+        sent(flow)[0].as_f64() / sent(flow).iter().copied().sum::<Bytes>().as_f64()
+    };
+    let inet = "transport = { kind = \"cmt-sctp\", profile = \"inet\" }";
+    let first = share(video, inet);
+    assert!(first > 0.95, "{first}");
+    let both = share("\"bulk\"", inet);
+    assert!((0.4..0.6).contains(&both), "{both}");
+    let turns = share(video, "transport = { kind = \"cmt-sctp\", confirm_paths = false }");
+    assert!((0.4..0.6).contains(&turns), "{turns}");
+}

@@ -13,16 +13,18 @@ use transport::config::{
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::chunk::COMMON_HEADER;
-use transport::sctp::config::{CmtConfig, HeartbeatConfig, MaxBurst, RetransmissionLimits, SackConfig};
-use units::{BitsPerSecond, Bytes, Nanos};
+use transport::sctp::config::{
+    CmtConfig, HeartbeatConfig, MaxBurst, Occupancy, Rescheduling, RetransmissionLimits, SackConfig,
+};
+use units::{BitsPerSecond, Bytes, Nanos, Ratio};
 
 use crate::choices::Choices;
 use crate::flows::flow_names;
 use crate::held::{Read as _, fields};
 use crate::keys::{AUTO, EXPAND, EXPAND_LARGEST};
 use crate::model::{
-    Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath, Node, Queue,
-    Scenario, Setting, Strip, Transport,
+    Associations, Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
+    Node, Queue, Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers::PathManagers;
 use crate::registries::{Listed, NO_LOSS};
@@ -221,7 +223,10 @@ impl Assembler<'_> {
             tcp: Arc::new(tcp),
             congestion: Some(self.choices.plain(keys.table("congestion")?)?),
             mptcp: None,
-            sctp: Some(Arc::new(config)),
+            sctp: Some(Associations {
+                scheduler: given(keys, "scheduler", || self.choices.plain(keys.table("scheduler")?))?,
+                config: Arc::new(config),
+            }),
             udp: None,
         })
     }
@@ -341,6 +346,7 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
             "window-limiting" => MaxBurst::WindowLimiting(burst),
             _ => MaxBurst::Unlimited,
         },
+        initial_cwnd: keys.read("initial_cwnd")?,
         initial_ssthresh: Some(keys.read::<Bytes>("initial_ssthresh")?).filter(|bytes| *bytes != Bytes::MAX),
         idle_decay: keys.read("idle_decay")?,
         send_buffer: keys.read("send_buffer")?,
@@ -349,6 +355,14 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
             "cmt-sctp" => Some(CmtConfig {
                 retransmission: keys.read("retransmission")?,
                 split: keys.read("buffer_split")?,
+                // Absent where buffers are not split, and where chunks are not rescheduled.
+                split_by: keys.read("buffer_split_by").unwrap_or(Occupancy::Queued),
+                window_update: keys.read("window_update")?,
+                rescheduling: Rescheduling {
+                    at: keys.read("rescheduling")?,
+                    threshold: keys.read("rescheduling_threshold").unwrap_or(Ratio::ZERO),
+                    reduces: keys.flag("rescheduling_reduces").unwrap_or(false),
+                },
                 delayed_ack: keys.read("delayed_ack")?,
             }),
             _ => None,

@@ -9,7 +9,7 @@ use transport::config::{
     FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
     RtoRule,
 };
-use transport::sctp::config::{BufferSplit, RetransmissionPolicy};
+use transport::sctp::config::{BufferSplit, InitialWindow, Occupancy, RetransmissionPolicy, WindowUpdate};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::model::Ecmp;
@@ -72,8 +72,12 @@ words! {
         "same-path" => Self::SamePath,
         "largest-window" => Self::LargestWindow,
         "largest-threshold" => Self::LargestThreshold,
+        "lowest-loss" => Self::LowestLoss,
+        "any-with-room" => Self::AnyWithRoom,
         "lowest-rtt" => Self::LowestRtt,
     }
+    Occupancy { "queued" => Self::Queued, "flight" => Self::Flight }
+    WindowUpdate { "v1" => Self::V1, "v2" => Self::V2 }
     BufferSplit { "off" => Self::Off, "sender" => Self::Sender, "receiver" => Self::Receiver, "both" => Self::Both }
     LossMeans { "congestion" => Self::Congestion, "corruption" => Self::Corruption }
 }
@@ -112,6 +116,16 @@ impl Held for u32 {
             Value::Integer(n) => Self::try_from(*n).ok(),
             Value::Text(text) if text == UNLIMITED => Some(Self::MAX),
             _ => None,
+        }
+    }
+}
+
+impl Held for InitialWindow {
+    fn held(node: &Placed) -> Option<Self> {
+        match node.as_text()? {
+            "rfc9260" => Some(Self::Rfc9260),
+            "rfc4960" => Some(Self::Rfc4960),
+            size => size.parse().ok().map(Self::Bytes),
         }
     }
 }

@@ -230,9 +230,18 @@ pub struct Transport {
     /// MPTCP; `None`: plain TCP.
     pub mptcp: Option<Multipath>,
     /// Associations instead of TCP: of `tcp` the MSS and the buffers have a meaning.
-    pub sctp: Option<Arc<SctpConfig>>,
+    pub sctp: Option<Associations>,
     /// Datagrams instead of TCP: then `tcp` has no meaning.
     pub udp: Option<UdpConfig>,
+}
+
+/// The part of a transport that is SCTP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Associations {
+    /// Settings.
+    pub config: Arc<SctpConfig>,
+    /// Scheduler of concurrent transfer; `None` without that.
+    pub scheduler: Option<Choice<Schedulers>>,
 }
 
 /// The multipath part of a transport.

@@ -72,7 +72,7 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
                 rules.buffers(transport, at);
                 rules.variants(transport);
                 rules.timers(transport, at);
-                rules.options::<Schedulers>(transport, "scheduler", choices);
+                rules.scheduler(transport, choices);
                 rules.congestion(transport, at, choices);
             }
         }
@@ -485,6 +485,15 @@ impl Rules<'_, '_, '_> {
         let at = table.written(fault.option).unwrap_or(node.at);
         self.add(at, Code::BadValue, &format!("transport.{key}.{}", fault.option), fault.message, fault.help);
         None
+    }
+
+    /// A scheduler and its options.
+    fn scheduler(&mut self, transport: &Table, choices: &Choices<'_>) {
+        let Some(choice) = self.options::<Schedulers>(transport, "scheduler", choices) else { return };
+        if let Some((message, help)) = crate::sctp_rules::scheduler(transport, &choice) {
+            let at = transport.get("scheduler").map_or(Origin::Default, |node| node.at);
+            self.add(at, Code::Contradiction, "transport.scheduler", message, help);
+        }
     }
 
     /// Some controllers make no sense without a threshold for slow start (choice D-04), or without marks.

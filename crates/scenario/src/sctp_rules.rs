@@ -2,8 +2,10 @@
 
 use document::diagnostic::{Code, Report};
 use document::tree::{Origin, Placed, Table, Value};
+use schedulers::Schedulers;
 use units::Bytes;
 
+use crate::model::Choice;
 use crate::profiles;
 
 /// The profile of flows over SCTP that name none.
@@ -64,16 +66,39 @@ pub(crate) fn flow(flow: &mut Table, path: &str, report: &mut Report<'_>) {
         let message = format!("send_buffer = \"{size}\" is for TCP; found kind = \"{kind}\"");
         refuse(transport, "send_buffer", message, "give a size, such as send_buffer = \"1MiB\"");
     }
-    let unlimited = transport.text("burst") == Some("unlimited");
+    let off = |key: &str, word: &str| transport.text(key) == Some(word);
+    // Keys without effect beside the value of another, which is the cure.
+    let idle: Vec<(&str, &str, &str)> = [
+        ("max_burst", "burst", "unlimited"),
+        ("buffer_split_by", "buffer_split", "off"),
+        ("rescheduling_threshold", "rescheduling", "off"),
+        ("rescheduling_reduces", "rescheduling", "off"),
+    ]
+    .into_iter()
+    .filter(|(_, other, word)| off(other, word))
+    .collect();
     let Some(transport) = flow.get_mut("transport").and_then(Placed::as_table_mut) else { return };
-    // Where bursts have no limit there is no size of one.
-    if unlimited
-        && let Some(size) = transport.take("max_burst")
-        && size.node.at != Origin::Default
-    {
-        let message = "`max_burst` has no effect with burst = \"unlimited\"".to_owned();
-        let help = "remove `max_burst`, or choose another `burst`".into();
-        let key = format!("{path}.transport.max_burst");
-        report.add(size.node.at, Code::Contradiction, &key, message, help);
+    for (key, other, word) in idle {
+        let Some(taken) = transport.take(key) else { continue };
+        if taken.node.at != Origin::Default {
+            let message = format!("`{key}` has no effect with {other} = \"{word}\"");
+            let help = format!("remove `{key}`, or choose another `{other}`");
+            let key = format!("{path}.transport.{key}");
+            report.add(taken.node.at, Code::Contradiction, &key, message, help);
+        }
     }
+}
+
+/// Whether concurrent transfer can follow a scheduler: message and cure if it cannot.
+pub(crate) fn scheduler(transport: &Table, choice: &Choice<Schedulers>) -> Option<(String, String)> {
+    let kind = transport.text("kind").filter(|kind| *kind == "cmt-sctp")?;
+    if transport::sctp::schedules((choice.row.build)(&choice.options).needs()) {
+        return None;
+    }
+    let name = choice.name();
+    let message = format!(
+        "scheduler = \"{name}\" is for MPTCP: it queues or repeats segments; found kind = \"{kind}\""
+    );
+    let help = "choose one that places each packet when it leaves, such as \"primary_first\" or \"minrtt\"";
+    Some((message, help.into()))
 }

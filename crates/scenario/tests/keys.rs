@@ -175,6 +175,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("transport", "retransmission"),
     ("transport", "buffer_split"),
     ("transport", "delayed_ack"),
+    ("transport", "initial_cwnd"),
+    ("transport", "buffer_split_by"),
+    ("transport", "window_update"),
+    ("transport", "rescheduling"),
+    ("transport", "rescheduling_threshold"),
+    ("transport", "rescheduling_reduces"),
 ];
 
 fn base(key: &str) -> &'static str {
@@ -276,7 +282,7 @@ fn each_key_of_associations_reaches_the_model() {
         assert_round_trip(&document);
         let transport = &document.scenario.flows[0].transport;
         assert_eq!((transport.profile.as_str(), transport.udp, &transport.mptcp), ("rfc", None, &None));
-        transport.sctp.clone().expect("an association")
+        transport.sctp.clone().expect("an association").config
     };
     let usual = config("");
     assert_eq!((usual.ip_header.0, usual.largest_chunk().0), (20, 1468));
@@ -285,6 +291,8 @@ fn each_key_of_associations_reaches_the_model() {
         "header = \"52B\"",
         "overhead = \"18B\"",
         "message = \"500B\"",
+        "initial_cwnd = \"rfc4960\"",
+        "initial_cwnd = \"4464B\"",
         "initial_ssthresh = \"64KiB\"",
         "rto_initial = \"3s\"",
         "rto_min = \"2s\"",
@@ -316,18 +324,29 @@ fn each_key_of_concurrent_transfer_reaches_the_model() {
         let transport = format!("{{ kind = \"cmt-sctp\"{more} }}");
         let document = good(BASE, &[("flow.upload.transport", &transport)]);
         assert_round_trip(&document);
-        document.scenario.flows[0].transport.sctp.clone().and_then(|sctp| sctp.cmt).expect("concurrent")
+        document.scenario.flows[0].transport.sctp.clone().expect("concurrent")
     };
     for key in [
         "retransmission = \"same-path\"",
         "retransmission = \"lowest-rtt\"",
         "retransmission = \"largest-window\"",
+        "retransmission = \"lowest-loss\"",
+        "retransmission = \"any-with-room\"",
+        "scheduler = \"minrtt\"",
+        "scheduler = \"primary_first\"",
+        "buffer_split_by = \"flight\"",
+        "window_update = \"v1\"",
+        "rescheduling = \"both\"",
         "buffer_split = \"off\"",
         "buffer_split = \"sender\"",
         "buffer_split = \"receiver\"",
         "delayed_ack = false",
     ] {
         assert_ne!(config(&format!(", {key}")), config(""), "{key}");
+    }
+    let moving = config(", rescheduling = \"both\"");
+    for key in ["rescheduling_threshold = 0.7", "rescheduling_reduces = false"] {
+        assert_ne!(config(&format!(", rescheduling = \"both\", {key}")), moving, "{key}");
     }
 }
 
@@ -339,12 +358,19 @@ fn mistakes_about_associations_name_the_cure() {
         found.expect_err("a mistake").to_string()
     };
     let sctp = |more: &str| format!("{{ kind = \"sctp\"{more} }}");
+    let cmt = |more: &str| format!("{{ kind = \"cmt-sctp\"{more} }}");
     for (transport, needles) in [
         (sctp(", profile = \"linux\""), ["says nothing of SCTP", "rfc"]),
         (sctp(", ecn = true"), ["no effect", "remove `ecn`"]),
         (sctp(", send_buffer = \"auto\""), ["is for TCP", "1MiB"]),
         (sctp(", burst = \"unlimited\", max_burst = 3"), ["no effect", "another `burst`"]),
         (sctp(", nagle = true"), ["nagle", "sctp"]),
+        (cmt(", scheduler = \"redundant\""), ["is for MPTCP", "primary_first"]),
+        (
+            cmt(", buffer_split = \"off\", buffer_split_by = \"flight\""),
+            ["no effect", "another `buffer_split`"],
+        ),
+        (cmt(", rescheduling_threshold = 0.3"), ["no effect", "another `rescheduling`"]),
     ] {
         let found = mistakes(&[("flow.upload.transport", &transport)]);
         assert!(needles.iter().all(|needle| found.contains(needle)), "{transport}: {found}");

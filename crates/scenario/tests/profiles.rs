@@ -12,7 +12,12 @@ use transport::config::{
     ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
     SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
-use units::{Bytes, Nanos};
+use transport::sctp::SctpConfig;
+use transport::sctp::config::{
+    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Rescheduling,
+    RetransmissionPolicy, WindowUpdate,
+};
+use units::{Bytes, Nanos, Ratio};
 
 fn transport(profile: &str, kind: &str) -> Transport {
     let transport = [("flow.upload.transport.kind", kind), ("flow.upload.transport.profile", profile)];
@@ -308,11 +313,66 @@ fn subflows_differ_where_the_profile_says_so() {
     assert_eq!(names("rfc"), ("newreno", "minrtt"));
 }
 
+/// Decisions of the text of the document, and RFC 4960 section 15.
+#[test]
+fn inet() {
+    let transport = transport("inet", "cmt-sctp");
+    assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("sctp"));
+    let sctp = transport.sctp.expect("associations");
+    assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("primary_first"));
+    let wanted = SctpConfig {
+        rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total),
+        heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: false },
+        burst: MaxBurst::UseItOrLoseIt(4),
+        initial_cwnd: InitialWindow::Rfc4960,
+        send_buffer: Bytes(4_000_000),
+        receive_buffer: Bytes(4_000_000),
+        cmt: Some(CmtConfig {
+            retransmission: RetransmissionPolicy::LowestRtt,
+            split: BufferSplit::Both,
+            split_by: Occupancy::Queued,
+            window_update: WindowUpdate::V2,
+            rescheduling: Rescheduling {
+                at: BufferSplit::Both,
+                threshold: Ratio::new(0.5).unwrap(),
+                reduces: true,
+            },
+            delayed_ack: true,
+        }),
+        ..SctpConfig::default()
+    };
+    assert_eq!(*sctp.config, wanted);
+    assert_eq!(self::transport("inet", "tcp").tcp.ack.every, 1);
+}
+
+/// RFC 9260 section 16; the buffers are chosen.
+#[test]
+fn rfc_of_associations() {
+    let sctp = transport("rfc", "cmt-sctp").sctp.expect("associations");
+    assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("roundrobin_window"));
+    let cmt = sctp.config.cmt.expect("concurrent transfer");
+    assert_eq!(
+        cmt,
+        CmtConfig {
+            rescheduling: Rescheduling { at: BufferSplit::Off, ..cmt.rescheduling },
+            ..CmtConfig::default()
+        }
+    );
+    let wanted = SctpConfig {
+        rto: rto(1000, 1000, 60_000, 100, RtoFloor::Total),
+        send_buffer: Bytes(4_000_000),
+        receive_buffer: Bytes(4_000_000),
+        cmt: Some(cmt),
+        ..SctpConfig::default()
+    };
+    assert_eq!(*sctp.config, wanted);
+}
+
 #[test]
 fn each_is_complete_and_listed() {
     let all = profiles();
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
-    assert_eq!(names, ["linux", "linux-5.15", "ns3", "opnet2007", "rfc", "scps", "stp"]);
+    assert_eq!(names, ["linux", "linux-5.15", "ns3", "opnet2007", "rfc", "inet", "scps", "stp"]);
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.

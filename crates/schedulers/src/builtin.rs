@@ -4,7 +4,8 @@ use registry::{Family, Options};
 
 use crate::{
     Scheduler, blest, bufferbloat, daps, ecf, espc, kimura, minratio, minratio_thesis, minrtt, minrtt_rp,
-    minrtt_thesis, otias, redundant, round_robin, sttf, weighted_round_robin,
+    minrtt_thesis, otias, primary_first, redundant, round_robin, round_robin_window, sttf,
+    weighted_round_robin,
 };
 
 /// The schedulers.
@@ -19,6 +20,8 @@ impl Family for Schedulers {
         minrtt_thesis::ROW,
         round_robin::ROW,
         weighted_round_robin::ROW,
+        round_robin_window::ROW,
+        primary_first::ROW,
         ecf::ROW,
         blest::ROW,
         kimura::LWS_ROW,

@@ -18,9 +18,11 @@ mod minrtt;
 mod minrtt_rp;
 mod minrtt_thesis;
 mod otias;
+mod primary_first;
 mod queueing;
 mod redundant;
 mod round_robin;
+mod round_robin_window;
 mod set;
 mod sttf;
 #[cfg(test)]

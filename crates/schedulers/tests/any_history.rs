@@ -26,9 +26,21 @@ fn any_row() -> impl Strategy<Value = Algorithm> {
 fn work_conserving_row() -> impl Strategy<Value = Algorithm> {
     let registry = Registry::builtin();
     select(
-        ["minrtt", "minrtt_rp", "roundrobin", "wrr", "lws", "lts", "hsr", "minratio_thesis", "redundant"]
-            .map(|name| *registry.get(name).expect("registered"))
-            .to_vec(),
+        [
+            "minrtt",
+            "minrtt_rp",
+            "roundrobin",
+            "wrr",
+            "lws",
+            "lts",
+            "hsr",
+            "minratio_thesis",
+            "redundant",
+            "primary_first",
+            "roundrobin_window",
+        ]
+        .map(|name| *registry.get(name).expect("registered"))
+        .to_vec(),
     )
 }
 
@@ -259,7 +271,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    assert_eq!(count, 18);
+    assert_eq!(count, 20);
     for name in [
         "minrtt",
         "minrtt_rp",
@@ -279,6 +291,8 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
         "wrr",
         "redundant",
         "sttf",
+        "primary_first",
+        "roundrobin_window",
     ] {
         assert!(registry.get(name).is_some(), "{name}");
     }

@@ -288,8 +288,10 @@ impl Builder<'_> {
         if kind != "udp" {
             draw("congestion", "congestion-control", 0.8, self);
         }
-        if kind == "mptcp" {
+        if matches!(kind, "mptcp" | "cmt-sctp") {
             draw("scheduler", "scheduler", 0.8, self);
+        }
+        if kind == "mptcp" {
             draw("path_manager", "path-manager", 0.5, self);
         }
         let manager = table.get("path_manager").map(|value| value.get("kind").unwrap_or(value).clone());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use registry::{OptionValue, Options};
-use schedulers::Registry as Schedulers;
+use schedulers::{Registry as Schedulers, Scheduler};
 use transport::config::{LossMeans, MptcpConfig, RecoveryKind, Reliability, TcpConfig};
 use transport::mptcp::keys::Key;
 use transport::sctp::tsn::Tag;
@@ -107,12 +107,11 @@ pub fn mptcp_pair(
     paths: u8,
 ) -> (Connection, Connection) {
     let end = |role, key| {
-        let row = *Schedulers::builtin().get(scheduler).expect("a registered scheduler");
         let pairs: Vec<_> = (0..paths).map(|i| AddressPair { local: Some(i), remote: Some(i) }).collect();
         Connection::new(Setup {
             tcp: Arc::new(tcp.clone()),
             congestion: congestion(control),
-            mptcp: Some((Arc::new(mptcp.clone()), (row.build)(&Options::defaults(row.options)))),
+            mptcp: Some((Arc::new(mptcp.clone()), self::scheduler(scheduler))),
             role,
             first: pairs[0],
             own: if role == Role::Server { (0..paths).collect() } else { Vec::new() },
@@ -130,7 +129,23 @@ pub fn mptcp_pair(
 /// # Panics
 /// If there is no congestion control of that name.
 pub fn sctp_pair(config: &SctpConfig, control: &str, paths: u8) -> (Connection, Connection) {
-    let end = |role| Connection::associate(sctp_end(config, control, paths, role));
+    sctp_pair_with(config, control, "roundrobin_window", paths)
+}
+
+/// The same; `scheduler` is that of concurrent transfer.
+///
+/// # Panics
+/// If there is no congestion control or scheduler of that name.
+pub fn sctp_pair_with(
+    config: &SctpConfig,
+    control: &str,
+    scheduler: &str,
+    paths: u8,
+) -> (Connection, Connection) {
+    let end = |role| {
+        let scheduler = config.cmt.is_some().then(|| self::scheduler(scheduler));
+        Connection::associate(AssociationSetup { scheduler, ..sctp_end(config, control, paths, role) })
+    };
     (end(Role::Client), end(Role::Server))
 }
 
@@ -142,10 +157,20 @@ pub fn sctp_end(config: &SctpConfig, control: &str, paths: u8, role: Role) -> As
     AssociationSetup {
         config: Arc::new(*config),
         congestion: congestion(control),
+        scheduler: config.cmt.is_some().then(|| scheduler("roundrobin_window")),
         role,
         paths: (0..paths).map(|i| AddressPair { local: Some(i), remote: Some(i) }).collect(),
         tag: Tag(if role == Role::Client { 0x0102_0304 } else { 0x1112_1314 }),
     }
+}
+
+/// A scheduler of the registry with default options.
+///
+/// # Panics
+/// If there is none of that name.
+pub fn scheduler(name: &str) -> Box<dyn Scheduler> {
+    let row = *Schedulers::builtin().get(name).expect("a registered scheduler");
+    (row.build)(&Options::defaults(row.options))
 }
 
 /// A client over plain TCP for a scripted peer.

@@ -359,8 +359,10 @@ impl Connection {
 
     /// State of the scheduler; nothing with plain TCP.
     pub fn scheduler_gauges(&self, report: schedulers::Report<'_>) {
-        if let Machine::Mptcp(c) = &self.0 {
-            c.scheduler_gauges(report);
+        match &self.0 {
+            Machine::Tcp(..) => {}
+            Machine::Mptcp(c) => c.scheduler_gauges(report),
+            Machine::Sctp(c) => c.scheduler_gauges(report),
         }
     }
 

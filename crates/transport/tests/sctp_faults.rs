@@ -3,11 +3,14 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use testkit::setups::sctp_pair;
+use testkit::setups::{scheduler, sctp_pair, sctp_pair_with};
 use testkit::{Duo, Fault, Reading, Way, Wire};
 use transport::sctp::SctpConfig;
-use transport::sctp::config::{BufferSplit, CmtConfig, MaxBurst, RetransmissionPolicy};
-use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+use transport::sctp::config::{
+    BufferSplit, CmtConfig, MaxBurst, Occupancy, Rescheduling, RetransmissionPolicy, WindowUpdate,
+};
+use transport::sctp::schedules;
+use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 fn wire(delay_ms: u64) -> Wire {
     Wire { delay: Nanos::from_millis(delay_ms), rate: Some(BitsPerSecond(10_000_000)) }
@@ -39,14 +42,30 @@ fn patient() -> SctpConfig {
     config
 }
 
+fn any_split() -> impl Strategy<Value = BufferSplit> {
+    proptest::sample::select(vec![
+        BufferSplit::Off,
+        BufferSplit::Sender,
+        BufferSplit::Receiver,
+        BufferSplit::Both,
+    ])
+}
+
 prop_compose! {
-    fn any_cmt()(policy in 0..4usize, split in 0..4usize, delayed_ack in any::<bool>()) -> CmtConfig {
+    fn any_cmt()(
+        policy in 0..6usize, (split, at) in (any_split(), any_split()), per_mille in 0u32..1000,
+        [delayed_ack, flight, first, reduces] in any::<[bool; 4]>(),
+    ) -> CmtConfig {
         let retransmission = [
             RetransmissionPolicy::SamePath, RetransmissionPolicy::LargestWindow,
-            RetransmissionPolicy::LargestThreshold, RetransmissionPolicy::LowestRtt,
+            RetransmissionPolicy::LargestThreshold, RetransmissionPolicy::LowestLoss,
+            RetransmissionPolicy::AnyWithRoom, RetransmissionPolicy::LowestRtt,
         ][policy];
-        let split = [BufferSplit::Off, BufferSplit::Sender, BufferSplit::Receiver, BufferSplit::Both][split];
-        CmtConfig { retransmission, split, delayed_ack }
+        let split_by = if flight { Occupancy::Flight } else { Occupancy::Queued };
+        let window_update = if first { WindowUpdate::V1 } else { WindowUpdate::V2 };
+        let threshold = Ratio::new(f64::from(per_mille) / 1000.0).expect("a ratio");
+        let rescheduling = Rescheduling { at, threshold, reduces };
+        CmtConfig { retransmission, split, split_by, window_update, rescheduling, delayed_ack }
     }
 }
 
@@ -82,6 +101,14 @@ fn any_control() -> impl Strategy<Value = &'static str> {
     proptest::sample::select(names)
 }
 
+/// Every registered scheduler that concurrent transfer can follow, by name.
+fn any_scheduler() -> impl Strategy<Value = &'static str> {
+    let names = schedulers::Registry::builtin();
+    let names: Vec<_> =
+        names.iter().map(|row| row.name).filter(|name| schedules(scheduler(name).needs())).collect();
+    proptest::sample::select(names)
+}
+
 #[test]
 fn a_transfer_over_one_path() {
     let (client, server) = sctp_pair(&SctpConfig::default(), "sctp", 1);
@@ -95,9 +122,7 @@ fn a_transfer_over_one_path() {
 }
 
 fn concurrent(delayed_ack: bool) -> SctpConfig {
-    let retransmission = RetransmissionPolicy::LargestThreshold;
-    let cmt = CmtConfig { retransmission, split: BufferSplit::Both, delayed_ack };
-    SctpConfig { cmt: Some(cmt), ..SctpConfig::default() }
+    SctpConfig { cmt: Some(CmtConfig { delayed_ack, ..CmtConfig::default() }), ..SctpConfig::default() }
 }
 
 /// Test vector CM-1: chunks of a slow path are overtaken by those of a fast one, and nothing is lost: split fast retransmit
@@ -150,11 +175,11 @@ proptest! {
 
     #[test]
     fn every_byte_arrives_once(
-        config in any_config(), control in any_control(), paths in 1u8..4, download in any::<bool>(),
+        config in any_config(), control in any_control(), scheduler in any_scheduler(), paths in 1u8..4, download in any::<bool>(),
         faults in vec(fault(3), 0..12), seed in any::<u64>(), total in 1u64..300_000, slow in any::<bool>(),
     ) {
         let total = total.min(config.message.0 * 200);
-        let (client, server) = sctp_pair(&config, control, paths);
+        let (client, server) = sctp_pair_with(&config, control, scheduler, paths);
         let wires = (0..paths).map(|i| wire(10 + 40 * u64::from(i))).collect();
         let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed);
         if download {

@@ -135,7 +135,7 @@ impl FlowRow<'_> {
         match (&transport.mptcp, &transport.sctp, &transport.udp) {
             (_, _, Some(_)) => "udp",
             (_, Some(sctp), _) => {
-                if sctp.cmt.is_some() {
+                if sctp.config.cmt.is_some() {
                     "cmt-sctp"
                 } else {
                     "sctp"
@@ -151,7 +151,10 @@ impl FlowRow<'_> {
     }
 
     fn scheduler(&self) -> Option<&str> {
-        self.flow.transport.mptcp.as_ref().map(|m| m.scheduler.name())
+        let transport = &self.flow.transport;
+        let of_mptcp = transport.mptcp.as_ref().map(|mptcp| &mptcp.scheduler);
+        let of_sctp = transport.sctp.as_ref().and_then(|sctp| sctp.scheduler.as_ref());
+        of_mptcp.or(of_sctp).map(Choice::name)
     }
 }
 

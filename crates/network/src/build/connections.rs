@@ -7,7 +7,8 @@ use std::sync::Arc;
 use apps::Side;
 use congestion::CongestionControl;
 use engine::Stream;
-use scenario::model::Flow as FlowModel;
+use scenario::model::{Associations, Choice, Flow as FlowModel};
+use schedulers::Schedulers;
 use transport::config::MptcpConfig;
 use transport::sctp::chunk::MAX_ADDRESSES;
 use transport::{AddressPair, NewCongestion};
@@ -111,12 +112,14 @@ fn protocol(flow: &FlowModel, topology: &Topology) -> Protocol {
         let choice = choice.expect("all transports but UDP have a congestion control");
         (choice.row.build)(setup, &choice.options)
     });
-    if let Some(config) = sctp {
-        return Protocol::Association { config, congestion };
+    let new_scheduler = |choice: Choice<Schedulers>| -> NewScheduler {
+        Arc::new(move || (choice.row.build)(&choice.options))
+    };
+    if let Some(Associations { config, scheduler }) = sctp {
+        return Protocol::Association { config, congestion, scheduler: scheduler.map(new_scheduler) };
     }
     let mptcp = flow.transport.mptcp.as_ref().map(|multipath| {
-        let choice = multipath.scheduler.clone();
-        let scheduler: NewScheduler = Arc::new(move || (choice.row.build)(&choice.options));
+        let scheduler = new_scheduler(multipath.scheduler.clone());
         (Arc::new(end_config(multipath, flow, true, topology)), scheduler)
     });
     Protocol::Stream { tcp: Arc::clone(&flow.transport.tcp), congestion, mptcp }

@@ -28,7 +28,7 @@ pub(crate) enum Protocol {
     /// TCP, or MPTCP if it has that part.
     Stream { tcp: Arc<TcpConfig>, congestion: NewCongestion, mptcp: Option<(Arc<MptcpConfig>, NewScheduler)> },
     /// SCTP.
-    Association { config: Arc<SctpConfig>, congestion: NewCongestion },
+    Association { config: Arc<SctpConfig>, congestion: NewCongestion, scheduler: Option<NewScheduler> },
     /// UDP.
     Datagrams(UdpConfig),
 }
@@ -68,10 +68,11 @@ impl Protocol {
     fn machine(&self, end: EndSetup) -> Machine {
         match self {
             Self::Datagrams(config) => Machine::Datagrams(Box::new(UdpSocket::new(*config)), end.first),
-            Self::Association { config, congestion } => {
+            Self::Association { config, congestion, scheduler } => {
                 Machine::Stream(Connection::associate(AssociationSetup {
                     config: Arc::clone(config),
                     congestion: Arc::clone(congestion),
+                    scheduler: scheduler.as_ref().map(|scheduler| scheduler()),
                     role: end.role,
                     paths: if end.pairs.is_empty() { vec![end.first] } else { end.pairs },
                     tag: end.key.tag(),

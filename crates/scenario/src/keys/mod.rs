@@ -26,6 +26,8 @@ pub(crate) const EXPAND: &str = "expand";
 /// The same, with the size of the largest subflow for an MPTCP connection.
 pub(crate) const EXPAND_LARGEST: &str = "expand-largest";
 /// The values of a buffer that are not its size.
+/// Initial windows of associations that follow from the size of packets.
+pub(crate) const INITIAL_WINDOWS: [&str; 2] = ["rfc9260", "rfc4960"];
 pub(crate) const BUFFER_RULES: [&str; 3] = [AUTO, EXPAND, EXPAND_LARGEST];
 
 const END: Key = key(

@@ -5,15 +5,15 @@ use transport::config::{
     FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
     RtoRule,
 };
-use transport::sctp::config::{BufferSplit, RetransmissionPolicy};
+use transport::sctp::config::{BufferSplit, Occupancy, RetransmissionPolicy, WindowUpdate};
 use units::{Bytes, Nanos};
 
-use super::{BUFFER_RULES, END, GIB};
+use super::{BUFFER_RULES, END, GIB, INITIAL_WINDOWS};
 use crate::held::Words;
 use crate::registries::catalogue;
 use crate::{path_managers, profiles};
 use document::keys::{Fallback, Key, Kind, Scalar, Section};
-use document::shorthand::{FLAG, buffer, duration, integer, key, limit, reference, size, words};
+use document::shorthand::{FLAG, PROBABILITY, buffer, duration, integer, key, limit, reference, size, words};
 
 const HOUR: Nanos = Nanos::from_secs(3600);
 const TIMER: Kind = duration(Nanos(1), HOUR);
@@ -64,12 +64,13 @@ pub(crate) static TRANSPORT: Section = Section {
             "where the other defaults come from",
         ),
         both("congestion", Kind::Choice(catalogue::CONGESTION), "congestion control, one for each path"),
-        mptcp(
-            "scheduler",
-            Kind::Choice(catalogue::SCHEDULER),
-            Fallback::Profile,
-            "which subflow carries the next segment",
-        ),
+        Key {
+            name: "scheduler",
+            kind: Kind::Choice(catalogue::SCHEDULER),
+            default: Fallback::Profile,
+            doc: "which subflow or path carries the next segment or packet",
+            only: &["mptcp", "cmt-sctp"],
+        },
         mptcp(
             "path_manager",
             Kind::Choice(catalogue::PATH_MANAGER),
@@ -149,6 +150,11 @@ pub(crate) static TRANSPORT: Section = Section {
             "further bytes per packet on the wire",
         ),
         tcp("initial_window", integer(1, 10_000), "initial window in segments"),
+        sctp(
+            "initial_cwnd",
+            buffer(&INITIAL_WINDOWS, Bytes(1), GIB),
+            "initial window of a path, one chunk at least: about 4400 bytes as RFC 9260 or RFC 4960 reckon it, or a size",
+        ),
         both("initial_ssthresh", size(Bytes(1), Bytes::MAX), "initial slow-start threshold"),
         tcp("slow_start_limit", limit(1, 10_000), "slow start adds at most this many segments per ACK"),
         tcp("byte_counting", FLAG, "congestion avoidance counts acknowledged bytes, otherwise ACKs"),
@@ -311,6 +317,24 @@ pub(crate) static TRANSPORT: Section = Section {
             words(BufferSplit::WORDS),
             "each of n paths may use an n-th of the send buffer, the receive window, or both",
         ),
+        cmt(
+            "buffer_split_by",
+            words(Occupancy::WORDS),
+            "what counts as use: data that is not cumulatively acknowledged, or in flight",
+        ),
+        cmt(
+            "window_update",
+            words(WindowUpdate::WORDS),
+            "CUC: a path advances with the oldest of its chunks that were sent once, `v2` also with that of those sent again",
+        ),
+        cmt(
+            "rescheduling",
+            words(BufferSplit::WORDS),
+            "whose buffer is watched for chunks that have arrived out of order: if they fill the share of a path, that path carries \
+             the oldest chunk in flight, too",
+        ),
+        cmt("rescheduling_threshold", PROBABILITY, "part of the share above which that happens"),
+        cmt("rescheduling_reduces", FLAG, "the former path of that chunk reduces its window as after a loss"),
         cmt("delayed_ack", FLAG, "SACKs are delayed also while chunks are out of order (DAC)"),
         tcp("unsent_limit", LIMIT, "the application waits while this much has not been sent once"),
     ],

@@ -2,6 +2,7 @@
 //!
 //! May: call its parts in the order that the RFC gives. May not: hold state that belongs to one of them.
 
+mod choice;
 mod input;
 mod limit;
 mod output;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use congestion::Setup as CongestionSetup;
 use congestion::{Growth, SsthreshFrom};
+use schedulers::Scheduler;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::address::AddressPair;
@@ -20,8 +22,9 @@ use crate::sctp::config::SctpConfig;
 use crate::sctp::lifecycle::{Lifecycle, State};
 use crate::sctp::outgoing::{Outgoing, UserMessage};
 use crate::sctp::outqueue::Outqueue;
-use crate::sctp::path::{Path, PathStats, PathTimer};
+use crate::sctp::path::{LossEstimate, Path, PathStats, PathTimer};
 use crate::sctp::paths::Paths;
+use crate::sctp::placement::Placement;
 use crate::sctp::reachability::Reachability;
 use crate::sctp::reassembly::{Delivery, Reassembly};
 use crate::sctp::reception::{ReceptionMap, SackTimer};
@@ -37,6 +40,8 @@ pub struct AssociationSetup {
     pub config: Arc<SctpConfig>,
     /// Called once per path.
     pub congestion: NewCongestion,
+    /// Chooses the paths of concurrent transfer; `None` without that.
+    pub scheduler: Option<Box<dyn Scheduler>>,
     /// Which end this is.
     pub role: Role,
     /// Pairs of addresses, seen from this end: one for each path, the primary path first.
@@ -80,14 +85,15 @@ pub struct Association {
     fast: u64,
     /// An event has happened since data was sent last.
     opportunity: bool,
-    /// Concurrent transfer: the path that is asked first for room.
-    turn: PathId,
+    /// Concurrent transfer: which path carries the next chunk.
+    placement: Option<Placement>,
 }
 
 impl Association {
     /// Waits for `open` (client) or an INIT (server).
     pub fn new(setup: AssociationSetup) -> Self {
-        let AssociationSetup { config, congestion, role, paths, tag } = setup;
+        let AssociationSetup { config, congestion, scheduler, role, paths, tag } = setup;
+        debug_assert_eq!(scheduler.is_some(), config.cmt.is_some(), "a scheduler for concurrent transfer");
         let own = Init {
             tag,
             window: window_field(config.receive_buffer),
@@ -114,6 +120,8 @@ impl Association {
                 u64::from(tag.0) ^ (index as u64) << 32,
             ),
             stats: PathStats::default(),
+            losses: LossEstimate::default(),
+            blocked_until: SimTime::ZERO,
             last_sent: None,
             usable_since: None,
         };
@@ -131,7 +139,7 @@ impl Association {
             reader: Reader { delivered: Bytes::ZERO, advertised: config.receive_buffer },
             fast: 0,
             opportunity: true,
-            turn: PathId::FIRST,
+            placement: scheduler.map(Placement::new),
             config,
         }
     }
@@ -261,7 +269,10 @@ impl Association {
         // Paths are asked while data may leave.
         let asks = self.life.may_send();
         let heartbeat = |path: &Path| if asks { path.reach.deadline() } else { SimTime::NEVER };
-        let of_path = |path: &Path| path.timer.expires().min(heartbeat(path));
+        let blocked = |path: &Path| {
+            if path.blocked_until > SimTime::ZERO { path.blocked_until } else { SimTime::NEVER }
+        };
+        let of_path = |path: &Path| path.timer.expires().min(heartbeat(path)).min(blocked(path));
         let paths = self.paths.iter().map(of_path).min().unwrap_or(SimTime::NEVER);
         paths.min(self.life.deadline()).min(self.sack.due())
     }

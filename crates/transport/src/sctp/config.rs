@@ -1,12 +1,12 @@
 //! Everything that can be set about an association: plain data.
 
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Ratio};
 
 use crate::config::{RtoConfig, RtoFloor, RtoRule};
-use crate::sctp::chunk::DATA_HEADER;
+use crate::sctp::chunk::{COMMON_HEADER, DATA_HEADER};
 
 /// One end of an association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SctpConfig {
     /// Largest user data of a packet that carries one DATA chunk.
     pub payload: Bytes,
@@ -28,6 +28,8 @@ pub struct SctpConfig {
     pub missing_reports: u32,
     /// Bursts of new data.
     pub burst: MaxBurst,
+    /// Initial congestion window of a path.
+    pub initial_cwnd: InitialWindow,
     /// Initial slow-start threshold; `None`: the receive buffer that the peer announces.
     pub initial_ssthresh: Option<Bytes>,
     /// The window decays while a path carries nothing (RFC 9260 section 7.2.1).
@@ -40,13 +42,30 @@ pub struct SctpConfig {
     pub cmt: Option<CmtConfig>,
 }
 
-/// Concurrent multipath transfer (Iyengar et al. 2006).
+/// Initial congestion window of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// RFC 9260 section 7.2.1: min(4 PMDCS, max(2 PMDCS, 4404 bytes)).
+    Rfc9260,
+    /// RFC 4960 section 7.2.1: min(4 MTU, max(2 MTU, 4380 bytes)).
+    Rfc4960,
+    /// As much.
+    Bytes(Bytes),
+}
+
+/// Concurrent multipath transfer (Iyengar et al. 2006).
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CmtConfig {
     /// Where chunks are sent again.
     pub retransmission: RetransmissionPolicy,
     /// How the paths share the buffers.
     pub split: BufferSplit,
+    /// The quantity that counts as use of a buffer.
+    pub split_by: Occupancy,
+    /// When a path counts its data as cumulatively acknowledged.
+    pub window_update: WindowUpdate,
+    /// Chunks that block a buffer are sent again on another path.
+    pub rescheduling: Rescheduling,
     /// DAC: the receiver delays SACKs also while chunks are out of order, and tells how many packets each covers.
     pub delayed_ack: bool,
 }
@@ -60,8 +79,52 @@ pub enum RetransmissionPolicy {
     LargestWindow,
     /// RTX-SSTHRESH: that with the largest slow-start threshold.
     LargestThreshold,
+    /// RTX-LOSSRATE: that with the smallest loss estimate.
+    LowestLoss,
+    /// RTX-ASAP: any that has room.
+    AnyWithRoom,
     /// That with the smallest round-trip time.
     LowestRtt,
+}
+
+/// The quantity that counts as use of a shared buffer by a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupancy {
+    /// User data that is not cumulatively acknowledged.
+    Queued,
+    /// Bytes in flight, chunk headers included.
+    Flight,
+}
+
+/// Congestion window update for CMT (CUC): the oldest chunk of a path without acknowledgement is its cumulative TSN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowUpdate {
+    /// The oldest of the chunks that were sent once.
+    V1,
+    /// The oldest of the chunks that were sent once, and the oldest of those that were sent again.
+    V2,
+}
+
+/// Chunk rescheduling (Dreibholz et al. 2011): while chunks that have arrived out of order fill the share of a path, the
+/// oldest chunk in flight, which keeps them in the buffer, is sent on this path as well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rescheduling {
+    /// The buffers that are watched.
+    pub at: BufferSplit,
+    /// Share of the buffer above which that happens.
+    pub threshold: Ratio,
+    /// The former path reduces its window as after a loss.
+    pub reduces: bool,
+}
+
+impl Rescheduling {
+    /// Never.
+    pub const OFF: Self = Self { at: BufferSplit::Off, threshold: Ratio::ZERO, reduces: false };
+
+    /// Chunks that have arrived out of order use too much of a share.
+    pub fn is_due(&self, blocking: Bytes, share: Bytes) -> bool {
+        blocking.as_f64() >= self.threshold.get() * share.as_f64()
+    }
 }
 
 /// Buffer splitting (Dreibholz, Adhari et al.): no path may fill a buffer that n paths share.
@@ -69,9 +132,9 @@ pub enum RetransmissionPolicy {
 pub enum BufferSplit {
     /// Each path takes what it can.
     Off,
-    /// User data of a path that is not cumulatively acknowledged: an n-th of the send buffer.
+    /// A path has at most an n-th of the send buffer.
     Sender,
-    /// Bytes in flight on a path: an n-th of the receive window and all that is in flight.
+    /// A path has at most an n-th of the receive window and of what all paths use.
     Receiver,
     /// Both limits hold.
     Both,
@@ -142,15 +205,33 @@ impl SctpConfig {
         self.payload + DATA_HEADER
     }
 
-    /// Initial congestion window (RFC 9260 section 7.2.1), as for IPv4 addresses.
+    /// Initial congestion window, as for IPv4 addresses.
     pub fn initial_window(&self) -> Bytes {
-        let chunk = self.largest_chunk();
-        (chunk * 4).min((chunk * 2).max(Bytes(4404)))
+        let between = |unit: Bytes, least: u64| (unit * 4).min((unit * 2).max(Bytes(least)));
+        match self.initial_cwnd {
+            InitialWindow::Rfc9260 => between(self.largest_chunk(), 4404),
+            InitialWindow::Rfc4960 => between(self.ip_header + COMMON_HEADER + self.largest_chunk(), 4380),
+            InitialWindow::Bytes(bytes) => bytes,
+        }
     }
 
     /// Bytes of a packet for chunks, after the common header.
     pub(super) fn room(&self) -> Bytes {
         Bytes(self.largest_chunk().0.next_multiple_of(4))
+    }
+}
+
+impl Default for CmtConfig {
+    /// Windows by CUC version 2, delayed SACKs, split buffers; chunks are sent again where the threshold is largest.
+    fn default() -> Self {
+        Self {
+            retransmission: RetransmissionPolicy::LargestThreshold,
+            split: BufferSplit::Both,
+            split_by: Occupancy::Queued,
+            window_update: WindowUpdate::V2,
+            rescheduling: Rescheduling::OFF,
+            delayed_ack: true,
+        }
     }
 }
 
@@ -175,6 +256,7 @@ impl Default for SctpConfig {
             heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
             missing_reports: 3,
             burst: MaxBurst::Packets(4),
+            initial_cwnd: InitialWindow::Rfc9260,
             initial_ssthresh: None,
             idle_decay: true,
             send_buffer: Bytes(100_000_000),
@@ -207,5 +289,17 @@ mod tests {
         };
         assert_eq!([window(1452), window(1500)], [Bytes(4404), Bytes(4404)]);
         assert_eq!([window(1000), window(9000)], [Bytes(4000), Bytes(18_000)]);
+        let of = |initial_cwnd| SctpConfig { initial_cwnd, ..SctpConfig::default() }.initial_window();
+        assert_eq!(of(InitialWindow::Rfc4960), Bytes(4380));
+        assert_eq!(of(InitialWindow::Bytes(Bytes(4464))), Bytes(4464));
+    }
+
+    /// Test vector CR-1.
+    #[test]
+    fn cr_1_chunks_that_block_more_than_half_of_a_share_are_moved() {
+        let half = Rescheduling { threshold: Ratio::new(0.5).expect("a ratio"), ..Rescheduling::OFF };
+        let (limit, queued, outstanding) = (Bytes(500_000), Bytes(320_000), Bytes(60_000));
+        assert!(half.is_due(queued - outstanding, limit), "0.52");
+        assert!(!half.is_due(queued - Bytes(80_000), limit), "0.48");
     }
 }

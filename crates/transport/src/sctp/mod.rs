@@ -9,6 +9,7 @@
 //! | `reception.rs` | TSNs that have arrived, and when a SACK is due |
 //! | `reassembly.rs` | from chunks to messages, in order within a stream |
 //! | `paths.rs`, `path.rs`, `window.rs`, `reachability.rs` | paths: timers, windows, HEARTBEATs, errors |
+//! | `placement.rs` | concurrent transfer: the scheduler and what it sees |
 //! | `chunk.rs`, `gaps.rs`, `tsn.rs` | the body of a packet, sizes on the wire |
 //!
 //! Deviations: HEARTBEATs have no jitter (RFC 9260 section 8.3), since transports draw no random numbers; data that a gap
@@ -23,6 +24,7 @@ pub mod outgoing;
 mod outqueue;
 mod path;
 mod paths;
+mod placement;
 mod reachability;
 mod reassembly;
 mod reception;
@@ -32,4 +34,5 @@ mod window;
 pub use association::{Association, AssociationSetup};
 pub use config::SctpConfig;
 pub use outgoing::UserMessage;
+pub use placement::schedules;
 pub use reassembly::Delivery;

@@ -42,6 +42,23 @@ pub struct Sent {
     pub missing: u8,
     /// It was fast retransmitted, and will not be again.
     pub fast: bool,
+    /// It was sent on another path before it was taken for lost, and will not be again.
+    pub moved: bool,
+    /// Paths that have carried it, a bit for each.
+    pub carriers: u8,
+}
+
+impl Sent {
+    /// Only one path has carried it.
+    pub fn has_one_carrier(&self) -> bool {
+        self.carriers.is_power_of_two()
+    }
+}
+
+/// The bit of a path in `Sent::carriers`.
+fn bit(path: PathId) -> u8 {
+    const { assert!(MAX_ADDRESSES <= 8) };
+    1 << path.index()
 }
 
 /// Chunks in the order of their TSNs.
@@ -57,8 +74,9 @@ pub struct Outqueue {
     missing: usize,
     /// No chunk before this one is missing.
     search: Tsn,
-    /// User data of the chunks by the path of their last transmission.
+    /// User data of the chunks by the path of their last transmission, and the part of it that gap blocks have acknowledged.
     queued: [Bytes; MAX_ADDRESSES],
+    arrived: [Bytes; MAX_ADDRESSES],
 }
 
 impl Outqueue {
@@ -92,6 +110,11 @@ impl Outqueue {
         self.queued[path.index()]
     }
 
+    /// The part of it that has arrived out of order.
+    pub fn arrived_on(&self, path: PathId) -> Bytes {
+        self.arrived[path.index()]
+    }
+
     /// Chunks that wait to be sent again.
     pub fn missing(&self) -> usize {
         self.missing
@@ -121,6 +144,8 @@ impl Outqueue {
             transmissions: 1,
             missing: 0,
             fast: false,
+            moved: false,
+            carriers: bit(path),
         });
         self.check();
         tsn
@@ -153,6 +178,7 @@ impl Outqueue {
         self.queued[sent.path.index()] -= sent.chunk.user_data();
         self.queued[path.index()] += sent.chunk.user_data();
         (sent.path, sent.at, sent.missing) = (path, now, 0);
+        sent.carriers |= bit(path);
         sent.transmissions = sent.transmissions.saturating_add(1);
         let sent = *sent;
         self.missing -= 1;
@@ -182,7 +208,7 @@ impl Outqueue {
         match sent.fate {
             Fate::InFlight => self.in_flight -= sent.chunk.user_data(),
             Fate::Missing => self.missing -= 1,
-            Fate::Arrived => {}
+            Fate::Arrived => self.arrived[sent.path.index()] -= sent.chunk.user_data(),
         }
     }
 
@@ -195,6 +221,7 @@ impl Outqueue {
             if sent.fate != Fate::Arrived {
                 self.note_arrival(&sent);
                 self.chunks[index].fate = Fate::Arrived;
+                self.arrived[sent.path.index()] += sent.chunk.user_data();
                 f(tsn, &sent);
             }
         }
@@ -244,6 +271,28 @@ impl Outqueue {
         self.check();
     }
 
+    /// A chunk in flight waits to be sent on another path as well. Returns it as it was.
+    ///
+    /// # Panics
+    /// In debug builds, if it is not in flight.
+    pub fn recall(&mut self, tsn: Tsn) -> Sent {
+        let index = self.index(tsn).expect("a chunk that is not acknowledged");
+        let sent = &mut self.chunks[index];
+        debug_assert_eq!(sent.fate, Fate::InFlight, "{tsn} is not in flight");
+        let before = *sent;
+        (sent.fate, sent.moved) = (Fate::Missing, true);
+        self.in_flight -= before.chunk.user_data();
+        self.missing += 1;
+        self.search = self.search.min(tsn);
+        self.check();
+        before
+    }
+
+    /// The first chunk in flight.
+    pub fn oldest(&self) -> Option<Tsn> {
+        self.find(self.first, |sent| sent.fate == Fate::InFlight)
+    }
+
     /// The first chunk at or after `from` for which `wanted` holds.
     pub fn find(&self, from: Tsn, wanted: impl Fn(&Sent) -> bool) -> Option<Tsn> {
         let start = self.index(from).unwrap_or(0).min(self.chunks.len());
@@ -259,6 +308,10 @@ impl Outqueue {
     fn check(&self) {
         debug_assert_eq!(self.queued.iter().copied().sum::<Bytes>(), self.bytes, "each chunk has a path");
         debug_assert!(self.in_flight <= self.bytes, "more in flight than was sent");
+        debug_assert!(
+            self.arrived.iter().zip(&self.queued).all(|(arrived, queued)| arrived <= queued),
+            "more has arrived than was sent"
+        );
         debug_assert!(self.missing <= self.chunks.len(), "more chunks missing than there are");
         // All are looked at whenever their number is a power of two.
         if cfg!(debug_assertions) && self.chunks.len().is_power_of_two() {
@@ -268,6 +321,8 @@ impl Outqueue {
             };
             debug_assert_eq!(self.bytes, user_data(None), "bytes counted by hand");
             debug_assert_eq!(self.in_flight, user_data(Some(Fate::InFlight)), "flight counted by hand");
+            let arrived: Bytes = self.arrived.iter().copied().sum();
+            debug_assert_eq!(arrived, user_data(Some(Fate::Arrived)), "arrivals counted by hand");
             let missing = self.chunks.iter().filter(|sent| sent.fate == Fate::Missing).count();
             debug_assert_eq!(self.missing, missing, "missing chunks counted by hand");
             debug_assert!(
@@ -318,8 +373,23 @@ mod tests {
         assert_eq!((again.transmissions, again.path, again.at), (2, PathId(1), SimTime(5)));
         assert_eq!(queue.first_missing(Tsn(0)), Some(Tsn(1)));
         assert_eq!(queue.oldest_on(PathId(1)), Some(Tsn(0)));
+        queue.gap_acknowledge(Range::new(Tsn(3), Tsn(6)), |_, _| ());
+        assert_eq!([0, 1].map(|path| queue.arrived_on(PathId(path))), [Bytes(100), Bytes(200)]);
         // It was fast retransmitted: more reports change nothing.
         queue.resend(SimTime(6), Tsn(1), PathId(1));
         queue.strike(Tsn(6), 1, |_, _| 9, |tsn, _| assert_ne!(tsn, Tsn(1)));
+        queue.acknowledge(Tsn(6), |_, _| ());
+        assert_eq!([0, 1].map(|path| queue.arrived_on(PathId(path))), [Bytes::ZERO; 2]);
+    }
+
+    #[test]
+    fn a_chunk_that_is_recalled_is_sent_by_two_paths() {
+        let mut queue = queue(4);
+        assert_eq!(queue.oldest(), Some(Tsn(0)));
+        assert!(queue.recall(Tsn(0)).has_one_carrier());
+        assert_eq!((queue.oldest(), queue.first_missing(Tsn(0))), (Some(Tsn(1)), Some(Tsn(0))));
+        let again = queue.resend(SimTime(5), Tsn(0), PathId(1));
+        assert!(again.moved && !again.has_one_carrier());
+        assert_eq!([0, 1].map(|path| queue.queued_on(PathId(path))), [Bytes(100), Bytes(300)]);
     }
 }

@@ -4,6 +4,7 @@
 //! it, as with the subflows of MPTCP.
 
 use congestion::PathView;
+use schedulers::SubflowView;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::address::AddressPair;
@@ -126,6 +127,42 @@ pub struct PathStats {
     pub moved: Bytes,
 }
 
+/// Loss estimate of a path, for the policy RTX-LOSSRATE: mean of retransmitted by sent bytes with the weight 1/8 for each round
+/// trip (choice D-50).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossEstimate {
+    rate: f64,
+    /// Counters at the end of the last round trip, and when that was.
+    sent: Bytes,
+    lost: Bytes,
+    since: SimTime,
+}
+
+impl LossEstimate {
+    /// Weight of the last round trip.
+    const WEIGHT: f64 = 1.0 / 8.0;
+
+    /// Share of the data that is lost.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Counters of the path now. Nothing changes before a round trip has passed and data was sent.
+    pub fn update(&mut self, now: SimTime, srtt: Nanos, (sent, lost): (Bytes, Bytes)) {
+        if now < self.since + srtt || sent == self.sent {
+            return;
+        }
+        let share = (lost - self.lost).as_f64() / (sent - self.sent).as_f64();
+        self.rate += (share.min(1.0) - self.rate) * Self::WEIGHT;
+        (self.sent, self.lost, self.since) = (sent, lost, now);
+        self.check();
+    }
+
+    fn check(&self) {
+        debug_assert!((0.0..=1.0).contains(&self.rate), "{} is no share", self.rate);
+    }
+}
+
 /// One path.
 #[derive(Debug)]
 pub struct Path {
@@ -139,6 +176,10 @@ pub struct Path {
     pub reach: Reachability,
     /// Counters.
     pub stats: PathStats,
+    /// Loss estimate.
+    pub losses: LossEstimate,
+    /// No data leaves before this time; zero: it may.
+    pub blocked_until: SimTime,
     /// When DATA left last; `None` before.
     pub last_sent: Option<SimTime>,
     /// When data could first use it.
@@ -154,6 +195,29 @@ impl Path {
         PathView::new(cwnd.as_f64(), srtt, chunk.as_f64(), self.reach.is_active())
     }
 
+    /// As schedulers see it. `usable`: it may carry new data; `available`: now; `queued`: user data that is not cumulatively
+    /// acknowledged.
+    pub fn show(&self, chunk: Bytes, usable: bool, available: bool, queued: Bytes) -> SubflowView {
+        let rtt = self.timer.rtt();
+        let window = &self.window;
+        SubflowView {
+            srtt: rtt.srtt(),
+            min_rtt: rtt.min(),
+            latest_rtt: rtt.srtt().map(|_| rtt.latest()),
+            rttvar: rtt.rttvar(),
+            cwnd: window.cwnd(),
+            ssthresh: window.ssthresh(),
+            inflight: window.flight(),
+            unsent: Bytes::ZERO,
+            held: queued,
+            mss: chunk,
+            usable,
+            available,
+            open: !window.in_recovery() && !window.has_timed_out(),
+            ..SubflowView::default()
+        }
+    }
+
     /// Smoothed round-trip time; zero before the first sample.
     pub fn srtt(&self) -> Nanos {
         self.timer.rtt().srtt().unwrap_or(Nanos::ZERO)
@@ -164,6 +228,20 @@ impl Path {
 mod tests {
     use super::*;
     use crate::sctp::config::SctpConfig;
+
+    #[test]
+    fn the_loss_estimate_has_a_weight_of_an_eighth_per_round_trip() {
+        let mut losses = LossEstimate::default();
+        let srtt = Nanos::from_millis(100);
+        losses.update(SimTime::from_millis(100), srtt, (Bytes(1000), Bytes(400)));
+        let rate = |losses: &LossEstimate| (losses.rate() * 1e6).round() as u64;
+        assert_eq!(rate(&losses), 50_000);
+        losses.update(SimTime::from_millis(150), srtt, (Bytes(2000), Bytes(1400)));
+        losses.update(SimTime::from_millis(200), srtt, (Bytes(1000), Bytes(400)));
+        assert_eq!(rate(&losses), 50_000, "too early; nothing was sent");
+        losses.update(SimTime::from_millis(200), srtt, (Bytes(2000), Bytes(400)));
+        assert_eq!(rate(&losses), 43_750);
+    }
 
     #[test]
     fn one_chunk_is_timed_at_a_time_and_none_that_was_sent_twice() {

@@ -81,6 +81,19 @@ impl Paths {
         self.get(id).reach.is_active() || self.in_use() == id
     }
 
+    /// Time has passed: paths whose time of waiting is over may send again.
+    pub fn unblock(&mut self, now: SimTime) {
+        for path in self.list.iter_mut().filter(|path| path.blocked_until <= now) {
+            path.blocked_until = SimTime::ZERO;
+        }
+    }
+
+    /// The path may send now, as far as its window and the time of waiting say.
+    pub fn has_room(&self, id: PathId) -> bool {
+        let path = self.get(id);
+        path.blocked_until == SimTime::ZERO && path.window.has_room()
+    }
+
     /// The path for a retransmission of concurrent transfer; `last` was that of the last transmission.
     pub fn for_retransmission(&self, policy: RetransmissionPolicy, last: PathId) -> PathId {
         if policy == RetransmissionPolicy::SamePath && self.get(last).reach.is_active() {
@@ -99,6 +112,13 @@ impl Paths {
                 let srtt = self.get(*id).timer.rtt().srtt();
                 (srtt.is_none(), srtt, *id)
             }),
+            RetransmissionPolicy::LowestLoss => active.min_by(|one, other| {
+                let rate = |id: &PathId| self.get(*id).losses.rate();
+                rate(one).total_cmp(&rate(other)).then(one.cmp(other))
+            }),
+            RetransmissionPolicy::AnyWithRoom => {
+                active.min_by_key(|id| (!self.get(*id).window.has_room(), *id != last, *id))
+            }
             RetransmissionPolicy::SamePath => active.max_by_key(|id| (*id != last, std::cmp::Reverse(*id))),
         };
         best.unwrap_or(last)
@@ -163,7 +183,7 @@ mod tests {
     use super::*;
     use crate::address::AddressPair;
     use crate::sctp::config::SctpConfig;
-    use crate::sctp::path::{PathStats, PathTimer};
+    use crate::sctp::path::{LossEstimate, PathStats, PathTimer};
     use crate::sctp::reachability::Reachability;
     use crate::sctp::window::PathWindow;
 
@@ -187,6 +207,8 @@ mod tests {
             timer,
             reach: Reachability::new(config.heartbeat, config.limits.path, true, 0),
             stats: PathStats::default(),
+            losses: LossEstimate::default(),
+            blocked_until: SimTime::ZERO,
             last_sent: None,
             usable_since: None,
         }
@@ -206,6 +228,12 @@ mod tests {
         ] {
             assert_eq!(paths.for_retransmission(policy, b), expected, "{policy:?}");
         }
+        let later = SimTime::from_secs(1);
+        paths.get_mut(a).losses.update(later, Nanos::ZERO, (Bytes(100), Bytes(1)));
+        assert_eq!(paths.for_retransmission(RetransmissionPolicy::LowestLoss, a), b);
+        assert_eq!(paths.for_retransmission(RetransmissionPolicy::AnyWithRoom, b), b, "both have room");
+        paths.get_mut(b).window.sent(Bytes(60_000));
+        assert_eq!(paths.for_retransmission(RetransmissionPolicy::AnyWithRoom, b), a);
         (0..6).for_each(|_| paths.get_mut(b).reach.on_error());
         assert_eq!(paths.for_retransmission(RetransmissionPolicy::SamePath, b), a, "it is inactive");
         assert_eq!((paths.in_use(), paths.alternate(a)), (a, a));

@@ -166,6 +166,19 @@ impl PathWindow {
         }
     }
 
+    /// A scheduler takes the path for too slow: half of the window, and of the threshold if the window has reached that.
+    pub fn penalise(&mut self) {
+        let half = |bytes: Bytes| Bytes(bytes.0 / 2).max(self.chunk);
+        let ssthresh = (self.shown.cwnd >= self.shown.ssthresh).then(|| half(self.shown.ssthresh));
+        let cwnd = half(self.shown.cwnd);
+        self.tell(|control| control.set_window(cwnd, ssthresh));
+    }
+
+    /// Bytes sent so far, and taken for lost.
+    pub fn counters(&self) -> (Bytes, Bytes) {
+        (self.sent, self.lost)
+    }
+
     /// Everything before `next` is acknowledged: ends fast recovery.
     pub fn acknowledged(&mut self, next: Tsn) {
         if self.recovery.is_some_and(|end| next >= end) {

@@ -21,12 +21,17 @@ const FLOW_RULES: &[Rule] = &[
     COMPARE,
     APP,
     KIND,
+    SCHEDULER,
     RETRANSMISSION,
+    SPLIT_BY,
+    WINDOW_UPDATE,
+    RESCHEDULING,
     CONGESTION,
     MSS,
     HEADER,
     MESSAGE,
     GRANULARITY,
+    INITIAL_CWND,
     SSTHRESH,
     DUPTHRESH,
     IDLE,
@@ -45,6 +50,11 @@ pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const APP: Rule =
     rule("app", "bulk, without a `size` or with a multiple of `message`, and no other option");
 pub(super) const KIND: Rule = rule("transport.kind", "\"sctp\" or \"cmt-sctp\"");
+pub(super) const SCHEDULER: Rule = rule("transport.scheduler", "\"roundrobin\" with one segment per turn");
+pub(super) const SPLIT_BY: Rule = rule("transport.buffer_split_by", "\"flight\"");
+pub(super) const WINDOW_UPDATE: Rule = rule("transport.window_update", "\"v2\"");
+pub(super) const RESCHEDULING: Rule = rule("transport.rescheduling", "\"off\"");
+pub(super) const INITIAL_CWND: Rule = rule("transport.initial_cwnd", "\"4464B\", as the library has it");
 pub(super) const RETRANSMISSION: Rule = rule("transport.retransmission", "\"largest-window\"");
 pub(super) const CONGESTION: Rule = rule("transport.congestion", "\"sctp\", which is that of the library");
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");

@@ -17,6 +17,7 @@ app = { kind = "bulk", size = "1452000B" }
 kind = "sctp"
 rto_granularity = "1ms"
 idle_decay = false
+initial_cwnd = "4464B"
 burst = "window-limiting"
 "#;
 

@@ -4,13 +4,14 @@
 //! translated, is what the library does anyway, or is refused.
 
 use congestion::Congestion;
-use registry::OptionValue;
+use registry::{Family, OptionValue};
 use scenario::model::{Choice, Flow, Scenario, Transport};
 use scenario::{Part, Unsupported};
 use transport::config::RtoConfig;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, HeartbeatConfig, MaxBurst, RetransmissionLimits, RetransmissionPolicy, SackConfig,
+    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Rescheduling,
+    RetransmissionLimits, RetransmissionPolicy, SackConfig, WindowUpdate,
 };
 use units::{Bytes, Nanos};
 
@@ -22,10 +23,16 @@ const MILLISECOND: Nanos = Nanos::from_millis(1);
 /// The program has a buffer of this size for one message.
 const LARGEST_MESSAGE: Bytes = Bytes(1 << 20);
 
+/// Initial window of the library: three packets of 1500 bytes without the common header.
+const INITIAL_WINDOW: Bytes = Bytes(4464);
+
 /// An association over one path at a time has none of it.
 const SINGLE: CmtConfig = CmtConfig {
     retransmission: RetransmissionPolicy::LargestWindow,
     split: BufferSplit::Off,
+    split_by: Occupancy::Flight,
+    window_update: WindowUpdate::V2,
+    rescheduling: Rescheduling::OFF,
     delayed_ack: false,
 };
 
@@ -111,10 +118,11 @@ fn frames(part: Part, app: &Choice<apps::Apps>, message: Bytes, refused: &mut Re
 /// Settings of both ends, and the size of messages.
 fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<(Settings, Bytes)> {
     let Transport { profile: _, tcp: _, congestion, mptcp: _, sctp, udp: _ } = transport;
-    let Some(config) = sctp else {
+    let Some(scenario::model::Associations { config, scheduler }) = sctp else {
         refused.add(part, rules::KIND);
         return None;
     };
+    refused.unless(takes_turns(scheduler.as_ref()), part, rules::SCHEDULER);
     refused.unless(congestion.as_ref().is_some_and(is_plain), part, rules::CONGESTION);
     let SctpConfig {
         payload,
@@ -127,6 +135,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         heartbeat,
         missing_reports,
         burst,
+        initial_cwnd,
         initial_ssthresh,
         idle_decay,
         send_buffer,
@@ -137,6 +146,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
     refused.unless(ip_header == Bytes(20), part, rules::HEADER);
     refused.unless((Bytes(8)..=LARGEST_MESSAGE).contains(&message), part, rules::MESSAGE);
     refused.unless(missing_reports == 3, part, rules::DUPTHRESH);
+    refused.unless(initial_cwnd == InitialWindow::Bytes(INITIAL_WINDOW), part, rules::INITIAL_CWND);
     refused.unless(initial_ssthresh.is_none(), part, rules::SSTHRESH);
     refused.unless(!idle_decay, part, rules::IDLE);
     let HeartbeatConfig { interval, confirm } = heartbeat;
@@ -161,8 +171,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         ("sctp_path_rtx_max_default", path),
         ("sctp_assoc_rtx_max_default", association),
     ];
-    let CmtConfig { retransmission, split, delayed_ack } = cmt.unwrap_or(SINGLE);
-    refused.unless(retransmission == RetransmissionPolicy::LargestWindow, part, rules::RETRANSMISSION);
+    let (split, delayed_ack) = concurrent(part, cmt.unwrap_or(SINGLE), refused);
     let settings = Settings {
         cmt: if cmt.is_some() { Cmt::Base } else { Cmt::Off },
         dac: delayed_ack,
@@ -177,6 +186,25 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         ..Settings::default()
     };
     Some((settings, message))
+}
+
+/// One packet for each path in turn, or one path.
+fn takes_turns<F: Family>(scheduler: Option<&Choice<F>>) -> bool {
+    scheduler.is_none_or(|choice| {
+        let options = &choice.options;
+        choice.name() == "roundrobin" && options.integer("num_segments") == 1 && options.flag("cwnd_limited")
+    })
+}
+
+/// Settings of concurrent transfer that the library has: which buffers are split, and delayed acknowledgements.
+fn concurrent(part: Part, config: CmtConfig, refused: &mut Refusals) -> (BufferSplit, bool) {
+    let CmtConfig { retransmission, split, split_by, window_update, rescheduling, delayed_ack } = config;
+    let splits = split != BufferSplit::Off;
+    refused.unless(!splits || split_by == Occupancy::Flight, part, rules::SPLIT_BY);
+    refused.unless(window_update == WindowUpdate::V2, part, rules::WINDOW_UPDATE);
+    refused.unless(rescheduling.at == BufferSplit::Off, part, rules::RESCHEDULING);
+    refused.unless(retransmission == RetransmissionPolicy::LargestWindow, part, rules::RETRANSMISSION);
+    (split, delayed_ack)
 }
 
 /// Without options of its own.

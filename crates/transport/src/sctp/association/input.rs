@@ -6,6 +6,7 @@ use units::{Bytes, SimTime};
 use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
+use crate::sctp::config::WindowUpdate;
 use crate::sctp::outqueue::{Fate, Sent};
 use crate::sctp::tsn::Tsn;
 use crate::sctp::window::News;
@@ -23,6 +24,8 @@ struct PathNews {
     pseudo: [Option<Tsn>; 2],
     /// The highest chunk of the path that was not acknowledged before.
     highest: Option<Tsn>,
+    /// A chunk of the path has arrived that was in flight.
+    answered: bool,
     /// Chunks were taken for lost.
     lost: bool,
 }
@@ -208,13 +211,16 @@ impl Association {
         let flight = self.paths.get(id).window.flight();
         let oldest = (flight > Bytes::ZERO).then(|| self.outqueue.oldest_on(id)).flatten();
         let mut pseudo = [None; 2];
-        if self.config.cmt.is_some() {
+        if let Some(cmt) = self.config.cmt {
             let first = |again: bool| {
                 self.outqueue.find(self.outqueue.first(), |sent| {
                     sent.path == id && sent.fate != Fate::Arrived && (sent.transmissions > 1) == again
                 })
             };
-            pseudo = [first(false), first(true)];
+            pseudo = [first(false), None];
+            if cmt.window_update == WindowUpdate::V2 {
+                pseudo[1] = first(true);
+            }
         }
         PathNews { flight, oldest, pseudo, ..PathNews::default() }
     }
@@ -228,11 +234,18 @@ impl Association {
             let length = sent.chunk.length();
             if sent.fate == Fate::InFlight {
                 path.window.left(length, false);
-                news.news.acked += length;
+                news.answered = true;
+                // Either path may have delivered a chunk that was moved.
+                if !sent.moved {
+                    news.news.acked += length;
+                }
                 news.oldest_acked |= news.oldest == Some(tsn);
             }
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
-            news.highest = news.highest.max(Some(tsn));
+            // A chunk that two paths have carried says nothing of those that either has lost.
+            if sent.has_one_carrier() {
+                news.highest = news.highest.max(Some(tsn));
+            }
             if let Some(sample) = path.timer.on_acked(now, tsn) {
                 news.news.rtt = Some(sample);
             }
@@ -251,7 +264,9 @@ impl Association {
         if let Some(sample) = news.news.rtt {
             path.timer.sample(now, sample);
         }
-        if news.news.acked == Bytes::ZERO {
+        let (srtt, counters) = (path.srtt(), path.window.counters());
+        path.losses.update(now, srtt, counters);
+        if !news.answered {
             return;
         }
         path.reach.on_answer();
@@ -321,6 +336,7 @@ impl Association {
     /// Acts on all deadlines that are due.
     pub fn on_timeout(&mut self, now: SimTime) {
         self.opportunity = true;
+        self.paths.unblock(now);
         self.sack.on_timeout(now);
         let retries = match self.life.established_at() {
             None => self.config.limits.init,

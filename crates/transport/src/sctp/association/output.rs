@@ -1,6 +1,7 @@
 //! Which packet leaves next.
 //!
-//! Control chunks come first, then HEARTBEATs, retransmissions, new data, and a SACK that no packet could carry.
+//! Control chunks come first, then HEARTBEATs, retransmissions, chunks that another path is to carry as well, new data, and a SACK
+//! that no packet could carry.
 //! Deviation: a packet has either retransmissions or new data.
 
 use units::{Bytes, SimTime};
@@ -9,13 +10,12 @@ use super::Association;
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, SctpPacket};
-use crate::sctp::config::BufferSplit;
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
 
 /// A packet that is being put together.
-struct Draft {
+pub(super) struct Draft {
     path: PathId,
     body: SctpPacket,
     /// Where its data begins in the concatenation of all messages.
@@ -35,15 +35,15 @@ impl Association {
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if std::mem::take(&mut self.opportunity) && self.life.may_send() {
             self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
-            // Round robin: the paths take turns, each as long as window and burst permit.
-            self.turn = PathId(((self.turn.index() + 1) % self.paths.len()) as u8);
         }
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
         let draft = self
             .control(now)
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.again(now))
+            .or_else(|| self.reschedule(now))
             .or_else(|| self.fresh(now))
+            .or_else(|| self.head_again(now))
             .or_else(|| self.sack_alone());
         let Some(Draft { path, body, offset, again }) = draft else { return Departure::Nothing };
         let user_data = body.data.user_data();
@@ -116,7 +116,7 @@ impl Association {
             let tsn = self.outqueue.first_missing(from)?;
             let id = self.path_again(tsn);
             let fast = self.fast >> id.index() & 1 != 0;
-            if fast || self.paths.get(id).window.has_room() {
+            if fast || self.paths.has_room(id) {
                 return Some(self.resend(now, id, tsn));
             }
             from = tsn.next();
@@ -124,7 +124,7 @@ impl Association {
     }
 
     /// Sends missing chunks again on this path, from `tsn` on, as many as fit into a packet.
-    fn resend(&mut self, now: SimTime, id: PathId, mut tsn: Tsn) -> Draft {
+    pub(super) fn resend(&mut self, now: SimTime, id: PathId, mut tsn: Tsn) -> Draft {
         // RFC 9260 section 7.2.4: this single packet ignores cwnd.
         self.fast &= !(1 << id.index());
         let first = tsn;
@@ -161,36 +161,12 @@ impl Association {
         draft
     }
 
-    /// The path for new data, if any has room.
-    fn path_fresh(&self) -> Option<PathId> {
-        let Some(cmt) = self.config.cmt else {
-            let id = self.paths.in_use();
-            return self.paths.get(id).window.has_room().then_some(id);
-        };
-        let count = self.paths.len();
-        let turns = (0..count).map(|step| PathId(((self.turn.index() + step) % count) as u8));
-        let mut able = turns.filter(|id| self.paths.is_usable(*id) && self.paths.get(*id).window.has_room());
-        able.find(|id| self.has_share(*id, cmt.split))
-    }
-
-    /// The path has not used up its share of the buffers.
-    fn has_share(&self, id: PathId, split: BufferSplit) -> bool {
-        let share = |buffer| BufferSplit::share(buffer, self.paths.len());
-        let flight = |id: PathId| self.paths.get(id).window.flight();
-        let all: Bytes = self.paths.ids().map(flight).sum();
-        let of_sender = || self.outqueue.queued_on(id) <= share(self.config.send_buffer);
-        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
-        let of_receiver = || flight(id) <= share(free + all);
-        (!split.at_sender() || of_sender()) && (!split.at_receiver() || of_receiver())
-    }
-
     /// A packet of new data.
     fn fresh(&mut self, now: SimTime) -> Option<Draft> {
         if !self.life.may_send() || self.outgoing.is_empty() {
             return None;
         }
-        let id = self.path_fresh()?;
-        self.turn = id;
+        let id = self.path_fresh(now)?;
         let mut draft = Draft::control(id, self.life.peer_tag(), Control::None);
         self.add_fresh(now, &mut draft);
         if draft.body.data.is_empty() {

@@ -1,0 +1,170 @@
+//! The path of new data, and chunks that are sent on another path before they are taken for lost.
+
+use schedulers::{ConnectionView, Decision, Question, SubflowSet, SubflowView};
+use units::{Bytes, SimTime};
+
+use super::Association;
+use super::output::Draft;
+use crate::packet::PathId;
+use crate::sctp::config::{BufferSplit, Occupancy};
+use crate::sctp::outqueue::{Fate, Outqueue};
+use crate::sctp::placement::Placement;
+use crate::sctp::tsn::Tsn;
+
+impl Association {
+    /// The path for new data, if any has room.
+    pub(super) fn path_fresh(&mut self, now: SimTime) -> Option<PathId> {
+        if self.placement.is_none() {
+            let id = self.paths.in_use();
+            return self.paths.has_room(id).then_some(id);
+        }
+        match self.ask(now, Question::New) {
+            Decision::Send(index) => Some(PathId(index as u8)),
+            _ => None,
+        }
+    }
+
+    /// Asks the scheduler of concurrent transfer.
+    fn ask(&mut self, now: SimTime, question: Question) -> Decision {
+        let Some(mut placement) = self.placement.take() else { return Decision::Wait };
+        placement.look(self.paths.ids().map(|id| self.view(id)));
+        let next = self.outgoing.next_len(self.config.payload);
+        let asks_about_head = question != Question::New;
+        let connection = ConnectionView {
+            now,
+            question,
+            subflows: &[],
+            unassigned: self.outgoing.bytes(),
+            len: if asks_about_head { Bytes::ZERO } else { next.unwrap_or(Bytes::ZERO) },
+            send_window: self.peer_window.max(self.outqueue.in_flight()),
+            window_left: self.peer_window.saturating_sub(self.outqueue.in_flight()),
+            head: if asks_about_head { carriers(&self.outqueue) } else { SubflowSet::default() },
+        };
+        let decision = placement.pick(connection);
+        self.placement = Some(placement);
+        decision
+    }
+
+    fn view(&self, id: PathId) -> SubflowView {
+        let usable = self.paths.is_usable(id);
+        let available = usable && self.paths.has_room(id) && self.has_share(id);
+        let queued = self.outqueue.queued_on(id);
+        let send_buffer = self.share(self.config.send_buffer);
+        let view = self.paths.get(id).show(self.config.largest_chunk(), usable, available, queued);
+        SubflowView { send_window: self.peer_window, send_buffer, ..view }
+    }
+
+    fn share(&self, buffer: Bytes) -> Bytes {
+        BufferSplit::share(buffer, self.paths.len())
+    }
+
+    /// The path has not used up its share of the buffers.
+    fn has_share(&self, id: PathId) -> bool {
+        let Some(cmt) = self.config.cmt else { return true };
+        let flight = |id: PathId| self.paths.get(id).window.flight();
+        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        let (used, all) = match cmt.split_by {
+            Occupancy::Queued => (self.outqueue.queued_on(id), self.outqueue.bytes()),
+            Occupancy::Flight => (flight(id), self.paths.ids().map(flight).sum()),
+        };
+        (!cmt.split.at_sender() || used <= self.share(self.config.send_buffer))
+            && (!cmt.split.at_receiver() || used <= self.share(free + all))
+    }
+
+    /// Chunk rescheduling: a path whose share of a buffer is filled by chunks that have arrived out of order carries the
+    /// oldest chunk in flight as well.
+    pub(super) fn reschedule(&mut self, now: SimTime) -> Option<Draft> {
+        let rescheduling = self.config.cmt?.rescheduling;
+        if rescheduling.at == BufferSplit::Off || !self.life.may_send() {
+            return None;
+        }
+        let id = self.paths.ids().find(|id| self.is_blocked(*id))?;
+        let tsn = self.outqueue.oldest()?;
+        let sent = *self.outqueue.get(tsn)?;
+        let old = sent.path;
+        let waits = now.since(sent.at) > self.paths.get(id).srtt().saturating_mul(2);
+        if sent.moved || old == id && !waits {
+            return None;
+        }
+        let flight = self.paths.get(old).window.flight();
+        self.recall(tsn);
+        if rescheduling.reduces && old != id {
+            self.paths.refresh_views();
+            let end = self.outqueue.next();
+            let (path, siblings) = self.paths.with_siblings(old);
+            let loss = path.window.loss(now, flight, path.srtt());
+            if !path.window.on_missing(&loss, end, siblings) {
+                path.blocked_until = now + path.srtt();
+            }
+        }
+        Some(self.resend(now, id, tsn))
+    }
+
+    /// The path has room, and too much of its share of a buffer is filled out of order.
+    fn is_blocked(&self, id: PathId) -> bool {
+        let Some(cmt) = self.config.cmt else { return false };
+        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        let rule = cmt.rescheduling;
+        let arrived = self.outqueue.arrived_on(id);
+        let due = |buffer| rule.is_due(arrived, self.share(buffer));
+        let may_send = self.paths.is_usable(id) && self.paths.has_room(id);
+        may_send
+            && arrived > Bytes::ZERO
+            && !self.paths.get(id).window.in_recovery()
+            && (rule.at.at_sender() && due(self.config.send_buffer)
+                || rule.at.at_receiver() && due(free + self.outqueue.bytes()))
+    }
+
+    /// A chunk in flight is no longer expected by its path.
+    fn recall(&mut self, tsn: Tsn) {
+        let sent = self.outqueue.recall(tsn);
+        let path = self.paths.get_mut(sent.path);
+        path.window.left(sent.chunk.length(), false);
+        path.timer.forget(tsn);
+        if path.window.flight() == Bytes::ZERO {
+            path.timer.stop();
+        }
+    }
+
+    /// The oldest chunk goes to another path as well if the scheduler wants that while the window or the send buffer is full.
+    pub(super) fn head_again(&mut self, now: SimTime) -> Option<Draft> {
+        if !self.life.may_send() || !self.placement.as_ref().is_some_and(|placement| placement.needs().head) {
+            return None;
+        }
+        let tsn = self.outqueue.first();
+        if self.outqueue.get(tsn).is_none_or(|sent| sent.fate != Fate::InFlight)
+            || self.outqueue.missing() > 0
+        {
+            return None;
+        }
+        let next = self.outgoing.next_len(self.config.payload);
+        let question = match next {
+            Some(len) if !self.peer_has_room(len) => Question::WindowFull,
+            None if self.send_space() == Bytes::ZERO => Question::BufferFull,
+            _ => return None,
+        };
+        let mut decision = self.ask(now, question);
+        if let Decision::Penalise(set) = decision {
+            for index in set.iter() {
+                self.paths.get_mut(PathId(index as u8)).window.penalise();
+            }
+            decision = self.ask(now, question);
+        }
+        let Decision::ResendHead(index) = decision else { return None };
+        self.recall(tsn);
+        Some(self.resend(now, PathId(index as u8), tsn))
+    }
+
+    /// State of the scheduler.
+    pub fn scheduler_gauges(&self, report: schedulers::Report<'_>) {
+        self.placement.iter().for_each(|placement: &Placement| placement.gauges(&mut *report));
+    }
+}
+
+/// Paths that carry the oldest chunk.
+fn carriers(outqueue: &Outqueue) -> SubflowSet {
+    let mut set = SubflowSet::default();
+    let carriers = outqueue.get(outqueue.first()).map_or(0, |sent| sent.carriers);
+    (0..8).filter(|index| carriers >> index & 1 != 0).for_each(|index| set.insert(index));
+    set
+}

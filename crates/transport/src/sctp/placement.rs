@@ -1,0 +1,77 @@
+//! Which path carries the next new chunk of concurrent transfer: the scheduler is asked.
+//!
+//! May: keep what the scheduler sees. May not: send, or decide by itself where there is a choice.
+
+use std::fmt;
+
+use schedulers::{ConnectionView, Decision, Needs, Queueing, Report, Scheduler, SubflowView};
+
+/// The scheduler of an association and its views.
+pub struct Placement {
+    scheduler: Box<dyn Scheduler>,
+    needs: Needs,
+    views: Vec<SubflowView>,
+}
+
+impl fmt::Debug for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Placement").field("scheduler", &self.scheduler).finish_non_exhaustive()
+    }
+}
+
+/// Concurrent transfer can do what a scheduler with these needs asks for: chunks are placed when they leave, so nothing queues on a
+/// path, and no chunk is sent on all paths.
+pub fn schedules(needs: Needs) -> bool {
+    needs.queueing == Queueing::Never && !needs.copies && !needs.redistribution
+}
+
+impl Placement {
+    /// A scheduler that was never asked.
+    pub fn new(scheduler: Box<dyn Scheduler>) -> Self {
+        Self { needs: scheduler.needs(), scheduler, views: Vec::new() }
+    }
+
+    /// Its requirements.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// State of the scheduler.
+    pub fn gauges(&self, report: Report<'_>) {
+        self.scheduler.gauges(report);
+    }
+
+    /// The paths as they are now.
+    pub fn look(&mut self, views: impl Iterator<Item = SubflowView>) {
+        self.views.clear();
+        self.views.extend(views);
+    }
+
+    /// A path has room.
+    pub fn has_room(&self) -> bool {
+        self.views.iter().any(|view| view.available)
+    }
+
+    /// Asks the scheduler about the paths as `look` has seen them, if there is a choice. `connection` has all but these.
+    pub fn pick(&mut self, connection: ConnectionView<'_>) -> Decision {
+        let view = ConnectionView { subflows: &self.views, ..connection };
+        view.check();
+        let mut usable = self.views.iter().enumerate().filter(|(_, view)| view.usable);
+        if let (Some((index, only)), None) = (usable.next(), usable.next())
+            && !self.needs.alone
+        {
+            let places = only.available && view.head.is_empty();
+            return if places { Decision::Send(index) } else { Decision::Wait };
+        }
+        if !self.has_room() && !self.needs.watching {
+            return Decision::Wait;
+        }
+        let decision = self.scheduler.pick(&view);
+        view.check_answer(decision);
+        debug_assert!(
+            !matches!(decision, Decision::Send(index) if !self.views[index].available),
+            "the scheduler chose a path without room"
+        );
+        decision
+    }
+}
