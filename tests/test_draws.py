@@ -1,6 +1,7 @@
 """Values drawn once per replication: in tables, in stored results, and shared by the cases of a study."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 
 import ropewalk as rw
 from conftest import SMALL, Ropewalk
+from ropewalk.study.work import Order, Part, carry_out
 from study_files import STUDY, write_study
 
 DRAW = '{ draw = "uniform", from = "3Mbit/s", to = "6Mbit/s" }'
@@ -52,6 +54,22 @@ def test_a_case_without_the_draw_has_no_value(tmp_path: Path) -> None:
     runs = rw.Study.load(study).run(tmp_path / "out").results.table("runs")
     assert runs.filter(pl.col("case") == "fixed")[COLUMN].null_count() == 3
     assert runs.filter(pl.col("case") == "drawn")[COLUMN].null_count() == 0
+
+
+def test_one_unit_of_work_may_hold_cases_with_other_draws(tmp_path: Path) -> None:
+    other = '"path.a.both.delay" = { draw = "uniform", from = "10ms", to = "20ms" }'
+    factor = (
+        f'\n[[vary]]\nname = "what"\n[vary.cases]\nrate = {{ "path.a.both.rate" = {DRAW} }}\n'
+        f'delay = {{ {other} }}\nboth = {{ "path.a.both.rate" = {DRAW}, {other} }}\nnone = {{}}\n'
+    )
+    study = write_study(tmp_path, STUDY.split("[[vary]]")[0].replace("baseline", "# baseline") + factor)
+    plan = rw.Study.load(study).plan
+    parts = tuple(Part(case.key, case.text, (1, 2), series=False) for case in plan.cases)
+    outcome = carry_out(Order(parts))
+    assert outcome.errors == ()
+    assert [len(record.pieces) for record in outcome.records] == [1, 1, 1, 1]
+    again = carry_out(Order((*parts, *(replace(part, seeds=(3,)) for part in parts))))
+    assert [len(record.pieces) for record in again.records] == [2, 2, 2, 2]
 
 
 def test_the_command_runs_shows_and_refuses_them(ropewalk: Ropewalk, small: Path, tmp_path: Path) -> None:

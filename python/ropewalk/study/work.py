@@ -88,11 +88,25 @@ def carry_out(order: Order, stop: threading.Event | None = None) -> Outcome:
         # First all runs, then all tables: the processor is faster while the code of one task is in its cache.
         # But time series are not piled up.
         if ran and (place == len(order.parts) or rows > LARGE):
-            records.append(pack([(Piece(p.key, p.seeds, p.series), p.text, output) for p, output in ran]))
+            records += [
+                pack([(Piece(p.key, p.seeds, p.series), p.text, output) for p, output in alike])
+                for alike in _by_columns(ran)
+            ]
             cpu_s += sum(output.cpu_s for _, output in ran)
             ran.clear()
             rows = 0
     return Outcome(tuple(records), tuple(errors), cpu_s)
+
+
+def _by_columns(ran: list[tuple[Part, _core.Output]]) -> list[list[tuple[Part, _core.Output]]]:
+    """Parts whose tables have the same columns: values that a case draws are columns of `runs`."""
+    import polars as pl
+
+    found: dict[tuple[str, ...], list[tuple[Part, _core.Output]]] = {}
+    for part, output in ran:
+        runs = next(table for name, table in output.tables if name == "runs")
+        found.setdefault(tuple(pl.DataFrame(runs).columns), []).append((part, output))
+    return list(found.values())
 
 
 def _run(
