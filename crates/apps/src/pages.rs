@@ -32,6 +32,9 @@ pub(crate) const NAMES: &[&str] = &[
     "wikipedia",
     "amazon",
     "huffington-post",
+    "wikipedia-2014",
+    "amazon-2014",
+    "huffington-post-2014",
     "viveris",
     "cnes",
     "thales",
@@ -41,11 +44,14 @@ pub(crate) const NAMES: &[&str] = &[
     "custom",
 ];
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 13] = [
     include_str!("../pages/omueti2007.toml"),
     include_str!("../pages/wikipedia.toml"),
     include_str!("../pages/amazon.toml"),
     include_str!("../pages/huffington-post.toml"),
+    include_str!("../pages/wikipedia-2014.toml"),
+    include_str!("../pages/amazon-2014.toml"),
+    include_str!("../pages/huffington-post-2014.toml"),
     include_str!("../pages/viveris.toml"),
     include_str!("../pages/cnes.toml"),
     include_str!("../pages/thales.toml"),
@@ -76,20 +82,25 @@ pub(crate) fn page(options: &Options) -> Description {
     page
 }
 
-/// Lines `key = value` of a description.
+/// Lines `key = value` of a description, and the list `sizes` where each object has a size of its own.
 fn parse(name: &'static str, text: &str) -> Description {
     let value = |key: &str| {
         let lines = text.lines().filter_map(|line| line.split_once('='));
         lines.map(|(k, v)| (k.trim(), v.trim())).find(|(k, _)| *k == key).map(|(_, v)| v)
     };
     let number = |key: &str| value(key).and_then(|v| v.parse::<u64>().ok());
-    let count = number("objects").unwrap_or(0) as usize + 1;
+    let listed: Vec<Bytes> = text.split_once("sizes = [").map_or_else(Vec::new, |(_, list)| {
+        let list = list.split_once(']').map_or(list, |(list, _)| list);
+        list.split(',').filter_map(|size| size.trim().parse().ok().map(Bytes)).collect()
+    });
+    let count = if listed.is_empty() { number("objects").unwrap_or(0) as usize + 1 } else { listed.len() };
     let (objects, only_total) = match (number("main"), number("object"), number("total")) {
         (Some(main), Some(object), None) => {
             let mut sizes = vec![Bytes(object); count];
             sizes[0] = Bytes(main);
             (sizes, false)
         }
+        _ if !listed.is_empty() => (listed, false),
         (_, _, total) => (split(total.unwrap_or(0), &vec![1.0; count]), true),
     };
     let protocol = if value("protocol") == Some("\"http/2\"") { Protocol::Http2 } else { Protocol::Http1 };
@@ -146,6 +157,9 @@ mod tests {
         assert_eq!(of("wikipedia"), (15, 72 * 1024, 1, Protocol::Http1));
         assert_eq!(of("amazon"), (54, 1024 * 1024, 1, Protocol::Http1));
         assert_eq!(of("huffington-post"), (138, 3994 * 1024, 1, Protocol::Http1));
+        assert_eq!(of("wikipedia-2014"), (16, 72 * 1024, 1, Protocol::Http1));
+        assert_eq!(of("amazon-2014"), (55, 1024 * 1024, 1, Protocol::Http1));
+        assert_eq!(of("huffington-post-2014"), (139, 3994 * 1024, 1, Protocol::Http1));
         assert_eq!(of("viveris"), (75, 1_120_000, 4, Protocol::Http2));
         assert_eq!(of("cnes"), (561, 8_420_000, 5, Protocol::Http1));
         assert_eq!(of("thales"), (825, 12_380_000, 9, Protocol::Http1));

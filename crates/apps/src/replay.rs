@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use registry::{OptionKind, OptionSpec, Options};
+use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{Bytes, Nanos, SimTime};
 
 use crate::recording::{MESSAGES, Recorded};
@@ -16,9 +16,15 @@ pub(crate) const ROW: Algorithm = Algorithm {
     notes: "",
     options: &[
         OptionSpec::compulsory("file", OptionKind::File(MESSAGES), "the recording"),
+        OptionSpec::new(
+            "message",
+            OptionKind::Size,
+            "unlimited",
+            "larger ones are sent in messages of at most this size, each with a row of its own",
+        ),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
     ],
-    check: registry::independent,
+    check: |options| at_least("message", Bytes(1), Options::size, options),
     build: |options| Box::new(Timed::new(Replay::new(options))),
 };
 
@@ -26,6 +32,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     messages: Arc<Vec<Recorded>>,
+    message: Bytes,
     deadline: Nanos,
     next: usize,
 }
@@ -33,8 +40,8 @@ pub(crate) struct Replay {
 impl Replay {
     /// As the options of its row say.
     pub fn new(options: &Options) -> Self {
-        let (messages, deadline) = (options.file("file").content(), options.duration("deadline"));
-        Self { messages, deadline, next: 0 }
+        let (messages, message) = (options.file("file").content(), options.size("message"));
+        Self { messages, message, deadline: options.duration("deadline"), next: 0 }
     }
 }
 
@@ -51,7 +58,12 @@ impl Schedule for Replay {
             }
             debug_assert!(size > Bytes::ZERO, "message {} of the recording is empty", self.next);
             let (from, what) = if up { (Side::Receiver, "up") } else { (Side::Sender, "down") };
-            ctx.send(connection, from, Message { size, tag: 0, log: Some(what) });
+            let mut left = size;
+            while left > Bytes::ZERO {
+                let size = left.min(self.message);
+                ctx.send(connection, from, Message { size, tag: 0, log: Some(what) });
+                left -= size;
+            }
             self.next += 1;
         }
         None
@@ -74,23 +86,41 @@ mod tests {
     use super::*;
     use crate::testing::{Asked, Script};
 
-    #[test]
-    fn each_message_at_its_time_and_in_its_direction() {
-        let file =
-            NamedFile::read("game.txt", "0 200 down\n0 50 up\n1.5 40 up\n", MESSAGES).expect("a good file");
+    fn script(text: &str, message: Bytes) -> Script<Timed<Replay>> {
+        let file = NamedFile::read("game.txt", text, MESSAGES).expect("a good file");
         let deadline = OptionValue::Duration(Nanos::from_millis(60));
-        let options = Options::new(vec![("file", OptionValue::File(file)), ("deadline", deadline)]);
+        let message = OptionValue::Size(message);
+        let options = Options::new(vec![
+            ("file", OptionValue::File(file)),
+            ("message", message),
+            ("deadline", deadline),
+        ]);
         let mut script = Script::new(Timed::new(Replay::new(&options)));
         script.start();
-        let send =
-            |from, size, what| Asked::Send(0, from, Message { size: Bytes(size), tag: 0, log: Some(what) });
-        let [down, up, last] =
-            [send(Side::Sender, 200, "down"), send(Side::Receiver, 50, "up"), send(Side::Receiver, 40, "up")];
+        script
+    }
+
+    fn sent(from: Side, size: u64, what: &'static str) -> Asked {
+        Asked::Send(0, from, Message { size: Bytes(size), tag: 0, log: Some(what) })
+    }
+
+    #[test]
+    fn each_message_at_its_time_and_in_its_direction() {
+        let mut script = script("0 200 down\n0 50 up\n1.5 40 up\n", Bytes::MAX);
+        let [down, up] = [sent(Side::Sender, 200, "down"), sent(Side::Receiver, 50, "up")];
         assert_eq!(script.take(), [Asked::Open(0), down, up]);
         assert_eq!(script.next_wake(), Some(SimTime::from_millis(1500)));
         script.wake();
+        let last = sent(Side::Receiver, 40, "up");
         let closes = [Asked::Close(0, Side::Sender), Asked::Close(0, Side::Receiver)];
         let [one, other] = closes;
         assert_eq!(script.take(), [last, one, other, Asked::Finish]);
+    }
+
+    #[test]
+    fn a_large_message_is_cut() {
+        let mut script = script("0 3000 down\n0 1428 up\n1 1 up\n", Bytes(1428));
+        let [first, last] = [sent(Side::Sender, 1428, "down"), sent(Side::Sender, 144, "down")];
+        assert_eq!(script.take(), [Asked::Open(0), first, first, last, sent(Side::Receiver, 1428, "up")]);
     }
 }

@@ -21,7 +21,13 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "unlimited",
             "a frame is sent in messages of at most this size, each with a row of its own",
         ),
-        OptionSpec::new("duration", OptionKind::Duration, "unlimited", "length of the video"),
+        OptionSpec::new(
+            "duration",
+            OptionKind::Duration,
+            "unlimited",
+            "length of the video, `omit` included",
+        ),
+        OptionSpec::new("omit", OptionKind::Duration, "0s", "warm-up whose frames have no rows"),
         OptionSpec::new("deadline", OptionKind::Duration, "150ms", "what takes longer is late"),
     ],
     check,
@@ -32,7 +38,12 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("rate", BitsPerSecond(1), Options::rate, options)?;
     let largest = BitsPerSecond(8 * LARGEST.0 * options.integer("frames"));
     at_most("rate", largest, Options::rate, options)?;
-    at_least("message", Bytes(1), Options::size, options)
+    at_least("message", Bytes(1), Options::size, options)?;
+    if options.duration("omit") >= options.duration("duration") {
+        let message = "the video is over before its warm-up is".into();
+        return Err(OptionFault { option: "omit", message, help: "set it below `duration`".into() });
+    }
+    Ok(())
 }
 
 /// The camera.
@@ -42,6 +53,7 @@ pub(crate) struct Video {
     per_second: u64,
     message: Bytes,
     duration: Nanos,
+    omit: Nanos,
     deadline: Nanos,
     frame: u64,
 }
@@ -54,6 +66,7 @@ impl Video {
             per_second: options.integer("frames"),
             message: options.size("message"),
             duration: options.duration("duration"),
+            omit: options.duration("omit"),
             deadline: options.duration("deadline"),
             frame: 0,
         }
@@ -80,7 +93,8 @@ impl Schedule for Video {
             return None;
         }
         let mut left = Bytes(self.until(self.frame + 1) - self.until(self.frame));
-        let log = Some(if self.message == Bytes::MAX { "frame" } else { "message" });
+        let what = if self.message == Bytes::MAX { "frame" } else { "message" };
+        let log = (self.time_of(self.frame) >= self.omit).then_some(what);
         while left > Bytes::ZERO {
             let size = left.min(self.message);
             ctx.send(connection, Side::Sender, Message { size, tag: self.frame, log });
@@ -138,6 +152,24 @@ mod tests {
     #[test]
     fn a_frame_is_cut_into_messages() {
         assert_eq!(sizes(&[("message", OptionValue::Size(Bytes(1428)))], 1), [1428, 1428, 1102]);
+    }
+
+    #[test]
+    fn frames_of_the_warm_up_have_no_rows() {
+        let options = Options::defaults(ROW.options)
+            .with("omit", OptionValue::Duration(Nanos::from_millis(50)))
+            .with("duration", OptionValue::Duration(Nanos::from_millis(120)));
+        assert_eq!((ROW.check)(&options), Ok(()));
+        let fault = (ROW.check)(&options.clone().with("omit", OptionValue::Duration(Nanos::from_secs(1))));
+        assert_eq!(fault.expect_err("nothing is left").option, "omit");
+        let mut script = Script::new(Timed::new(Video::new(&options)));
+        script.start();
+        (0..3).for_each(|_| script.wake());
+        let logs = script.take().into_iter().filter_map(|asked| match asked {
+            Asked::Send(_, _, message) => Some(message.log),
+            _ => None,
+        });
+        assert_eq!(logs.collect::<Vec<_>>(), [None, None, Some("frame"), Some("frame")]);
     }
 
     #[test]
