@@ -111,8 +111,9 @@ impl ReceiveSide {
     pub(super) fn on_read(&mut self, now: SimTime, bytes: u64, slowest: impl Fn() -> Option<Nanos>) {
         debug_assert!(bytes <= self.readable(), "{bytes} bytes read of {}", self.readable());
         self.read += bytes;
-        let ahead = || self.out_of_order.end().saturating_since(self.next).0;
-        self.buffer.on_read(now, bytes, slowest, ahead);
+        // Data of several subflows comes out of order without any loss. Linux does not count it (`mptcp_rcvbuf_grow` since commit
+        // 6b329393502e, which 6.18 has got as well).
+        self.buffer.on_read(now, bytes, slowest, || 0);
         self.check();
     }
 
@@ -159,6 +160,7 @@ impl ReceiveSide {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ReceiveCounts;
 
     #[test]
     fn data_is_delivered_once_and_in_order() {
@@ -174,5 +176,23 @@ mod tests {
         side.on_fin(Dsn(401));
         assert!(side.finished());
         assert_eq!((side.delivered(), side.next()), (400, Dsn(402)));
+    }
+
+    /// Both ends of the gap are of different subflows, and nothing is lost: the size does not follow how far it reaches.
+    #[test]
+    fn data_out_of_order_between_subflows_does_not_enlarge_the_buffer() {
+        let grown = |ahead: u64| {
+            let config = TcpConfig::default().with(|c| {
+                c.buffers.receive_counts = ReceiveCounts::Memory;
+                (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(6 << 20));
+            });
+            let mut side = ReceiveSide::new(Arc::new(config), Bytes(1424));
+            side.on_data(Range::new(Dsn(1), Dsn(30_001)));
+            side.on_data(Range::new(Dsn(40_001), Dsn(40_001 + ahead)));
+            side.on_read(SimTime::from_millis(100), 30_000, || Some(Nanos::from_millis(100)));
+            side.size()
+        };
+        assert!(grown(1424) > Bytes(100_000), "{} bytes", grown(1424));
+        assert_eq!(grown(1424), grown(200_000));
     }
 }

@@ -552,9 +552,9 @@ impl Endpoint {
         self.handshake.tries()
     }
 
-    /// Round-trip time for receive-buffer tuning: measured by the receiver, or else by the sender.
+    /// Round-trip time for receive-buffer tuning: that of arrived data by its timestamps, or the sender's where there are none.
     pub fn receive_rtt(&self) -> Option<Nanos> {
-        self.receive_rtt.get().or(self.sender.rtt().srtt())
+        if self.config.options.timestamps { self.receive_rtt.get() } else { self.sender.rtt().srtt() }
     }
 
     /// The largest window to offer so far.
