@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use network::{Observe, World};
 use scenario::{Document, Registries};
 use trace::{FlowRecord, RunRecord};
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 fn run(text: &str) -> RunRecord {
     let document = match Document::parse(text, "test.toml", &[], &Registries::builtin()) {
@@ -135,4 +135,21 @@ fn the_primary_path_comes_first_in_inet() {
     assert!((0.4..0.6).contains(&both), "{both}");
     let turns = share(video, "transport = { kind = \"cmt-sctp\", confirm_paths = false }");
     assert!((0.4..0.6).contains(&turns), "{turns}");
+}
+
+/// Where paths need no HEARTBEAT the end that has accepted may use a path before its peer does: the packets belong to the
+/// association, and nothing is sent twice over links without loss.
+#[test]
+fn the_accepting_end_may_use_a_path_first() {
+    let more = "opened_by = \"receiver\"\ntransport = { kind = \"cmt-sctp\", profile = \"inet\" }";
+    let record = run(&two_paths(20, [20, 40], "{ kind = \"video\", duration = \"10s\" }", more));
+    let flow = &record.flows[0];
+    assert!(sent(flow)[1] > Bytes(1452), "{:?}", sent(flow));
+    let again: u64 = flow.subflows.iter().map(|path| path.segments_retransmitted + path.timeouts).sum();
+    assert_eq!((again, flow.failure), (0, None));
+    assert!(
+        flow.messages
+            .iter()
+            .all(|message| message.delay.is_some_and(|delay| delay < Nanos::from_millis(200)))
+    );
 }

@@ -65,6 +65,16 @@ impl FlowContext<'_> {
         if let Some((observer, _)) = self.network.tap_and_draft() {
             observer.know(addresses, (self.index, number), PathId::FIRST);
         }
+        // The peer may send to any address of an association before this end has used it.
+        let association = self.hosts.get(socket).connection().filter(|machine| machine.shares_port());
+        let paths = association.map_or(1, Connection::subflow_count);
+        for path in (1..=u8::MAX).take(paths - 1).map(PathId) {
+            let forwarding = self.network.forwarding_mut();
+            let further = self.hosts.open_path((self.now, forwarding), socket, path);
+            if let Some((observer, _)) = self.network.tap_and_draft() {
+                observer.know(further, (self.index, number), path);
+            }
+        }
         (socket, addresses)
     }
 }
