@@ -26,11 +26,11 @@ HEAD = """\
 <!-- Written by tools/python_page.py out of the docstrings. -->
 
 The interface for programs and notebooks. `import ropewalk as rw` has `Scenario`, `Capture`, `Results`,
-`Study`, `StudyResults` and the errors `ScenarioError`, with `Diagnostic`, and `RunFailed` (a replication
-failed; the text names its seed and the cure). The other modules are imported by name, as in `from
-ropewalk import statistics`; objects of the other classes are what calls return. Arguments after `*` are
-given by name. Tables are polars data frames (`to_pandas()` where pandas and pyarrow are installed): [their
-columns](results.md). There is [an example, cell by
+`read` and `Reading`, `Study`, `StudyResults` and the errors `ScenarioError`, with `Diagnostic`, and
+`RunFailed` (a replication failed; the text names its seed and the cure). The other modules are imported by
+name, as in `from ropewalk import statistics`; objects of the other classes are what calls return. Arguments
+after `*` are given by name. Tables are polars data frames (`to_pandas()` where pandas and pyarrow are
+installed): [their columns](results.md). There is [an example, cell by
 cell](../../examples/receive_buffer.py).
 """
 
@@ -39,6 +39,7 @@ PARTS = {
         "scenario.py": ["Scenario"],
         "captures.py": ["Capture"],
         "results.py": ["Results", "Totals"],
+        "connections.py": ["read", "Reading"],
         "why/model.py": ["Diagnosis", "FlowDiagnosis", "Reason", "Cure"],
         "plots/__init__.py": ["Plots"],
         "errors.py": ["ScenarioError", "Diagnostic"],

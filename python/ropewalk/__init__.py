@@ -14,6 +14,7 @@ from ropewalk.errors import Diagnostic, ScenarioError
 from ropewalk.scenario import Scenario
 
 if TYPE_CHECKING:
+    from ropewalk.connections import Reading, read
     from ropewalk.results import Results
     from ropewalk.study import Study
     from ropewalk.study.results import StudyResults
@@ -22,6 +23,7 @@ __all__ = [
     "MODEL_VERSION",
     "Capture",
     "Diagnostic",
+    "Reading",
     "Results",
     "RunFailed",
     "Scenario",
@@ -29,6 +31,7 @@ __all__ = [
     "Study",
     "StudyResults",
     "__version__",
+    "read",
 ]
 
 
@@ -38,6 +41,10 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     # Results bring polars with them, which a command such as `ropewalk show` does not need.
+    if name in {"Reading", "read"}:
+        from ropewalk import connections
+
+        return getattr(connections, name)
     if name == "Results":
         from ropewalk.results import Results
 

@@ -47,6 +47,35 @@ def limits(results: Results) -> list[Limited]:
     return found
 
 
+OF_CAPTURE = {
+    "nothing_to_send_s": "application",
+    "window_full_s": "receive window",
+    "recovery_s": "recovery",
+}
+"""Columns of captures, and the limits of which they show a part."""
+
+
+def of_capture(results: Results) -> list[Limited]:
+    """The same of captures, as far as packets tell: the shares do not add up to the whole time."""
+    found = []
+    for row in results.flows.iter_rows(named=True):
+        life = row["end_s"] - row["start_s"]
+        mine = pl.col("flow").cast(pl.String) == row["flow"]
+        paths = results.subflows.filter(mine).to_dicts()
+        several = len(paths) > 1
+        told = (
+            [(ALL, row), *((path["path"], path) for path in paths)] if several else [(paths[0]["path"], row)]
+        )
+        for path, values in told:
+            shares = dict.fromkeys(catalogue.limits().values(), 0.0)
+            shares |= {
+                limit: (values.get(column) or 0.0) / life for column, limit in OF_CAPTURE.items() if life > 0
+            }
+            if any(shares.values()):
+                found.append(Limited(row["flow"], path, shares))
+    return found
+
+
 def _sums(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Sums over the replications, names as texts."""
     texts = table.with_columns(pl.col(keys).cast(pl.String))

@@ -26,6 +26,10 @@ TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages",
 """Names of the tables, as attributes of `Results` and as Parquet files."""
 
 
+CAPTURED = "capture"
+"""In the place of a back end: the tables were read from captures."""
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Totals over all runs, baselines included."""
@@ -48,6 +52,11 @@ class Origin:
     totals: Totals
     backend: str = "simulator"
     """The back end."""
+
+    @property
+    def simulated(self) -> bool:
+        """A back end has run the scenario; otherwise it is fitted to a capture, and has its name."""
+        return self.backend != CAPTURED
 
 
 class Results:

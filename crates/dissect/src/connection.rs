@@ -3,11 +3,14 @@
 //! May: learn keys and tokens from handshakes. May not: read files.
 
 use transport::mptcp::keys::Key;
-use transport::tcp::ranges::RangeSet;
+use transport::tcp::ranges::{Range, RangeSet};
 use wire::frame::Ends;
 
 use crate::direction::Direction;
+use crate::held::Holding;
 use crate::link::Way;
+use crate::samples::{Sample, Samples};
+use crate::waiting::{Sent, Waiting};
 
 /// Where packets were captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +71,11 @@ pub(crate) struct Subflow {
 }
 
 impl Subflow {
+    /// The handshake is complete, or was not captured.
+    pub(crate) fn is_established(&self) -> bool {
+        self.handshake[2].is_some() || self.handshake[0].is_none()
+    }
+
     /// Where it was captured: at the client the SYN/ACK is a round trip late, at the server the third ACK.
     pub(crate) fn side(&self) -> Side {
         match self.way {
@@ -92,23 +100,123 @@ impl Subflow {
 pub(crate) struct Connection {
     pub(crate) keys: [Option<Key>; 2],
     pub(crate) subflows: Vec<usize>,
-    /// Data sequence numbers seen, counted from the initial ones.
-    pub(crate) seen: [RangeSet<u64>; 2],
+    pub(crate) streams: [Stream; 2],
+    /// Its first packet at any place of the file.
+    pub(crate) start: u64,
+    /// MP_FASTCLOSE was seen.
+    pub(crate) aborted: bool,
+}
+
+/// The data of one end of a connection. Data sequence numbers are counted from the initial ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    /// Numbers seen.
+    pub(crate) seen: RangeSet<u64>,
     /// Highest of them.
-    pub(crate) highest: [u64; 2],
+    pub(crate) highest: u64,
     /// The initial number where the key was not seen: one before the first that was seen.
-    base: [Option<u64>; 2],
+    base: Option<u64>,
+    /// Numbers that are complete on their subflow and wait for others.
+    early: RangeSet<u64>,
+    /// Delivered in order up to here; `None`: nothing was complete yet.
+    next: Option<u64>,
+    /// When the last of them was.
+    pub(crate) delivered_at: Option<u64>,
+    /// Acknowledged up to here by the other end, and when.
+    pub(crate) acked: u64,
+    pub(crate) acked_at: Option<u64>,
+    /// Bytes behind gaps of subflows.
+    on_subflows: u64,
+    /// Bytes held because of gaps of subflows or of the connection; those of the connection alone.
+    pub(crate) held: [Holding; 2],
+    pub(crate) waiting: Waiting,
+    pub(crate) samples: Samples,
+    /// DATA_FIN was seen.
+    pub(crate) fin: bool,
+    /// Window that the other end offers.
+    pub(crate) window: Option<u64>,
 }
 
 impl Connection {
     /// Where data sequence numbers of an end begin. `guess`: without its key, by the first mapping that was seen.
     pub(crate) fn initial(&mut self, end: usize, guess: u64) -> u64 {
-        match (self.base[end], self.keys[end]) {
+        let stream = &mut self.streams[end];
+        match (stream.base, self.keys[end]) {
             (Some(base), _) => base,
-            (None, key) => {
-                let base = key.map_or(guess, Key::initial_dsn);
-                *self.base[end].insert(base)
-            }
+            (None, key) => *stream.base.insert(key.map_or(guess, Key::initial_dsn)),
         }
+    }
+
+    /// The same, if it is known.
+    pub(crate) fn known_initial(&self, end: usize) -> Option<u64> {
+        self.streams[end].base.or_else(|| self.keys[end].map(Key::initial_dsn))
+    }
+}
+
+impl Stream {
+    /// Data that is complete on its subflow.
+    pub(crate) fn complete(&mut self, at: u64, range: Range<u64>) {
+        let next = *self.next.get_or_insert(1);
+        let rest = Range::new(range.start.max(next), range.end.max(next));
+        if rest.start == next && self.early.is_empty() {
+            self.next = Some(rest.end);
+        } else {
+            self.early.insert(rest);
+            self.next = Some(self.early.take_from(next));
+        }
+        if self.next > Some(next) {
+            self.delivered_at = Some(at);
+        }
+        self.check();
+    }
+
+    /// Bytes behind gaps of a subflow were `before` and are `after`. Keeps the record of what is held.
+    pub(crate) fn hold(&mut self, (start, at): (u64, u64), before: u64, after: u64) {
+        self.on_subflows = (self.on_subflows + after).saturating_sub(before);
+        let early = self.early.bytes();
+        self.held[0].set(start, at, self.on_subflows.saturating_add(early));
+        self.held[1].set(start, at, early);
+    }
+
+    /// Bytes delivered in order: the first data sequence number is 1.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.next.map_or(0, |next| next - 1)
+    }
+
+    /// A Data ACK of the other end.
+    pub(crate) fn ack(&mut self, at: u64, ack: u64) {
+        // An acknowledgement of what was never sent belongs to a damaged file.
+        if ack > self.acked && ack <= self.highest.saturating_add(1) {
+            (self.acked, self.acked_at) = (ack, Some(at));
+        }
+    }
+
+    /// Bytes that the other end has acknowledged; DATA_FIN counts in an acknowledgement.
+    pub(crate) fn acknowledged_bytes(&self) -> u64 {
+        self.acked.saturating_sub(1).min(self.seen.bytes())
+    }
+
+    /// Positions after a packet.
+    pub(crate) fn sent(&self, segment: u64, rtt: u64) -> Sent {
+        Sent { highest: self.highest, acked: self.acked, window: self.window, segment, rtt }
+    }
+
+    /// Its values for a sample.
+    pub(crate) fn sample(&self) -> Sample {
+        Sample {
+            at: 0,
+            fresh: self.delivered(),
+            acked: self.acknowledged_bytes(),
+            waiting: self.held[0].now(),
+            other: self.window.unwrap_or(0),
+            ..Sample::default()
+        }
+    }
+
+    fn check(&self) {
+        debug_assert!(
+            self.early.iter().next().is_none_or(|first| Some(first.start) > self.next),
+            "early data lies behind what was delivered"
+        );
     }
 }

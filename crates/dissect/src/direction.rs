@@ -2,13 +2,20 @@
 //!
 //! May: count bytes and packets, keep mappings. May not: know other subflows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use transport::seq::{Position as _, Seq, Seq32};
 use transport::tcp::ranges::{Range, RangeSet};
 
-/// Mappings that are kept for data without an option of its own; kernels repeat theirs.
-const MAPPINGS: usize = 64;
+use crate::held::Holding;
+use crate::pace::Paces;
+use crate::samples::{Sample, Samples};
+use crate::waiting::{Sent, Waiting};
+
+/// Mappings that are kept: those of data behind a gap, and of data without an option of its own; kernels repeat theirs.
+const MAPPINGS: usize = 1 << 16;
+/// Segments that an ACK acknowledges at most, to tell a rate.
+const MOST_PER_ACK: u64 = 4;
 /// Segments of which the round trip is measured at once.
 const MEASURED: usize = 4096;
 
@@ -25,6 +32,8 @@ pub(crate) struct Mapped {
 pub struct Counts {
     /// Packets.
     pub packets: u64,
+    /// Bytes of IP datagrams.
+    pub wire_bytes: u64,
     /// Packets with payload.
     pub segments: u64,
     /// Payload, repetitions included.
@@ -33,6 +42,8 @@ pub struct Counts {
     pub repeated_segments: u64,
     /// Bytes seen before.
     pub repeated_bytes: u64,
+    /// Segments with payload of which this place has seen every byte before.
+    pub copied_segments: u64,
     /// Segments with payload seen for the first time behind data that was seen earlier: reordered, or filling a gap.
     pub late_segments: u64,
     /// Duplicate ACKs.
@@ -54,15 +65,122 @@ pub(crate) struct Direction {
     /// Highest sequence number.
     highest: Seq,
     seen: RangeSet<u64>,
-    mappings: VecDeque<Mapped>,
-    /// Ends of segments that were sent once, with their times.
-    sent: VecDeque<(u64, u64)>,
-    /// Highest acknowledgement of the other direction, and window of the last packet.
-    acked: Option<(Seq32, u16)>,
-    /// Sum, number and least of round-trip samples, in nanoseconds.
-    pub(crate) rtt: (u64, u64, u64),
-    /// First and last packet with payload.
-    pub(crate) data: Option<[u64; 2]>,
+    /// Bytes before it have been seen without a gap.
+    next: u64,
+    /// By first sequence number.
+    mappings: BTreeMap<u64, Mapped>,
+    /// Acknowledgements of this direction, and what they tell of its receiver.
+    pub(crate) heard: Heard,
+    pub(crate) held: Holding,
+    pub(crate) waiting: Waiting,
+    pub(crate) samples: Samples,
+    /// Times of the first and the last packet with payload, and of the last byte that continues what was seen without a gap.
+    pub(crate) data: Option<[u64; 3]>,
+    /// A FIN was seen.
+    pub(crate) fin: bool,
+    /// Largest payload of a segment, and largest datagram.
+    largest: u64,
+}
+
+/// Acknowledgements, windows and round trips of a direction, which packets of the other direction tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heard {
+    /// Ends of segments that were sent once, with their times and timestamps.
+    sent: VecDeque<(u64, u64, u32)>,
+    /// Timestamps of this direction, with the time of the first packet that has each.
+    stamps: VecDeque<(u32, u64)>,
+    /// Data up to here does not tell a round trip by its acknowledgement alone.
+    rtt_until: u64,
+    /// Highest SACK block of the other direction.
+    sacked: u64,
+    /// Highest acknowledgement of this direction by the other, and when it came.
+    acked: u64,
+    pub(crate) acked_at: Option<u64>,
+    /// Acknowledgement and window of the last packet of this direction.
+    last: Option<(Seq32, u16)>,
+    /// Shift of the windows of this direction, from its SYN.
+    pub(crate) scale: Option<u8>,
+    /// Window that the other end offers to this direction.
+    pub(crate) window: Option<u64>,
+    /// Round trips of the data of this direction that was sent once, and of all by their echoed timestamps.
+    pub(crate) rtt: RoundTrips,
+    pub(crate) echoed: RoundTrips,
+    /// Rates at which it is acknowledged.
+    pub(crate) paces: Paces,
+}
+
+impl Heard {
+    /// A packet of this direction has this timestamp.
+    pub(crate) fn stamp(&mut self, at: u64, value: u32) {
+        if self.stamps.back().is_none_or(|(known, _)| *known != value) {
+            self.stamps.push_back((value, at));
+            if self.stamps.len() > MEASURED {
+                self.stamps.pop_front();
+            }
+        }
+    }
+
+    /// When that was sent which an ACK of new data echoes. RFC 7323 section 4.3: of several segments the oldest. Several packets may have the same
+    /// timestamp; then it is the first of them, if it is not the oldest segment.
+    fn echoed_at(&mut self, echo: Option<u32>, oldest: Option<(u64, u64, u32)>) -> Option<u64> {
+        let Some(echo) = echo else { return oldest.map(|(_, sent, _)| sent) };
+        while let Some((value, _)) = self.stamps.front()
+            && Seq32(*value).precedes(Seq32(echo))
+        {
+            self.stamps.pop_front();
+        }
+        let exact = oldest.filter(|(_, _, stamp)| *stamp == echo).map(|(_, sent, _)| sent);
+        exact.or_else(|| self.stamps.front().filter(|(value, _)| *value == echo).map(|(_, at)| *at))
+    }
+
+    /// When the segment was sent that a SACK has reached, if it was sent once.
+    fn sacked_at(&self, sacked: Option<Seq>) -> Option<u64> {
+        let end = sacked.map(Seq::distance).filter(|end| *end > self.sacked)?;
+        let place = self.sent.binary_search_by_key(&end, |(end, ..)| *end).ok()?;
+        self.sent.get(place).map(|(_, sent, _)| *sent)
+    }
+
+    /// An ACK of this direction that may be a duplicate: nothing but an acknowledgement, the same as before with the same window.
+    pub(crate) fn note_ack(&mut self, ack: Seq32, window: u16, bare: bool, counts: &mut Counts) {
+        if bare && self.last == Some((ack, window)) {
+            counts.duplicate_acks += 1;
+        }
+        self.last = Some((ack, window));
+    }
+}
+
+/// Round-trip samples, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoundTrips {
+    sum: u64,
+    count: u64,
+    least: u64,
+    most: u64,
+    latest: u64,
+    /// As RFC 6298 section 2 has it: SRTT <- (1 - alpha) * SRTT + alpha * R', with alpha = 1/8.
+    smoothed: u64,
+}
+
+impl RoundTrips {
+    fn add(&mut self, sample: u64) {
+        let first = self.count == 0;
+        self.sum = self.sum.saturating_add(sample);
+        self.count += 1;
+        self.least = if first { sample } else { self.least.min(sample) };
+        (self.most, self.latest) = (self.most.max(sample), sample);
+        self.smoothed = if first { sample } else { self.smoothed - self.smoothed / 8 + sample / 8 };
+    }
+
+    /// Mean, least and most in seconds.
+    pub(crate) fn seconds(&self) -> Option<[f64; 3]> {
+        let mean = self.sum as f64 / self.count as f64;
+        (self.count > 0).then(|| [mean, self.least as f64, self.most as f64].map(|nanos| nanos / 1e9))
+    }
+
+    /// The mean, or 0.
+    fn mean(&self) -> u64 {
+        self.sum.checked_div(self.count).unwrap_or(0)
+    }
 }
 
 impl Direction {
@@ -70,7 +188,7 @@ impl Direction {
     pub(crate) fn seq(&mut self, field: Seq32, syn: bool) -> Seq {
         if syn && !self.synchronised {
             (self.initial, self.synchronised, self.highest) = (Some(field), true, Seq::SYN);
-            self.seen = RangeSet::default();
+            (self.seen, self.next) = (RangeSet::default(), 1);
         }
         let before_first = Seq32(field.0.wrapping_sub(1));
         let initial = *self.initial.get_or_insert(before_first);
@@ -82,89 +200,210 @@ impl Direction {
         self.initial.map(|initial| field.extend(initial, self.highest))
     }
 
-    /// A segment with payload. Returns the parts that are new here; mostly one.
-    pub(crate) fn data(&mut self, at: u64, seq: Seq, len: u64) -> Vec<Range<u64>> {
+    /// A segment with payload. `each` is called with the parts that are new here; mostly one. Returns what now is complete: the
+    /// bytes from where the first gap was to where it is.
+    pub(crate) fn data(
+        &mut self,
+        at: u64,
+        seq: Seq,
+        len: u64,
+        mut each: impl FnMut(&mut Self, Range<u64>),
+    ) -> Range<u64> {
         let range = Range::new(seq.distance(), seq.distance() + len);
         self.counts.segments += 1;
         self.counts.bytes += len;
-        self.data = Some([self.data.map_or(at, |[first, _]| first), at]);
+        self.largest = self.largest.max(len);
+        if self.data.is_none() && !self.synchronised {
+            // The capture began in the middle: data before it is no gap.
+            self.next = range.start;
+        }
+        let [first, _, complete] = self.data.unwrap_or([at; 3]);
         let behind = range.start < self.highest.distance();
-        let mut new = Vec::new();
+        let mut fresh = 0;
         if !behind {
             // Nothing of it has been seen.
-            self.seen.insert(range);
-            new.push(range);
+            fresh += self.seen.insert(range);
+            each(self, range);
         } else {
             while let Some(gap) = self.seen.first_gap(range) {
-                self.seen.insert(gap);
-                new.push(gap);
+                fresh += self.seen.insert(gap);
+                each(self, gap);
             }
         }
-        let fresh: u64 = new.iter().map(|part| part.len()).sum();
         self.counts.repeated_segments += u64::from(fresh < len);
         self.counts.repeated_bytes += len - fresh;
+        self.counts.copied_segments += u64::from(fresh == 0);
         self.counts.late_segments += u64::from(behind && fresh > 0);
         if fresh == len && !behind {
-            self.sent.push_back((range.end, at));
-            if self.sent.len() > MEASURED {
-                self.sent.pop_front();
+            let stamp = self.heard.stamps.back().map_or(0, |(stamp, _)| *stamp);
+            self.heard.sent.push_back((range.end, at, stamp));
+            if self.heard.sent.len() > MEASURED {
+                self.heard.sent.pop_front();
             }
         } else {
-            // Karn: an ACK of repeated data says nothing on the round trip.
-            self.sent.retain(|(end, _)| *end <= range.start || *end > range.end);
+            // Karn: an ACK of repeated data says nothing on the round trip, and one that fills a gap comes late for all behind it.
+            self.heard.rtt_until = self.highest.distance();
+            self.heard.sent.retain(|(end, ..)| *end <= range.start || *end > range.end);
+            self.waiting.repeats(self.highest.distance());
         }
         self.highest = self.highest.max(Seq(range.end));
-        new
+        let before = self.next;
+        self.next = self.seen.find(before).map_or(before, |whole| whole.end);
+        self.data = Some([first, at, if self.next > before { at } else { complete }]);
+        self.check();
+        Range::new(before, self.next)
     }
 
-    /// An acknowledgement of data of this direction: a sample of the round trip.
-    pub(crate) fn ack(&mut self, at: u64, ack: Seq) {
-        let mut sent = None;
-        while let Some((end, when)) = self.sent.front().copied()
-            && end <= ack.distance()
-        {
-            sent = Some(when);
-            self.sent.pop_front();
-        }
-        if let Some(sent) = sent {
-            let sample = at.saturating_sub(sent);
-            let (sum, count, least) = self.rtt;
-            self.rtt =
-                (sum.saturating_add(sample), count + 1, if count == 0 { sample } else { least.min(sample) });
-        }
-    }
-
-    /// An ACK of this direction that may be a duplicate: nothing but an acknowledgement, the same as before with the same
-    /// window. `open`: the other end has data outstanding.
-    pub(crate) fn note_ack(&mut self, ack: Seq32, window: u16, bare: bool) {
-        if bare && self.acked == Some((ack, window)) {
-            self.counts.duplicate_acks += 1;
-        }
-        self.acked = Some((ack, window));
-    }
-
-    /// A mapping of this direction.
-    pub(crate) fn map(&mut self, mapping: Mapped) {
-        if self.mappings.back() != Some(&mapping) && mapping.len > 0 {
-            self.mappings.push_back(mapping);
-            if self.mappings.len() > MAPPINGS {
-                self.mappings.pop_front();
+    /// An acknowledgement of data of this direction: a sample of the round trip. `echo`: its TSecr; `sacked`: the end of its highest
+    /// SACK block.
+    pub(crate) fn ack(&mut self, at: u64, ack: Seq, (echo, sacked): (Option<u32>, Option<Seq>)) {
+        let heard = &mut self.heard;
+        let advanced = ack.distance() > heard.acked;
+        if advanced {
+            let bytes = ack.distance() - heard.acked;
+            // An ACK that fills a gap acknowledges more than what came last, and the last segment is shorter.
+            if let Some(before) = heard.acked_at
+                && !self.waiting.recovers()
+                && (self.largest..=MOST_PER_ACK * self.largest).contains(&bytes)
+            {
+                heard.paces.add(bytes, at.saturating_sub(before));
             }
+            (heard.acked, heard.acked_at) = (ack.distance(), Some(at));
+        }
+        let (mut oldest, mut newest) = (None, None);
+        while let Some(segment) = heard.sent.front().copied()
+            && segment.0 <= ack.distance()
+        {
+            oldest = oldest.or(Some(segment));
+            newest = Some(segment);
+            heard.sent.pop_front();
+        }
+        if let Some((end, sent, _)) = newest
+            && end > heard.rtt_until
+        {
+            heard.rtt.add(at.saturating_sub(sent));
+        }
+        let sent = if advanced { heard.echoed_at(echo, oldest) } else { heard.sacked_at(sacked) };
+        if let Some(sent) = sent {
+            heard.echoed.add(at.saturating_sub(sent));
+        }
+        heard.sacked = heard.sacked.max(sacked.map_or(0, Seq::distance));
+    }
+
+    /// Positions after a packet.
+    pub(crate) fn sent(&self) -> Sent {
+        Sent {
+            highest: self.highest.distance(),
+            acked: self.heard.acked,
+            window: self.heard.window,
+            segment: self.largest,
+            rtt: self.heard.rtt.mean(),
+        }
+    }
+
+    /// Bytes of payload that the other end has acknowledged.
+    pub(crate) fn acknowledged_bytes(&self) -> u64 {
+        // A FIN counts in an acknowledgement.
+        self.heard.acked.saturating_sub(self.first()).min(self.unique())
+    }
+
+    /// Bytes before the first gap.
+    pub(crate) fn complete_bytes(&self) -> u64 {
+        self.next.saturating_sub(self.first()).min(self.unique())
+    }
+
+    /// The sequence number of its SYN, or of its first packet.
+    pub(crate) fn initial_number(&self) -> Option<u32> {
+        self.initial.map(|number| number.0)
+    }
+
+    /// Bytes behind the first gap.
+    pub(crate) fn behind_a_gap(&self) -> u64 {
+        self.unique().saturating_sub(self.next.saturating_sub(self.first()))
+    }
+
+    /// Number of the first byte.
+    fn first(&self) -> u64 {
+        if self.synchronised { 1 } else { self.seen.iter().next().map_or(0, |first| first.start) }
+    }
+
+    /// Its values for a sample.
+    pub(crate) fn sample(&self) -> Sample {
+        Sample {
+            at: 0,
+            fresh: self.unique(),
+            acked: self.acknowledged_bytes(),
+            waiting: self.highest.distance().saturating_sub(self.heard.acked),
+            other: self.heard.echoed.smoothed,
+            rtt: self.heard.rtt.latest,
+            repeated: self.counts.repeated_segments,
+        }
+    }
+
+    /// The same of the stream of plain TCP.
+    pub(crate) fn sample_of_stream(&self) -> Sample {
+        Sample {
+            at: 0,
+            fresh: self.complete_bytes(),
+            acked: self.acknowledged_bytes(),
+            waiting: self.behind_a_gap(),
+            other: self.heard.window.unwrap_or(0),
+            ..Sample::default()
+        }
+    }
+
+    /// A mapping of this direction. That of data which is complete already is not needed.
+    pub(crate) fn map(&mut self, mapping: Mapped) {
+        if mapping.seq.saturating_add(mapping.len) <= self.next || mapping.len == 0 {
+            return;
+        }
+        self.mappings.insert(mapping.seq, mapping);
+        if self.mappings.len() > MAPPINGS {
+            self.mappings.pop_first();
         }
     }
 
     /// The data sequence numbers of new payload, as far as it is mapped.
     pub(crate) fn mapped(&self, part: Range<u64>) -> Option<Range<u64>> {
-        let inside = |mapping: &&Mapped| {
-            mapping.seq <= part.start && part.end <= mapping.seq.saturating_add(mapping.len)
-        };
-        let mapping = self.mappings.iter().rev().find(inside)?;
+        let (_, mapping) = self.mappings.range(..=part.start).next_back()?;
+        if part.end > mapping.seq.saturating_add(mapping.len) {
+            return None;
+        }
         let start = mapping.dsn.wrapping_add(part.start - mapping.seq);
         Some(Range::new(start, start.checked_add(part.len())?))
+    }
+
+    /// The data sequence numbers of payload that is complete, piece by piece; mappings that end there are forgotten.
+    pub(crate) fn complete(&mut self, part: Range<u64>, mut each: impl FnMut(Range<u64>)) {
+        let mut from = part.start;
+        while from < part.end {
+            let Some((_, mapping)) = self.mappings.range(..=from).next_back() else { break };
+            let end = part.end.min(mapping.seq.saturating_add(mapping.len));
+            let start = mapping.dsn.wrapping_add(from - mapping.seq);
+            let Some(last) = start.checked_add(end.saturating_sub(from)).filter(|_| end > from) else {
+                break;
+            };
+            each(Range::new(start, last));
+            from = end;
+        }
+        while let Some((_, mapping)) = self.mappings.first_key_value()
+            && mapping.seq.saturating_add(mapping.len) <= self.next
+        {
+            self.mappings.pop_first();
+        }
     }
 
     /// Bytes that were seen, each once.
     pub(crate) fn unique(&self) -> u64 {
         self.seen.bytes()
+    }
+
+    fn check(&self) {
+        debug_assert!(self.counts.segments <= self.counts.packets, "segments are packets");
+        debug_assert!(
+            self.counts.copied_segments <= self.counts.repeated_segments,
+            "whole copies are repetitions"
+        );
+        debug_assert!(self.next <= self.highest.distance().max(1), "nothing is complete that was not sent");
     }
 }

@@ -100,6 +100,8 @@ pub(crate) struct Packets {
     /// Interfaces of earlier sections.
     before: u32,
     packets: u64,
+    /// When the capture of an interface ended, the last of them.
+    ended: Option<u64>,
     size: usize,
 }
 
@@ -127,13 +129,18 @@ impl Packets {
             }
             _ => unreadable("neither pcap nor pcapng".into()),
         })?;
-        Ok(Self { reader, file, interfaces: Vec::new(), before: 0, packets: 0, size: BUFFER })
+        Ok(Self { reader, file, interfaces: Vec::new(), before: 0, packets: 0, ended: None, size: BUFFER })
     }
 
     /// Interfaces so far.
     pub(crate) fn interfaces(&self) -> u32 {
         // A block for each.
         self.before + self.interfaces.len() as u32
+    }
+
+    /// When the capture ended, if the file has said it so far.
+    pub(crate) fn ended(&self) -> Option<u64> {
+        self.ended
     }
 
     /// Shows the next packet to `take`. False at the end.
@@ -145,6 +152,7 @@ impl Packets {
             let problem = match self.reader.next() {
                 Ok((length, block)) => {
                     let mut seen = false;
+                    self.ended = self.ended.max(ended(&self.interfaces, &block));
                     let state = (&mut self.interfaces, &mut self.before);
                     if let Some(record) = packet(state, &block) {
                         take(record);
@@ -196,6 +204,13 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "no such file".into(),
         _ => error.to_string(),
     }
+}
+
+/// When the capture of an interface ended, if the block says it.
+fn ended(interfaces: &[Interface], block: &PcapBlockOwned<'_>) -> Option<u64> {
+    let PcapBlockOwned::NG(Block::InterfaceStatistics(block)) = block else { return None };
+    let (high, low) = block.isb_endtime()?.ok()?;
+    Some(interfaces.get(block.if_id as usize)?.nanos(u64::from(high) << 32 | u64::from(low)))
 }
 
 /// The packet of a block. Blocks of sections and interfaces change the state.

@@ -1,8 +1,10 @@
 //! Captures of real or simulated connections: TCP and MPTCP connections, their subflows, and what became of their data.
 //!
 //! - `file.rs`: pcap and pcapng; `link.rs`: link headers; `order.rs`: packets of all interfaces in the order of time;
-//! - `direction.rs`, `connection.rs`: state of a direction, of subflows and connections;
-//! - `reading.rs`: from packets to that state; `tables.rs`: the tables of a run, as far as a capture knows them.
+//! - `direction.rs`, `connection.rs`: state of a direction, of subflows and connections; in it `held.rs`: bytes behind gaps,
+//!   `waiting.rs`: limits of a sender, `pace.rs`: rates of acknowledgements, `samples.rs`: values over time;
+//! - `reading.rs`: from packets to that state; `views.rs`: what it says; `tables.rs`: the tables of a run, as far as a capture
+//!   knows them.
 //!
 //! A place is a file, and in it a direction where the file has it: an end sees the subflows of all its interfaces together.
 //! May: count what it is shown. May not: guess; what a capture cannot know stays empty.
@@ -10,13 +12,20 @@
 mod connection;
 mod direction;
 mod file;
+mod held;
 mod link;
 mod order;
+mod pace;
 mod reading;
+mod rows;
+mod samples;
 mod tables;
+mod views;
+mod waiting;
 
 pub use connection::{Mode, Side};
 pub use direction::Counts;
 pub use file::Unreadable;
-pub use reading::{ConnectionView, Options, Reading, SubflowView, read, read_bytes};
+pub use reading::{Options, Reading, read, read_bytes};
 pub use tables::tables;
+pub use views::{ConnectionView, FlowView, SubflowView};

@@ -42,6 +42,7 @@ pub(crate) struct InOrder {
     /// With a packet each; those at their end are removed.
     sources: Vec<Source>,
     problems: Vec<Unreadable>,
+    ended: Option<u64>,
 }
 
 impl Source {
@@ -65,8 +66,8 @@ impl Source {
     }
 }
 
-/// How many interfaces a file has, and whether its packets are in order.
-fn survey(input: &Input) -> Result<(u32, bool), Unreadable> {
+/// How many interfaces a file has, whether its packets are in order, and when the capture ended.
+fn survey(input: &Input) -> Result<(u32, bool, Option<u64>), Unreadable> {
     let mut packets = Packets::open(input)?;
     let (mut last, mut ordered) = (0, true);
     // A problem is told when the packets are read.
@@ -74,13 +75,13 @@ fn survey(input: &Input) -> Result<(u32, bool), Unreadable> {
         ordered &= record.at >= last;
         last = record.at;
     }) {}
-    Ok((packets.interfaces(), ordered))
+    Ok((packets.interfaces(), ordered, packets.ended()))
 }
 
 impl InOrder {
     /// The packets of these files; what cannot be read is a problem and does not stop the others.
     pub(crate) fn open(inputs: &[Input]) -> Self {
-        let mut all = Self { sources: Vec::new(), problems: Vec::new() };
+        let mut all = Self { sources: Vec::new(), problems: Vec::new(), ended: None };
         for (number, input) in (0..).zip(inputs) {
             if let Err(problem) = all.add(number, input) {
                 all.problems.push(problem);
@@ -90,7 +91,8 @@ impl InOrder {
     }
 
     fn add(&mut self, file: u32, input: &Input) -> Result<(), Unreadable> {
-        let (interfaces, ordered) = survey(input)?;
+        let (interfaces, ordered, ended) = survey(input)?;
+        self.ended = self.ended.max(ended);
         let each: Vec<Option<u32>> =
             if ordered || interfaces > MOST { vec![None] } else { (0..interfaces).map(Some).collect() };
         for only in each {
@@ -133,6 +135,11 @@ impl InOrder {
             }
         }
         true
+    }
+
+    /// When the last capture ended, if a file has said so.
+    pub(crate) fn ended(&self) -> Option<u64> {
+        self.ended
     }
 
     /// Files whose rest could not be read.

@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use transport::mptcp::keys::Token;
-use transport::seq::{Position as _, Seq};
+use transport::seq::{Position as _, Seq, Seq32};
 use wire::frame::{Ends, Frame, TcpFlags, TcpHeader, Transport};
-use wire::mptcp::{Mapping, Mptcp};
+use wire::mptcp::{Mapping, Mptcp, Number};
 use wire::options::TcpOption;
 
-use crate::connection::{Connection, Mode, Side, Subflow};
-use crate::direction::{Counts, Direction, Mapped};
+use crate::connection::{Connection, Mode, Subflow};
+use crate::direction::Mapped;
 use crate::file::{Input, Unreadable};
 use crate::link::{Way, datagram};
 use crate::order::{InOrder, Ordered};
+use crate::samples::Clock;
+
+/// A capture may go on for a day after its last TCP packet.
+const LONGEST_END: u64 = 86_400_000_000_000;
 
 /// Packets with each MPTCP option, and packets that are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,23 +49,25 @@ pub struct Reading {
     options: Options,
     /// Link types that are not known.
     links: Vec<i32>,
-    /// Time of the first packet.
-    start: Option<u64>,
+    /// Times of the first and the last TCP packet.
+    span: Option<[u64; 2]>,
+    /// When the capture ended, if a file says it.
+    ended: Option<u64>,
+    clock: Clock,
     problems: Vec<Unreadable>,
+    /// First packet of connections by file, ends and sequence number, at whichever place of it.
+    opened: BTreeMap<(u32, Ends, u32), u64>,
 }
 
-/// A subflow with its counters, seen from the end that sent its SYN.
-#[derive(Clone, Copy, Debug)]
-pub struct SubflowView<'a> {
-    reading: &'a Reading,
-    subflow: &'a Subflow,
-}
-
-/// A connection.
-#[derive(Clone, Copy, Debug)]
-pub struct ConnectionView<'a> {
-    reading: &'a Reading,
-    connection: &'a Connection,
+/// Content of the options of a segment: DSS, or MP_CAPABLE in its place; timestamps and SACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct Signal {
+    mapping: Option<Mapping>,
+    data_ack: Option<Number>,
+    /// TSval and TSecr.
+    timestamps: Option<[u32; 2]>,
+    /// The end of the highest SACK block.
+    sacked: Option<Seq32>,
 }
 
 /// Reads capture files together. What cannot be read is a problem; the rest is read.
@@ -78,6 +84,7 @@ pub fn read_bytes(bytes: &[u8]) -> Reading {
 fn read_inputs(inputs: &[Input]) -> Reading {
     let mut reading = Reading::default();
     let mut packets = InOrder::open(inputs);
+    reading.ended = packets.ended();
     while packets.next(|packet| reading.packet(&packet)) {}
     reading.problems = packets.into_problems();
     for link in &reading.links {
@@ -99,9 +106,30 @@ impl Reading {
         &self.problems
     }
 
-    /// Connections in the order of their first packets.
-    pub fn connections(&self) -> impl Iterator<Item = ConnectionView<'_>> {
-        self.connections.iter().map(|connection| ConnectionView { reading: self, connection })
+    pub(crate) fn all_connections(&self) -> &[Connection] {
+        &self.connections
+    }
+
+    pub(crate) fn subflow(&self, index: usize) -> &Subflow {
+        &self.subflows[index]
+    }
+
+    /// Nanoseconds from the first packet.
+    pub(crate) fn since_start(&self, at: u64) -> u64 {
+        at.saturating_sub(self.span.map_or(0, |[start, _]| start))
+    }
+
+    /// The end of the capture, or the last packet.
+    pub(crate) fn last(&self) -> u64 {
+        let last = self.span.map_or(0, |[_, last]| last);
+        // An end that lies years behind is a damaged one.
+        self.ended.filter(|end| (last..last.saturating_add(LONGEST_END)).contains(end)).unwrap_or(last)
+    }
+
+    /// The instant that lies `seconds` behind the first packet, to the nearest nanosecond.
+    pub(crate) fn instant(&self, seconds: f64) -> u64 {
+        let start = self.span.map_or(0, |[start, _]| start);
+        start.saturating_add((seconds * 1e9).round() as u64)
     }
 
     fn packet(&mut self, packet: &Ordered<'_>) {
@@ -125,9 +153,12 @@ impl Reading {
             self.options.not_tcp += 1;
             return;
         };
-        self.start.get_or_insert(record.at);
+        // Within an interface the order is that of the file: a time that goes back is taken for the one before.
+        let [start, last] = self.span.unwrap_or([record.at; 2]);
+        let at = record.at.max(last);
+        self.span = Some([start, at]);
         let way = record.way.or(datagram.way);
-        self.segment(record.at, (packet.file, way), &frame, header);
+        self.segment(at, (packet.file, way), &frame, header);
     }
 
     fn segment(
@@ -148,52 +179,151 @@ impl Reading {
             _ => self.open(at, (place, lower), (file, way), frame.ends, header),
         };
         let end = usize::from(self.subflows[index].ends != frame.ends);
+        self.sample(at, index);
         let payload = frame.payload_len as u64;
-        let mapping = self.mptcp(index, end, header, payload > 0);
+        let signal = self.mptcp(index, end, header, payload > 0);
         let subflow = &mut self.subflows[index];
         note_handshake(subflow, at, end, header);
         let direction = &mut subflow.directions[end];
         direction.counts.packets += 1;
+        direction.counts.wire_bytes += frame.len as u64;
+        direction.fin |= header.flags.has(TcpFlags::FIN);
+        if let Some([value, _]) = signal.timestamps {
+            direction.heard.stamp(at, value);
+        }
         let syn = header.flags.has(TcpFlags::SYN);
         let seq = direction.seq(header.seq, syn);
-        if let Some(mapping) = mapping {
+        if let Some(mapping) = signal.mapping {
             let mapped = self.mapped(index, end, seq, mapping);
             self.subflows[index].directions[end].map(mapped);
         }
-        if header.flags.has(TcpFlags::ACK) {
-            let bare = payload == 0
-                && ![TcpFlags::SYN, TcpFlags::FIN, TcpFlags::RST].iter().any(|flag| header.flags.has(*flag));
-            let subflow = &mut self.subflows[index];
-            subflow.directions[end].note_ack(header.ack, header.window, bare);
-            if let Some(ack) = subflow.directions[1 - end].acknowledged(header.ack) {
-                subflow.directions[1 - end].ack(at, ack);
-            }
-        }
+        self.acknowledge(at, (index, end), header, (&signal, payload == 0));
         if payload > 0 {
             let first = if syn { Seq(seq.distance() + 1) } else { seq };
             self.data(at, index, end, first, payload);
+        }
+        self.wait(at, index, end);
+    }
+
+    /// Acknowledgements and windows that a segment of `end` brings.
+    fn acknowledge(
+        &mut self,
+        at: u64,
+        (index, end): (usize, usize),
+        header: &TcpHeader<'_>,
+        (signal, empty): (&Signal, bool),
+    ) {
+        let has = |flag| header.flags.has(flag);
+        if !has(TcpFlags::ACK) {
+            return;
+        }
+        let bare = empty && ![TcpFlags::SYN, TcpFlags::FIN, TcpFlags::RST].iter().any(|flag| has(*flag));
+        let subflow = &mut self.subflows[index];
+        let [one, other] = &mut subflow.directions;
+        let (own, peer) = if end == 0 { (one, other) } else { (other, one) };
+        own.heard.note_ack(header.ack, header.window, bare, &mut own.counts);
+        // RFC 7323 section 2.2: the window of a SYN is not scaled, and none is unless both ends have offered it.
+        let shift = match (has(TcpFlags::SYN), own.heard.scale, peer.heard.scale) {
+            (true, ..) => Some(0),
+            (false, Some(shift), Some(_)) => Some(shift),
+            (false, ..) => own.synchronised.then_some(0),
+        };
+        let window = shift.map(|shift| u64::from(header.window) << shift);
+        peer.heard.window = window;
+        if let Some(ack) = peer.acknowledged(header.ack) {
+            let sacked = signal.sacked.and_then(|end| peer.acknowledged(end));
+            peer.ack(at, ack, (signal.timestamps.map(|[_, echo]| echo), sacked));
+        }
+        let connection = &mut self.connections[subflow.connection];
+        if let Some(number) = signal.data_ack
+            && let Some(initial) = connection.known_initial(1 - end)
+        {
+            let stream = &mut connection.streams[1 - end];
+            let near = initial.wrapping_add(stream.acked);
+            stream.window = window;
+            stream.ack(at, number.near(near).wrapping_sub(initial));
+        }
+    }
+
+    /// Updates the limits of both senders of a subflow after a packet of `end`.
+    fn wait(&mut self, at: u64, index: usize, end: usize) {
+        let subflow = &mut self.subflows[index];
+        let established = subflow.is_established();
+        let connection = &mut self.connections[subflow.connection];
+        for (sender, direction) in subflow.directions.iter_mut().enumerate() {
+            let stream = &mut connection.streams[sender];
+            if established {
+                direction.waiting.begin(at);
+                stream.waiting.begin(at);
+            }
+            if subflow.reset {
+                direction.waiting.reset(at);
+                continue;
+            }
+            let heard = sender != end;
+            let sent = direction.sent();
+            direction.waiting.packet(at, &sent, heard);
+            if subflow.mode == Mode::Multipath {
+                let sent = stream.sent(sent.segment, sent.rtt);
+                stream.waiting.packet(at, &sent, heard);
+            }
+        }
+    }
+
+    /// Samples of a subflow and of its connection, before a packet changes them.
+    fn sample(&mut self, at: u64, index: usize) {
+        let at = self.since_start(at);
+        let clock = self.clock;
+        let subflow = &mut self.subflows[index];
+        let multipath = subflow.mode == Mode::Multipath;
+        let connection = &mut self.connections[subflow.connection];
+        let mut full = false;
+        for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
+            if direction.samples.is_due(clock, at) {
+                let values = direction.sample();
+                full |= direction.samples.take(clock, at, values);
+            }
+            if stream.samples.is_due(clock, at) {
+                let values = if multipath { stream.sample() } else { direction.sample_of_stream() };
+                full |= stream.samples.take(clock, at, values);
+            }
+        }
+        if full {
+            self.clock.slow_down();
+            let directions = self.subflows.iter_mut().flat_map(|subflow| &mut subflow.directions);
+            directions.for_each(|direction| direction.samples.thin());
+            let streams = self.connections.iter_mut().flat_map(|connection| &mut connection.streams);
+            streams.for_each(|stream| stream.samples.thin());
         }
     }
 
     /// New payload of a subflow, and whether the connection has had it before.
     fn data(&mut self, at: u64, index: usize, end: usize, seq: Seq, len: u64) {
         let subflow = &mut self.subflows[index];
-        let new = subflow.directions[end].data(at, seq, len);
-        if subflow.mode != Mode::Multipath {
-            return;
-        }
         let connection = &mut self.connections[subflow.connection];
-        // Subflows of a connection are opened by its client.
-        for part in new {
-            let direction = &mut subflow.directions[end];
+        let start = connection.start;
+        let stream = &mut connection.streams[end];
+        let direction = &mut subflow.directions[end];
+        let multipath = subflow.mode == Mode::Multipath;
+        let before = direction.behind_a_gap();
+        let complete = direction.data(at, seq, len, |direction, part| {
+            if !multipath {
+                return;
+            }
             match direction.mapped(part) {
                 Some(mapped) => {
-                    let fresh = connection.seen[end].insert(mapped);
-                    connection.highest[end] = connection.highest[end].max(mapped.end);
+                    let fresh = stream.seen.insert(mapped);
+                    stream.highest = stream.highest.max(mapped.end);
                     direction.counts.reinjected_bytes += part.len() - fresh;
                 }
                 None => direction.counts.unmapped_bytes += part.len(),
             }
+        });
+        let after = direction.behind_a_gap();
+        direction.held.set(start, at, after);
+        if multipath {
+            direction.complete(complete, |part| stream.complete(at, part));
+            stream.hold((start, at), before, after);
         }
     }
 
@@ -218,7 +348,9 @@ impl Reading {
         }
         let joined = token.and_then(|Token(token)| self.tokens.get(&(file, way, token)).copied());
         let connection = joined.unwrap_or_else(|| {
-            self.connections.push(Connection::default());
+            // Seen before at the other end of it, in the same file and by the same clock.
+            let start = *self.opened.entry((file, ends, header.seq.0)).or_insert(at);
+            self.connections.push(Connection { start, ..Connection::default() });
             self.connections.len() - 1
         });
         let index = self.subflows.len();
@@ -241,12 +373,29 @@ impl Reading {
         index
     }
 
-    /// MPTCP options of a segment: keys, the mode, and the mapping, if there is one.
-    fn mptcp(&mut self, index: usize, end: usize, header: &TcpHeader<'_>, payload: bool) -> Option<Mapping> {
-        let (mut mapping, mut any) = (None, false);
+    /// MPTCP options of a segment: keys, the mode, and what a DSS option says. The scale of windows as well.
+    fn mptcp(&mut self, index: usize, end: usize, header: &TcpHeader<'_>, payload: bool) -> Signal {
+        let (mut signal, mut any) = (Signal::default(), false);
         let syn = header.flags.has(TcpFlags::SYN);
         for option in header.options {
-            let TcpOption::Mptcp(option) = option else { continue };
+            let option = match option {
+                TcpOption::Mptcp(option) => option,
+                TcpOption::WindowScale(shift) if syn => {
+                    // RFC 7323 section 2.3: at most 14.
+                    self.subflows[index].directions[end].heard.scale = Some(shift.min(14));
+                    continue;
+                }
+                TcpOption::Timestamps { value, echo } => {
+                    signal.timestamps = Some([value, echo]);
+                    continue;
+                }
+                TcpOption::Sack(list) => {
+                    let ends = list.blocks().map(|[_, end]| end);
+                    signal.sacked = ends.reduce(|one, other| if one.precedes(other) { other } else { one });
+                    continue;
+                }
+                _ => continue,
+            };
             any = true;
             self.options.subtypes[subtype(&option)] += 1;
             match option {
@@ -254,16 +403,23 @@ impl Reading {
                     self.learn(index, [(end, sender), (1 - end, receiver)]);
                     if let (Some(len), Some(key)) = (data_len, sender) {
                         let dsn = wire::mptcp::Number::Wide(key.initial_dsn().wrapping_add(1));
-                        mapping = Some(Mapping { dsn, ssn: 1, len, checksum: None });
+                        signal.mapping = Some(Mapping { dsn, ssn: 1, len, checksum: None });
                     }
                 }
-                Mptcp::Dss { mapping: Some(found), .. } => {
-                    if found.len == 0 {
-                        // RFC 8684 section 3.7: an infinite mapping ends the use of MPTCP.
+                Mptcp::Dss { data_ack, mapping, data_fin } => {
+                    signal.data_ack = data_ack;
+                    // RFC 8684 section 3.7: an infinite mapping ends the use of MPTCP.
+                    if mapping.is_some_and(|mapping| mapping.len == 0) {
                         self.subflows[index].mode = Mode::FellBack;
                     } else {
-                        mapping = Some(found);
+                        signal.mapping = mapping;
                     }
+                    let connection = self.subflows[index].connection;
+                    self.connections[connection].streams[end].fin |= data_fin;
+                }
+                Mptcp::FastClose { .. } => {
+                    let connection = self.subflows[index].connection;
+                    self.connections[connection].aborted = true;
                 }
                 Mptcp::Reset { reason, .. } => self.subflows[index].reason = Some(reason),
                 _ => {}
@@ -277,7 +433,7 @@ impl Reading {
             (Mode::Asked, false) if end == 1 && (syn || payload) => Mode::FellBack,
             (mode, _) => mode,
         };
-        mapping
+        signal
     }
 
     fn learn(&mut self, index: usize, found: [(usize, Option<transport::mptcp::keys::Key>); 2]) {
@@ -304,11 +460,12 @@ impl Reading {
         }
         let joins = self.subflows[index].joins;
         let connection = &mut self.connections[self.subflows[index].connection];
-        let number = mapping.dsn.near(connection.highest[end]);
+        let highest = connection.streams[end].highest;
+        let number = mapping.dsn.near(highest);
         // The third ACK may be lost, and overtaken by data: on the first subflow both numbers begin together.
         let behind = if joins { 1 } else { u64::from(mapping.ssn.max(1)) };
         let initial = connection.initial(end, number.wrapping_sub(behind));
-        let near = initial.wrapping_add(connection.highest[end]);
+        let near = initial.wrapping_add(highest);
         let dsn = mapping.dsn.near(near).wrapping_sub(initial);
         // The field has the low half of the number, which is close to that of the segment.
         let behind = (seq.distance() as u32).wrapping_sub(mapping.ssn);
@@ -360,102 +517,5 @@ fn subtype(option: &Mptcp<'_>) -> usize {
         Mptcp::FastClose { .. } => 7,
         Mptcp::Reset { .. } => 8,
         Mptcp::Unknown(body) => body.first().map_or(15, |first| usize::from(first >> 4)),
-    }
-}
-
-impl<'a> ConnectionView<'a> {
-    /// Its subflows in the order of their first packets.
-    pub fn subflows(&self) -> impl Iterator<Item = SubflowView<'a>> + use<'a> {
-        let reading = self.reading;
-        self.connection
-            .subflows
-            .iter()
-            .map(move |index| SubflowView { reading, subflow: &reading.subflows[*index] })
-    }
-
-    /// Bytes of the stream that an end has sent, each once: by data sequence numbers, or of the only subflow.
-    pub fn bytes(&self, end: usize) -> u64 {
-        let mapped = self.connection.seen[end].bytes();
-        if mapped > 0 {
-            return mapped;
-        }
-        self.subflows().map(|subflow| subflow.subflow.directions[end].unique()).sum()
-    }
-
-    /// First and last time at which an end sent payload, in seconds from the first packet.
-    pub fn active(&self, end: usize) -> Option<[f64; 2]> {
-        let times = self.subflows().filter_map(|subflow| subflow.subflow.directions[end].data);
-        let both = times.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])])?;
-        Some(both.map(|at| self.reading.seconds(at)))
-    }
-}
-
-impl SubflowView<'_> {
-    /// Client and server.
-    pub fn ends(&self) -> Ends {
-        self.subflow.ends
-    }
-
-    /// Where it was captured.
-    pub fn side(&self) -> Side {
-        self.subflow.side()
-    }
-
-    /// Whether it speaks MPTCP.
-    pub fn mode(&self) -> Mode {
-        self.subflow.mode
-    }
-
-    /// It joined a connection.
-    pub fn joins(&self) -> bool {
-        self.subflow.joins
-    }
-
-    /// It was reset.
-    pub fn is_reset(&self) -> bool {
-        self.subflow.reset
-    }
-
-    /// The reason code of MP_TCPRST.
-    pub fn reset_reason(&self) -> Option<u8> {
-        self.subflow.reason
-    }
-
-    /// Counters of the packets of one end.
-    pub fn counts(&self, end: usize) -> Counts {
-        self.subflow.directions[end].counts
-    }
-
-    /// Bytes of one end, each once on this subflow.
-    pub fn unique_bytes(&self, end: usize) -> u64 {
-        self.subflow.directions[end].unique()
-    }
-
-    /// Mean and least of the round trips of data of one end, in seconds, as this place sees them.
-    pub fn rtt(&self, end: usize) -> Option<[f64; 2]> {
-        let (sum, count, least) = self.subflow.directions[end].rtt;
-        (count > 0).then(|| [sum as f64 / count as f64 * 1e-9, least as f64 * 1e-9])
-    }
-
-    /// When the third packet of the handshake was seen, in seconds from the first packet of all.
-    pub fn established(&self) -> Option<f64> {
-        self.subflow.handshake[2].map(|at| self.reading.seconds(at))
-    }
-
-    /// First and last packet, in seconds from the first packet of all.
-    pub fn lifetime(&self) -> [f64; 2] {
-        [self.subflow.first, self.subflow.last].map(|at| self.reading.seconds(at))
-    }
-
-    /// First and last payload of one end, in seconds from the first packet of all.
-    pub fn active(&self, end: usize) -> Option<[f64; 2]> {
-        let direction: &Direction = &self.subflow.directions[end];
-        direction.data.map(|times| times.map(|at| self.reading.seconds(at)))
-    }
-}
-
-impl Reading {
-    fn seconds(&self, at: u64) -> f64 {
-        at.saturating_sub(self.start.unwrap_or(0)) as f64 * 1e-9
     }
 }

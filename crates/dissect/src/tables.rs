@@ -1,119 +1,123 @@
 //! The tables of a reading: those of a run, with the columns that a capture knows.
 //!
 //! A column of the same name means the same as in a run. A row is a direction of data: a connection in which both ends sent
-//! payload has two in `flows`. What the place of the capture cannot know is empty: retransmissions at the receiver, where a
-//! repetition may fill a gap; copies at the sender.
+//! payload has two in `flows`. Columns that no place of the capture can know are empty: those of sent packets without the
+//! place of the sender, those of arrivals without that of the receiver.
 
-use trace::{Column, Data, Table};
+use trace::{Better, Kind, MetricSpec, Table, TableSpec, Unit, metrics};
 use wire::frame::Ends;
 
-use crate::connection::{Mode, Side};
-use crate::reading::{ConnectionView, Reading, SubflowView};
+use crate::connection::Mode;
+use crate::reading::Reading;
+use crate::rows::{Own, Row, table};
+use crate::samples::Sample;
+use crate::views::{ConnectionView, FlowView, SubflowView};
 
-/// Columns while rows are added; words are collected as they come.
-#[derive(Debug, Default)]
-struct Rows {
-    columns: Vec<Column>,
-    /// Column of the next value.
-    next: usize,
+const OF_FLOWS: &[Own] = &[
+    Own("connection", Kind::Integer),
+    Own("side", Kind::Word),
+    Own("from_client", Kind::Flag),
+    Own("subflows", Kind::Integer),
+    Own("bytes", Kind::Integer),
+    Own("nothing_to_send_s", Kind::Real),
+    Own("window_full_s", Kind::Real),
+    Own("recovery_s", Kind::Real),
+    Own("reset", Kind::Flag),
+];
+
+const OF_SUBFLOWS: &[Own] = &[
+    Own("side", Kind::Word),
+    Own("handshake_s", Kind::Real),
+    Own("srtt_min_s", Kind::Real),
+    Own("srtt_max_s", Kind::Real),
+    Own("largest_bytes", Kind::Integer),
+    Own("pace_bit_s", Kind::Real),
+    Own("pace_share", Kind::Real),
+    Own("packets", Kind::Integer),
+    Own("bytes", Kind::Integer),
+    Own("retransmitted_bytes", Kind::Integer),
+    Own("lost_segments", Kind::Integer),
+    Own("recovery_s", Kind::Real),
+    Own("silent_s", Kind::Real),
+    Own("unmapped_bytes", Kind::Integer),
+    Own("packets_back", Kind::Integer),
+    Own("duplicate_acks", Kind::Integer),
+    Own("reset", Kind::Flag),
+];
+
+/// A direction of data.
+struct Conversation<'a> {
+    flow: FlowView<'a>,
+    number: u64,
+    end: usize,
 }
 
-impl Rows {
-    fn put(&mut self, name: &'static str, empty: fn() -> Data, value: impl FnOnce(&mut Data)) {
-        if self.columns.len() == self.next {
-            self.columns.push(Column { name: name.into(), data: empty() });
-        }
-        let column = &mut self.columns[self.next];
-        debug_assert_eq!(column.name, name, "the columns of each row are in the same order");
-        value(&mut column.data);
-        self.next += 1;
-    }
+/// Counters of subflows over time, as their sender's place shows them.
+const SAMPLES: TableSpec = TableSpec {
+    name: "samples",
+    row: "one row per sample of a subflow",
+    columns: &[
+        own("flow", Kind::Word),
+        own("subflow", Kind::Integer),
+        own("t_s", Kind::Real),
+        own("acked_bytes", Kind::Integer),
+        own("inflight_bytes", Kind::Integer),
+        own("rtt_s", Kind::Real),
+        own("retransmitted_segments", Kind::Integer),
+    ],
+};
 
-    fn word(&mut self, name: &'static str, word: &str) {
-        self.put(
-            name,
-            || Data::Word { words: Vec::new(), rows: Vec::new() },
-            |data| {
-                let Data::Word { words, rows } = data else { return };
-                let known = words.iter().position(|known| known == word);
-                let index = known.unwrap_or_else(|| {
-                    words.push(word.to_owned());
-                    words.len() - 1
-                });
-                rows.push(u32::try_from(index).ok());
-            },
-        );
-    }
+/// Times in which nothing came back though data was outstanding.
+const SILENCES: TableSpec = TableSpec {
+    name: "silences",
+    row: "one row per silence of a subflow",
+    columns: &[
+        own("flow", Kind::Word),
+        own("subflow", Kind::Integer),
+        own("start_s", Kind::Real),
+        own("end_s", Kind::Real),
+    ],
+};
 
-    fn count(&mut self, name: &'static str, value: u64) {
-        self.put(
-            name,
-            || Data::Integer(Vec::new()),
-            |data| {
-                if let Data::Integer(rows) = data {
-                    rows.push(value);
-                }
-            },
-        );
-    }
-
-    fn known(&mut self, name: &'static str, value: Option<u64>) {
-        self.put(
-            name,
-            || Data::OptionalInteger(Vec::new()),
-            |data| {
-                if let Data::OptionalInteger(rows) = data {
-                    rows.push(value);
-                }
-            },
-        );
-    }
-
-    fn real(&mut self, name: &'static str, value: Option<f64>) {
-        self.put(
-            name,
-            || Data::Real(Vec::new()),
-            |data| {
-                if let Data::Real(rows) = data {
-                    rows.push(value);
-                }
-            },
-        );
-    }
-
-    fn flag(&mut self, name: &'static str, value: bool) {
-        self.put(
-            name,
-            || Data::Flag(Vec::new()),
-            |data| {
-                if let Data::Flag(rows) = data {
-                    rows.push(value);
-                }
-            },
-        );
-    }
-
-    fn end_row(&mut self) {
-        debug_assert_eq!(self.next, self.columns.len(), "each row has all columns");
-        self.next = 0;
-    }
+const fn own(name: &'static str, kind: Kind) -> MetricSpec {
+    MetricSpec { name, kind, key: true, unit: Unit::One, better: Better::Neither, label: name, doc: "" }
 }
 
-/// `flows` and `subflows`.
+/// The tables of a run, of which `runs`, `flows`, `subflows` and `series` have rows; `samples` and `silences`.
 pub fn tables(reading: &Reading) -> Vec<Table> {
-    let (mut flows, mut subflows) = (Rows::default(), Rows::default());
-    for (number, connection) in (0..).zip(reading.connections()) {
+    let mut rows = Rows::default();
+    for (number, flow) in (0..).zip(reading.flows()) {
         for end in 0..2 {
-            if connection.bytes(end) > 0 {
-                flow(&mut flows, (number, end), &connection);
-                for (index, view) in (0..).zip(connection.subflows()) {
-                    subflow(&mut subflows, (number, end, index), (&connection, &view));
-                }
+            let one = Conversation { flow, number, end };
+            if flow.places().any(|place| place.bytes(end) > 0) {
+                rows.add(&one);
             }
         }
     }
-    let table = |name, rows: Rows| Table { name, columns: rows.columns };
-    vec![table("flows", flows), table("subflows", subflows)]
+    let mut run = Row::default();
+    run.put("run", RUN);
+    run.put("end_s", reading.duration());
+    let of = |spec: &'static TableSpec| match spec.name {
+        "runs" => table(spec, &[], std::slice::from_ref(&run)),
+        "flows" => table(spec, OF_FLOWS, &rows.flows),
+        "subflows" => table(spec, OF_SUBFLOWS, &rows.subflows),
+        "series" => table(spec, &[], &rows.series),
+        _ => table(spec, &[], &[]),
+    };
+    let of_runs = metrics::TABLES.iter().map(|spec| of(spec));
+    of_runs.chain([table(&SAMPLES, &[], &rows.samples), table(&SILENCES, &[], &rows.silences)]).collect()
+}
+
+/// In place of a seed.
+const RUN: u64 = 0;
+
+#[derive(Default)]
+struct Rows {
+    flows: Vec<Row>,
+    subflows: Vec<Row>,
+    series: Vec<Row>,
+    samples: Vec<Row>,
+    silences: Vec<Row>,
 }
 
 /// Client and server by name, in the direction of the data.
@@ -122,82 +126,319 @@ fn name(ends: Ends, end: usize) -> String {
     format!("{from} to {to}")
 }
 
-/// Captured at the end that sends.
-fn at_sender(side: Side, end: usize) -> bool {
-    side == if end == 0 { Side::Client } else { Side::Server }
+/// The addresses alone.
+fn path(ends: Ends, end: usize) -> String {
+    let [from, to] = if end == 0 { [ends.source, ends.destination] } else { [ends.destination, ends.source] };
+    format!("{} to {}", from.ip(), to.ip())
 }
 
-/// Captured at the end that receives.
-fn at_receiver(side: Side, end: usize) -> bool {
-    at_sender(side, 1 - end)
+impl<'a> Conversation<'a> {
+    fn name(&self) -> String {
+        let first = self.flow.any().subflows().next();
+        first.map_or_else(String::new, |first| name(first.ends(), self.end))
+    }
+
+    fn sender(&self) -> Option<ConnectionView<'a>> {
+        self.flow.sender(self.end)
+    }
+
+    fn receiver(&self) -> Option<ConnectionView<'a>> {
+        self.flow.receiver(self.end)
+    }
+
+    /// Bytes of the stream that were sent as far as was seen.
+    fn bytes(&self) -> u64 {
+        self.flow.places().map(|place| place.bytes(self.end)).max().unwrap_or(0)
+    }
+
+    /// Delivered at the receiver, or else acknowledged.
+    fn delivered(&self) -> u64 {
+        match self.receiver() {
+            Some(receiver) => receiver.complete_bytes(self.end),
+            None => self.flow.any().acknowledged_bytes(self.end),
+        }
+    }
+
+    fn start(&self) -> f64 {
+        self.flow.places().map(|place| place.start()).fold(f64::INFINITY, f64::min)
+    }
+
+    /// All that was written is delivered.
+    fn is_complete(&self) -> bool {
+        let finished = self.flow.places().any(|place| place.is_finished(self.end));
+        finished && self.delivered() >= self.bytes()
+    }
+
+    /// The last delivery, or acknowledgement, of a connection that is finished or aborted; otherwise the end of the capture.
+    fn end(&self) -> f64 {
+        let last = match self.receiver() {
+            Some(receiver) => receiver.completed(self.end),
+            None => self.flow.any().acknowledged(self.end),
+        };
+        let aborted = self.flow.places().any(|place| place.is_aborted());
+        let over = last.filter(|_| aborted || self.is_complete());
+        over.unwrap_or_else(|| self.flow.any().end_of_capture()).max(self.start())
+    }
+
+    fn rate(&self, bytes: u64) -> Option<f64> {
+        let seconds = self.end() - self.start();
+        (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+    }
+
+    /// Subflows, each with its views at the sender, at the receiver, and at any place.
+    fn subflows(&self) -> Vec<Subflow<'a>> {
+        let mut all: Vec<Subflow<'a>> = Vec::new();
+        for place in self.flow.places() {
+            for view in place.subflows() {
+                let at = |connection: Option<ConnectionView<'a>>| {
+                    connection.and_then(|connection| connection.subflow(view.ends()))
+                };
+                if all.iter().all(|known| known.any.ends() != view.ends()) {
+                    all.push(Subflow { sender: at(self.sender()), receiver: at(self.receiver()), any: view });
+                }
+            }
+        }
+        all
+    }
 }
 
-fn rate(bytes: u64, [start, end]: [f64; 2]) -> Option<f64> {
-    (end > start).then(|| bytes as f64 * 8.0 / (end - start))
+/// A subflow with its places.
+struct Subflow<'a> {
+    sender: Option<SubflowView<'a>>,
+    receiver: Option<SubflowView<'a>>,
+    any: SubflowView<'a>,
 }
 
-/// From the first packet to the last payload of an end.
-fn life(connection: &ConnectionView<'_>, end: usize) -> Option<[f64; 2]> {
-    let first = connection.subflows().next()?.lifetime()[0];
-    connection.active(end).map(|[_, last]| [first, last])
+impl Subflow<'_> {
+    /// Payload that reached the receiver, each byte once on this subflow: seen there, or else acknowledged.
+    fn arrived(&self, end: usize) -> u64 {
+        match self.receiver {
+            Some(receiver) => receiver.unique_bytes(end),
+            None => self.any.acknowledged_bytes(end),
+        }
+    }
 }
 
-fn flow(rows: &mut Rows, (number, end): (u64, usize), connection: &ConnectionView<'_>) {
-    let Some(first) = connection.subflows().next() else { return };
-    let (bytes, life) = (connection.bytes(end), life(connection, end));
-    let sum =
-        |what: &dyn Fn(&SubflowView<'_>) -> u64| connection.subflows().map(|view| what(&view)).sum::<u64>();
-    let sender = at_sender(first.side(), end);
-    let multipath = first.mode() == Mode::Multipath;
-    rows.word("flow", &name(first.ends(), end));
-    rows.count("connection", number);
-    rows.word("side", first.side().as_str());
-    rows.word("transport", if multipath { "mptcp" } else { "tcp" });
-    rows.flag("fell_back", first.mode() == Mode::FellBack);
-    rows.count("subflows", connection.subflows().count() as u64);
-    rows.count("bytes", bytes);
-    rows.real("start_s", life.map(|[start, _]| start));
-    rows.real("end_s", life.map(|[_, end]| end));
-    rows.real("goodput_bit_s", life.and_then(|life| rate(bytes, life)));
-    rows.count("segments_sent", sum(&|view| view.counts(end).segments));
-    let repeated = sum(&|view| view.counts(end).repeated_segments);
-    rows.known("retransmitted_segments", sender.then_some(repeated));
-    rows.known("reinjected_bytes", multipath.then(|| sum(&|view| view.counts(end).reinjected_bytes)));
-    rows.flag("reset", connection.subflows().any(|view| view.is_reset()));
-    rows.end_row();
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
 }
 
-fn subflow(
-    rows: &mut Rows,
-    (number, end, index): (u64, usize, u64),
-    (connection, view): (&ConnectionView<'_>, &SubflowView<'_>),
-) {
-    let Some(first) = connection.subflows().next() else { return };
-    let (counts, back, unique) = (view.counts(end), view.counts(1 - end), view.unique_bytes(end));
-    let all: u64 = connection.subflows().map(|other| other.unique_bytes(end)).sum();
-    let (sender, receiver) = (at_sender(view.side(), end), at_receiver(view.side(), end));
-    let multipath = view.mode() == Mode::Multipath;
-    rows.word("flow", &name(first.ends(), end));
-    rows.count("connection", number);
-    rows.count("subflow", index);
-    rows.word("path", &name(view.ends(), end));
-    rows.word("side", view.side().as_str());
-    rows.real("established_s", view.established());
-    rows.real("goodput_bit_s", life(connection, end).and_then(|life| rate(unique, life)));
-    rows.real("share", (all > 0).then(|| unique as f64 / all as f64));
-    rows.real("srtt_mean_s", view.rtt(end).filter(|_| sender).map(|[mean, _]| mean));
-    rows.real("srtt_min_s", view.rtt(end).filter(|_| sender).map(|[_, least]| least));
-    rows.count("packets", counts.packets);
-    rows.count("segments_sent", counts.segments);
-    rows.count("bytes", counts.bytes);
-    rows.known("retransmitted_segments", sender.then_some(counts.repeated_segments));
-    rows.known("retransmitted_bytes", sender.then_some(counts.repeated_bytes));
-    rows.known("copied_segments", receiver.then_some(counts.repeated_segments));
-    rows.known("late_segments", receiver.then_some(counts.late_segments));
-    rows.known("reinjected_bytes", multipath.then_some(counts.reinjected_bytes));
-    rows.known("unmapped_bytes", multipath.then_some(counts.unmapped_bytes));
-    rows.count("packets_back", back.packets);
-    rows.count("duplicate_acks", back.duplicate_acks);
-    rows.flag("reset", view.is_reset());
-    rows.end_row();
+impl Rows {
+    fn add(&mut self, one: &Conversation<'_>) {
+        let subflows = one.subflows();
+        self.flows.push(flow(one, &subflows));
+        let all: u64 = subflows.iter().map(|subflow| subflow.arrived(one.end)).sum();
+        for (index, of) in (0..).zip(&subflows) {
+            self.subflows.push(subflow(one, (index, of), all));
+            self.series_of_subflow(one, index, of);
+            self.samples(one, index, of);
+        }
+        self.series_of_flow(one);
+    }
+
+    fn sample(&mut self, one: &Conversation<'_>, subflow: Option<u64>, at: u64, metric: &str, value: f64) {
+        let mut row = Row::default();
+        row.put("run", RUN);
+        row.put("flow", one.name());
+        row.maybe("connection", subflow.map(|_| 0));
+        row.maybe("subflow", subflow);
+        row.put("t_s", at as f64 / 1e9);
+        row.put("metric", metric);
+        row.put("value", value);
+        self.series.push(row);
+    }
+
+    /// Rates need the sample before.
+    fn rates(
+        &mut self,
+        (one, subflow, metric): (&Conversation<'_>, Option<u64>, &str),
+        samples: impl Iterator<Item = (u64, u64)>,
+    ) {
+        let mut before: Option<(u64, u64)> = None;
+        for (at, bytes) in samples {
+            let (since, had) = before.unwrap_or((0, 0));
+            if at > since {
+                let rate = bytes.saturating_sub(had) as f64 * 8e9 / (at - since) as f64;
+                self.sample(one, subflow, at, metric, rate);
+            }
+            before = Some((at, bytes));
+        }
+    }
+
+    fn series_of_subflow(&mut self, one: &Conversation<'_>, index: u64, of: &Subflow<'_>) {
+        let of_rate = (one, Some(index), "throughput_bit_s");
+        match of.receiver {
+            Some(receiver) => {
+                self.rates(of_rate, receiver.samples(one.end).map(|sample| (sample.at, sample.fresh)))
+            }
+            None => self.rates(of_rate, of.any.samples(one.end).map(|sample| (sample.at, sample.acked))),
+        }
+        let Some(sender) = of.sender else { return };
+        for Sample { at, waiting, other, .. } in sender.samples(one.end).copied() {
+            if other > 0 {
+                self.sample(one, Some(index), at, "srtt_s", other as f64 / 1e9);
+            }
+            self.sample(one, Some(index), at, "inflight_bytes", waiting as f64);
+        }
+    }
+
+    fn samples(&mut self, one: &Conversation<'_>, index: u64, of: &Subflow<'_>) {
+        let Some(sender) = of.sender else { return };
+        let named = || {
+            let mut row = Row::default();
+            row.put("flow", one.name());
+            row.put("subflow", index);
+            row
+        };
+        for sample in sender.samples(one.end) {
+            let mut row = named();
+            row.put("t_s", sample.at as f64 / 1e9);
+            row.put("acked_bytes", sample.acked);
+            row.put("inflight_bytes", sample.waiting);
+            row.maybe("rtt_s", (sample.rtt > 0).then_some(sample.rtt as f64 / 1e9));
+            row.put("retransmitted_segments", sample.repeated);
+            self.samples.push(row);
+        }
+        for [start, end] in sender.silences(one.end) {
+            let mut row = named();
+            row.put("start_s", start);
+            row.put("end_s", end);
+            self.silences.push(row);
+        }
+    }
+
+    fn series_of_flow(&mut self, one: &Conversation<'_>) {
+        let place = one.receiver().unwrap_or(one.flow.any());
+        let received = one.receiver().is_some();
+        let samples: Vec<Sample> = place.samples(one.end).copied().collect();
+        let bytes = |sample: &Sample| if received { sample.fresh } else { sample.acked };
+        self.rates((one, None, "goodput_bit_s"), samples.iter().map(|sample| (sample.at, bytes(sample))));
+        for sample in &samples {
+            if received {
+                self.sample(one, None, sample.at, "ofo_bytes", sample.waiting as f64);
+            }
+            if sample.other > 0 {
+                self.sample(one, None, sample.at, "rwnd_bytes", sample.other as f64);
+            }
+        }
+    }
+}
+
+fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
+    let (end, any) = (one.end, one.flow.any());
+    let multipath = any.is_multipath();
+    let sum = |what: &dyn Fn(&SubflowView<'_>) -> u64| {
+        one.sender().map(|sender| sender.subflows().map(|view| what(&view)).sum::<u64>())
+    };
+    let mut row = Row::default();
+    row.put("run", RUN);
+    row.put("flow", one.name());
+    row.put("connection", one.number);
+    row.put("side", one.flow.side());
+    row.put("from_client", end == 0);
+    row.put("transport", if multipath { "mptcp" } else { "tcp" });
+    row.put("start_s", one.start());
+    row.put("end_s", one.end());
+    row.put("completed", one.is_complete());
+    let aborted = one.flow.places().any(|place| place.is_aborted());
+    row.maybe("failure", aborted.then_some("the connection was aborted"));
+    row.put("fell_back", any.subflows().next().is_some_and(|first| first.mode() == Mode::FellBack));
+    row.put("delivered_bytes", one.delivered());
+    row.maybe("last_delivery_s", one.receiver().and_then(|receiver| receiver.completed(end)));
+    row.maybe("goodput_bit_s", one.rate(one.delivered()));
+    row.maybe("completion_s", one.is_complete().then(|| one.end() - one.start()));
+    row.maybe("segments_sent", sum(&|view| view.counts(end).segments));
+    row.maybe("retransmitted_segments", sum(&|view| view.counts(end).repeated_segments));
+    row.maybe("reinjected_bytes", sum(&|view| view.counts(end).reinjected_bytes));
+    row.maybe("wire_bit_s", sum(&|view| view.counts(end).wire_bytes).and_then(|bytes| one.rate(bytes)));
+    if let Some(receiver) = one.receiver() {
+        let [all, of_connection] = receiver.held(end, one.end());
+        held(&mut row, ["ofo_mean_bytes", "ofo_p95_bytes", "ofo_max_bytes"], &all);
+        if multipath {
+            held(
+                &mut row,
+                ["meta_ofo_mean_bytes", "meta_ofo_p95_bytes", "meta_ofo_max_bytes"],
+                &of_connection,
+            );
+        }
+        row.put("out_of_order_s", all.time.as_secs_f64());
+        let sum =
+            |what: &dyn Fn(&SubflowView<'_>) -> u64| receiver.subflows().map(|view| what(&view)).sum::<u64>();
+        let arrived = sum(&|view| view.counts(end).segments);
+        row.maybe("seen_retransmitted_share", share(sum(&|view| view.counts(end).copied_segments), arrived));
+        row.maybe("seen_late_share", share(sum(&|view| view.counts(end).late_segments), arrived));
+    }
+    if let Some(sender) = one.sender() {
+        let [nothing, window, recovery] = sender.waited(end, one.end());
+        row.maybe("nothing_to_send_s", nothing);
+        row.maybe("window_full_s", window);
+        row.maybe("recovery_s", recovery);
+    }
+    row.put("subflows", subflows.len() as u64);
+    row.put("bytes", one.bytes());
+    row.put("reset", one.flow.places().any(|place| place.subflows().any(|view| view.is_reset())));
+    row
+}
+
+fn held(row: &mut Row, [mean, p95, max]: [&'static str; 3], held: &trace::Held) {
+    row.put(mean, held.mean);
+    row.put(p95, held.p95.0);
+    row.put(max, held.max.0);
+}
+
+fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -> Row {
+    let (end, any) = (one.end, of.any);
+    let back = any.counts(1 - end);
+    let arrived = of.arrived(end);
+    let mut row = Row::default();
+    row.put("run", RUN);
+    row.put("flow", one.name());
+    row.put("connection", 0);
+    row.put("subflow", index);
+    row.put("path", path(any.ends(), end));
+    row.put("side", one.flow.side());
+    row.maybe("established_s", of.sender.unwrap_or(any).established());
+    row.maybe("goodput_bit_s", one.rate(arrived));
+    row.maybe("share", share(arrived, all));
+    row.put("packets", any.counts(end).packets);
+    row.put("bytes", any.counts(end).bytes);
+    row.put("packets_back", back.packets);
+    row.put("duplicate_acks", back.duplicate_acks);
+    row.put("reset", any.is_reset());
+    if one.flow.any().is_multipath() {
+        row.put("unmapped_bytes", any.counts(end).unmapped_bytes);
+    }
+    if let Some(sender) = of.sender {
+        let counts = sender.counts(end);
+        let [_, least, most] = sender.rtt(end).map_or([None; 3], |times| times.map(Some));
+        row.maybe("srtt_mean_s", sender.mean_rtt(end));
+        row.maybe("srtt_min_s", least);
+        row.maybe("srtt_max_s", most);
+        row.maybe("handshake_s", sender.handshake());
+        row.put("largest_bytes", sender.largest(end));
+        row.maybe("pace_bit_s", sender.pace(end).map(|(rate, _)| rate));
+        row.maybe("pace_share", sender.pace(end).map(|(_, share)| share));
+        row.put("bytes_sent", counts.bytes);
+        row.put("wire_bytes", counts.wire_bytes);
+        row.put("segments_sent", counts.segments);
+        row.put("retransmitted_segments", counts.repeated_segments);
+        row.put("retransmitted_bytes", counts.repeated_bytes);
+        row.put("reinjected_bytes", counts.reinjected_bytes);
+        row.put("silent_s", sender.silent(end, one.end()));
+        row.put("recovery_s", sender.recovery(end, one.end()));
+    }
+    if let Some(receiver) = of.receiver {
+        let counts = receiver.counts(end);
+        let gaps = receiver.held(end, one.end());
+        held(&mut row, ["ofo_mean_bytes", "ofo_p95_bytes", "ofo_max_bytes"], &gaps);
+        row.put("out_of_order_s", gaps.time.as_secs_f64());
+        row.put("segments_received", counts.segments);
+        row.maybe("seen_retransmitted_share", share(counts.copied_segments, counts.segments));
+        row.maybe("seen_late_share", share(counts.late_segments, counts.segments));
+    }
+    if let (Some(sender), Some(receiver)) = (of.sender, of.receiver) {
+        let sent = sender.counts(end).segments;
+        row.put("lost_segments", sent.saturating_sub(receiver.counts(end).segments));
+    }
+    row
 }

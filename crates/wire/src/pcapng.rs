@@ -7,6 +7,7 @@ use units::SimTime;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
+const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 /// IP datagrams, version 4 or 6 by their first half byte.
@@ -21,6 +22,8 @@ mod option {
     pub(super) const DESCRIPTION: u16 = 3;
     pub(super) const RESOLUTION: u16 = 9;
     pub(super) const PACKET_FLAGS: u16 = 2;
+    pub(super) const START_TIME: u16 = 2;
+    pub(super) const END_TIME: u16 = 3;
 }
 
 /// An interface on which packets are captured.
@@ -57,6 +60,7 @@ pub struct Writer<W> {
     to: W,
     /// Bytes of a packet that are kept.
     snap: u32,
+    interfaces: u32,
     /// One block, while it is made.
     block: Vec<u8>,
 }
@@ -67,7 +71,9 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// It cannot be written.
     pub fn new(to: W, comment: &str, interfaces: &[Interface], snap: u32) -> io::Result<Self> {
-        let mut writer = Self { to, snap: if snap == 0 { u32::MAX } else { snap }, block: Vec::new() };
+        let kept = if snap == 0 { u32::MAX } else { snap };
+        // Two interfaces for each link, of which a scenario has fewer than 2^31.
+        let mut writer = Self { to, snap: kept, interfaces: interfaces.len() as u32, block: Vec::new() };
         writer.number(BYTE_ORDER);
         // Version 1.0; the length of the section is not told.
         writer.block.extend_from_slice(&1u32.to_le_bytes());
@@ -93,11 +99,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// It cannot be written.
     pub fn packet(&mut self, interface: u32, at: SimTime, way: Direction, bytes: &[u8]) -> io::Result<()> {
-        let time = EPOCH_NANOS + at.0;
         self.number(interface);
-        // In two halves.
-        self.number((time >> 32) as u32);
-        self.number(time as u32);
+        self.block.extend_from_slice(&halves(at));
         let kept = &bytes[..bytes.len().min(self.snap as usize)];
         // A packet is shorter than 4 GiB.
         self.number(kept.len() as u32);
@@ -108,11 +111,18 @@ impl<W: Write> Writer<W> {
         self.end(PACKET)
     }
 
-    /// Ends the file.
+    /// Ends the file, with a block for each interface that says when its capture began and ended.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub fn finish(mut self, end: SimTime) -> io::Result<W> {
+        for interface in 0..self.interfaces {
+            self.number(interface);
+            self.block.extend_from_slice(&halves(end));
+            self.option(option::START_TIME, &halves(SimTime::ZERO));
+            self.option(option::END_TIME, &halves(end));
+            self.end(STATISTICS)?;
+        }
         self.to.flush()?;
         Ok(self.to)
     }
@@ -148,6 +158,13 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// A time in two halves, the high one first.
+fn halves(at: SimTime) -> [u8; 8] {
+    let time = EPOCH_NANOS + at.0;
+    let [high, low] = [(time >> 32) as u32, time as u32].map(u32::to_le_bytes);
+    [high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,7 +174,7 @@ mod tests {
         let interface = Interface { name: "a".into(), description: String::new() };
         let mut writer = Writer::new(Vec::new(), "one", &[interface], 4).expect("memory takes it");
         writer.packet(0, SimTime(5), Direction::Outbound, &[1, 2, 3, 4, 5, 6]).expect("memory takes it");
-        let file = writer.finish().expect("memory takes it");
+        let file = writer.finish(SimTime(9)).expect("memory takes it");
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
         let mut at = 0;
         let mut kinds = Vec::new();
@@ -167,11 +184,16 @@ mod tests {
             kinds.push((word(at), at));
             at += length;
         }
-        assert_eq!(kinds.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [SECTION, INTERFACE, PACKET]);
+        assert_eq!(
+            kinds.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(),
+            [SECTION, INTERFACE, PACKET, STATISTICS]
+        );
         let packet = kinds[2].1 + 8;
         let time = u64::from(word(packet + 4)) << 32 | u64::from(word(packet + 8));
         assert_eq!((time, word(packet + 12), word(packet + 16)), (EPOCH_NANOS + 5, 4, 6));
         assert_eq!(&file[packet + 20..packet + 24], [1, 2, 3, 4]);
+        let ended = kinds[3].1 + 36;
+        assert_eq!(u64::from(word(ended)) << 32 | u64::from(word(ended + 4)), EPOCH_NANOS + 9);
         assert_eq!((word(packet + 24), word(packet + 28), word(packet + 32)), (0x0004_0002, 2, 0));
     }
 }

@@ -368,17 +368,31 @@ def export(*, directory: Path, form: str, out: Path | None) -> None:
 
 @app.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option("--out", callback=directory, metavar="DIR", help="Write the tables there, as CSV.")
+@click.option("--out", callback=directory, metavar="DIR", help="Write tables (Parquet) and summary.")
+@click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
+@click.option(
+    "--scenario",
+    type=FILE,
+    metavar="FILE",
+    help="Write a scenario that is fitted to the connection with most data.",
+)
 @as_json
-def read(*, files: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+def read(
+    *, files: tuple[Path, ...], out: Path | None, plots: bool, scenario: Path | None, as_json: bool
+) -> None:
     """Read captures (pcap, pcapng): TCP and MPTCP connections.
 
-    Exit codes: 0 fine, 1 nothing could be read, 2 the input is wrong.
-    """
-    from ropewalk.cli.read import execute
+    `ropewalk report DIR` makes a page of what --out has written, `ropewalk why FILE` tries changes of the
+    fitted scenario.
 
+    Exit codes: 0 fine, 1 nothing could be read or fitted, 2 the input is wrong.
+    """
+    if plots and out is None:
+        fail("--plots without --out\n  fix: say with --out where they go", WRONG_INPUT)
     with reported():
-        execute(files, out, as_json=as_json)
+        from ropewalk.cli.read import ReadOrder, execute
+
+        execute(ReadOrder(files, out, plots, scenario, as_json))
 
 
 @app.command()

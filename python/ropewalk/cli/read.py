@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import captures, disk
+from ropewalk import connections, disk, provenance, store
 from ropewalk.cli.columns import Column, show_table
-from ropewalk.cli.reporting import RUN_FAILED, fail
+from ropewalk.cli.reporting import RUN_FAILED, describe, fail, next_step, refuse_others
 from ropewalk.cli.tables import NONE, printer
 from ropewalk.numbers import figure
+from ropewalk.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import polars as pl
@@ -58,29 +60,66 @@ SUBFLOWS: list[tuple[str, Callable[[Row], str]]] = [
 WORDS = {"flow", "path", "transport", "seen at"}
 
 
-def execute(files: Sequence[Path], out: Path | None, *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class ReadOrder:
+    """The options of the command."""
+
+    files: tuple[Path, ...]
+    out: Path | None
+    plots: bool
+    scenario: Path | None
+    """Where the fitted scenario goes."""
+    as_json: bool
+
+
+def execute(order: ReadOrder) -> None:
     """Reads, writes, prints."""
-    reading = captures.read(files)
+    if order.out is not None:
+        refuse_others(order.out, "run")
+    reading = connections.read(order.files)
     for problem in reading.problems:
-        sys.stderr.write(f"{problem}\n")
+        sys.stderr.write(f"{visible(problem)}\n")
     if not reading.packets:
         fail("no packet could be read", RUN_FAILED)
-    tables = {"flows": reading.flows, "subflows": reading.subflows}
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.items():
-            disk.write_whole(out / f"{name}.csv", table.write_csv().encode(), lasting=False)
-    if as_json:
-        found = {name: table.to_dicts() for name, table in tables.items()}
+    if order.scenario is not None and reading.fitted.flow is None:
+        fail(
+            f"--scenario {order.scenario}: no connection whose sender was captured\n"
+            "  fix: capture at the end that sends the data, from before the connection on",
+            RUN_FAILED,
+        )
+    written = list(_written(reading, order))
+    if order.as_json:
+        tables = {name: reading.tables[name].to_dicts() for name in ("flows", "subflows")}
         facts = {"packets": reading.packets, "not_read": reading.not_read, "problems": reading.problems}
-        sys.stdout.write(json.dumps({**facts, **found}, ensure_ascii=False, allow_nan=False) + "\n")
-        return
-    _print(reading)
-    if out is not None:
-        sys.stdout.write(f"flows.csv and subflows.csv in {out}/\n")
+        sys.stdout.write(json.dumps({**facts, **tables}, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        _print(reading)
+    for line in written:
+        (sys.stderr if order.as_json else sys.stdout).write(f"{line}\n")
 
 
-def _print(reading: captures.Reading) -> None:
+def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
+    """Writes files, and says which."""
+    if order.scenario is not None:
+        try:
+            disk.write_whole(order.scenario, reading.fitted.text.encode(), lasting=False)
+        except OSError as error:
+            fail(f"--scenario {order.scenario}: cannot be written: {describe(error)}", RUN_FAILED)
+        yield f"{order.scenario} is fitted to {reading.fitted.flow}; ropewalk run {order.scenario}"
+    if order.out is not None:
+        try:
+            reading.write(order.out)
+            provenance.write(order.out)
+            if order.plots:
+                reading.plot.write(order.out / store.PLOTS)
+        except OSError as error:
+            fail(f"--out {order.out}: cannot be written: {describe(error)}", RUN_FAILED)
+        plots = f", plots in {order.out / store.PLOTS}/" if order.plots else ""
+        yield f"tables, {store.SUMMARY} and {store.SCENARIO} (fitted) in {order.out}/{plots}"
+        yield next_step(order.out)
+
+
+def _print(reading: connections.Reading) -> None:
     screen = printer()
     others = f", {reading.not_read} of them no TCP" if reading.not_read else ""
     screen.paragraph(f"{reading.packets} packets{others}", style="bold")

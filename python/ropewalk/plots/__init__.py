@@ -91,6 +91,8 @@ class Plots:
 
 def charts(results: Results, run: int | None = None) -> list[Chart]:
     """Everything there is to draw of a set of replications; plots over time show `run`, or the first seed."""
+    if not results.origin.simulated:
+        return _of_capture(results)
     found = [delay.cdf(results, None)]
     if any("@" in name for name in results.flows["flow"].unique()):
         found.insert(0, worth.benefit(results))
@@ -99,6 +101,20 @@ def charts(results: Results, run: int | None = None) -> list[Chart]:
     kinds = (series.throughput, series.cwnd, series.srtt, buffers.send_buffer, buffers.receive_buffer)
     over_time = [kind(results, None, run) for kind in kinds]
     return [*over_time, series.out_of_order(results, None, run), series.queue(results, run), *found]
+
+
+def _of_capture(results: Results) -> list[Chart]:
+    """A capture shows neither windows of a sender nor queues; what arrived, at the receiver alone."""
+    if results.series.is_empty():
+        return []
+    shown = set(results.series["metric"].unique())
+    kinds = [
+        (series.throughput, "throughput_bit_s"),
+        (series.srtt, "srtt_s"),
+        (buffers.receive_buffer, "rwnd_bytes"),
+    ]
+    kinds.append((series.out_of_order, "ofo_bytes"))
+    return [kind(results, None, None) for kind, metric in kinds if metric in shown]
 
 
 def _figure(chart: Chart) -> Figure:

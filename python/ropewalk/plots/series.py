@@ -73,7 +73,8 @@ class Choice:
         """The title: quantity, scenario, run, and whether other runs are shown."""
         count = len(results.origin.seeds)
         others = f" and spread of {count} runs" if spread and count > 1 else ""
-        return f"{what}: {results.origin.scenario.name}, seed {self.run}{others}{in_title(self.left_out)}"
+        seed = f", seed {self.run}" if results.origin.simulated else ""
+        return f"{what}: {results.origin.scenario.name}{seed}{others}{in_title(self.left_out)}"
 
     def caption(self, text: str) -> str:
         """How to read a plot over time."""
@@ -342,7 +343,8 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         one = samples.filter(pl.col("run") == choice.run)
         if not one.is_empty():
             at, value = one["t_s"].to_numpy(), one["value"].to_numpy() / scale
-            panel.marks.insert(0, Line(f"seed {choice.run}", at, value, PALETTE[0], width=1.0))
+            label = f"seed {choice.run}" if results.origin.simulated else "held"
+            panel.marks.insert(0, Line(label, at, value, PALETTE[0], width=1.0))
         panel.strips.extend(strips_of(results, name, choice.run))
         panels.append(panel)
     return Chart(

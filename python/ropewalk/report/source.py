@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import numbers, plots, provenance, toml, written
-from ropewalk.limits import Limited, limits
+from ropewalk.limits import Limited, limits, of_capture
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
 from ropewalk.report import verdicts
@@ -175,6 +175,8 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
     others = [chart for chart in drawn if chart.events is None]
     seed = results.origin.seeds[0] if run is None else run
     note = f"Seed {seed} of {count}." if over_time else "No time series were recorded."
+    if not results.origin.simulated:
+        return _capture(directory, results, facts, Section("Over time", over_time))
     return Source(
         directory,
         "run",
@@ -187,6 +189,24 @@ def _run(directory: Path, results: Results, run: int | None) -> Source:
         diagnosis=_diagnosis(directory),
         scenario=scenario,
         sections=[Section("Over time", over_time, note), Section("Distributions", others)],
+        facts=facts,
+    )
+
+
+def _capture(directory: Path, results: Results, facts: dict[str, Any], over_time: Section) -> Source:
+    """The results of `ropewalk read --out`: the scenario is fitted, and says how."""
+    scenario = results.origin.scenario
+    return Source(
+        directory,
+        "capture",
+        scenario.name,
+        f"{numbers.count(results.flows.height, 'connection')} in captures",
+        verdicts.of_run(results),
+        description="Connections read from captures. The scenario below is fitted to the one with most data.",
+        limits=of_capture(results),
+        diagnosis=_diagnosis(directory),
+        scenario=scenario,
+        sections=[over_time],
         facts=facts,
     )
 

@@ -218,6 +218,8 @@ def of_run(results: Results) -> Table:
             rows.append(Row(name, "goodput", "none", measured, "failed", reason, BAD))
         elif benefit is None or total is None:
             reason = f"{numbers.count(group.height, 'replication')}; no baseline was asked for"
+            if not results.origin.simulated:
+                reason = f"captured at: {group['side'][0]}"
             rows.append(Row(name, "goodput", "none", measured, "measured", reason, OPEN))
         else:
             rows.append(_benefit(results, name, measured, benefit, total))

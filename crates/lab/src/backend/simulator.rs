@@ -66,7 +66,7 @@ impl Backend for Simulator {
         };
         let file = CaptureFile::create(capture, scenario, seed).map_err(|error| failed(&error))?;
         let outcome = simulate(scenario, seed, observe, Some(Box::new(file.clone())), watch)?;
-        match file.finish() {
+        match file.finish(outcome.record.end) {
             Ok(()) => Ok(outcome),
             Err(CaptureError::File(error)) => Err(failed(&error)),
             Err(CaptureError::Packet(at, error)) => Err(Failure::Failed {

@@ -90,20 +90,20 @@ impl CaptureFile {
         }))))
     }
 
-    /// Ends the file.
+    /// Ends the file: the run has ended at `end`.
     ///
     /// # Errors
     /// It was not written, or a packet had no bytes.
     ///
     /// # Panics
     /// If the world still exists.
-    pub(crate) fn finish(self) -> Result<(), CaptureError> {
+    pub(crate) fn finish(self, end: SimTime) -> Result<(), CaptureError> {
         let capture = Rc::try_unwrap(self.0).expect("the world has ended").into_inner();
         if let Some((at, error)) = capture.unwritable {
             return Err(CaptureError::Packet(at, error));
         }
         let written = capture.error.map_or(Ok(()), Err);
-        written.and_then(|()| capture.writer.finish().map(drop)).map_err(CaptureError::File)
+        written.and_then(|()| capture.writer.finish(end).map(drop)).map_err(CaptureError::File)
     }
 }
 

@@ -33,7 +33,11 @@ pub fn captures(bytes: &[u8]) {
             assert!(counts.reinjected_bytes + counts.unmapped_bytes <= new, "{counts:?}");
         }
     }
-    assert_eq!(dissect::tables(&reading).len(), 2, "flows and subflows");
+    assert_eq!(
+        dissect::tables(&reading).len(),
+        trace::metrics::TABLES.len() + 2,
+        "those of a run, and two more"
+    );
 }
 
 /// The text of a scenario: refused with a message, or expanded to a text that means the same.

@@ -1,0 +1,386 @@
+//! Connections, subflows and flows of a reading: a flow is a connection with the places at which it was captured.
+//!
+//! May: answer questions. May not: change anything.
+
+use std::collections::BTreeMap;
+
+use trace::Held;
+use wire::frame::Ends;
+
+use crate::connection::{Connection, Mode, Side, Stream, Subflow};
+use crate::direction::{Counts, Direction};
+use crate::reading::Reading;
+use crate::samples::Sample;
+use crate::waiting::Cause;
+
+/// A subflow at one place with its counters. Ends are numbered, the one that sent its SYN first.
+#[derive(Clone, Copy, Debug)]
+pub struct SubflowView<'a> {
+    reading: &'a Reading,
+    subflow: &'a Subflow,
+}
+
+/// A connection at one place.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionView<'a> {
+    reading: &'a Reading,
+    connection: &'a Connection,
+}
+
+/// A connection with its places.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowView<'a> {
+    /// Captured at the client and at the server.
+    sides: [Option<ConnectionView<'a>>; 2],
+    /// One of both, or the only place, which is unknown.
+    any: ConnectionView<'a>,
+}
+
+impl Reading {
+    /// Connections in the order of their first packets; one for each place.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionView<'_>> {
+        self.all_connections().iter().map(|connection| ConnectionView { reading: self, connection })
+    }
+
+    /// Connections in the order of their first packets, those of both ends together.
+    pub fn flows(&self) -> Vec<FlowView<'_>> {
+        let mut found: Vec<FlowView<'_>> = Vec::new();
+        // By the ends and the number of the first SYN: where the other place of a connection is.
+        let mut known = BTreeMap::new();
+        for connection in self.connections() {
+            let Some(first) = connection.subflows().next() else { continue };
+            let side = connection.side();
+            let place = match side {
+                Side::Client => 0,
+                Side::Server => 1,
+                Side::Unknown => {
+                    found.push(FlowView { sides: [None, None], any: connection });
+                    continue;
+                }
+            };
+            let number = first.subflow.directions[0].initial_number();
+            let next = found.len();
+            let index: usize = *known.entry((first.ends(), number)).or_insert(next);
+            match found.get_mut(index) {
+                Some(flow) if flow.sides[place].is_none() => flow.sides[place] = Some(connection),
+                _ => {
+                    let mut flow = FlowView { sides: [None, None], any: connection };
+                    flow.sides[place] = Some(connection);
+                    known.insert((first.ends(), number), next);
+                    found.push(flow);
+                }
+            }
+        }
+        found
+    }
+
+    fn seconds(&self, at: u64) -> f64 {
+        self.since_start(at) as f64 / 1e9
+    }
+
+    /// First to last TCP packet, in seconds.
+    pub fn duration(&self) -> f64 {
+        self.seconds(self.last())
+    }
+}
+
+impl<'a> FlowView<'a> {
+    /// One of its places.
+    pub fn any(&self) -> ConnectionView<'a> {
+        self.any
+    }
+
+    /// The place of the end that sends this direction of data.
+    pub fn sender(&self, end: usize) -> Option<ConnectionView<'a>> {
+        self.sides[end]
+    }
+
+    /// The place of the end that receives it.
+    pub fn receiver(&self, end: usize) -> Option<ConnectionView<'a>> {
+        self.sides[1 - end]
+    }
+
+    /// One word: `client`, `server`, `both`, `unknown`.
+    pub fn side(&self) -> &'static str {
+        match self.sides {
+            [Some(_), Some(_)] => "both",
+            [Some(_), None] => "client",
+            [None, Some(_)] => "server",
+            [None, None] => "unknown",
+        }
+    }
+
+    /// Its places.
+    pub fn places(&self) -> impl Iterator<Item = ConnectionView<'a>> + use<'a> {
+        let [client, server] = self.sides;
+        let unknown = if client.is_none() && server.is_none() { Some(self.any) } else { None };
+        [client, server, unknown].into_iter().flatten()
+    }
+}
+
+impl<'a> ConnectionView<'a> {
+    /// Its subflows in the order of their first packets.
+    pub fn subflows(&self) -> impl Iterator<Item = SubflowView<'a>> + use<'a> {
+        let reading = self.reading;
+        self.connection
+            .subflows
+            .iter()
+            .map(move |index| SubflowView { reading, subflow: reading.subflow(*index) })
+    }
+
+    /// The subflow between these ends.
+    pub fn subflow(&self, ends: Ends) -> Option<SubflowView<'a>> {
+        self.subflows().find(|subflow| subflow.ends() == ends)
+    }
+
+    /// Where it was captured.
+    pub fn side(&self) -> Side {
+        let sides = self.subflows().map(|subflow| subflow.side());
+        sides.fold(Side::Unknown, |found, side| if found == Side::Unknown { side } else { found })
+    }
+
+    /// MPTCP is in use.
+    pub fn is_multipath(&self) -> bool {
+        self.subflows().any(|subflow| subflow.mode() == Mode::Multipath)
+    }
+
+    /// Bytes of the stream that an end has sent, each once: by data sequence numbers, or of the only subflow.
+    pub fn bytes(&self, end: usize) -> u64 {
+        let mapped = self.stream(end).seen.bytes();
+        if mapped > 0 {
+            return mapped;
+        }
+        self.directions(end).map(Direction::unique).sum()
+    }
+
+    /// Bytes that are complete at this place: delivered, if it is that of the receiver.
+    pub fn complete_bytes(&self, end: usize) -> u64 {
+        if self.is_multipath() {
+            self.stream(end).delivered()
+        } else {
+            self.directions(end).map(Direction::complete_bytes).sum()
+        }
+    }
+
+    /// When the last of them came, in seconds from the first packet of all.
+    pub fn completed(&self, end: usize) -> Option<f64> {
+        let at = if self.is_multipath() {
+            self.stream(end).delivered_at
+        } else {
+            self.directions(end).filter_map(|direction| direction.data).map(|[_, _, complete]| complete).max()
+        };
+        at.map(|at| self.reading.seconds(at))
+    }
+
+    /// Bytes that the other end has acknowledged.
+    pub fn acknowledged_bytes(&self, end: usize) -> u64 {
+        if self.is_multipath() {
+            self.stream(end).acknowledged_bytes()
+        } else {
+            self.directions(end).map(Direction::acknowledged_bytes).sum()
+        }
+    }
+
+    /// When the last acknowledgement of new data came, in seconds from the first packet of all.
+    pub fn acknowledged(&self, end: usize) -> Option<f64> {
+        let at = if self.is_multipath() {
+            self.stream(end).acked_at
+        } else {
+            self.directions(end).filter_map(|direction| direction.heard.acked_at).max()
+        };
+        at.map(|at| self.reading.seconds(at))
+    }
+
+    /// An end has said that it sends no more.
+    pub fn is_finished(&self, end: usize) -> bool {
+        if self.is_multipath() {
+            self.stream(end).fin
+        } else {
+            self.directions(end).any(|direction| direction.fin)
+        }
+    }
+
+    /// It was aborted: MP_FASTCLOSE, or a RST of plain TCP.
+    pub fn is_aborted(&self) -> bool {
+        self.connection.aborted || !self.is_multipath() && self.subflows().any(|subflow| subflow.is_reset())
+    }
+
+    /// Its first packet, at this place or at another one of the same file, in seconds from the first packet of all.
+    pub fn start(&self) -> f64 {
+        self.reading.seconds(self.connection.start)
+    }
+
+    /// The last packet of all.
+    pub fn end_of_capture(&self) -> f64 {
+        self.reading.duration()
+    }
+
+    /// First and last time at which an end sent payload, in seconds from the first packet.
+    pub fn active(&self, end: usize) -> Option<[f64; 2]> {
+        let times = self.directions(end).filter_map(|direction| direction.data);
+        let both = times.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1]), 0])?;
+        Some([both[0], both[1]].map(|at| self.reading.seconds(at)))
+    }
+
+    /// Bytes of an end that are held because of gaps until `until` seconds: all, and those complete on their subflow.
+    pub fn held(&self, end: usize, until: f64) -> [Held; 2] {
+        let until = self.reading.instant(until);
+        if self.is_multipath() {
+            return [0, 1].map(|which| self.stream(end).held[which].until(until));
+        }
+        let all =
+            self.directions(end).next().map_or_else(Held::default, |direction| direction.held.until(until));
+        [all, Held::default()]
+    }
+
+    /// Seconds until `until` in which there was nothing to send, the receive window was full, and losses were repaired.
+    pub fn waited(&self, end: usize, until: f64) -> [Option<f64>; 3] {
+        let at = self.reading.instant(until);
+        if self.is_multipath() {
+            let waiting = &self.stream(end).waiting;
+            let seconds = |cause| Some(waiting.spent(cause, at) as f64 / 1e9);
+            return [seconds(Cause::Nothing), seconds(Cause::Window), None];
+        }
+        self.subflows().next().map_or([None; 3], |only| {
+            let [nothing, window] = only.idle(end, until);
+            [Some(nothing), Some(window), Some(only.recovery(end, until))]
+        })
+    }
+
+    /// Samples of an end: delivered bytes, bytes held, window.
+    pub(crate) fn samples(&self, end: usize) -> impl Iterator<Item = &'a Sample> + use<'a> {
+        self.stream(end).samples.iter()
+    }
+
+    fn stream(&self, end: usize) -> &'a Stream {
+        &self.connection.streams[end]
+    }
+
+    fn directions(&self, end: usize) -> impl Iterator<Item = &'a Direction> + use<'a> {
+        self.subflows().map(move |subflow| &subflow.subflow.directions[end])
+    }
+}
+
+impl<'a> SubflowView<'a> {
+    /// Client and server.
+    pub fn ends(&self) -> Ends {
+        self.subflow.ends
+    }
+
+    /// Where it was captured.
+    pub fn side(&self) -> Side {
+        self.subflow.side()
+    }
+
+    /// Whether it speaks MPTCP.
+    pub fn mode(&self) -> Mode {
+        self.subflow.mode
+    }
+
+    /// It joined a connection.
+    pub fn joins(&self) -> bool {
+        self.subflow.joins
+    }
+
+    /// It was reset.
+    pub fn is_reset(&self) -> bool {
+        self.subflow.reset
+    }
+
+    /// The reason code of MP_TCPRST.
+    pub fn reset_reason(&self) -> Option<u8> {
+        self.subflow.reason
+    }
+
+    /// Counters of the packets of one end.
+    pub fn counts(&self, end: usize) -> Counts {
+        self.subflow.directions[end].counts
+    }
+
+    /// Bytes of one end, each once on this subflow.
+    pub fn unique_bytes(&self, end: usize) -> u64 {
+        self.subflow.directions[end].unique()
+    }
+
+    /// Bytes of one end that the other has acknowledged on this subflow.
+    pub fn acknowledged_bytes(&self, end: usize) -> u64 {
+        self.subflow.directions[end].acknowledged_bytes()
+    }
+
+    /// Mean, least and most of the round trips of data of one end, in seconds, as this place sees them.
+    pub fn rtt(&self, end: usize) -> Option<[f64; 3]> {
+        self.subflow.directions[end].heard.rtt.seconds()
+    }
+
+    /// Mean of the round trips that a sender measures with timestamps, SACK and the handshake, in seconds.
+    pub fn mean_rtt(&self, end: usize) -> Option<f64> {
+        self.subflow.directions[end].heard.echoed.seconds().map(|[mean, ..]| mean)
+    }
+
+    /// The round trip of the handshake, from the first packet to the third, in seconds.
+    pub fn handshake(&self) -> Option<f64> {
+        let [Some(syn), _, Some(third)] = self.subflow.handshake else { return None };
+        Some(third.saturating_sub(syn) as f64 / 1e9)
+    }
+
+    /// The most frequent rate at which payload is acknowledged, in bit/s, and its share of what is.
+    pub fn pace(&self, end: usize) -> Option<(f64, f64)> {
+        self.subflow.directions[end].heard.paces.usual()
+    }
+
+    /// Largest payload of a segment of one end.
+    pub fn largest(&self, end: usize) -> u64 {
+        self.subflow.directions[end].sent().segment
+    }
+
+    /// The first times without an answer while data was outstanding, in seconds from the first packet of all.
+    pub fn silences(&self, end: usize) -> Vec<[f64; 2]> {
+        let found = self.subflow.directions[end].waiting.silences(self.reading.last());
+        found.into_iter().map(|times| times.map(|at| self.reading.seconds(at))).collect()
+    }
+
+    /// When the third packet of the handshake was seen, in seconds from the first packet of all.
+    pub fn established(&self) -> Option<f64> {
+        self.subflow.handshake[2].map(|at| self.reading.seconds(at))
+    }
+
+    /// First and last packet, in seconds from the first packet of all.
+    pub fn lifetime(&self) -> [f64; 2] {
+        [self.subflow.first, self.subflow.last].map(|at| self.reading.seconds(at))
+    }
+
+    /// First and last payload of one end, in seconds from the first packet of all.
+    pub fn active(&self, end: usize) -> Option<[f64; 2]> {
+        let times = self.subflow.directions[end].data;
+        times.map(|[first, last, _]| [first, last].map(|at| self.reading.seconds(at)))
+    }
+
+    /// Bytes of an end that are held because of gaps of this subflow, until `until` seconds.
+    pub fn held(&self, end: usize, until: f64) -> Held {
+        self.subflow.directions[end].held.until(self.reading.instant(until))
+    }
+
+    /// Seconds in which losses were repaired, from the first retransmission until all that was sent before it is acknowledged.
+    pub fn recovery(&self, end: usize, until: f64) -> f64 {
+        self.spent(Cause::Recovery, end, until)
+    }
+
+    /// Seconds in which all data was acknowledged, and in which the next segment did not fit into the receive window.
+    fn idle(&self, end: usize, until: f64) -> [f64; 2] {
+        [Cause::Nothing, Cause::Window].map(|cause| self.spent(cause, end, until))
+    }
+
+    fn spent(&self, cause: Cause, end: usize, until: f64) -> f64 {
+        self.subflow.directions[end].waiting.spent(cause, self.reading.instant(until)) as f64 / 1e9
+    }
+
+    /// Seconds without an answer while data was outstanding.
+    pub fn silent(&self, end: usize, until: f64) -> f64 {
+        self.subflow.directions[end].waiting.silent(self.reading.instant(until)) as f64 / 1e9
+    }
+
+    /// Samples of an end.
+    pub(crate) fn samples(&self, end: usize) -> impl Iterator<Item = &'a Sample> + use<'a> {
+        self.subflow.directions[end].samples.iter()
+    }
+}

@@ -1,0 +1,57 @@
+"""Connections in captures, in the tables of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ropewalk import _core
+from ropewalk.fitted import Fitted, fit
+from ropewalk.results import CAPTURED, Origin, Results, Totals
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+
+class Reading(Results):
+    """The connections of captures, in the tables of a run, with its plots.
+
+    Columns that a run has too mean the same. A row of `flows` is a connection and a direction of data, named
+    after its addresses and ports. What no place of the capture can know is null. The run has the number 0.
+    The scenario of a reading is fitted to the connection with most data; `why` tries changes of it.
+    """
+
+    def __init__(
+        self,
+        fitted: Fitted,
+        tables: dict[str, pl.DataFrame],
+        totals: dict[str, int],
+        problems: list[str],
+    ) -> None:
+        counted = Totals(None, totals["packets"], 0.0)
+        origin = Origin(fitted.scenario, [0], _core.MODEL_VERSION, counted, CAPTURED)
+        super().__init__(origin, tables, {})
+        self.fitted = fitted
+        """How the scenario follows from the capture."""
+        self.packets = totals["packets"]
+        """Packets in all files."""
+        self.not_read = totals["other"] + totals["not_tcp"]
+        """Packets among them that are not TCP over IP, or whose headers are cut off."""
+        self.problems = problems
+        """A sentence on each file that could not be read whole."""
+
+
+def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
+    """Reads captures (pcap, pcapng) together: TCP and MPTCP connections, their subflows and their data.
+
+    A file that is damaged is read up to there, and `problems` says so.
+    """
+    tables, problems, totals = _core.read_captures(files)
+    frames = {name: pl.DataFrame(columns) for name, columns in tables}
+    samples, silences = frames.pop("samples"), frames.pop("silences")
+    names = ", ".join(Path(file).name for file in files)
+    fitted = fit(names, frames, samples, silences)
+    return Reading(fitted, frames, totals, problems)

@@ -1,0 +1,353 @@
+"""A scenario that is fitted to a captured connection.
+
+The file says beside each figure how it was found, and names all that a capture does not tell.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from ropewalk.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Row = dict[str, Any]
+
+FULL = 0.6
+"""A loss at a larger part of the largest queueing delay is one of the full queue."""
+LEAST_QUEUE_S = 0.002
+"""A queueing delay that is shorter may be that of a host."""
+LIKELY = 0.3
+"""Share of the bytes that are acknowledged at the most frequent rate, if that is the rate of the link."""
+UNBOUNDED = 4.0
+"""Times the largest rate that was seen, where the link was never busy."""
+BUFFER_S = 0.1
+"""A queue that was never full holds this much, or twice what was seen in it."""
+LONGEST = 120
+"""Letters of a name."""
+LATE = 3.0
+"""Round trips after which a subflow is one that joined later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a path with its interval; an end that is None is not known."""
+
+    value: float
+    low: float | None
+    high: float | None
+    why: str
+    """How it was found."""
+
+    def scaled(self, factor: float) -> Figure:
+        """In another unit."""
+        low, high = (None if end is None else end * factor for end in (self.low, self.high))
+        return Figure(self.value * factor, low, high, self.why)
+
+    def words(self, unit: str, digits: int = 3) -> str:
+        """The interval and its reason."""
+        low, high = ("?" if end is None else f"{end:.{digits}g}" for end in (self.low, self.high))
+        return f"{low} to {high} {unit}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One path, as the data that was sent over it shows it."""
+
+    name: str
+    ends: str
+    """Its addresses."""
+    rate: Figure
+    """bit/s."""
+    delay: Figure
+    """One way, in seconds."""
+    queue: Figure
+    """Bytes."""
+    loss: Figure
+    """Share of the packets."""
+    outages: list[tuple[float, float]]
+    """From, to, in seconds from the start of the connection; to is infinite if it never came back."""
+    joined_s: float | None
+    """When its subflow was opened, if that was late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A scenario and what it was fitted to."""
+
+    scenario: Scenario
+    text: str
+    """The file, with intervals and what is not known as comments."""
+    flow: str | None
+    """The connection; None: there was none with data whose sender was captured."""
+    paths: list[Path]
+
+
+def fit(name: str, tables: dict[str, pl.DataFrame], samples: pl.DataFrame, silences: pl.DataFrame) -> Fitted:
+    """The scenario of the connection with most data, of those that were captured at their sender."""
+    known = tables["flows"].filter(pl.col("segments_sent").is_not_null()).sort("bytes", descending=True)
+    if known.is_empty():
+        text = _unknown(name)
+        return Fitted(Scenario.parse(text, name), text, None, [])
+    flow = known.row(0, named=True)
+    of_flow = pl.col("flow").cast(pl.String) == flow["flow"]
+    rows = tables["subflows"].filter(of_flow & pl.col("established_s").is_not_null())
+    used = rows.filter((pl.col("bytes_sent") > 0) | (pl.col("subflow") == 0)).sort("subflow")
+    paths: list[Path] = []
+    for row in (used if used.height else rows.head(1)).iter_rows(named=True):
+        mine = of_flow & (pl.col("subflow") == row["subflow"])
+        paths.append(_path(len(paths) + 1, flow, row, samples.filter(mine), silences.filter(mine)))
+    text = _text(name, flow, paths, tables["series"].filter(of_flow))
+    return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
+
+
+def _path(number: int, flow: Row, row: Row, samples: pl.DataFrame, silences: pl.DataFrame) -> Path:
+    size = row["largest_bytes"] or 1
+    head = (row["wire_bytes"] - row["bytes_sent"]) / max(row["packets"], 1)
+    wire = (size + head) / size
+    rate = _rate(row, samples).scaled(wire)
+    tx_s = (size + head) * 8.0 / rate.value
+    delay = _delay(row, tx_s)
+    gone = [(silence["start_s"], silence["end_s"]) for silence in silences.iter_rows(named=True)]
+    base = 2.0 * delay.value + tx_s
+    queue, loss = _queue_and_loss(row, samples, base, rate, gone)
+    start = flow["start_s"]
+    ended = flow["end_s"]
+    outages = [
+        (max(since - delay.value - start, 0.0), math.inf if until >= ended else until - delay.value - start)
+        for since, until in gone
+    ]
+    opened = row["established_s"] - (row["handshake_s"] or 0.0) - start
+    late = number > 1 and opened > LATE * base + 0.2
+    return Path(f"path{number}", row["path"], rate, delay, queue, loss, outages, opened if late else None)
+
+
+def _busy(samples: pl.DataFrame, base_s: float) -> tuple[float, list[float]]:
+    """Seconds in which the queue was not empty, and rates of acknowledged payload in them, in bit/s."""
+    rows = samples.select("t_s", "acked_bytes", "rtt_s", "inflight_bytes").fill_null(0.0)
+    at, acked, rtt, inflight = rows.to_numpy().T if rows.height else np.zeros((4, 0))
+    busy = (rtt > base_s + LEAST_QUEUE_S) & (inflight > 0)
+    # A span is long enough for gaps that retransmissions fill.
+    span = max(2.0 * base_s, 0.2)
+    seconds, rates = 0.0, []
+    first = None
+    for index in range(len(at)):
+        if not busy[index]:
+            first = None
+            continue
+        first = index if first is None else first
+        if at[index] - at[first] >= span:
+            rates.append((acked[index] - acked[first]) * 8.0 / (at[index] - at[first]))
+            seconds += at[index] - at[first]
+            first = index
+    return seconds, rates
+
+
+def _rate(row: Row, samples: pl.DataFrame) -> Figure:
+    """Rate of the payload."""
+    base = row["srtt_min_s"] or row["handshake_s"] or 0.0
+    seconds, rates = _busy(samples, base)
+    mean, half = (0.0, 0.0)
+    if rates:
+        mean = float(np.mean(rates))
+        half = 2.0 * float(np.std(rates)) / math.sqrt(len(rates))
+    pace, share = row["pace_bit_s"], row["pace_share"] or 0.0
+    if pace is not None and share >= LIKELY and pace >= 0.8 * mean:
+        low, high = min(0.95 * pace, mean - half if rates else pace), 1.05 * pace
+        told = f"{100 * share:.0f} % of the data were acknowledged at this rate"
+        if rates:
+            told += f", {mean / 1e6:.3g} Mbit/s of payload while the queue was not empty"
+        return Figure(pace, max(low, 0.0) if low < pace else 0.95 * pace, high, told)
+    if rates:
+        told = f"payload acknowledged while the queue was not empty, in {seconds:.3g} s"
+        return Figure(mean, max(mean - half, 0.0), mean + half, told)
+    most = max(_peak(samples), row["bytes_sent"] * 8.0, 8e3)
+    return Figure(UNBOUNDED * most, most, None, "the queue was always empty; the rate is not identifiable")
+
+
+def _peak(samples: pl.DataFrame) -> float:
+    at, acked = samples["t_s"].to_numpy(), samples["acked_bytes"].to_numpy().astype(float)
+    spans = np.diff(at)
+    fine = spans > 0.0
+    return float(np.max(np.diff(acked)[fine] * 8.0 / spans[fine], initial=0.0))
+
+
+def _delay(row: Row, tx_s: float) -> Figure:
+    """One way: half of the shortest round trip."""
+    trips = [row["handshake_s"]] if row["handshake_s"] else []
+    if row["srtt_min_s"]:
+        trips.append(row["srtt_min_s"])
+    if not trips:
+        return Figure(0.0, 0.0, None, "no round trip was measured")
+    least = min(trips)
+    # The shortest may be that of a small packet, or of a full one.
+    low = max((least - tx_s) / 2.0, 0.0)
+    told = "half of the shortest round trip; how it is divided between the directions is not identifiable"
+    return Figure(least / 2.0, low, least / 2.0, told)
+
+
+def _queue_and_loss(
+    row: Row, samples: pl.DataFrame, base_s: float, rate: Figure, gone: list[tuple[float, float]]
+) -> tuple[Figure, Figure]:
+    """A loss while the queue was long is one of the queue, any other one of the link."""
+    at = samples["t_s"].to_numpy()
+    repeated = np.diff(samples["retransmitted_segments"].to_numpy().astype(float), prepend=0.0)
+    rtt: NDArray[np.float64] = samples["rtt_s"].fill_null(0.0).to_numpy()
+    # Losses of an outage are sent again when it is over.
+    outside = np.ones(len(at), dtype=bool)
+    for since, until in gone:
+        outside &= (at < since - base_s) | (at > until + 4.0 * base_s)
+    longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
+    at_queue = (rtt - base_s > FULL * longest) & (longest > LEAST_QUEUE_S)
+    full = float(repeated[outside & at_queue].sum())
+    random = float(repeated[outside & ~at_queue].sum())
+    sent = max(row["segments_sent"], 1)
+    held = longest * rate.value / 8.0
+    packet = row["largest_bytes"] or 1
+    if full > 0 and full >= random:
+        queue = Figure(
+            held,
+            0.85 * held,
+            1.15 * held,
+            f"the longest queueing delay was {1e3 * longest:.3g} ms; {full:.0f} segments were lost near it",
+        )
+    else:
+        roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * packet)
+        queue = Figure(roomy, held, None, "it was never seen full; its size is not identifiable")
+        # Losses at any length of the queue are those of the link.
+        random += full
+    share = random / sent
+    margin = 2.0 * math.sqrt(max(random, 1.0)) / sent
+    told = f"{random:.0f} of {row['segments_sent']} segments were sent again while the queue was short"
+    return queue, Figure(share, max(share - margin, 0.0), share + margin, told)
+
+
+def _text(name: str, flow: Row, paths: list[Path], series: pl.DataFrame) -> str:
+    length = flow["end_s"] - flow["start_s"]
+    over = bool(flow["completed"])
+    window = series.filter(pl.col("metric") == "rwnd_bytes")["value"].max()
+    lines = [
+        f"# Fitted to the connection {flow['flow']} in {_comment(name)}.",
+        "# In comments: the interval of each figure, and what it follows from. Not identifiable: losses and",
+        "# queues of the way back, congestion control, scheduler, the buffer of the sender. The way back is",
+        "# like the way there, without loss; the rest is what Linux has.",
+    ]
+    if isinstance(window, float):
+        lines.append(f"# The receiver offered a window of up to {window / 1e3:.0f} kB.")
+    idle = flow["nothing_to_send_s"]
+    if idle and length > 0 and idle > 0.1 * length:
+        lines.append(
+            f"# For {100 * idle / length:.0f} % of the time all data was acknowledged: the application"
+            " paused, and a bulk transfer is not what it did."
+        )
+    lines += [
+        f"name = {_string(name)}",
+        f"description = {_string('Fitted to the connection ' + flow['flow'])}",
+        f"duration = {_seconds(3.0 * length + 10.0 if over else max(length, 1e-3))}",
+        "seeds = 10",
+    ]
+    for path in paths:
+        lines += ["", *_path_lines(path, upward=bool(flow["from_client"]))]
+    lines += ["", *_flow_lines(flow, paths, over=over)]
+    for path in paths:
+        lines += _events(path, length)
+    return "\n".join(lines) + "\n"
+
+
+def _path_lines(path: Path, *, upward: bool) -> list[str]:
+    rate, delay, queue = path.rate, path.delay, path.queue
+    there, back = ("up", "down") if upward else ("down", "up")
+    common = f'rate = "{rate.value:.0f}bit/s", delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
+    lossy = path.loss.value > 0.0
+    loss = f', loss = {{ kind = "packet", probability = {path.loss.value:.3g} }}' if lossy else ""
+    return [
+        "[[path]]",
+        f'name = "{path.name}"  # {_comment(path.ends)}',
+        f"# rate: {rate.scaled(1e-6).words('Mbit/s')}",
+        f"# delay: {delay.scaled(1e3).words('ms')}",
+        f"# queue: {queue.scaled(1e-3).words('kB')}",
+        f"# loss: {path.loss.scaled(100.0).words('%', 2)}",
+        f"{there} = {{ {common}{loss} }}",
+        f"{back} = {{ {common} }}",
+    ]
+
+
+def _flow_lines(flow: Row, paths: list[Path], *, over: bool) -> list[str]:
+    ends = ("terminal", "server") if flow["from_client"] else ("server", "terminal")
+    size = f', size = "{flow["bytes"]}B"' if over else ""
+    lines = [
+        "[[flow]]",
+        'name = "flow"',
+        f'from = "{ends[0]}"',
+        f'to = "{ends[1]}"',
+        f'app = {{ kind = "bulk"{size} }}',
+    ]
+    if not flow["from_client"]:
+        lines.append('opened_by = "receiver"')
+    several = flow["transport"] == "mptcp"
+    kind = "mptcp" if several else "tcp"
+    late = [path for path in paths if path.joined_s is not None]
+    more = ""
+    if late:
+        points = ", ".join(f'{{ path = "{path.name}", flags = ["subflow"] }}' for path in paths)
+        most = f"subflows = {len(paths)}, add_addr_accepted = {len(paths)}"
+        more = f', endpoints = [{points}], path_manager = {{ kind = "in-kernel", {most} }}'
+    return [*lines, f'transport = {{ kind = "{kind}", profile = "linux"{more} }}']
+
+
+def _events(path: Path, length: float) -> list[str]:
+    lines: list[str] = []
+    for since, until in path.outages:
+        lines += _event(since, f'link = "{path.name}"', "set = { up = false }")
+        if until < length:
+            lines += _event(until, f'link = "{path.name}"', "set = { up = true }")
+    if path.joined_s is not None:
+        lines += _event(path.joined_s, 'flow = "flow"', f'do = {{ join = "{path.name}" }}')
+    return lines
+
+
+def _event(at: float, what: str, change: str) -> list[str]:
+    return ["", "[[event]]", f"at = {_seconds(at)}", what, change]
+
+
+def _seconds(value: float) -> str:
+    return f'"{max(round(value * 1e6), 0)}us"'
+
+
+def _string(text: str) -> str:
+    return json.dumps(_comment(text), ensure_ascii=False)
+
+
+def _comment(text: str) -> str:
+    """On one line, and no character that a terminal or an editor takes for a command."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+
+
+def _unknown(name: str) -> str:
+    return "\n".join(
+        [
+            f"# In {_comment(name)} there is no TCP connection whose sender was captured: nothing is fitted.",
+            f"name = {_string(name)}",
+            'duration = "10s"',
+            "",
+            "[[path]]",
+            'name = "path1"',
+            'both = { rate = "10Mbit/s", delay = "20ms", queue = "100kB" }',
+            "",
+            "[[flow]]",
+            'name = "flow"',
+            'from = "terminal"',
+            'to = "server"',
+            'app = { kind = "bulk" }',
+            'transport = { kind = "tcp", profile = "linux" }',
+            "",
+        ]
+    )
