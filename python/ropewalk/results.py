@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from ropewalk.scenario import Scenario
     from ropewalk.why import Diagnosis
 
-TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages", "delays", "series")
+TABLES = ("runs", "flows", "subflows", "legs", "links", "messages", "measures", "pages", "delays", "series")
 """Names of the tables, as attributes of `Results` and as Parquet files."""
+ADDED = {"legs"}
+"""Tables that results of an earlier release lack; they are empty then."""
 
 
 CAPTURED = "capture"
@@ -99,6 +101,11 @@ class Results:
     def subflows(self) -> pl.DataFrame:
         """One row per seed, flow, connection and subflow; plain TCP has one subflow."""
         return self.tables["subflows"]
+
+    @property
+    def legs(self) -> pl.DataFrame:
+        """The connections that proxies make of one: one row per seed, flow, connection, leg and subflow."""
+        return self.tables["legs"]
 
     @property
     def links(self) -> pl.DataFrame:

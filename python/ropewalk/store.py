@@ -171,7 +171,7 @@ class _Summary:
 
 def read(directory: str | os.PathLike[str]) -> Results:
     """See `Results.read`."""
-    from ropewalk.results import TABLES, Origin, Results, Totals
+    from ropewalk.results import ADDED, TABLES, Origin, Results, Totals
     from ropewalk.scenario import Scenario
 
     source = Path(directory)
@@ -181,7 +181,12 @@ def read(directory: str | os.PathLike[str]) -> Results:
     text = written.checked(listing, SCENARIO, summary.files).decode()
     scenario = Scenario.parse(text, str(source / SCENARIO))
     origin = Origin(scenario, summary.seeds, summary.model_version, totals, summary.backend)
-    tables = {name: _table(listing, f"{name}.parquet", summary.files) for name in TABLES}
+    tables = {
+        name: pl.DataFrame()
+        if name in ADDED and f"{name}.parquet" not in summary.files
+        else _table(listing, f"{name}.parquet", summary.files)
+        for name in TABLES
+    }
     if summary.seeds != tables["runs"]["run"].to_list():
         raise ValueError(f"{listing}: seeds: not those of runs.parquet")
     traces: dict[int, str] = {}

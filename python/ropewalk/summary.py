@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+import polars as pl
+
 from ropewalk.statistics import EstimateDict, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import polars as pl
 
     from ropewalk.results import Results
 
@@ -102,6 +102,23 @@ class SubflowSummary(TypedDict):
     cwnd_bytes: EstimateDict | None
 
 
+class LegSummary(TypedDict):
+    """One leg of a connection that a proxy has a part in: all of its subflows together."""
+
+    flow: str
+    connection: int
+    leg: int
+    from_node: str
+    to_node: str
+    goodput_bit_s: EstimateDict | None
+    srtt_s: EstimateDict | None
+    cwnd_bytes: EstimateDict | None
+    retransmitted_segments: EstimateDict | None
+    held_bytes: EstimateDict | None
+    """Mean of the bytes held at the proxy where it begins."""
+    lost_bytes: EstimateDict | None
+
+
 class LinkSummary(TypedDict):
     """One link direction."""
 
@@ -127,6 +144,7 @@ class Summary(TypedDict):
     measures: list[MeasureSummary]
     pages: list[PageSummary]
     subflows: list[SubflowSummary]
+    legs: list[LegSummary]
     links: list[LinkSummary]
 
 
@@ -146,6 +164,7 @@ def summarise(results: Results) -> Summary:
         measures=[_measure(group) for group in _groups(results.measures, "flow", "what")],
         pages=[_page(group) for group in _groups(results.pages, "flow", "name")],
         subflows=[_subflow(group) for group in _groups(results.subflows, "flow", "connection", "subflow")],
+        legs=[_leg(group) for group in _groups(results.legs, "flow", "connection", "leg")],
         links=[_link(group) for group in _groups(results.links, "link")],
     )
 
@@ -233,6 +252,28 @@ def _subflow(group: pl.DataFrame) -> SubflowSummary:
         share=_estimate(group, "share"),
         srtt_s=_estimate(group, "srtt_mean_s"),
         cwnd_bytes=_estimate(group, "cwnd_mean_bytes"),
+    )
+
+
+def _leg(group: pl.DataFrame) -> LegSummary:
+    # A subflow is a row: windows, rates and counts add up, round-trip times and what the proxy holds do not.
+    runs = group.group_by("run", maintain_order=True).agg(
+        pl.col("goodput_bit_s", "cwnd_mean_bytes", "retransmitted_segments").sum(),
+        pl.col("srtt_mean_s").min(),
+        pl.col("held_mean_bytes", "lost_bytes").max(),
+    )
+    return LegSummary(
+        flow=group["flow"][0],
+        connection=group["connection"][0],
+        leg=group["leg"][0],
+        from_node=group["from"][0],
+        to_node=group["to"][0],
+        goodput_bit_s=_estimate(runs, "goodput_bit_s"),
+        srtt_s=_estimate(runs, "srtt_mean_s"),
+        cwnd_bytes=_estimate(runs, "cwnd_mean_bytes"),
+        retransmitted_segments=_estimate(runs, "retransmitted_segments"),
+        held_bytes=_estimate(runs, "held_mean_bytes"),
+        lost_bytes=_estimate(runs, "lost_bytes"),
     )
 
 

@@ -65,7 +65,7 @@ pub struct RunOptions {
 /// Results of a set of replications.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// `runs`, `flows`, `subflows`, `links`, `messages`, `measures`, `pages`, `delays`, `series`, in this order; each
+    /// `runs`, `flows`, `subflows`, `legs`, `links`, `messages`, `measures`, `pages`, `delays`, `series`, in this order; each
     /// sorted by seed.
     pub tables: Vec<Table>,
     /// Sums over all replications, baselines included.

@@ -2,6 +2,7 @@
 
 mod column;
 mod flows;
+mod legs;
 mod messages;
 mod runs;
 mod series;
@@ -34,6 +35,7 @@ pub(crate) fn all(
         runs::runs(&seeds),
         flows::flows(&rows),
         flows::subflows(&rows),
+        legs::legs(scenario, &rows),
         runs::links(scenario, &seeds),
         messages::messages(&rows),
         messages::measures(&rows),

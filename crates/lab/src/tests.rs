@@ -94,11 +94,12 @@ fn tables_are_tidy() {
     let names: Vec<_> = output.tables.iter().map(|t| t.name).collect();
     assert_eq!(
         names,
-        ["runs", "flows", "subflows", "links", "messages", "measures", "pages", "delays", "series"]
+        ["runs", "flows", "subflows", "legs", "links", "messages", "measures", "pages", "delays", "series"]
     );
     for table in &output.tables {
         let rows = table.columns[0].data.len();
-        assert!(rows > 0 || table.name == "pages", "{} is empty", table.name);
+        // Without proxies there are no legs.
+        assert_eq!(rows > 0 || table.name == "pages", table.name != "legs", "{}: rows", table.name);
         for column in &table.columns {
             assert_eq!(column.data.len(), rows, "{}.{}", table.name, column.name);
         }
@@ -323,4 +324,19 @@ fn times_by_limit_sum_to_the_lifetime_of_the_flow() {
         let of = flows.iter().position(|name| name == flow).unwrap();
         assert!((total("subflows", row) - lifetime(of)).abs() < 1e-6, "{flow}");
     }
+}
+
+#[test]
+fn a_proxy_makes_a_row_of_each_leg() {
+    let text = "duration = \"20s\"\n\
+        [[path]]\nname = \"near\"\nto = \"gateway\"\nboth = { rate = \"10Mbit/s\", delay = \"100ms\" }\n\
+        [[path]]\nname = \"far\"\nlike = \"near\"\nfrom = \"gateway\"\nto = \"server\"\n\
+        [[proxy]]\nname = \"pep\"\nnode = \"gateway\"\nkind = \"split\"\nclient = { kind = \"tcp\" }\n\
+        server = { kind = \"tcp\" }\n\
+        [[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = { kind = \"bulk\", size = \"200kB\" }\n\
+        transport = { kind = \"tcp\" }\n";
+    let output = run_with(&parse(text), &[1], 1);
+    assert_eq!(words(&output, "legs", "from"), ["terminal", "gateway"]);
+    assert_eq!(words(&output, "legs", "to"), ["gateway", "server"]);
+    assert_eq!(words(&output, "legs", "path"), ["near", "far"]);
 }

@@ -6,8 +6,9 @@
 //! - `net/`: nodes and links, routing, and packets in flight, of which it sees the envelope alone;
 //! - `host/`: hosts with ports, listeners, demultiplexing and connections;
 //! - `flow/`: an application, its connections, and what is recorded of them;
+//! - `relay/`: the ends of connections at a proxy, and the bytes between them;
 //! - `build/`: from a scenario to links with their changes, hosts and flows;
-//! - `world.rs`, `plan.rs`, `outcome.rs`: a world runs and leaves a record; `watch.rs`: how it is stopped and how far it is;
+//! - `world.rs`, `plan.rs`, `outcome.rs`, `legs.rs`: a world runs and leaves a record; `watch.rs`: how it is stopped and how far it is;
 //! - `carrier.rs`: the links alone, for hosts that run elsewhere;
 //! - `sampler.rs`: time series; `tracer.rs`: the readable trace; `capture.rs`: packets for a capture. A run leaves a `trace::RunRecord`.
 
@@ -18,11 +19,13 @@ mod carrier;
 mod event;
 mod flow;
 mod host;
+mod legs;
 mod net;
 mod observe;
 mod observer;
 mod outcome;
 mod plan;
+mod relay;
 mod sampler;
 mod tracer;
 mod watch;

@@ -13,27 +13,31 @@ use crate::flow::Flow;
 use crate::flow::channel::Channel;
 use crate::host::Hosts;
 use crate::host::connection::HostConnection;
+use crate::legs;
 use crate::net::forwarding::Egress;
 use crate::net::topology::{Topology, duplex_link_of};
+use crate::relay::Relays;
 
 /// The record of a flow in a run that ended at `end` and would have ended after `duration`.
-pub(crate) fn final_record(
-    end: SimTime,
-    duration: SimTime,
-    flow: &mut Flow,
-    hosts: &Hosts,
-    topology: &Topology,
-) -> FlowRecord {
+pub(crate) fn final_record(end: SimTime, duration: SimTime, flow: &mut Flow, found: Found<'_>) -> FlowRecord {
     let last = flow.last_end(duration);
     let known = flow.log.record.take().map(|record| *record);
-    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, hosts, topology));
+    let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, found));
     debug_assert!(record.start <= record.end && record.end <= duration, "a flow lies within its run");
     debug_assert!(!record.completed || flow.finished(), "completed before its application has finished");
-    record.failure = failure(flow, hosts);
+    record.failure = failure(flow, found.hosts);
     // Messages may have arrived, and pages been given up, after the flow's interval.
     record.messages = std::mem::take(&mut flow.log.messages);
     record.pages = std::mem::take(&mut flow.log.pages);
     record
+}
+
+/// Everything outside of a flow that its record tells of.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'w> {
+    pub(crate) hosts: &'w Hosts,
+    pub(crate) relays: &'w Relays,
+    pub(crate) topology: &'w Topology,
 }
 
 /// One connection of a flow with its two ends, as far as they exist.
@@ -84,8 +88,7 @@ pub(crate) fn flow_record(
     now: SimTime,
     end: SimTime,
     flow: &mut Flow,
-    hosts: &Hosts,
-    topology: &Topology,
+    Found { hosts, relays, topology }: Found<'_>,
 ) -> FlowRecord {
     let delay = std::mem::take(&mut flow.recorder.delay);
     let send_delay = std::mem::take(&mut flow.recorder.send_delay);
@@ -98,7 +101,16 @@ pub(crate) fn flow_record(
     };
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
-    for ends in connections(flow, hosts) {
+    let mut legs = Vec::new();
+    for mut ends in connections(flow, hosts) {
+        if !relays.is_empty() {
+            let connection = (ends.channel, ends.number);
+            legs.extend(legs::records(now, flow, connection, (hosts, relays)));
+            // The subflows of the data sender end at the first proxy.
+            if let Some(first) = legs::legs(flow, connection, (hosts, relays)).first() {
+                ends.receiver = first.receiver;
+            }
+        }
         subflows.extend((0..ends.subflows()).map(|index| subflow_record((now, end), index, ends, topology)));
     }
     FlowRecord {
@@ -118,13 +130,15 @@ pub(crate) fn flow_record(
         limited: flow.channels().iter().map(|channel| channel.limits.of_connection(end)).collect(),
         fell_back: connections(flow, hosts).any(fell_back),
         subflows,
+        legs,
         messages: Vec::new(),
         pages: Vec::new(),
         deadline: flow.deadline(),
     }
 }
 
-fn held(levels: &TimeLevels, now: SimTime) -> Held {
+/// Bytes held until `now`.
+pub(crate) fn held(levels: &TimeLevels, now: SimTime) -> Held {
     let time = levels.time_above_zero(now);
     Held { time, mean: levels.mean(now), p95: levels.quantile(now, 0.95), max: levels.max() }
 }
@@ -220,6 +234,5 @@ fn stats(index: usize, ends: Ends<'_>) -> (SubflowStats, SubflowStats) {
         return (sent, received);
     }
     let of = |end: Option<&Connection>| end.map_or_else(SubflowStats::default, |end| end.stats(index));
-    let [sender, receiver] = ends.connections();
-    (of(sender), of(receiver))
+    (of(legs::machine(ends.sender)), of(legs::machine(ends.receiver)))
 }

@@ -14,6 +14,8 @@ use crate::flow::flows::Flows;
 use crate::flow::limits::Limits;
 use crate::host::Hosts;
 use crate::host::config::Listener;
+use crate::legs::{self, LegEnds};
+use crate::relay::Relays;
 
 /// Counters at the last sample.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,38 @@ struct Before {
     delivered: Bytes,
     /// By connection and subflow.
     received: Vec<Vec<Bytes>>,
+    /// By leg, the first left out.
+    legs: [Bytes; LEG_METRICS.len()],
+}
+
+/// Series of the legs behind the first: window, round-trip time, throughput.
+const LEG_METRICS: [[&str; 3]; 2] = [
+    ["leg1_cwnd_bytes", "leg1_srtt_s", "leg1_throughput_bit_s"],
+    ["leg2_cwnd_bytes", "leg2_srtt_s", "leg2_throughput_bit_s"],
+];
+
+/// Gauges of one leg of all connections of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct LegGauges {
+    exists: bool,
+    cwnd: Bytes,
+    srtt: Option<Nanos>,
+    received: Bytes,
+}
+
+impl LegGauges {
+    fn add(&mut self, ends: LegEnds<'_>) {
+        let (sender, receiver) = (legs::machine(ends.sender), legs::machine(ends.receiver));
+        for subflow in 0..sender.map_or(0, Connection::subflow_count) {
+            self.received += Bytes(receiver.map_or(0, |end| end.stats(subflow).bytes_received));
+            let Some(gauges) = sender.and_then(|end| end.gauges(subflow)) else { continue };
+            if !matches!(gauges.state, SenderState::Closed | SenderState::Handshake) {
+                self.exists = true;
+                self.cwnd += gauges.cwnd;
+                self.srtt = self.srtt.into_iter().chain(gauges.srtt).min();
+            }
+        }
+    }
 }
 
 /// Takes samples at multiples of an interval and at the end.
@@ -56,7 +90,13 @@ impl Sampler {
     }
 
     /// Samples all flows and links at `now`; rates are those since the last sample.
-    pub(crate) fn sample(&mut self, now: SimTime, flows: &Flows, hosts: &Hosts, network: &mut WorldNetwork) {
+    pub(crate) fn sample(
+        &mut self,
+        now: SimTime,
+        flows: &Flows,
+        (hosts, relays): (&Hosts, &Relays),
+        network: &mut WorldNetwork,
+    ) {
         let elapsed = now.since(self.last);
         if elapsed == Nanos::ZERO {
             return;
@@ -86,6 +126,9 @@ impl Sampler {
                 }
                 self.subflows(now, (index, number), (sender, receiver), &channel.limits, rate);
             }
+            if !relays.is_empty() {
+                self.legs(now, (index, flow), (hosts, relays), rate);
+            }
             let before = &mut self.flows[index];
             let delivered = flow.recorder.delivered;
             let goodput = rate(delivered - before.delivered);
@@ -108,6 +151,46 @@ impl Sampler {
             self.series.push(now, key, "queue_packets", packets as f64);
             self.series.push(now, key, "queue_bytes", bytes.as_f64());
             self.series.push(now, key, "throughput_bit_s", throughput);
+        }
+    }
+
+    /// Gauges of the legs behind the first, and what proxies hold.
+    fn legs(
+        &mut self,
+        now: SimTime,
+        (index, flow): (usize, &Flow),
+        places: (&Hosts, &Relays),
+        rate: impl Fn(Bytes) -> f64,
+    ) {
+        let mut sums = [LegGauges::default(); LEG_METRICS.len()];
+        let (mut held, mut any) = (Bytes::ZERO, false);
+        for (channel, number) in flow.channels().iter().zip(0..) {
+            let legs = legs::legs(flow, (channel, number), places);
+            any |= !legs.is_empty();
+            for (leg, ends) in legs.iter().enumerate().skip(1) {
+                held += ends.relay.map_or(Bytes::ZERO, |(relay, from)| relay.held(from).value());
+                if let Some(sum) = sums.get_mut(leg - 1) {
+                    sum.add(*ends);
+                }
+            }
+        }
+        if !any {
+            return;
+        }
+        let key = SeriesKey::Flow(index as u32);
+        self.series.push(now, key, "proxy_held_bytes", held.as_f64());
+        let before = &mut self.flows[index].legs;
+        for ((names, sum), before) in LEG_METRICS.iter().zip(sums).zip(before) {
+            let received = std::mem::replace(before, sum.received);
+            if !sum.exists {
+                continue;
+            }
+            let throughput = rate(sum.received.saturating_sub(received));
+            self.series.push(now, key, names[0], sum.cwnd.as_f64());
+            if let Some(srtt) = sum.srtt {
+                self.series.push(now, key, names[1], srtt.as_secs_f64());
+            }
+            self.series.push(now, key, names[2], throughput);
         }
     }
 

@@ -7,6 +7,7 @@
 //! before all events, in this order.
 
 mod datagrams;
+mod relays;
 mod turn;
 
 use apps::Side;
@@ -31,8 +32,9 @@ use crate::net::network::Delivery;
 use crate::net::topology::LinkId;
 use crate::observe::trace_delivery;
 use crate::observer::Observer;
-use crate::outcome;
+use crate::outcome::{self, Found};
 use crate::plan::Plan;
+use crate::relay::Relays;
 use crate::sampler::Sampler;
 use crate::watch::Watch;
 use crate::world::turn::Pause;
@@ -59,6 +61,7 @@ pub struct World {
     /// Sockets that applications have written to.
     dirty: DirtyList,
     plan: Plan,
+    relays: Relays,
     sampler: Option<Sampler>,
 }
 
@@ -67,11 +70,12 @@ impl World {
     pub(crate) fn at_start(
         (seed, duration): (u64, SimTime),
         (queue, network, hosts): (EventQueue<Event>, WorldNetwork, Hosts),
-        flows: Flows,
+        (flows, relays): (Flows, Relays),
         plan: Plan,
         sampler: Option<Sampler>,
     ) -> Self {
-        Self { seed, duration, queue, network, hosts, flows, dirty: DirtyList::default(), plan, sampler }
+        let dirty = DirtyList::default();
+        Self { seed, duration, queue, network, hosts, flows, dirty, plan, relays, sampler }
     }
 
     /// Runs until the end of the scenario, or until every flow has delivered all that was written, or until
@@ -86,13 +90,13 @@ impl World {
 
     /// The record of a run that ended at `end`.
     pub(crate) fn into_record(mut self, end: SimTime) -> RunRecord {
-        let Self { seed, duration, hosts, network, flows, sampler, .. } = &mut self;
+        let Self { seed, duration, hosts, network, flows, relays, sampler, .. } = &mut self;
         if let Some(sampler) = sampler {
-            sampler.sample(end, flows, hosts, network);
+            sampler.sample(end, flows, (hosts, relays), network);
         }
         let links = network.records(end);
-        let record =
-            |flow| outcome::final_record(end, *duration, flow, hosts, network.forwarding().topology());
+        let found = Found { hosts, relays, topology: network.forwarding().topology() };
+        let record = |flow| outcome::final_record(end, *duration, flow, found);
         let flows = flows.all_mut().iter_mut().map(record).collect();
         RunRecord {
             seed: *seed,
@@ -157,7 +161,7 @@ impl World {
         if let Some(sampler) = &mut self.sampler
             && sampler.next() <= now
         {
-            sampler.sample(now, &self.flows, &self.hosts, &mut self.network);
+            sampler.sample(now, &self.flows, (&self.hosts, &self.relays), &mut self.network);
         }
     }
 
@@ -319,6 +323,9 @@ impl World {
     fn first_packet(&mut self, now: SimTime, delivery: Delivery) -> Option<SocketId> {
         let addresses = self.network.addresses(delivery);
         let PacketAddresses { source, destination } = addresses;
+        if let Some(proxy) = self.relays.listening(destination) {
+            return self.first_at_proxy(now, proxy, delivery);
+        }
         let packet = self.network.peek(delivery);
         let (subflow, option) = match packet.segment() {
             Some(segment) if segment.flags.syn && !segment.flags.ack => (packet.path, segment.mptcp),
@@ -370,7 +377,7 @@ impl World {
             return;
         }
         let owner = end.owner();
-        let Some(connection) = end.connection_mut() else { return };
+        let Some(connection) = end.connection_mut() else { return self.on_leg_timer(now, socket) };
         if connection.next_deadline() > now {
             if let Some(at) = end.arm(now) {
                 self.queue.push(at, Event::Timer(socket));
@@ -481,16 +488,11 @@ impl World {
 
     /// Ends the interval of a flow whose application has ended, if everything is delivered or its time is over.
     fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
-        let Self { flows, hosts, .. } = self;
+        let Self { flows, hosts, relays, network, .. } = self;
         let all = outcome::is_delivered(&flows[index], hosts);
         if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
-            let record = outcome::flow_record(
-                now,
-                now,
-                &mut flows[index],
-                hosts,
-                self.network.forwarding().topology(),
-            );
+            let found = Found { hosts, relays, topology: network.forwarding().topology() };
+            let record = outcome::flow_record(now, now, &mut flows[index], found);
             flows[index].log.record = Some(Box::new(record));
             for (other, at) in flows.ended(now, index) {
                 self.queue.push(at, Event::Start(other as u32));

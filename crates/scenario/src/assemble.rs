@@ -24,9 +24,10 @@ use crate::held::{Read as _, fields};
 use crate::keys::{AUTO, EXPAND, EXPAND_LARGEST};
 use crate::model::{
     Associations, Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
-    Node, Queue, Scenario, Setting, Strip, Transport,
+    Node, Proxy, Queue, Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers::PathManagers;
+use crate::proxies;
 use crate::registries::{Listed, NO_LOSS};
 use crate::sctp_rules::is_sctp;
 use crate::topology::{LinkEntry, Topology};
@@ -57,6 +58,7 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
             .iter()
             .map(|duplex_link| assembler.duplex_link(root, duplex_link))
             .collect::<Option<_>>()?,
+        proxies: assembler.proxies(root)?,
         flows: assembler.flows(root)?,
         events,
         flow_events,
@@ -180,6 +182,21 @@ impl Assembler<'_> {
             via: flow.text("via").and_then(|name| self.topology.duplex_link(name)),
             compare_paths: flow.read("compare_paths")?,
         })
+    }
+
+    fn proxies(&self, root: &Table) -> Option<Vec<Proxy>> {
+        let proxy = |(_, keys): (&Placed, &Table)| {
+            Some(Proxy {
+                name: keys.read("name")?,
+                node: self.node(keys.text("node")?)?,
+                kind: keys.read("kind")?,
+                handshake: keys.read("handshake")?,
+                flows: proxies::intercepted(root, keys)?,
+                client: Arc::new(self.transport(keys.table("client")?)?),
+                server: Arc::new(self.transport(keys.table("server")?)?),
+            })
+        };
+        root.tables("proxy").map(proxy).collect()
     }
 
     fn transport(&self, keys: &Table) -> Option<Transport> {

@@ -12,7 +12,7 @@ use transport::config::{
 use transport::sctp::config::{BufferSplit, InitialWindow, Occupancy, RetransmissionPolicy, WindowUpdate};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
-use crate::model::Ecmp;
+use crate::model::{Ecmp, ProxyHandshake, ProxyKind};
 use document::keys::UNLIMITED;
 use document::tree::{Placed, Table, Value};
 
@@ -53,6 +53,8 @@ macro_rules! words {
 
 words! {
     Ecmp { "flow" => Self::Flow, "packet" => Self::Packet }
+    ProxyKind { "split" => Self::Split, "mptcp" => Self::Mptcp }
+    ProxyHandshake { "early" => Self::Early, "late" => Self::Late }
     AbortForm { "ack" => Self::Ack, "reset" => Self::Reset }
     Reinjection { "timeout" => Self::Timeout, "death" => Self::Death, "upstream" => Self::Upstream }
     ReinjectOn {

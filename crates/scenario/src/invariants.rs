@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use units::{Nanos, Ratio, SimTime};
 
-use crate::model::{Change, Direction, DuplexLink, Flow, FlowAction, FlowEvent, Scenario, Transport};
+use crate::model::{
+    Change, Direction, DuplexLink, Flow, FlowAction, FlowEvent, Proxy, ProxyKind, Scenario, Transport,
+};
 
 impl Scenario {
     /// Checks that indices exist, names are unique and times lie in order.
@@ -22,6 +24,8 @@ impl Scenario {
         debug_assert!(self.flow_events.is_sorted_by_key(|event| event.at), "flow events out of order");
         self.duplex_links.iter().for_each(|link| self.check_link(link));
         self.flows.iter().enumerate().for_each(|(index, flow)| self.check_flow(index, flow));
+        debug_assert!(unique(self.proxies.iter().map(|proxy| &proxy.name)), "two proxies of one name");
+        self.proxies.iter().for_each(|proxy| self.check_proxy(proxy));
         self.events.iter().for_each(|change| self.check_change(change));
         self.flow_events.iter().for_each(|event| self.check_flow_event(event));
     }
@@ -49,6 +53,25 @@ impl Scenario {
         for endpoint in endpoints {
             debug_assert!(endpoint.duplex_link < self.duplex_links.len(), "{name}: an endpoint on no link");
         }
+    }
+
+    fn check_proxy(&self, proxy: &Proxy) {
+        let name = &proxy.name;
+        debug_assert!(self.nodes[proxy.node].forward, "{name}: no packet crosses its node");
+        for flow in proxy.flows.iter().map(|flow| &self.flows[*flow]) {
+            debug_assert!(
+                proxy.node != flow.from && proxy.node != flow.to,
+                "{name} is an end of {}",
+                flow.name
+            );
+            debug_assert!(flow.transport.is_stream(), "{name} intercepts {}, which is not TCP", flow.name);
+        }
+        for side in [&proxy.client, &proxy.server] {
+            check_transport(name, side);
+            debug_assert!(side.is_stream(), "{name} speaks TCP or MPTCP");
+        }
+        let multipath = proxy.client.mptcp.is_some();
+        debug_assert_eq!(multipath, proxy.kind == ProxyKind::Mptcp, "{name}: kind and transport differ");
     }
 
     fn check_change(&self, change: &Change) {

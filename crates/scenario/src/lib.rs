@@ -24,6 +24,7 @@ mod part;
 mod path_managers;
 mod profile_list;
 mod profiles;
+mod proxies;
 mod reference;
 mod registries;
 mod rules;

@@ -116,6 +116,8 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Duplex connections between two nodes.
     pub duplex_links: Vec<DuplexLink>,
+    /// Proxies in order of appearance.
+    pub proxies: Vec<Proxy>,
     /// Flows in order of appearance.
     pub flows: Vec<Flow>,
     /// Changes of links, by time.
@@ -218,6 +220,43 @@ pub struct Flow {
     pub compare_paths: bool,
 }
 
+/// A performance enhancing proxy (RFC 3135): ends of two connections on one node, and the bytes between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proxy {
+    /// Unique name.
+    pub name: String,
+    /// Its node, which forwards and is the end of no flow that it intercepts.
+    pub node: usize,
+    /// The connections that it ends.
+    pub kind: ProxyKind,
+    /// When it answers the client.
+    pub handshake: ProxyHandshake,
+    /// The flows that it intercepts where they cross its node: all of them carry TCP or MPTCP.
+    pub flows: Vec<usize>,
+    /// Its end of the connection with the client.
+    pub client: Arc<Transport>,
+    /// Its end of the connection with the server.
+    pub server: Arc<Transport>,
+}
+
+/// Connections that a proxy ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyKind {
+    /// TCP on both sides: a client with MPTCP falls back.
+    Split,
+    /// The whole MPTCP connection of the client; TCP or MPTCP with the server.
+    Mptcp,
+}
+
+/// When a proxy answers the SYN of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyHandshake {
+    /// At once.
+    Early,
+    /// When the server has answered.
+    Late,
+}
+
 /// A transport with all its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transport {
@@ -233,6 +272,13 @@ pub struct Transport {
     pub sctp: Option<Associations>,
     /// Datagrams instead of TCP: then `tcp` has no meaning.
     pub udp: Option<UdpConfig>,
+}
+
+impl Transport {
+    /// It is TCP or MPTCP.
+    pub fn is_stream(&self) -> bool {
+        self.udp.is_none() && self.sctp.is_none()
+    }
 }
 
 /// The part of a transport that is SCTP.

@@ -14,6 +14,8 @@ pub enum Part {
     DuplexLink(usize),
     /// A direction of a duplex link: 0 from the first end to the second, 1 back.
     Direction(usize, usize),
+    /// A proxy.
+    Proxy(usize),
     /// A flow.
     Flow(usize),
 }
@@ -35,6 +37,8 @@ pub struct Unsupported {
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     duplex_links: Vec<LinkKeys>,
+    /// Names of the proxies.
+    proxies: Vec<String>,
     /// By flow, its name in the file: those of one `count` share it.
     flows: Vec<String>,
 }
@@ -63,7 +67,9 @@ impl Parts {
             let count = flow.integer("count").and_then(|count| usize::try_from(count).ok());
             std::iter::repeat_n(flow.text("name").unwrap_or_default().to_owned(), count.unwrap_or_default())
         });
-        Self { duplex_links: duplex_links.collect(), flows: flows.collect() }
+        let proxies =
+            root.tables("proxy").map(|(_, proxy)| proxy.text("name").unwrap_or_default().to_owned());
+        Self { duplex_links: duplex_links.collect(), proxies: proxies.collect(), flows: flows.collect() }
     }
 
     /// The key as diagnostics and overrides call it: segments that dots join.
@@ -75,6 +81,7 @@ impl Parts {
                 let [list, name] = self.link(link);
                 vec![list, name, self.duplex_links[link].directions[direction]]
             }
+            Part::Proxy(proxy) => vec!["proxy", &self.proxies[proxy]],
             Part::Flow(flow) => vec!["flow", &self.flows[flow]],
         };
         path.extend(key.split('.').filter(|segment| !segment.is_empty()));

@@ -62,20 +62,10 @@ pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>
             flow.put("stop", Origin::Default, Placed::new(value.clone(), Origin::Default));
         }
         crate::flows::application(flow, &path, choices, report);
-        let mut rules = Rules { report, path: &path };
+        let mut rules = Rules { report, path: &path, transport: TRANSPORT };
         rules.times(flow, end);
         rules.ends(flow, topology);
-        if let Some(transport) = flow.get_mut("transport") {
-            let at = transport.at;
-            if let Some(transport) = transport.as_table_mut() {
-                rules.recovery(transport, at);
-                rules.buffers(transport, at);
-                rules.variants(transport);
-                rules.timers(transport, at);
-                rules.scheduler(transport, choices);
-                rules.congestion(transport, at, choices);
-            }
-        }
+        rules.transport(flow, choices);
         rules.subflows(flow, topology);
         crate::sctp_rules::flow(flow, &path, report);
         addresses::endpoints(flow, topology, &path, report);
@@ -144,9 +134,24 @@ fn shape(event: &Table, at: Origin, path: &str, report: &mut Report<'_>) {
     }
 }
 
+/// The key of a flow that has its transport.
+const TRANSPORT: &str = "transport";
+
+/// The rules of a transport, which `table` has under `key` and whose path is `path`.
+pub(crate) fn transport(
+    table: &mut Table,
+    (path, key): (&str, &str),
+    choices: &Choices<'_>,
+    report: &mut Report<'_>,
+) {
+    Rules { report, path, transport: key }.transport(table, choices);
+}
+
 struct Rules<'r, 'a, 'p> {
     report: &'r mut Report<'a>,
     path: &'p str,
+    /// The key under which the transport stands.
+    transport: &'p str,
 }
 
 /// Where to point: the first of these keys that the user wrote, else the table.
@@ -159,8 +164,23 @@ pub(crate) fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin
 }
 
 impl Rules<'_, '_, '_> {
+    /// Rules about a transport name its keys `transport.KEY`, whatever the key of the transport is.
     fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
+        let key =
+            key.strip_prefix(TRANSPORT).map_or(key.to_owned(), |rest| format!("{}{rest}", self.transport));
         self.report.add(at, code, &format!("{}.{key}", self.path), message, help);
+    }
+
+    fn transport(&mut self, table: &mut Table, choices: &Choices<'_>) {
+        let Some(transport) = table.get_mut(self.transport) else { return };
+        let at = transport.at;
+        let Some(transport) = transport.as_table_mut() else { return };
+        self.recovery(transport, at);
+        self.buffers(transport, at);
+        self.variants(transport);
+        self.timers(transport, at);
+        self.scheduler(transport, choices);
+        self.congestion(transport, at, choices);
     }
 
     fn times(&mut self, flow: &Table, end: Option<Nanos>) {

@@ -10,7 +10,9 @@ use crate::keys::ROOT;
 use crate::model::Scenario;
 use crate::part::{Parts, Unsupported};
 use crate::registries::Registries;
-use crate::{addresses, assemble, flows, inherit, link_rules, overrides, rules, sctp_rules, topology, whole};
+use crate::{
+    addresses, assemble, flows, inherit, link_rules, overrides, proxies, rules, sctp_rules, topology, whole,
+};
 use document::check::Checker;
 use document::diagnostic::{Code, Diagnostics, Report};
 use document::files::Files;
@@ -119,6 +121,7 @@ impl Document {
         let topology = topology::build(&mut filled, &mut report);
         let choices = Choices { registries, files: &files };
         rules::flows(&mut filled, &topology, &choices, &mut report);
+        proxies::check(&mut filled, &topology, &choices, &mut report);
         flows::waits(&filled, &mut report);
         flows::not_all_left_out(&filled, &mut report);
         rules::events(&filled, &topology, &mut report);

@@ -354,6 +354,13 @@ impl Topology {
         self.graph.joins(pair, |node| self.forwards(node))
     }
 
+    /// True if a way between the two passes `node`, which is neither of them.
+    pub fn between(&self, pair: NodePair, node: usize) -> bool {
+        let NodePair { from, to } = pair;
+        let reached = |end, other| self.graph.reached(end, Some(other), |node| self.forwards(node))[node];
+        node != from && node != to && reached(from, to) && reached(to, from)
+    }
+
     /// Nodes that would let packets through if they forwarded.
     pub fn blockers(&self, pair: NodePair) -> Vec<&str> {
         if !self.graph.joins(pair, |_| true) {

@@ -45,7 +45,12 @@ impl Builder<'_> {
     fn build(mut self, paths: usize) -> Table {
         let mut root = Table::new();
         root.insert("duration".into(), values::nanos(self.spread.time));
-        self.fill("scenario", &mut root, &["seeds", "node", "path", "link", "mesh", "flow", "event"], 0.1);
+        self.fill(
+            "scenario",
+            &mut root,
+            &["seeds", "node", "path", "link", "mesh", "proxy", "flow", "event"],
+            0.1,
+        );
         if self.dice.chance(0.3) {
             root.insert(
                 "seeds".into(),
@@ -62,6 +67,9 @@ impl Builder<'_> {
         let flows = self.dice.log(1.0, 4.99) as usize;
         let flows: Vec<Value> = (0..flows).map(|_| self.flow().into()).collect();
         root.insert("flow".into(), flows.into());
+        if let Some(proxies) = self.proxies() {
+            root.insert("proxy".into(), proxies);
+        }
         let events = self.dice.below(7).saturating_sub(2);
         let events: Vec<Value> = (0..events).map(|_| self.event().into()).collect();
         root.insert("event".into(), events.into());
@@ -260,6 +268,51 @@ impl Builder<'_> {
             vec!["like", "start", "spread", "spacing", "stop", "after", "via", "app", "count", "transport"];
         self.fill("flow", &mut table, &done, 0.12);
         self.flows.push(name);
+        table
+    }
+
+    /// A proxy or two, on nodes that may be on the way of a flow; most scenarios have none.
+    fn proxies(&mut self) -> Option<Value> {
+        let mut between: Vec<String> = self.nodes.iter().filter(|n| n.starts_with('r')).cloned().collect();
+        if between.is_empty() && self.dice.chance(0.02) {
+            between.clone_from(&self.nodes);
+        }
+        if between.is_empty() || !self.dice.chance(0.3) {
+            return None;
+        }
+        let many = self.dice.between(1, 2);
+        let proxies: Vec<Value> = (0..many).map(|number| Value::from(self.proxy(number, &between))).collect();
+        Some(proxies.into())
+    }
+
+    fn proxy(&mut self, number: u64, between: &[String]) -> Table {
+        let mut table = Table::new();
+        table.insert("name".into(), format!("x{number}").into());
+        if number > 0 && self.dice.chance(0.3) {
+            table.insert("like".into(), "x0".into());
+        }
+        let names: Vec<&str> = between.iter().map(String::as_str).collect();
+        table.insert("node".into(), self.dice.one(&names).into());
+        let kind = *self.dice.one(&[&"split", &"mptcp"]);
+        table.insert("kind".into(), kind.into());
+        let ends = [names[0].to_owned(), names[0].to_owned()];
+        for side in ["client", "server"] {
+            let mut keys = self.transport(&ends);
+            let multipath = kind == "mptcp" && (side == "client" || self.dice.chance(0.5));
+            if keys["kind"] != if multipath { "mptcp" } else { "tcp" } {
+                // Keys of another kind would be mistakes.
+                keys = Table::new();
+                keys.insert("kind".into(), if multipath { "mptcp" } else { "tcp" }.into());
+                self.fill("transport", &mut keys, &["endpoints", "congestion", "scheduler"], 0.05);
+            }
+            keys.remove("endpoints");
+            table.insert(side.into(), keys.into());
+        }
+        if self.dice.chance(0.2) {
+            let flows: Vec<&str> = self.flows.iter().map(String::as_str).collect();
+            table.insert("flows".into(), json!([self.dice.one(&flows)]));
+        }
+        self.fill("proxy", &mut table, &["like", "flows", "client", "server"], 0.5);
         table
     }
 

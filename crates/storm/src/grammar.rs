@@ -162,7 +162,9 @@ impl Grammar {
     pub fn used(&self, tree: &Map<String, Value>) -> BTreeSet<String> {
         let mut used = BTreeSet::new();
         self.walk("scenario", tree, &mut used);
-        used.retain(|name| !name.ends_with(".kind") || name == "transport.kind");
+        used.retain(|name| {
+            !name.ends_with(".kind") || ["transport.kind", "proxy.kind"].contains(&name.as_str())
+        });
         used
     }
 

@@ -59,6 +59,8 @@ pub struct FlowRecord {
     pub limited: Vec<Limited>,
     /// By connection and subflow index.
     pub subflows: Vec<SubflowRecord>,
+    /// By connection, from the data sender on; empty where no proxy has a part in the connection.
+    pub legs: Vec<LegRecord>,
     /// Application messages (for a bulk transfer: the whole transfer, once complete).
     pub messages: Vec<MessageRecord>,
     /// Pages, for applications that have such.
@@ -150,6 +152,46 @@ pub struct SubflowRecord {
     pub srtt_mean: Option<Nanos>,
     /// Average over time of the congestion window, from establishment to the end of the flow.
     pub cwnd_mean: f64,
+}
+
+/// One subflow of one of the connections that proxies make of one, as the end saw it that sends the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LegRecord {
+    /// Connection of the flow, in the order of opening.
+    pub connection: u32,
+    /// Number of the leg, from 0 at the data sender.
+    pub leg: u32,
+    /// Subflow of the connection on this leg.
+    pub subflow: u32,
+    /// Node where it begins, in the direction of the data.
+    pub from: usize,
+    /// Node where it ends.
+    pub to: usize,
+    /// Duplex link over which it leaves; `None` if routing decides packet by packet.
+    pub duplex_link: Option<usize>,
+    /// When its handshake was complete.
+    pub established: Option<SimTime>,
+    /// Payload bytes that reached its end, first copies at subflow level.
+    pub received: Bytes,
+    /// Payload bytes sent, retransmissions included.
+    pub sent: Bytes,
+    /// Bytes on the wire sent.
+    pub wire: Bytes,
+    /// Segments with payload sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Retransmissions among them.
+    pub segments_retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Mean of the round-trip samples.
+    pub srtt_mean: Option<Nanos>,
+    /// Average over time of the congestion window.
+    pub cwnd_mean: f64,
+    /// Bytes that the proxy at its beginning had acknowledged and nothing behind it had, and those of them that were
+    /// lost since a connection failed; `None` at the data sender.
+    pub held: Option<(Held, Bytes)>,
 }
 
 /// One link direction.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ropewalk.statistics import EstimateDict
     from ropewalk.summary import (
         FlowSummary,
+        LegSummary,
         LinkSummary,
         MeasureSummary,
         PageSummary,
@@ -37,7 +38,7 @@ SHOWN_ROWS = 20
 ENOUGH, WIDE = 10, 0.25
 """Replications, and the half width of an interval as a share of its mean."""
 FEW_SEEDS = "Some intervals are wide, for lack of replications: --seeds 20 makes them narrower."
-TEXTS = {"flow", "message", "page", "path", "link"}
+TEXTS = {"flow", "message", "page", "path", "leg", "link"}
 """Headers of columns of words."""
 NAMES = {*TEXTS, "connec-\ntion", "subflow"}
 """Headers of columns that say what a row is about."""
@@ -113,6 +114,18 @@ SUBFLOWS: Columns[SubflowSummary] = {
     "share\n%": lambda row: interval(row["share"], 1e-2),
     "srtt\nms": lambda row: interval(row["srtt_s"], 1e-3),
     "cwnd\nkB": lambda row: interval(row["cwnd_bytes"], 1e3),
+}
+
+LEGS: Columns[LegSummary] = {
+    "flow": lambda row: row["flow"],
+    CONNECTION: lambda row: str(row["connection"]),
+    "leg": lambda row: f"{row['from_node']} - {row['to_node']}",
+    "goodput\nMbit/s": lambda row: interval(row["goodput_bit_s"], 1e6),
+    "srtt\nms": lambda row: interval(row["srtt_s"], 1e-3),
+    "cwnd\nkB": lambda row: interval(row["cwnd_bytes"], 1e3),
+    "retrans-\nmitted\nsegments": lambda row: interval(row["retransmitted_segments"]),
+    "held\nmean kB": lambda row: interval(row["held_bytes"], 1e3),
+    "lost\nkB": lambda row: interval(row["lost_bytes"], 1e3),
 }
 
 LINKS: Columns[LinkSummary] = {
@@ -199,6 +212,8 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
     columns = {name: cell for name, cell in SUBFLOWS.items() if several or name != CONNECTION}
     if subflows := summary["subflows"]:
         _show_first(out, "Subflows", columns, subflows)
+    if legs := summary["legs"]:
+        _show_first(out, "Legs", {n: c for n, c in LEGS.items() if several or n != CONNECTION}, legs)
     _show_limits(out, results)
     if links := summary["links"]:
         busiest = _busiest(links)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ropewalk.study.manifest import CaseEntry
 
-SMALL_TABLES = ("runs", "flows", "subflows", "links", "messages", "measures", "pages")
+SMALL_TABLES = ("runs", "flows", "subflows", "legs", "links", "messages", "measures", "pages")
 """Read together: a figure hardly ever needs one alone."""
 POOLED_APART = 3.0
 """Standard deviations between groups from which on they should not be pooled."""
@@ -152,6 +152,11 @@ class StudyResults:
     def subflows(self) -> pl.DataFrame:
         """One row per case, seed, flow and subflow."""
         return self.table("subflows")
+
+    @property
+    def legs(self) -> pl.DataFrame:
+        """One row per case, seed, flow, connection, leg and subflow where a proxy has a part."""
+        return self.table("legs")
 
     @property
     def links(self) -> pl.DataFrame:

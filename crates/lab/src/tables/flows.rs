@@ -90,7 +90,7 @@ impl FlowRow<'_> {
     }
 
     /// Rate of `bytes` over the flow's life in bit/s; `None` if it had none.
-    fn rate(&self, bytes: Bytes) -> Option<f64> {
+    pub(super) fn rate(&self, bytes: Bytes) -> Option<f64> {
         let seconds = self.lifetime().as_secs_f64();
         (seconds > 0.0).then(|| bytes.as_f64() * 8.0 / seconds)
     }

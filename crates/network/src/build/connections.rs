@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apps::Side;
 use congestion::CongestionControl;
 use engine::Stream;
-use scenario::model::{Associations, Choice, Flow as FlowModel};
+use scenario::model::{Associations, Choice, Flow as FlowModel, Transport};
 use schedulers::Schedulers;
 use transport::config::MptcpConfig;
 use transport::sctp::chunk::MAX_ADDRESSES;
@@ -104,25 +104,36 @@ fn protocol(flow: &FlowModel, topology: &Topology) -> Protocol {
     if let Some(udp) = flow.transport.udp {
         return Protocol::Datagrams(udp);
     }
+    if let Some(Associations { config, scheduler }) = flow.transport.sctp.clone() {
+        let congestion = congestion(&flow.transport);
+        return Protocol::Association { config, congestion, scheduler: scheduler.map(new_scheduler) };
+    }
+    let config = flow.transport.mptcp.as_ref().map(|multipath| end_config(multipath, flow, true, topology));
+    stream_protocol(&flow.transport, config)
+}
+
+/// TCP, or MPTCP with these settings.
+pub(super) fn stream_protocol(transport: &Arc<Transport>, config: Option<MptcpConfig>) -> Protocol {
+    let mptcp = transport
+        .mptcp
+        .as_ref()
+        .zip(config)
+        .map(|(multipath, config)| (Arc::new(config), new_scheduler(multipath.scheduler.clone())));
+    Protocol::Stream { tcp: Arc::clone(&transport.tcp), congestion: congestion(transport), mptcp }
+}
+
+fn new_scheduler(choice: Choice<Schedulers>) -> NewScheduler {
+    Arc::new(move || (choice.row.build)(&choice.options))
+}
+
+fn congestion(transport: &Arc<Transport>) -> NewCongestion {
     // Flows of one `count` share a transport: there may be thousands.
-    let transport = Arc::clone(&flow.transport);
-    let sctp = flow.transport.sctp.clone();
-    let congestion: NewCongestion = Arc::new(move |setup| -> Box<dyn CongestionControl> {
+    let transport = Arc::clone(transport);
+    Arc::new(move |setup| -> Box<dyn CongestionControl> {
         let choice = transport.congestion.as_ref();
         let choice = choice.expect("all transports but UDP have a congestion control");
         (choice.row.build)(setup, &choice.options)
-    });
-    let new_scheduler = |choice: Choice<Schedulers>| -> NewScheduler {
-        Arc::new(move || (choice.row.build)(&choice.options))
-    };
-    if let Some(Associations { config, scheduler }) = sctp {
-        return Protocol::Association { config, congestion, scheduler: scheduler.map(new_scheduler) };
-    }
-    let mptcp = flow.transport.mptcp.as_ref().map(|multipath| {
-        let scheduler = new_scheduler(multipath.scheduler.clone());
-        (Arc::new(end_config(multipath, flow, true, topology)), scheduler)
-    });
-    Protocol::Stream { tcp: Arc::clone(&flow.transport.tcp), congestion, mptcp }
+    })
 }
 
 /// The protocol of the server, whose path manager has endpoints of its own.

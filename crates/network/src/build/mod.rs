@@ -7,6 +7,7 @@ mod connections;
 mod flow_events;
 mod links;
 mod precomputed;
+mod proxies;
 
 pub use links::{capacity, links, never_carries, opportunities};
 
@@ -63,6 +64,7 @@ impl World {
             Flow::new(flow, app, opener, (seed, duration))
         };
         let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
+        let relays = proxies::place(scenario, seed, (&mut routes, &mut hosts), &flows);
         let (network, changes) = network(scenario, seed, routes, observer);
         let mut queue = EventQueue::new();
         for (index, flow) in flows.all().iter().enumerate() {
@@ -71,7 +73,7 @@ impl World {
             }
         }
         let plan = Plan::new(changes, flow_events);
-        Self::at_start((seed, duration), (queue, network, hosts), flows, plan, sampler)
+        Self::at_start((seed, duration), (queue, network, hosts), (flows, relays), plan, sampler)
     }
 }
 

@@ -196,6 +196,12 @@ impl Flow {
         self.connected(channel);
     }
 
+    /// A proxy has opened its connection with the server from this address, in the place of the client.
+    pub(crate) fn opened_again(&mut self, number: ConnectionId, from: SocketAddress) {
+        self.unaccepted.push((from, number));
+        self.check();
+    }
+
     /// Adds a connection both of whose ends exist.
     pub(crate) fn connected(&mut self, channel: Channel) {
         if self.channels.is_empty() {

@@ -60,6 +60,15 @@ impl Protocol {
         matches!(self, Self::Association { .. })
     }
 
+    /// The same without MPTCP.
+    pub(crate) fn without_multipath(&self) -> Self {
+        let mut plain = self.clone();
+        if let Self::Stream { mptcp, .. } = &mut plain {
+            *mptcp = None;
+        }
+        plain
+    }
+
     /// Messages may get lost.
     pub(crate) fn is_datagrams(&self) -> bool {
         matches!(self, Self::Datagrams(_))
@@ -168,6 +177,15 @@ impl Opener {
     /// Host and port of the server, or of the plain one beside it.
     pub(crate) fn server(&self, plain: bool) -> (NodeId, Port) {
         (self.server, if plain { self.plain } else { self.port })
+    }
+
+    /// Addresses of every subflow that it may open, its first among them.
+    pub(crate) fn addresses(&self) -> Vec<AddressPair> {
+        let mut all = self.pairs.clone();
+        if !all.contains(&self.first) {
+            all.push(self.first);
+        }
+        all
     }
 
     /// The transport protocol.

@@ -15,6 +15,7 @@ use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::ecmp;
 use crate::net::forwarding::{Forwarding, Route};
 use crate::net::topology::NodeId;
+use crate::relay::leg::{Leg, RelayId};
 
 /// One subflow at one end.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +102,8 @@ impl HostConnection {
     /// that its host asks.
     pub(crate) fn is_over(&mut self, now: SimTime) -> bool {
         let ended = |connection: &Connection| connection.is_closed() || connection.failure().is_some();
-        if !self.connection().is_some_and(ended) {
+        let connection = self.connection().or_else(|| self.leg().map(Leg::connection));
+        if !connection.is_some_and(ended) {
             return false;
         }
         self.closed = self.closed.min(now);
@@ -130,6 +132,31 @@ impl HostConnection {
     #[inline]
     pub(crate) fn connection_mut(&mut self) -> Option<&mut Connection> {
         self.machine.connection_mut()
+    }
+
+    /// The end of a relay, if it is one.
+    pub(crate) fn leg(&self) -> Option<&Leg> {
+        self.machine.leg()
+    }
+
+    /// The same, to be called.
+    pub(crate) fn leg_mut(&mut self) -> Option<&mut Leg> {
+        self.machine.leg_mut()
+    }
+
+    /// Its end belongs to a relay from now on, whose peer knows its first subflow by this number.
+    pub(crate) fn into_leg(self, relay: RelayId, known_as: PathId) -> Self {
+        let machine = match self.machine {
+            Machine::Stream(connection) => Machine::Leg(Box::new(Leg::new(connection, relay, known_as))),
+            other => other,
+        };
+        Self { machine, ..self }
+    }
+
+    /// The instant to push into the queue for the next deadline of the end of a relay, if one is needed.
+    pub(crate) fn arm_leg(&mut self, now: SimTime) -> Option<SimTime> {
+        let Self { machine: Machine::Leg(leg), timer, .. } = self else { return None };
+        timer.set(leg.connection_mut().wake_at().max(now))
     }
 
     /// In-order bytes delivered so far; none with datagrams.
@@ -180,7 +207,7 @@ impl HostConnection {
         let host = hosts.next();
         debug_assert!(hosts.all(|node| Some(node) == host), "all paths begin at the same host");
         debug_assert!(
-            self.machine.connection().is_some() || self.paths.len() <= 1,
+            self.machine.datagrams().is_none() || self.paths.len() <= 1,
             "a conversation in datagrams has one path"
         );
     }
@@ -198,6 +225,7 @@ impl HostConnection {
                 let pair = match &self.machine {
                     Machine::Stream(connection) => connection.address_pair(subflow),
                     Machine::Datagrams(_, pair) => *pair,
+                    Machine::Leg(leg) => leg.connection().address_pair(subflow),
                 };
                 Some((node, pair, server, port))
             }

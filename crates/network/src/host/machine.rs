@@ -1,10 +1,12 @@
-//! The protocol machine of a socket: a connection, or one end of a conversation in datagrams.
+//! The protocol machine of a socket: a connection, one end of a conversation in datagrams, or an end of a relay.
 //!
 //! May: say which it is. May not: make one look like the other.
 
 use transport::udp::{MessageNumber, UdpSocket};
 use transport::{AddressPair, Connection};
 use units::Bytes;
+
+use crate::relay::leg::Leg;
 
 /// The protocol behind a socket.
 #[derive(Debug)]
@@ -13,15 +15,17 @@ pub(crate) enum Machine {
     Stream(Connection),
     /// UDP between these addresses.
     Datagrams(Box<UdpSocket>, AddressPair),
+    /// TCP or MPTCP at a proxy.
+    Leg(Box<Leg>),
 }
 
 impl Machine {
-    /// The connection; `None` with datagrams.
+    /// The connection of an application; `None` with datagrams and at a proxy.
     #[inline]
     pub(crate) fn connection(&self) -> Option<&Connection> {
         match self {
             Self::Stream(connection) => Some(connection),
-            Self::Datagrams(..) => None,
+            Self::Datagrams(..) | Self::Leg(_) => None,
         }
     }
 
@@ -30,7 +34,23 @@ impl Machine {
     pub(crate) fn connection_mut(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Stream(connection) => Some(connection),
-            Self::Datagrams(..) => None,
+            Self::Datagrams(..) | Self::Leg(_) => None,
+        }
+    }
+
+    /// The end of a relay, if it is one.
+    pub(crate) fn leg(&self) -> Option<&Leg> {
+        match self {
+            Self::Leg(leg) => Some(leg),
+            Self::Stream(_) | Self::Datagrams(..) => None,
+        }
+    }
+
+    /// The same, to be called.
+    pub(crate) fn leg_mut(&mut self) -> Option<&mut Leg> {
+        match self {
+            Self::Leg(leg) => Some(leg),
+            Self::Stream(_) | Self::Datagrams(..) => None,
         }
     }
 
@@ -38,7 +58,7 @@ impl Machine {
     #[inline]
     pub(crate) fn datagrams(&self) -> Option<&UdpSocket> {
         match self {
-            Self::Stream(_) => None,
+            Self::Stream(_) | Self::Leg(_) => None,
             Self::Datagrams(udp, _) => Some(udp),
         }
     }
@@ -47,7 +67,7 @@ impl Machine {
     #[inline]
     pub(crate) fn datagrams_mut(&mut self) -> Option<&mut UdpSocket> {
         match self {
-            Self::Stream(_) => None,
+            Self::Stream(_) | Self::Leg(_) => None,
             Self::Datagrams(udp, _) => Some(udp),
         }
     }

@@ -28,6 +28,7 @@ use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::forwarding::Forwarding;
 use crate::net::topology::{NodeId, Topology};
+use crate::relay::leg::RelayId;
 
 /// One host.
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub(crate) struct Hosts {
     /// By node.
     hosts: Vec<Host>,
     connections: Vec<HostConnection>,
+    /// Connections that a proxy intercepts: from a node and its interface to a server, the address of the proxy.
+    detours: BTreeMap<(NodeId, Option<u8>, SocketAddress), SocketAddress>,
 }
 
 impl Hosts {
@@ -61,7 +64,7 @@ impl Hosts {
             tokens: BTreeMap::new(),
         };
         let hosts = (0..topology.nodes()).map(host).collect();
-        Self { hosts, connections: Vec::with_capacity(expected) }
+        Self { hosts, connections: Vec::with_capacity(expected), detours: BTreeMap::new() }
     }
 
     /// `node` listens; returns the port.
@@ -69,6 +72,38 @@ impl Hosts {
         let listeners = &mut self.hosts[node].listeners;
         listeners.push(listener);
         service_port(listeners.len() - 1)
+    }
+
+    /// Subflows that leave `node` by `interface` for `server` meet a proxy on their way and end there.
+    pub(crate) fn intercept(
+        &mut self,
+        (node, interface): (NodeId, Option<u8>),
+        server: SocketAddress,
+        proxy: SocketAddress,
+    ) {
+        debug_assert_ne!(node, proxy.node(), "a proxy intercepts what others open");
+        self.detours.insert((node, interface, server), proxy);
+    }
+
+    /// The newest connection becomes an end of a relay, whose peer knows its first subflow by this number.
+    pub(crate) fn give_to_relay(&mut self, socket: SocketId, relay: RelayId, known_as: PathId) {
+        debug_assert_eq!(socket.0 as usize + 1, self.connections.len(), "an end has just been made");
+        let newest = self.connections.pop().map(|connection| connection.into_leg(relay, known_as));
+        self.connections.extend(newest);
+    }
+
+    /// A proxy accepts the SYN of a subflow of a connection that it does not know.
+    pub(crate) fn accept_stranger(
+        &mut self,
+        at: (SimTime, &mut Forwarding),
+        packet: PacketAddresses,
+        connection: Connection,
+        (owner, flow_label): (AppSocket, u64),
+    ) -> SocketId {
+        let machine = Machine::Stream(connection);
+        let socket = self.add(HostConnection::new(machine, owner, Opening::Passive, flow_label));
+        self.learn_path(at, packet, socket, PathId::FIRST);
+        socket
     }
 
     /// The listener at a port of `node`.
@@ -126,6 +161,7 @@ impl Hosts {
         let (node, pair, server, port) =
             wanted.expect("the end that has accepted learns its paths from packets");
         let destination = SocketAddress::new(server, pair.remote, port);
+        let destination = self.detours.get(&(node, pair.local, destination)).copied().unwrap_or(destination);
         self.make_room(now, node);
         // All addresses of an association have one port.
         let known = self.get(socket).path(PathId::FIRST).map(|path| path.route.header.source.port());
@@ -212,7 +248,7 @@ impl Hosts {
 
     #[cold]
     fn remove_over(&mut self, now: SimTime, node: NodeId) {
-        let Self { hosts, connections } = self;
+        let Self { hosts, connections, .. } = self;
         let Host { demux, tokens, .. } = &mut hosts[node];
         let mut is_over = |socket: SocketId| connections[socket.0 as usize].is_over(now);
         demux.remove(&mut is_over);

@@ -5,6 +5,7 @@ mod faults;
 mod limits;
 mod measures;
 mod multipath;
+mod proxies;
 mod scheduling;
 mod sky;
 mod stations;

@@ -11,9 +11,12 @@ use crate::observe::{trace_delivery, trace_sending};
 use crate::world::World;
 
 impl World {
-    /// A datagram has reached its host.
+    /// A datagram, or a packet for a proxy, has reached its host.
     #[cold]
     pub(super) fn deliver_datagram(&mut self, now: SimTime, socket: SocketId, delivery: Delivery) {
+        if self.hosts.get(socket).leg().is_some() {
+            return self.deliver_to_leg(now, socket, delivery);
+        }
         let Self { hosts, network, .. } = self;
         let end = hosts.get_mut(socket);
         let owner = end.owner();

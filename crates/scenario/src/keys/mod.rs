@@ -1,10 +1,11 @@
 //! The keys of a scenario, declared once as data: parser, schema, expanded scenarios and reference page all read
 //! these tables.
 //!
-//! To add a key: a row in `tables.rs` or `transport.rs` and a field in the model, which `fields!` in `assemble.rs` fills by
+//! To add a key: a row in `tables.rs`, `proxy.rs` or `transport.rs` and a field in the model, which `fields!` in `assemble.rs` fills by
 //! its name; a transport key also needs a value in every profile. A closed list of words stands in `held.rs`. Back ends
 //! that take the model apart (`lab/src/backend/ns3/`) do not compile before they translate the field or refuse the key.
 
+mod proxy;
 mod tables;
 mod transport;
 

@@ -4,6 +4,7 @@
 use transport::AbortForm;
 use units::{BitsPerSecond, Bytes, Nanos};
 
+use super::proxy::PROXY;
 use super::transport::TRANSPORT;
 use super::{END, GIB, SYN};
 use crate::held::Words;
@@ -48,6 +49,12 @@ pub(crate) static ROOT: Section = Section {
         key("path", Kind::Tables(&PATH), Fallback::Absent, "disjoint paths from a client to a server"),
         key("link", Kind::Tables(&LINK), Fallback::Absent, "links between two nodes"),
         key("mesh", Kind::Tables(&MESH), Fallback::Absent, "links from each of some nodes to each of others"),
+        key(
+            "proxy",
+            Kind::Tables(&PROXY),
+            Fallback::Absent,
+            "performance enhancing proxies on the way of flows",
+        ),
         key("flow", Kind::Tables(&FLOW), Fallback::Absent, "who sends what to whom, and how"),
         key("event", Kind::Tables(&EVENT), Fallback::Absent, "changes of links while the run goes on"),
     ],

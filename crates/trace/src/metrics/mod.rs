@@ -4,6 +4,7 @@
 //! `docs/reference/results.md` its rows. May: name and explain. May not: compute.
 
 mod flows;
+mod legs;
 mod limits;
 mod messages;
 mod runs;
@@ -13,6 +14,7 @@ mod subflows;
 use crate::metric::{Kind, MetricSpec, SeriesSpec, TableSpec};
 
 pub use flows::{DELAYS, FLOWS};
+pub use legs::LEGS;
 pub use limits::LIMITED;
 pub use messages::{MEASURES, MESSAGES, PAGES};
 pub use runs::{LINKS, RUNS};
@@ -21,7 +23,7 @@ pub use subflows::SUBFLOWS;
 
 /// The tables of results, in the order in which they are handed out.
 pub const TABLES: &[&TableSpec] =
-    &[&RUNS, &FLOWS, &SUBFLOWS, &LINKS, &MESSAGES, &MEASURES, &PAGES, &DELAYS, &SERIES];
+    &[&RUNS, &FLOWS, &SUBFLOWS, &LEGS, &LINKS, &MESSAGES, &MEASURES, &PAGES, &DELAYS, &SERIES];
 
 /// Every time series that the project reports; an algorithm of a user may report others.
 pub const TIME_SERIES: &[SeriesSpec] = series::ALL;

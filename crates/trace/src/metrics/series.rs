@@ -37,6 +37,11 @@ const fn of(
     SeriesSpec { of, by: &[], metric: MetricSpec::real(name, unit, better, label, doc) }
 }
 
+/// A series of a leg behind the first, whose own are those of its subflows.
+const fn leg(name: &'static str, unit: Unit, label: &'static str, doc: &'static str) -> SeriesSpec {
+    of(Flow, name, unit, Neither, label, doc)
+}
+
 const fn by(
     by: &'static [&'static str],
     name: &'static str,
@@ -80,6 +85,45 @@ pub(super) const ALL: &[SeriesSpec] = &[
         Neither,
         "size of the send buffer",
         "size of the send buffer: its bytes and the free ones, of which there are none before the handshake is complete",
+    ),
+    of(
+        Flow,
+        "proxy_held_bytes",
+        Bytes,
+        Down,
+        "bytes held at proxies",
+        "bytes of the data that proxies have acknowledged and that nothing behind them has; only with proxies",
+    ),
+    leg(
+        "leg1_cwnd_bytes",
+        Bytes,
+        "congestion window of leg 1",
+        "congestion window of leg 1, all subflows, see `legs`",
+    ),
+    leg(
+        "leg1_srtt_s",
+        Seconds,
+        "round-trip time of leg 1",
+        "smallest smoothed round-trip time of its subflows",
+    ),
+    leg(
+        "leg1_throughput_bit_s",
+        BitsPerSecond,
+        "throughput of leg 1",
+        "payload that reached its end since the last sample, as a rate",
+    ),
+    leg("leg2_cwnd_bytes", Bytes, "congestion window of leg 2", "congestion window of leg 2, all subflows"),
+    leg(
+        "leg2_srtt_s",
+        Seconds,
+        "round-trip time of leg 2",
+        "smallest smoothed round-trip time of its subflows",
+    ),
+    leg(
+        "leg2_throughput_bit_s",
+        BitsPerSecond,
+        "throughput of leg 2",
+        "payload that reached its end since the last sample, as a rate",
     ),
     of(Subflow, "cwnd_bytes", Bytes, Neither, "congestion window", "congestion window"),
     of(

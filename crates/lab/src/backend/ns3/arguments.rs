@@ -41,6 +41,7 @@ pub fn arguments(scenario: &Scenario) -> Result<Arguments, Vec<Unsupported>> {
         record_interval: _,
         nodes,
         duplex_links,
+        proxies,
         flows,
         events,
         flow_events,
@@ -48,6 +49,7 @@ pub fn arguments(scenario: &Scenario) -> Result<Arguments, Vec<Unsupported>> {
     let mut refused = Refusals::default();
     refused.unless(*ecmp == Ecmp::Flow, Part::Scenario, rules::ECMP);
     refused.unless(events.is_empty() && flow_events.is_empty(), Part::Scenario, rules::EVENT);
+    refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
     let mut found = Arguments::new();
     let mut set = |name: &str, value: String| found.insert(name.into(), value);
     set("nodes", nodes.len().to_string());

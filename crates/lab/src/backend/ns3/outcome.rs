@@ -70,6 +70,7 @@ fn flow(start: SimTime, delivered: Bytes, completion: Option<Nanos>, last: SimTi
         delay: Some(lasted),
     });
     FlowRecord {
+        legs: Vec::new(),
         start,
         end,
         completed: completion.is_some(),

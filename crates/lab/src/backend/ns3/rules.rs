@@ -15,8 +15,9 @@ const fn rule(key: &'static str, allowed: &'static str) -> Rule {
 }
 
 /// Rules for the whole scenario.
-const SCENARIO_RULES: &[Rule] = &[ECMP, EVENT];
+const SCENARIO_RULES: &[Rule] = &[ECMP, PROXY, EVENT];
 pub(super) const ECMP: Rule = rule("routing.ecmp", "\"flow\"");
+pub(super) const PROXY: Rule = rule("proxy", "none");
 pub(super) const EVENT: Rule = rule("event", "none: links and connections do not change");
 
 /// Rules for a path, a link or a mesh.

@@ -58,6 +58,7 @@ pub(super) fn flow(ran: &AssociationRan, asked: &Association, end: SimTime, last
             .zip(&ran.paths)
             .map(|(number, path)| subflow(number, path, ran.established))
             .collect(),
+        legs: Vec::new(),
         messages: transfer.into_iter().collect(),
         pages: Vec::new(),
         deadline: None,

@@ -9,7 +9,8 @@ const fn rule(key: &'static str, allowed: &'static str) -> Rule {
     Rule { key, allowed }
 }
 
-const SCENARIO_RULES: &[Rule] = &[EVENT];
+const SCENARIO_RULES: &[Rule] = &[PROXY, EVENT];
+pub(super) const PROXY: Rule = rule("proxy", "none");
 pub(super) const EVENT: Rule = rule("event", "changes of links");
 
 const FLOW_RULES: &[Rule] = &[

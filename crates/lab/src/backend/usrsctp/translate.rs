@@ -50,12 +50,14 @@ pub(super) fn associations(scenario: &Scenario) -> Result<Vec<Association>, Vec<
         record_interval: _,
         nodes: _,
         duplex_links: _,
+        proxies,
         flows,
         events: _,
         flow_events,
     } = scenario;
     let mut refused = Refusals::default();
     refused.unless(flow_events.is_empty(), Part::Scenario, rules::EVENT);
+    refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
     let one = |(index, flow)| association(index, flow, scenario, &mut refused);
     let found: Vec<Association> = flows.iter().enumerate().filter_map(one).collect();
     if refused.is_empty() { Ok(found) } else { Err(refused.into_list()) }

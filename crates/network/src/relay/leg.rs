@@ -1,0 +1,105 @@
+//! A leg: the end of a connection that a proxy has.
+//!
+//! May: say which relay it belongs to. May not: move bytes; the relay does.
+
+use transport::Connection;
+use transport::packet::{Packet, PathId};
+use units::SimTime;
+
+use crate::flow::recorder::Recorder;
+
+/// A relay of some proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RelayId(pub(crate) u32);
+
+/// Which side of its relay an end is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LegEnd {
+    /// Towards the client.
+    Client,
+    /// Towards the server.
+    Server,
+}
+
+impl LegEnd {
+    /// Both sides.
+    pub(crate) const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
+    /// 0 towards the client, 1 towards the server.
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The other side.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// One end of a relay.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    connection: Connection,
+    relay: RelayId,
+    /// The number that its only subflow has at the peer: not zero where a plain TCP end answers the SYN of a further
+    /// subflow of an MPTCP connection that it knows nothing of.
+    known_as: PathId,
+    recorder: Recorder,
+}
+
+impl Leg {
+    /// An end that closes when its relay says so. `known_as` is the number of its first subflow at the peer.
+    pub(crate) fn new(mut connection: Connection, relay: RelayId, known_as: PathId) -> Self {
+        connection.hold_open();
+        Self { connection, relay, known_as, recorder: Recorder::default() }
+    }
+
+    /// Its relay.
+    pub(crate) fn relay(&self) -> RelayId {
+        self.relay
+    }
+
+    /// Its protocol machine.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The same, to be called.
+    pub(crate) fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Congestion windows over time.
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Takes in a packet.
+    pub(crate) fn receive(&mut self, now: SimTime, packet: &Packet) {
+        if self.known_as == PathId::FIRST {
+            self.connection.on_packet(now, packet);
+        } else {
+            self.connection.on_packet(now, &Packet { path: PathId::FIRST, ..*packet });
+        }
+    }
+
+    /// The path that the peer knows by the number of the subflow in `packet`, which is about to leave. Returns the
+    /// subflow as this end numbers it.
+    pub(crate) fn show(&self, packet: &mut Packet) -> PathId {
+        let own = packet.path;
+        if self.known_as != PathId::FIRST {
+            packet.path = self.known_as;
+        }
+        own
+    }
+
+    /// Its senders may have changed.
+    pub(crate) fn record(&mut self, now: SimTime) {
+        for subflow in 0..self.connection.subflow_count() {
+            self.recorder.sent(now, &self.connection, PathId(subflow as u8));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Relays: two connections in the place of one, at a proxy: an end towards the client, an end towards the server, and the bytes
+//! between them.
+//!
+//! A proxy knows of a connection what its two ends know. It reads what has arrived at the one only as far as the other
+//! can buffer it, so that a buffer that fills closes the receive window of the end before it.
+//! May: move bytes between two ends, and pass on that a stream has ended or a connection has failed. May not: send
+//! packets, or acknowledge what no end of its own has received.
+
+pub(crate) mod leg;
+pub(crate) mod onward;
+pub(crate) mod place;
+
+use std::collections::BTreeMap;
+
+use trace::TimeLevels;
+use transport::packet::Packet;
+use transport::{AbortForm, Connection};
+use units::{Bytes, SimTime};
+
+use crate::host::Hosts;
+use crate::host::socket::{AppSocket, SocketId};
+use crate::net::address::{PacketAddresses, Port, SocketAddress};
+use crate::net::topology::NodeId;
+use crate::relay::leg::{LegEnd, RelayId};
+use crate::relay::onward::Onward;
+
+/// One direction of a relay.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// Bytes read at the one end and written at the other.
+    moved: u64,
+    /// The sender has finished, and the receiver was told.
+    closed: bool,
+    /// Bytes that the proxy has acknowledged and that nothing behind it has.
+    pub(crate) held: TimeLevels,
+}
+
+/// The two ends of one connection at a proxy.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    onward: usize,
+    /// The connection of the flow that it carries; `None` for a SYN that belongs to none.
+    carried: Option<AppSocket>,
+    /// Towards the client and towards the server, by [`LegEnd`].
+    sockets: [Option<SocketId>; 2],
+    /// The SYN of the client, which waits for the answer of the server.
+    waiting: Option<(PacketAddresses, Packet)>,
+    /// From the client to the server, and back.
+    streams: [Stream; 2],
+    /// Bytes that were acknowledged and not delivered when a connection failed, by direction.
+    lost: [Bytes; 2],
+    over: bool,
+}
+
+impl Relay {
+    /// Without ends; the flow of its connection has started at `start`.
+    pub(crate) fn new(onward: usize, carried: Option<AppSocket>, start: SimTime) -> Self {
+        let stream = || Stream { moved: 0, closed: false, held: TimeLevels::new(start) };
+        Self {
+            onward,
+            carried,
+            sockets: [None; 2],
+            waiting: None,
+            streams: [stream(), stream()],
+            lost: [Bytes::ZERO; 2],
+            over: false,
+        }
+    }
+
+    /// The listener of the proxy that has made it.
+    pub(crate) fn onward(&self) -> usize {
+        self.onward
+    }
+
+    /// The connection that it carries, as the end that its client has.
+    pub(crate) fn carried(&self) -> Option<AppSocket> {
+        self.carried
+    }
+
+    /// Its end on one side.
+    pub(crate) fn socket(&self, end: LegEnd) -> Option<SocketId> {
+        self.sockets[end.index()]
+    }
+
+    /// It has an end on this side from now on.
+    pub(crate) fn connect(&mut self, end: LegEnd, socket: SocketId) {
+        debug_assert_eq!(self.sockets[end.index()], None, "each end is opened or accepted once");
+        self.sockets[end.index()] = Some(socket);
+    }
+
+    /// The client's SYN waits until the server has answered.
+    pub(crate) fn wait(&mut self, syn: (PacketAddresses, Packet)) {
+        self.waiting = Some(syn);
+    }
+
+    /// The SYN that waits for an answer of the server.
+    pub(crate) fn waiting(&self) -> Option<&(PacketAddresses, Packet)> {
+        self.waiting.as_ref()
+    }
+
+    /// The same, to be answered now.
+    pub(crate) fn take_waiting(&mut self) -> Option<(PacketAddresses, Packet)> {
+        self.waiting.take()
+    }
+
+    /// Bytes of the direction that begins at `end` which the proxy holds, over time.
+    pub(crate) fn held(&self, end: LegEnd) -> &TimeLevels {
+        &self.streams[end.index()].held
+    }
+
+    /// Bytes of that direction that it has acknowledged and that are lost.
+    pub(crate) fn lost(&self, end: LegEnd) -> Bytes {
+        self.lost[end.index()]
+    }
+
+    /// Moves what has arrived at each end to the other, as far as that has room; passes on ends and failures.
+    pub(crate) fn serve(&mut self, now: SimTime, hosts: &mut Hosts) {
+        for from in LegEnd::BOTH {
+            let [Some(here), Some(there)] = [from, from.other()].map(|end| self.socket(end)) else {
+                continue;
+            };
+            let bytes = leg(hosts, here).readable().min(leg(hosts, there).send_space());
+            let stream = &mut self.streams[from.index()];
+            if bytes > Bytes::ZERO {
+                leg_mut(hosts, here).read(now, bytes);
+                leg_mut(hosts, there).write(bytes);
+                stream.moved += bytes.0;
+            }
+            if !stream.closed && leg(hosts, here).peer_finished() {
+                stream.closed = true;
+                leg_mut(hosts, there).close();
+            }
+        }
+        self.pass_on_failure(now, hosts);
+        for from in LegEnd::BOTH {
+            let held = self.holds(hosts, from);
+            let known = &mut self.streams[from.index()].held;
+            if held != known.value() {
+                known.set(now, held);
+            }
+        }
+        self.check(hosts);
+    }
+
+    /// One of its connections has failed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// A connection that has failed takes the other with it.
+    fn pass_on_failure(&mut self, now: SimTime, hosts: &mut Hosts) {
+        let failed = |socket: &SocketId| leg(hosts, *socket).failure().is_some();
+        if self.over || !self.sockets.iter().flatten().any(failed) {
+            return;
+        }
+        self.lose(hosts);
+        self.over = true;
+        for socket in self.sockets.into_iter().flatten() {
+            let connection = leg_mut(hosts, socket);
+            if connection.failure().is_none() && !connection.is_closed() {
+                connection.abort(now, AbortForm::Reset);
+            }
+        }
+    }
+
+    fn lose(&mut self, hosts: &Hosts) {
+        if !self.over {
+            self.lost = LegEnd::BOTH.map(|from| self.holds(hosts, from));
+        }
+    }
+
+    /// Bytes that the end on this side has received in order and that the peer of the other has not acknowledged.
+    fn holds(&self, hosts: &Hosts, from: LegEnd) -> Bytes {
+        if self.over {
+            return Bytes::ZERO;
+        }
+        let received = self.socket(from).map_or(Bytes::ZERO, |socket| leg(hosts, socket).delivered());
+        let acked = self.socket(from.other()).map_or(Bytes::ZERO, |socket| leg(hosts, socket).acked());
+        received.saturating_sub(acked)
+    }
+
+    /// Data that an end has acknowledged is written at the other end or waits to be read; data that was written is
+    /// acknowledged by the next peer, or in the send buffer.
+    fn check(&self, hosts: &Hosts) {
+        if !cfg!(debug_assertions) || self.over {
+            return;
+        }
+        for from in LegEnd::BOTH {
+            let moved = Bytes(self.streams[from.index()].moved);
+            if let Some(here) = self.socket(from).map(|socket| leg(hosts, socket)) {
+                debug_assert_eq!(here.delivered(), moved + here.readable(), "acknowledged and not held");
+            }
+            if let Some(there) = self.socket(from.other()).map(|socket| leg(hosts, socket)) {
+                let known = there.acked() + there.send_buffered();
+                debug_assert!(
+                    there.is_closed() || known >= moved,
+                    "written and neither buffered nor acknowledged"
+                );
+            }
+        }
+    }
+}
+
+/// The connection of an end of a relay.
+fn leg(hosts: &Hosts, socket: SocketId) -> &Connection {
+    hosts.get(socket).leg().expect("an end of a relay").connection()
+}
+
+fn leg_mut(hosts: &mut Hosts, socket: SocketId) -> &mut Connection {
+    hosts.get_mut(socket).leg_mut().expect("an end of a relay").connection_mut()
+}
+
+/// All proxies of a world with their relays.
+#[derive(Debug, Default)]
+pub(crate) struct Relays {
+    onward: Vec<Onward>,
+    listeners: BTreeMap<(NodeId, Port), usize>,
+    relays: Vec<Relay>,
+    /// The relay of a connection whose SYN came from this address, by the node of the proxy.
+    by_client: BTreeMap<(NodeId, SocketAddress), RelayId>,
+}
+
+impl Relays {
+    /// A proxy listens at a port of its node.
+    pub(crate) fn listen(&mut self, node: NodeId, port: Port, onward: Onward) -> usize {
+        self.listeners.insert((node, port), self.onward.len());
+        self.onward.push(onward);
+        self.onward.len() - 1
+    }
+
+    /// The proxy that listens at this address.
+    pub(crate) fn listening(&self, address: SocketAddress) -> Option<usize> {
+        self.listeners.get(&(address.node(), address.port())).copied()
+    }
+
+    /// There is no proxy.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.onward.is_empty()
+    }
+
+    /// The way on from a listener.
+    pub(crate) fn onward_mut(&mut self, index: usize) -> &mut Onward {
+        &mut self.onward[index]
+    }
+
+    /// The same.
+    pub(crate) fn onward(&self, index: usize) -> &Onward {
+        &self.onward[index]
+    }
+
+    /// The relay of a SYN that came from this address to `node`, if it is known.
+    pub(crate) fn of_client(&self, node: NodeId, source: SocketAddress) -> Option<RelayId> {
+        self.by_client.get(&(node, source)).copied()
+    }
+
+    /// Adds a relay for a SYN that came from this address to `node`.
+    pub(crate) fn add(&mut self, relay: Relay, (node, source): (NodeId, SocketAddress)) -> RelayId {
+        let id = RelayId(u32::try_from(self.relays.len()).expect("fewer than 2^32 relays"));
+        self.relays.push(relay);
+        self.by_client.insert((node, source), id);
+        id
+    }
+
+    /// A relay.
+    pub(crate) fn get(&self, id: RelayId) -> &Relay {
+        &self.relays[id.0 as usize]
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn get_mut(&mut self, id: RelayId) -> &mut Relay {
+        &mut self.relays[id.0 as usize]
+    }
+
+    /// The relays of a connection, with their numbers, in the order in which its SYN met them.
+    pub(crate) fn of_connection(&self, flow: u32, connection: u32) -> impl Iterator<Item = &Relay> {
+        self.relays.iter().filter(move |relay| {
+            relay.carried.is_some_and(|owner| owner.flow == flow && owner.connection == connection)
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! A listener of a proxy: the server that its connections are for, and how they are answered.
+//!
+//! May: make the end towards the server. May not: know the client but by its packets.
+
+use scenario::model::ProxyHandshake;
+use transport::Connection;
+
+use crate::host::config::{Listener, Opener};
+use crate::host::machine::Machine;
+use crate::net::address::Port;
+use crate::net::topology::NodeId;
+
+/// The way on from a listener of a proxy.
+#[derive(Debug)]
+pub(crate) struct Onward {
+    handshake: ProxyHandshake,
+    /// Towards the server.
+    opener: Opener,
+    /// Answers SYNs of subflows that it knows no connection of, as a server without MPTCP does.
+    stranger: Listener,
+}
+
+impl Onward {
+    /// A listener's way on: `opener` makes the end towards the server, `stranger` answers unknown subflows.
+    pub(crate) fn new(handshake: ProxyHandshake, opener: Opener, stranger: Listener) -> Self {
+        Self { handshake, opener, stranger }
+    }
+
+    /// The client's SYN waits for the answer of the server.
+    pub(crate) fn is_late(&self) -> bool {
+        self.handshake == ProxyHandshake::Late
+    }
+
+    /// The end towards the server, whose SYN is ready, and where it goes: own node, node and port of the server.
+    pub(crate) fn open(&mut self) -> (Machine, (NodeId, NodeId, Port)) {
+        let (server, port) = self.opener.server(false);
+        (self.opener.connect(), (self.opener.node(), server, port))
+    }
+
+    /// The flow whose connections it carries.
+    pub(crate) fn flow(&self) -> u32 {
+        self.stranger.flow()
+    }
+
+    /// A TCP end for a SYN that belongs to no connection known here.
+    pub(crate) fn stranger(&mut self) -> Option<Connection> {
+        let key = self.stranger.draw_key();
+        match self.stranger.accept(transport::AddressPair { local: None, remote: None }, key) {
+            Machine::Stream(connection) => Some(connection),
+            Machine::Datagrams(..) | Machine::Leg(_) => None,
+        }
+    }
+}

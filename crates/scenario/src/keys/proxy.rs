@@ -1,0 +1,61 @@
+//! The table of a proxy.
+
+use super::transport::TRANSPORT;
+use crate::held::Words;
+use crate::model::{ProxyHandshake, ProxyKind};
+use document::keys::{Fallback, Kind, Scalar, Section};
+use document::shorthand::{NAME, key, reference, words};
+
+pub(crate) static PROXY: Section = Section {
+    name: "proxy",
+    what: "a proxy",
+    doc: "A performance enhancing proxy (RFC 3135) on a node that flows cross: it accepts their connections in the place \
+          of the server, opens others to the server, and moves the bytes between them.",
+    inline: false,
+    inherits: true,
+    keys: &[
+        key("name", NAME, Fallback::Compulsory, "its name"),
+        key(
+            "like",
+            reference("another proxy"),
+            Fallback::Absent,
+            "take every key that is not given here from it",
+        ),
+        key(
+            "node",
+            reference("a node"),
+            Fallback::Compulsory,
+            "where it sits: a node that forwards, on the way of a flow",
+        ),
+        key(
+            "kind",
+            words(ProxyKind::WORDS),
+            Fallback::Compulsory,
+            "`split`: TCP on both sides; `mptcp`: it ends the whole MPTCP connection of the client",
+        ),
+        key(
+            "handshake",
+            words(ProxyHandshake::WORDS),
+            Fallback::Text("early"),
+            "it answers the SYN of the client at once, or when the server has answered its own",
+        ),
+        key(
+            "flows",
+            Kind::Scalar(Scalar::Names { of: "flow", exactly: None }),
+            Fallback::Absent,
+            "the flows that it intercepts; if absent every one over TCP or MPTCP that crosses the node",
+        ),
+        key(
+            "client",
+            Kind::Table(&TRANSPORT),
+            Fallback::Compulsory,
+            "its end of the connection with the client, whose peer has the transport of the flow",
+        ),
+        key(
+            "server",
+            Kind::Table(&TRANSPORT),
+            Fallback::Compulsory,
+            "its end of the connection with the server",
+        ),
+    ],
+};

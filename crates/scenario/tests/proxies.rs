@@ -1,0 +1,140 @@
+//! Proxies: each key reaches the model, and mistakes say where they are and how to mend them.
+
+mod common;
+
+use common::{assert_round_trip, good};
+use scenario::{Document, Registries, schema};
+
+const CHAIN: &str = r#"
+duration = "30s"
+
+[[path]]
+name = "satellite"
+to   = "gateway"
+both = { rate = "10Mbit/s", delay = "300ms" }
+
+[[path]]
+name = "internet"
+from = "gateway"
+both = { rate = "100Mbit/s", delay = "10ms" }
+
+[[node]]
+name = "aside"
+
+[[link]]
+name = "spur"
+ends = ["gateway", "aside"]
+both = { rate = "1Mbit/s", delay = "1ms" }
+
+[[proxy]]
+name   = "pep"
+node   = "gateway"
+kind   = "split"
+client = { kind = "tcp" }
+server = { kind = "tcp" }
+
+[[flow]]
+name      = "upload"
+from      = "terminal"
+to        = "server"
+transport = { kind = "tcp" }
+
+[[flow]]
+name      = "calls"
+from      = "terminal"
+to        = "server"
+app       = { kind = "onoff", rate = "1Mbit/s", off = "0s" }
+transport = { kind = "udp" }
+
+[[flow]]
+name      = "probe"
+from      = "terminal"
+to        = "gateway"
+transport = { kind = "tcp" }
+"#;
+
+/// Key, and overrides that change it.
+const CHANGES: &[(&str, &[(&str, &str)])] = &[
+    ("name", &[("proxy.pep.name", "box")]),
+    ("like", &[]),
+    ("node", &[("path.satellite.to", "modem"), ("path.internet.from", "modem"), ("proxy.pep.node", "modem")]),
+    ("kind", &[("proxy.pep.kind", "mptcp"), ("proxy.pep.client.kind", "mptcp")]),
+    ("handshake", &[("proxy.pep.handshake", "late")]),
+    ("flows", &[("proxy.pep.flows", "[\"probe\"]"), ("flow.probe.to", "server")]),
+    ("client", &[("proxy.pep.client.congestion", "newreno")]),
+    ("server", &[("proxy.pep.server.send_buffer", "1MB")]),
+];
+
+#[test]
+fn each_key_of_a_proxy_reaches_the_model() {
+    let schema = schema(&Registries::builtin());
+    let keys = schema["$defs"]["proxy"]["properties"].as_object().expect("a table of keys");
+    for name in keys.keys() {
+        let change = CHANGES.iter().find(|(key, _)| key == name);
+        let (_, sets) = change.unwrap_or_else(|| panic!("no test changes proxy.{name}"));
+        let text = if *name == "node" {
+            CHAIN.replace("\"gateway\", \"aside\"", "\"modem\", \"aside\"")
+        } else {
+            CHAIN.into()
+        };
+        let text = if *name == "node" {
+            text.replace("to        = \"gateway\"", "to        = \"modem\"")
+        } else {
+            text
+        };
+        let document = good(&text, sets);
+        assert_round_trip(&document);
+        let before = &good(CHAIN, &[]).scenario.proxies;
+        assert!(sets.is_empty() || document.scenario.proxies != *before || *name == "node", "proxy.{name}");
+    }
+    let second = "[[proxy]]\nname = \"second\"\nlike = \"pep\"\n";
+    let both = good(&format!("{CHAIN}{second}"), &[]).scenario.proxies;
+    assert_eq!((&both[0].client, both[0].node), (&both[1].client, both[1].node));
+}
+
+#[test]
+fn a_proxy_intercepts_tcp_between_others() {
+    let flows = |sets: &[(&str, &str)]| good(CHAIN, sets).scenario.proxies[0].flows.clone();
+    assert_eq!(flows(&[]), [0], "neither datagrams nor what ends at its node");
+    assert_eq!(flows(&[("flow.upload.count", "3")]), [0, 1, 2]);
+    assert_eq!(flows(&[("flow.calls.count", "0"), ("flow.probe.to", "server")]), [0, 1]);
+}
+
+/// Overrides, code, key, and some words of the message or its cure.
+type Case = (&'static [(&'static str, &'static str)], &'static str, &'static str, &'static str);
+
+#[test]
+fn mistakes_name_the_key_and_the_cure() {
+    let cases: &[Case] = &[
+        (&[("proxy.pep.node", "gate")], "E009", "proxy.pep.node", "there is no node \"gate\""),
+        (&[("proxy.pep.node", "server")], "E012", "proxy.pep.node", "choose a node between the ends"),
+        (
+            &[("proxy.pep.flows", "[\"calls\"]")],
+            "E012",
+            "proxy.pep.flows",
+            "a proxy intercepts TCP and MPTCP",
+        ),
+        (&[("proxy.pep.flows", "[\"probe\"]")], "E012", "proxy.pep.flows", "does not cross \"gateway\""),
+        (&[("proxy.pep.flows", "[\"down\"]")], "E009", "proxy.pep.flows", "there is no flow \"down\""),
+        (&[("proxy.pep.client.kind", "mptcp")], "E012", "proxy.pep.client.kind", "speaks TCP here"),
+        (&[("proxy.pep.kind", "mptcp")], "E012", "proxy.pep.client.kind", "speaks MPTCP here"),
+        (&[("proxy.pep.server.kind", "udp")], "E012", "proxy.pep.server.kind", "set kind = \"tcp\""),
+        (
+            &[("proxy.pep.client.sack", "false")],
+            "E012",
+            "proxy.pep.client.sack",
+            "but recovery = \"rack\" (from profile linux) and prr = true (from profile linux) need it",
+        ),
+    ];
+    for (sets, code, key, words) in cases {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let found = Document::parse(CHAIN, "test.toml", &sets, &Registries::builtin());
+        let text = found.expect_err(key).to_string();
+        assert!(text.contains(code) && text.contains(key) && text.contains(words), "{key}:\n{text}");
+    }
+    let dead =
+        CHAIN.replace("name = \"aside\"", "name = \"aside\"\n[[node]]\nname = \"gateway\"\nforward = false");
+    let text =
+        Document::parse(&dead, "test.toml", &[], &Registries::builtin()).expect_err("no way").to_string();
+    assert!(text.contains("no packet crosses \"gateway\": forward = false"), "{text}");
+}
