@@ -33,6 +33,8 @@ impl Family for Congestion {
         newvegas::ROW,
         peach::ROW,
         sctp::ROW,
+        sctp::RPV1_ROW,
+        sctp::RPV2_ROW,
     ];
 }
 

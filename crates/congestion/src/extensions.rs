@@ -59,6 +59,31 @@ pub struct Needs {
     pub ecn: bool,
     /// The initial slow-start threshold is finite. A scenario with an unlimited one is refused.
     pub finite_ssthresh: bool,
+    /// The paths of an association share the initial window.
+    pub initial_share: InitialShare,
+}
+
+/// The part of the initial window that a path of an association starts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InitialShare {
+    /// All of it.
+    #[default]
+    Whole,
+    /// An n-th with n paths.
+    Equal,
+    /// All of it on the first path, half of it on the second, a third on the third: by the paths that exist by then.
+    Successive,
+}
+
+impl InitialShare {
+    /// By how much the initial window of the path with this index is divided, of `paths`.
+    pub fn divisor(self, index: usize, paths: usize) -> u64 {
+        match self {
+            Self::Whole => 1,
+            Self::Equal => paths.max(1) as u64,
+            Self::Successive => index as u64 + 1,
+        }
+    }
 }
 
 /// Events of loss episodes beyond their beginning, see [`CongestionControl::on_loss`].
@@ -129,6 +154,11 @@ pub trait SharedState {
 
     /// Rate at the last measurement in bytes per second; 0 before the first (wVegas).
     fn measured_rate(&self) -> f64 {
+        0.0
+    }
+
+    /// Slow-start threshold in bytes (CMT/RPv1).
+    fn threshold(&self) -> f64 {
         0.0
     }
 }

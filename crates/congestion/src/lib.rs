@@ -29,6 +29,7 @@ mod olia;
 mod paths;
 mod peach;
 mod reno;
+mod resource_pooling;
 mod round;
 mod sctp;
 mod star;
@@ -42,7 +43,7 @@ pub use builtin::{Algorithm, Congestion, Registry, needs};
 pub use control::{CongestionControl, Growth, Setup, SsthreshFrom, Window};
 pub use events::{Ack, Loss, RateSample, Restart};
 pub use extensions::{
-    Capabilities, Dummies, DummyAnswer, Extensions, Needs, Pacing, Probing, RecoveryAck, RecoveryHooks,
-    RtoTimer, SharedState, SpuriousTimeouts, WindowOverdraft,
+    Capabilities, Dummies, DummyAnswer, Extensions, InitialShare, Needs, Pacing, Probing, RecoveryAck,
+    RecoveryHooks, RtoTimer, SharedState, SpuriousTimeouts, WindowOverdraft,
 };
 pub use paths::{PathView, Paths};

@@ -18,6 +18,8 @@ pub struct PathView {
     pub loss_interval: f64,
     /// [`crate::SharedState::measured_rate`] of its controller, in bytes per second; 0 without one.
     pub measured_rate: f64,
+    /// [`crate::SharedState::threshold`] of its controller, in bytes; 0 without one.
+    pub threshold: f64,
 }
 
 impl PathView {
@@ -25,7 +27,16 @@ impl PathView {
     pub fn new(cwnd: f64, srtt: f64, mss: f64, coupled: bool) -> Self {
         let coupled = coupled && srtt > 0.0;
         let inverse_srtt = if coupled { srtt.recip() } else { 0.0 };
-        Self { cwnd, srtt, mss, coupled, inverse_srtt, loss_interval: 0.0, measured_rate: 0.0 }
+        Self {
+            cwnd,
+            srtt,
+            mss,
+            coupled,
+            inverse_srtt,
+            loss_interval: 0.0,
+            measured_rate: 0.0,
+            threshold: 0.0,
+        }
     }
 }
 

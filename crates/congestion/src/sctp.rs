@@ -5,23 +5,54 @@
 //! It differs from `newreno` in two ways: a loss leaves at least four chunks as threshold, and what avoidance has counted (`partial_bytes_acked`) is forgotten when nothing is in flight. Chunks that are
 //! acknowledged by gap blocks count in avoidance, but do not open the window in slow start.
 
-use registry::Options;
+use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, SimTime};
 
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Restart, Setup, Window};
+use crate::resource_pooling::{Coupling, Pool};
+use crate::{
+    Ack, Algorithm, CongestionControl, Extensions, InitialShare, Loss, Needs, Paths, Restart, Setup,
+    SharedState, Window,
+};
+
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
+    "rules",
+    OptionKind::Choice(&["rfc9260", "freebsd"]),
+    "rfc9260",
+    "freebsd: whole MTUs, at most two of them per SACK in slow start, and a threshold of at least two after a fast retransmission",
+)];
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "sctp",
     summary: "the window of SCTP: NewReno that counts bytes, with a threshold of at least four chunks",
     source: "RFC 9260 section 7.2",
     notes: "",
-    options: &[],
+    options: OPTIONS,
     check: registry::independent,
-    build: |setup: &Setup, _: &Options| Box::new(Sctp::new(setup)),
+    build: |setup, options| Box::new(Sctp::new(setup, Coupling::None, options)),
+};
+
+pub(crate) const RPV1_ROW: Algorithm = Algorithm {
+    name: "rpv1",
+    summary: "CMT/RPv1: the growth of SCTP, shared among paths by their thresholds; a loss halves the sum",
+    source: "Dreibholz et al., AINA 2010",
+    notes: "coupled: alone on a connection it is sctp",
+    build: |setup, options| Box::new(Sctp::new(setup, Coupling::RpV1, options)),
+    ..ROW
+};
+
+pub(crate) const RPV2_ROW: Algorithm = Algorithm {
+    name: "rpv2",
+    summary: "CMT/RPv2: the growth of SCTP, shared among paths by their rates; a loss halves the sum",
+    source: "Dreibholz et al., ConTEL 2011",
+    notes: "coupled: alone on a connection it is sctp",
+    build: |setup, options| Box::new(Sctp::new(setup, Coupling::RpV2, options)),
+    ..ROW
 };
 
 /// Least threshold after a loss, in largest chunks.
 const FLOOR: u64 = 4;
+/// IPv4 and the common header, which an MTU has beside the largest chunk.
+const HEADERS: Bytes = Bytes(32);
 
 /// The window of SCTP on one path.
 #[derive(Clone, Debug)]
@@ -32,18 +63,55 @@ pub(crate) struct Sctp {
     chunk: Bytes,
     /// `partial_bytes_acked`.
     counted: Bytes,
+    coupling: Coupling,
+    freebsd: bool,
 }
 
 impl Sctp {
     /// For a path that was just set up.
-    pub fn new(setup: &Setup) -> Self {
-        let cwnd = setup.initial_window.max(setup.mss);
-        Self { cwnd, ssthresh: setup.initial_ssthresh, chunk: setup.mss, counted: Bytes::ZERO }
+    pub fn new(setup: &Setup, coupling: Coupling, options: &Options) -> Self {
+        Self {
+            cwnd: setup.initial_window.max(setup.mss),
+            ssthresh: setup.initial_ssthresh,
+            chunk: setup.mss,
+            counted: Bytes::ZERO,
+            coupling,
+            freebsd: options.choice("rules") == "freebsd",
+        }
     }
 
-    /// RFC 9260 section 7.2.3: half of the window, four chunks at least.
-    fn reduce(&mut self) {
-        self.ssthresh = Bytes(self.cwnd.0 / 2).max(self.chunk * FLOOR);
+    /// The unit of growth and of floors: PMDCS, with FreeBSD the MTU.
+    fn unit(&self) -> Bytes {
+        if self.freebsd { self.chunk + HEADERS } else { self.chunk }
+    }
+
+    fn pool(&self, paths: Paths<'_>) -> Option<Pool> {
+        self.coupling.pool((self.cwnd.as_f64(), self.ssthresh.as_f64()), self.freebsd, paths)
+    }
+
+    /// The part of `growth` that this path gets.
+    fn shared(&self, growth: Bytes, paths: Paths<'_>) -> Bytes {
+        let Some(pool) = self.pool(paths) else {
+            return growth;
+        };
+        let part = growth.as_f64() * pool.share;
+        if self.freebsd { Bytes(part as u64).max(Bytes(1)) } else { Bytes(part.ceil() as u64) }
+    }
+
+    /// RFC 9260 section 7.2.3: half of the window, four chunks at least; or what resource pooling says.
+    fn reduce(&mut self, timeout: bool, paths: Paths<'_>) {
+        let (cwnd, unit) = (self.cwnd.as_f64(), self.unit());
+        self.ssthresh = match self.pool(paths) {
+            None => {
+                let floor = if self.freebsd && !timeout { FLOOR / 2 } else { FLOOR };
+                Bytes(self.cwnd.0 / 2).max(unit * floor)
+            }
+            Some(pool) if self.freebsd => {
+                let threshold = self.coupling.threshold_of_freebsd(cwnd, unit.as_f64(), &pool, timeout);
+                Bytes(threshold as u64).max(unit)
+            }
+            Some(pool) => Bytes(self.coupling.threshold(cwnd, &pool) as u64).max(unit),
+        };
         self.counted = Bytes::ZERO;
     }
 
@@ -52,20 +120,41 @@ impl Sctp {
     }
 }
 
-impl Extensions for Sctp {}
+impl SharedState for Sctp {
+    fn threshold(&self) -> f64 {
+        self.ssthresh.as_f64()
+    }
+}
+
+impl Extensions for Sctp {
+    fn needs(&self) -> Needs {
+        let initial_share = match (self.coupling, self.freebsd) {
+            (Coupling::None, _) => InitialShare::Whole,
+            (_, false) => InitialShare::Equal,
+            (_, true) => InitialShare::Successive,
+        };
+        Needs { initial_share, ..Needs::default() }
+    }
+
+    fn shared_state(&self) -> Option<&dyn SharedState> {
+        (self.coupling == Coupling::RpV1).then_some(self)
+    }
+}
 
 impl CongestionControl for Sctp {
-    fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
+    fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
+        let unit = self.unit();
         if self.cwnd <= self.ssthresh {
             if ack.cwnd_limited && ack.acked > Bytes::ZERO {
-                self.cwnd += ack.acked.min(self.chunk);
+                let limit = if self.freebsd { unit * 2 } else { unit };
+                self.cwnd += self.shared(ack.acked.min(limit), paths);
             }
             self.counted = Bytes::ZERO;
         } else {
             self.counted += ack.delivered;
             if self.counted >= self.cwnd && ack.cwnd_limited {
                 self.counted -= self.cwnd;
-                self.cwnd += self.chunk;
+                self.cwnd += self.shared(unit, paths);
             }
         }
         // RFC 9260 section 7.2.2: counting begins anew when all data is acknowledged.
@@ -75,15 +164,15 @@ impl CongestionControl for Sctp {
         self.check();
     }
 
-    fn on_loss(&mut self, _loss: &Loss, _paths: Paths<'_>) {
-        self.reduce();
+    fn on_loss(&mut self, _loss: &Loss, paths: Paths<'_>) {
+        self.reduce(false, paths);
         self.cwnd = self.ssthresh;
         self.check();
     }
 
-    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
+    fn on_rto(&mut self, loss: &Loss, paths: Paths<'_>) {
         if loss.first_timeout {
-            self.reduce();
+            self.reduce(true, paths);
         }
         self.cwnd = self.chunk;
         self.check();
@@ -109,14 +198,80 @@ impl CongestionControl for Sctp {
 
 #[cfg(test)]
 mod tests {
+    use registry::OptionValue;
+
     use super::*;
-    use crate::Growth;
     use crate::testing::{ack, loss, setup_with};
+    use crate::{Growth, PathView};
 
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
 
     fn path(cwnd: u64, ssthresh: u64) -> Sctp {
-        Sctp::new(&setup_with(1500, cwnd, ssthresh, BYTES))
+        Sctp::new(&setup_with(1500, cwnd, ssthresh, BYTES), Coupling::None, &Options::defaults(OPTIONS))
+    }
+
+    fn rules(freebsd: &str) -> Options {
+        Options::defaults(OPTIONS).with("rules", OptionValue::Choice(freebsd.into()))
+    }
+
+    /// The two paths of vector RP2-1 as their controllers see them. PMDCS is 1500 bytes, with the rules of FreeBSD the MTU.
+    fn pair(coupling: Coupling, freebsd: bool) -> ([Sctp; 2], [PathView; 2]) {
+        let (mss, name) = if freebsd { (1468, "freebsd") } else { (1500, "rfc9260") };
+        let path =
+            |cwnd, ssthresh| Sctp::new(&setup_with(mss, cwnd, ssthresh, BYTES), coupling, &rules(name));
+        let view =
+            |cwnd: f64, srtt, threshold| PathView { threshold, ..PathView::new(cwnd, srtt, 1500.0, true) };
+        let views = [view(30_000.0, 0.05, 24_000.0), view(60_000.0, 0.6, 36_000.0)];
+        ([path(30_000, 24_000), path(60_000, 36_000)], views)
+    }
+
+    /// Growth in avoidance, threshold after a loss and after a timeout, of both paths.
+    fn figures(coupling: Coupling, freebsd: bool) -> [[u64; 3]; 2] {
+        let (paths, all) = pair(coupling, freebsd);
+        [0, 1].map(|me| {
+            let siblings = Paths { all: &all, me };
+            let [mut grown, mut lost, mut late] = [0; 3].map(|_| paths[me].clone());
+            let cwnd = grown.cwnd.0;
+            grown.on_ack(&Ack { flight: Bytes(1), ..ack(cwnd) }, siblings);
+            lost.on_loss(&loss(cwnd), siblings);
+            late.on_rto(&loss(cwnd), siblings);
+            assert_eq!(lost.cwnd, lost.ssthresh);
+            [grown.cwnd.0 - cwnd, lost.ssthresh.0, late.ssthresh.0]
+        })
+    }
+
+    /// Test vector RP2-1, and the same with the arithmetic of FreeBSD.
+    #[test]
+    fn rp2_1_growth_and_reductions_are_shared() {
+        assert_eq!(figures(Coupling::RpV1, false), [[600, 1500, 1500], [900, 15_000, 15_000]]);
+        assert_eq!(figures(Coupling::RpV2, false), [[1286, 12_500, 12_500], [215, 1500, 1500]]);
+        assert_eq!(figures(Coupling::RpV1, true), [[600, 2400, 2400], [900, 15_000, 15_000]]);
+        // Rates of 75 and 12 bytes per eighth of a millisecond.
+        assert_eq!(figures(Coupling::RpV2, true), [[1293, 5172, 72_600], [206, 15_000, 15_000]]);
+    }
+
+    #[test]
+    fn slow_start_is_shared_and_one_path_is_alone() {
+        let (mut paths, all) = pair(Coupling::RpV1, false);
+        paths[0].ssthresh = Bytes(36_000);
+        paths[0].on_ack(&ack(3000), Paths { all: &all, me: 0 });
+        assert_eq!(paths[0].cwnd, Bytes(30_750), "half of one chunk");
+        let mut alone = paths[0].clone();
+        alone.on_loss(&loss(30_750), Paths { all: &all[..1], me: 0 });
+        assert_eq!(alone.cwnd, Bytes(15_375));
+    }
+
+    #[test]
+    fn freebsd_counts_in_mtus_and_halves_to_two_of_them() {
+        let mut window =
+            Sctp::new(&setup_with(1468, 4464, 100_000, BYTES), Coupling::None, &rules("freebsd"));
+        window.on_ack(&ack(4404), Paths::ALONE);
+        assert_eq!(window.cwnd, Bytes(4464 + 3000));
+        window.cwnd = Bytes(5000);
+        window.on_loss(&loss(5000), Paths::ALONE);
+        assert_eq!(window.cwnd, Bytes(3000));
+        window.on_rto(&loss(3000), Paths::ALONE);
+        assert_eq!((window.cwnd, window.ssthresh), (Bytes(1468), Bytes(6000)));
     }
 
     /// Test vector SP-1, the reductions.

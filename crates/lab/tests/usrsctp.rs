@@ -125,10 +125,8 @@ to = "server"
 app = { kind = "bulk", size = "1452000B" }
 [flow.transport]
 kind = "sctp"
-rto_granularity = "1ms"
-idle_decay = false
-initial_cwnd = "4464B"
-burst = "window-limiting"
+profile = "freebsd"
+timer_defects = "both"
 "#;
     if program().is_none() {
         return;

@@ -38,7 +38,11 @@ struct Family {
 }
 
 const FAMILIES: &[Family] = &[
-    Family { catalogue: catalogue::CONGESTION, folder: "congestion", shared: &[("vegas_linux", "vegas")] },
+    Family {
+        catalogue: catalogue::CONGESTION,
+        folder: "congestion",
+        shared: &[("vegas_linux", "vegas"), ("rpv2", "rpv1")],
+    },
     Family { catalogue: catalogue::SCHEDULER, folder: "schedulers", shared: &[] },
     Family { catalogue: catalogue::PATH_MANAGER, folder: "path-managers", shared: &[] },
     Family { catalogue: catalogue::RATE, folder: "rates", shared: &[] },

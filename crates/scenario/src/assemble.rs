@@ -357,6 +357,9 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
             confirm: keys.read("confirm_paths")?,
         },
         missing_reports: keys.read("dupthresh")?,
+        nr_sack: keys.read("nr_sack")?,
+        chunk_overhead: keys.read("chunk_overhead")?,
+        timer_defects: keys.read("timer_defects")?,
         burst: match keys.text("burst")? {
             "packets" => MaxBurst::Packets(burst),
             "use-it-or-lose-it" => MaxBurst::UseItOrLoseIt(burst),
@@ -375,6 +378,7 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
                 // Absent where buffers are not split, and where chunks are not rescheduled.
                 split_by: keys.read("buffer_split_by").unwrap_or(Occupancy::Queued),
                 window_update: keys.read("window_update")?,
+                reductions: keys.read("reductions")?,
                 rescheduling: Rescheduling {
                     at: keys.read("rescheduling")?,
                     threshold: keys.read("rescheduling_threshold").unwrap_or(Ratio::ZERO),

@@ -9,7 +9,9 @@ use transport::config::{
     FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
     RtoRule,
 };
-use transport::sctp::config::{BufferSplit, InitialWindow, Occupancy, RetransmissionPolicy, WindowUpdate};
+use transport::sctp::config::{
+    BufferSplit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
+};
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
 use crate::model::{Ecmp, ProxyHandshake, ProxyKind};
@@ -77,6 +79,13 @@ words! {
         "lowest-loss" => Self::LowestLoss,
         "any-with-room" => Self::AnyWithRoom,
         "lowest-rtt" => Self::LowestRtt,
+    }
+    Reductions { "once" => Self::Once, "each" => Self::Each }
+    TimerDefects {
+        "absent" => Self::Absent,
+        "late-restart" => Self::LateRestart,
+        "starvation" => Self::Starvation,
+        "both" => Self::Both,
     }
     Occupancy { "queued" => Self::Queued, "flight" => Self::Flight }
     WindowUpdate { "v1" => Self::V1, "v2" => Self::V2 }

@@ -6,12 +6,13 @@ use toml::de::DeTable;
 
 use document::tree::{Origin, Placed, Table};
 
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 9] = [
     ("linux", include_str!("../profiles/linux.toml")),
     ("linux-5.15", include_str!("../profiles/linux-5.15.toml")),
     ("ns3", include_str!("../profiles/ns3.toml")),
     ("opnet2007", include_str!("../profiles/opnet2007.toml")),
     ("rfc", include_str!("../profiles/rfc.toml")),
+    ("freebsd", include_str!("../profiles/freebsd.toml")),
     ("inet", include_str!("../profiles/inet.toml")),
     ("scps", include_str!("../profiles/scps.toml")),
     ("stp", include_str!("../profiles/stp.toml")),

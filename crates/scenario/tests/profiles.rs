@@ -14,7 +14,7 @@ use transport::config::{
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Rescheduling,
+    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions, Rescheduling,
     RetransmissionPolicy, WindowUpdate,
 };
 use units::{Bytes, Nanos, Ratio};
@@ -332,6 +332,7 @@ fn inet() {
             split: BufferSplit::Both,
             split_by: Occupancy::Queued,
             window_update: WindowUpdate::V2,
+            reductions: Reductions::Once,
             rescheduling: Rescheduling {
                 at: BufferSplit::Both,
                 threshold: Ratio::new(0.5).unwrap(),
@@ -343,6 +344,35 @@ fn inet() {
     };
     assert_eq!(*sctp.config, wanted);
     assert_eq!(self::transport("inet", "tcp").tcp.ack.every, 1);
+}
+
+/// libusrsctp 0.9.5.
+#[test]
+fn freebsd() {
+    let transport = transport("freebsd", "cmt-sctp");
+    let congestion = transport.congestion.expect("a congestion control");
+    assert_eq!((congestion.name(), congestion.options.choice("rules").as_str()), ("sctp", "freebsd"));
+    let sctp = transport.sctp.expect("associations");
+    assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("roundrobin"));
+    let wanted = SctpConfig {
+        rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total),
+        burst: MaxBurst::WindowLimiting(4),
+        initial_cwnd: InitialWindow::Bytes(Bytes(4464)),
+        chunk_overhead: Bytes(256),
+        idle_decay: false,
+        send_buffer: Bytes(4_000_000),
+        receive_buffer: Bytes(4_000_000),
+        cmt: Some(CmtConfig {
+            retransmission: RetransmissionPolicy::LargestWindow,
+            // Absent in the file, since buffers are not split.
+            split: BufferSplit::Off,
+            reductions: Reductions::Each,
+            delayed_ack: false,
+            ..CmtConfig::default()
+        }),
+        ..SctpConfig::default()
+    };
+    assert_eq!(*sctp.config, wanted);
 }
 
 /// RFC 9260 section 16; the buffers are chosen.
@@ -372,7 +402,7 @@ fn rfc_of_associations() {
 fn each_is_complete_and_listed() {
     let all = profiles();
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
-    assert_eq!(names, ["linux", "linux-5.15", "ns3", "opnet2007", "rfc", "inet", "scps", "stp"]);
+    assert_eq!(names, ["linux", "linux-5.15", "ns3", "opnet2007", "rfc", "freebsd", "inet", "scps", "stp"]);
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.

@@ -7,7 +7,8 @@ use testkit::setups::{scheduler, sctp_pair, sctp_pair_with};
 use testkit::{Duo, Fault, Reading, Way, Wire};
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, MaxBurst, Occupancy, Rescheduling, RetransmissionPolicy, WindowUpdate,
+    BufferSplit, CmtConfig, MaxBurst, Occupancy, Reductions, Rescheduling, RetransmissionPolicy,
+    TimerDefects, WindowUpdate,
 };
 use transport::sctp::schedules;
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
@@ -54,7 +55,7 @@ fn any_split() -> impl Strategy<Value = BufferSplit> {
 prop_compose! {
     fn any_cmt()(
         policy in 0..6usize, (split, at) in (any_split(), any_split()), per_mille in 0u32..1000,
-        [delayed_ack, flight, first, reduces] in any::<[bool; 4]>(),
+        [delayed_ack, flight, first, reduces, each] in any::<[bool; 5]>(),
     ) -> CmtConfig {
         let retransmission = [
             RetransmissionPolicy::SamePath, RetransmissionPolicy::LargestWindow,
@@ -65,7 +66,8 @@ prop_compose! {
         let window_update = if first { WindowUpdate::V1 } else { WindowUpdate::V2 };
         let threshold = Ratio::new(f64::from(per_mille) / 1000.0).expect("a ratio");
         let rescheduling = Rescheduling { at, threshold, reduces };
-        CmtConfig { retransmission, split, split_by, window_update, rescheduling, delayed_ack }
+        let reductions = if each { Reductions::Each } else { Reductions::Once };
+        CmtConfig { retransmission, split, split_by, window_update, reductions, rescheduling, delayed_ack }
     }
 }
 
@@ -81,6 +83,7 @@ prop_compose! {
         (confirm, idle_decay) in any::<(bool, bool)>(),
         cmt in proptest::option::of(any_cmt()),
         path_limit in 0u32..6,
+        (nr_sack, overhead, defects) in (any::<bool>(), 0u64..300, 0usize..4),
     ) -> SctpConfig {
         let mut config = patient();
         config.sack.every = every;
@@ -91,6 +94,11 @@ prop_compose! {
         config.idle_decay = idle_decay;
         config.limits.path = path_limit;
         config.cmt = cmt;
+        config.nr_sack = nr_sack;
+        config.chunk_overhead = Bytes(overhead);
+        config.timer_defects = [
+            TimerDefects::Absent, TimerDefects::LateRestart, TimerDefects::Starvation, TimerDefects::Both,
+        ][defects];
         config
     }
 }

@@ -107,6 +107,19 @@ fn a_loss_blocks_its_own_stream_alone() {
     assert_eq!(retransmitted, 1);
 }
 
+/// NR-SACK: data that has arrived behind a loss leaves the send buffer.
+#[test]
+fn non_renegable_sacks_empty_the_send_buffer() {
+    for (nr_sack, held) in [(false, 8 * 1452), (true, 1452)] {
+        let mut pair = Pair::new(&SctpConfig { nr_sack, ..SctpConfig::default() });
+        pair.run(SimTime::from_secs(1), |_, _| false);
+        (0..8).for_each(|_| pair.send(0, false, 1452));
+        // The first chunk is lost, whenever it is sent.
+        pair.run(SimTime::from_millis(1500), |_, packet| packet.payload > 0 && packet.offset.0 == 0);
+        assert_eq!(pair.client.send_buffered(), Bytes(held), "nr_sack = {nr_sack}");
+    }
+}
+
 /// Small messages share packets, and one that is larger than a packet takes several.
 #[test]
 fn messages_are_bundled_and_fragmented() {

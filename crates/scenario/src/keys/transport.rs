@@ -5,7 +5,9 @@ use transport::config::{
     FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
     RtoRule,
 };
-use transport::sctp::config::{BufferSplit, Occupancy, RetransmissionPolicy, WindowUpdate};
+use transport::sctp::config::{
+    BufferSplit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
+};
 use units::{Bytes, Nanos};
 
 use super::{BUFFER_RULES, END, GIB, INITIAL_WINDOWS};
@@ -310,6 +312,22 @@ pub(crate) static TRANSPORT: Section = Section {
             "how bursts of new data are limited: not, by counting, by cutting the window to the flight and `max_burst`, or so \
              that the threshold remembers it",
         ),
+        sctp(
+            "nr_sack",
+            FLAG,
+            "SACKs are non-renegable: data that gap blocks have acknowledged leaves the send buffer",
+        ),
+        sctp(
+            "chunk_overhead",
+            size(Bytes(0), Bytes(10_000)),
+            "charged to the window of the peer for each chunk in flight, beside its data",
+        ),
+        sctp(
+            "timer_defects",
+            words(TimerDefects::WORDS),
+            "faults of T3-rtx in FreeBSD: SACKs without gaps do not restart it; with concurrent transfer later data restarts it, \
+             so that lost retransmissions wait",
+        ),
         sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
         cmt("retransmission", words(RetransmissionPolicy::WORDS), "the path on which a chunk is sent again"),
         cmt(
@@ -326,6 +344,11 @@ pub(crate) static TRANSPORT: Section = Section {
             "window_update",
             words(WindowUpdate::WORDS),
             "CUC: a path advances with the oldest of its chunks that were sent once, `v2` also with that of those sent again",
+        ),
+        cmt(
+            "reductions",
+            words(Reductions::WORDS),
+            "a path reduces its window once per fast recovery, or with each SACK that reports losses",
         ),
         cmt(
             "rescheduling",

@@ -10,7 +10,7 @@ mod output;
 use std::sync::Arc;
 
 use congestion::Setup as CongestionSetup;
-use congestion::{Growth, SsthreshFrom};
+use congestion::{CongestionControl, Growth, SsthreshFrom};
 use schedulers::Scheduler;
 use units::{Bytes, Nanos, SimTime};
 
@@ -18,7 +18,7 @@ use crate::address::AddressPair;
 use crate::packet::PathId;
 use crate::role::Role;
 use crate::sctp::chunk::{AddressList, Init};
-use crate::sctp::config::SctpConfig;
+use crate::sctp::config::{Reductions, SctpConfig};
 use crate::sctp::lifecycle::{Lifecycle, State};
 use crate::sctp::outgoing::{Outgoing, UserMessage};
 use crate::sctp::outqueue::Outqueue;
@@ -109,9 +109,14 @@ impl Association {
             ssthresh_from: SsthreshFrom::Cwnd,
             paced: false,
         };
+        let count = paths.len();
         let path = |(index, pair): (usize, AddressPair)| Path {
             pair,
-            window: PathWindow::new(congestion(&control), chunk),
+            window: PathWindow::new(
+                new_congestion(&congestion, &control, (index, count)),
+                chunk,
+                config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions),
+            ),
             timer: PathTimer::new(config.rto),
             reach: Reachability::new(
                 config.heartbeat,
@@ -208,9 +213,16 @@ impl Association {
         }
     }
 
-    /// User data written and not cumulatively acknowledged.
+    /// User data written and not cumulatively acknowledged; without what NR-SACKs have acknowledged.
     pub fn send_buffered(&self) -> Bytes {
-        self.outgoing.bytes() + self.outqueue.bytes()
+        let kept = if self.config.nr_sack { self.outqueue.arrived() } else { Bytes::ZERO };
+        self.outgoing.bytes() + self.outqueue.bytes() - kept
+    }
+
+    /// The part of the window of the peer that nothing in flight uses.
+    fn peer_free(&self) -> Bytes {
+        let overhead = self.config.chunk_overhead * self.outqueue.chunks_in_flight();
+        self.peer_window.saturating_sub(self.outqueue.in_flight() + overhead)
     }
 
     /// User data cumulatively acknowledged.
@@ -423,6 +435,21 @@ impl Association {
             }
         }
     }
+}
+
+/// The congestion control of one of `paths`, some of which share the initial window.
+fn new_congestion(
+    make: &NewCongestion,
+    setup: &CongestionSetup,
+    (index, paths): (usize, usize),
+) -> Box<dyn CongestionControl> {
+    let control = make(setup);
+    let divisor = control.needs().initial_share.divisor(index, paths);
+    if divisor == 1 {
+        return control;
+    }
+    let initial_window = Bytes(setup.initial_window.0 / divisor).max(setup.mss);
+    make(&CongestionSetup { initial_window, ..setup.clone() })
 }
 
 /// A receive buffer as the 32 bits of a chunk tell it.

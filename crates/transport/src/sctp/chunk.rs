@@ -144,6 +144,8 @@ pub struct Sack {
     pub packets: u8,
     /// Blocks that have arrived above `next`.
     pub gaps: GapBlocks,
+    /// The blocks are kept for certain: an NR-SACK chunk (draft-tuexen-tsvwg-sctp-multipath section 3.1).
+    pub kept: bool,
 }
 
 /// The part of a message that a DATA chunk carries (bits B and E).
@@ -271,6 +273,10 @@ fn padded(bytes: Bytes) -> Bytes {
 
 /// Chunk header and fixed part of INIT and INIT ACK.
 const INIT: Bytes = Bytes(20);
+/// A SACK without blocks and duplicates.
+pub const SACK: Bytes = Bytes(16);
+/// The same of an NR-SACK, which also has the number of blocks that are kept.
+pub const NR_SACK: Bytes = Bytes(20);
 /// Header of a chunk or of a parameter.
 const HEADER: Bytes = Bytes(4);
 /// Time stamp, lifespan and MAC (HMAC-SHA-256) of a cookie.
@@ -297,7 +303,10 @@ impl Control {
             Self::Init(init) => init.size(),
             Self::InitAck(init, cookie) => init.size() + HEADER + cookie.size(),
             Self::CookieEcho(cookie) => HEADER + cookie.size(),
-            Self::Sack(sack) => Bytes(16 + 4 * sack.gaps.count() as u64 + 4 * u64::from(sack.duplicates)),
+            Self::Sack(sack) => {
+                let head = if sack.kept { NR_SACK } else { SACK };
+                head + Bytes(4 * sack.gaps.count() as u64 + 4 * u64::from(sack.duplicates))
+            }
             // A parameter with time, nonce and the address that is asked about.
             Self::Heartbeat(_) | Self::HeartbeatAck(_) => HEADER + HEADER + Bytes(8 + 8 + 4),
             Self::Shutdown(_) => Bytes(8),
@@ -349,7 +358,9 @@ mod tests {
         let cookie = Cookie { peer: init, ..Cookie::default() };
         assert_eq!(Control::Init(init).size(), Bytes(36));
         assert_eq!(Control::InitAck(init, cookie).size(), Bytes(36 + 4 + 36 + 20 + 44));
-        assert_eq!(Control::Sack(Sack { duplicates: 2, ..Sack::default() }).size(), Bytes(24));
+        let sack = Sack { duplicates: 2, ..Sack::default() };
+        assert_eq!(Control::Sack(sack).size(), Bytes(24));
+        assert_eq!(Control::Sack(Sack { kept: true, ..sack }).size(), Bytes(28));
     }
 
     #[test]

@@ -26,6 +26,12 @@ pub struct SctpConfig {
     pub heartbeat: HeartbeatConfig,
     /// Missing reports that mean a loss.
     pub missing_reports: u32,
+    /// SACKs are non-renegable: the sender keeps nothing that a gap block has acknowledged.
+    pub nr_sack: bool,
+    /// The sender charges this much to the window of the peer for each chunk in flight, beside its user data.
+    pub chunk_overhead: Bytes,
+    /// Faults of the timer T3-rtx that a real stack has.
+    pub timer_defects: TimerDefects,
     /// Bursts of new data.
     pub burst: MaxBurst,
     /// Initial congestion window of a path.
@@ -40,6 +46,42 @@ pub struct SctpConfig {
     pub receive_buffer: Bytes,
     /// Concurrent transfer over all paths; `None`: one path at a time.
     pub cmt: Option<CmtConfig>,
+}
+
+/// Faults of the timer T3-rtx in FreeBSD (libusrsctp 0.9.5), for comparisons with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerDefects {
+    /// None.
+    Absent,
+    /// `sctp_timer_start` leaves a running timer alone, and a SACK without gaps does not stop it: it expires in a healthy transfer.
+    /// Only chunks older than SRTT + 4 RTTVAR are then taken for lost.
+    LateRestart,
+    /// Concurrent transfer: the timer starts anew when the oldest chunk that was sent once is acknowledged, so that a lost
+    /// retransmission waits as long as later data flows (`sctp_handle_sack`).
+    Starvation,
+    /// Both.
+    Both,
+}
+
+impl TimerDefects {
+    /// [`TimerDefects::LateRestart`].
+    pub fn restarts_late(self) -> bool {
+        matches!(self, Self::LateRestart | Self::Both)
+    }
+
+    /// [`TimerDefects::Starvation`].
+    pub fn starves(self) -> bool {
+        matches!(self, Self::Starvation | Self::Both)
+    }
+}
+
+/// How often a path reduces its window in fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reductions {
+    /// Once, and it does not grow until that is over (RFC 9260 section 7.2.4).
+    Once,
+    /// With each SACK that reports chunks missing, and it may grow in between, as FreeBSD does with concurrent transfer.
+    Each,
 }
 
 /// Initial congestion window of a path.
@@ -64,6 +106,8 @@ pub struct CmtConfig {
     pub split_by: Occupancy,
     /// When a path counts its data as cumulatively acknowledged.
     pub window_update: WindowUpdate,
+    /// Reductions of a path in fast recovery.
+    pub reductions: Reductions,
     /// Chunks that block a buffer are sent again on another path.
     pub rescheduling: Rescheduling,
     /// DAC: the receiver delays SACKs also while chunks are out of order, and tells how many packets each covers.
@@ -229,6 +273,7 @@ impl Default for CmtConfig {
             split: BufferSplit::Both,
             split_by: Occupancy::Queued,
             window_update: WindowUpdate::V2,
+            reductions: Reductions::Once,
             rescheduling: Rescheduling::OFF,
             delayed_ack: true,
         }
@@ -255,6 +300,9 @@ impl Default for SctpConfig {
             sack: SackConfig { every: 2, delay: Nanos::from_millis(200) },
             heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
             missing_reports: 3,
+            nr_sack: false,
+            chunk_overhead: Bytes::ZERO,
+            timer_defects: TimerDefects::Absent,
             burst: MaxBurst::Packets(4),
             initial_cwnd: InitialWindow::Rfc9260,
             initial_ssthresh: None,

@@ -70,6 +70,8 @@ pub struct Outqueue {
     /// User data of the chunks, and the part of it in flight.
     bytes: Bytes,
     in_flight: Bytes,
+    /// Chunks in flight.
+    flying: u64,
     /// Chunks that wait to be sent again.
     missing: usize,
     /// No chunk before this one is missing.
@@ -105,6 +107,16 @@ impl Outqueue {
         self.in_flight
     }
 
+    /// Chunks in flight.
+    pub fn chunks_in_flight(&self) -> u64 {
+        self.flying
+    }
+
+    /// User data that has arrived out of order.
+    pub fn arrived(&self) -> Bytes {
+        self.arrived.iter().copied().sum()
+    }
+
     /// User data of the chunks that were last sent on this path.
     pub fn queued_on(&self, path: PathId) -> Bytes {
         self.queued[path.index()]
@@ -134,6 +146,7 @@ impl Outqueue {
         let tsn = self.next();
         self.bytes += chunk.user_data();
         self.in_flight += chunk.user_data();
+        self.flying += 1;
         self.queued[path.index()] += chunk.user_data();
         self.chunks.push_back(Sent {
             chunk,
@@ -183,6 +196,7 @@ impl Outqueue {
         let sent = *sent;
         self.missing -= 1;
         self.in_flight += sent.chunk.user_data();
+        self.flying += 1;
         self.check();
         sent
     }
@@ -206,7 +220,10 @@ impl Outqueue {
 
     fn note_arrival(&mut self, sent: &Sent) {
         match sent.fate {
-            Fate::InFlight => self.in_flight -= sent.chunk.user_data(),
+            Fate::InFlight => {
+                self.in_flight -= sent.chunk.user_data();
+                self.flying -= 1;
+            }
             Fate::Missing => self.missing -= 1,
             Fate::Arrived => self.arrived[sent.path.index()] -= sent.chunk.user_data(),
         }
@@ -249,6 +266,7 @@ impl Outqueue {
             }
             (sent.fate, sent.fast) = (Fate::Missing, true);
             self.in_flight -= sent.chunk.user_data();
+            self.flying -= 1;
             self.missing += 1;
             self.search = self.search.min(tsn);
             lost(tsn, sent);
@@ -256,13 +274,14 @@ impl Outqueue {
         self.check();
     }
 
-    /// All chunks in flight on `path` wait to be sent again. `lost` is told of them.
-    pub fn give_up_path(&mut self, path: PathId, mut lost: impl FnMut(Tsn, &Sent)) {
+    /// All chunks in flight on `path` that were sent at `latest` or before wait to be sent again. `lost` is told of them.
+    pub fn give_up_path(&mut self, path: PathId, latest: SimTime, mut lost: impl FnMut(Tsn, &Sent)) {
         for (index, sent) in self.chunks.iter_mut().enumerate() {
-            if sent.fate == Fate::InFlight && sent.path == path {
+            if sent.fate == Fate::InFlight && sent.path == path && sent.at <= latest {
                 let tsn = Tsn(self.first.0 + index as u64);
                 (sent.fate, sent.missing) = (Fate::Missing, 0);
                 self.in_flight -= sent.chunk.user_data();
+                self.flying -= 1;
                 self.missing += 1;
                 self.search = self.search.min(tsn);
                 lost(tsn, sent);
@@ -282,6 +301,7 @@ impl Outqueue {
         let before = *sent;
         (sent.fate, sent.moved) = (Fate::Missing, true);
         self.in_flight -= before.chunk.user_data();
+        self.flying -= 1;
         self.missing += 1;
         self.search = self.search.min(tsn);
         self.check();
@@ -321,8 +341,9 @@ impl Outqueue {
             };
             debug_assert_eq!(self.bytes, user_data(None), "bytes counted by hand");
             debug_assert_eq!(self.in_flight, user_data(Some(Fate::InFlight)), "flight counted by hand");
-            let arrived: Bytes = self.arrived.iter().copied().sum();
-            debug_assert_eq!(arrived, user_data(Some(Fate::Arrived)), "arrivals counted by hand");
+            let flying = self.chunks.iter().filter(|sent| sent.fate == Fate::InFlight).count() as u64;
+            debug_assert_eq!(self.flying, flying, "chunks in flight counted by hand");
+            debug_assert_eq!(self.arrived(), user_data(Some(Fate::Arrived)), "arrivals counted by hand");
             let missing = self.chunks.iter().filter(|sent| sent.fate == Fate::Missing).count();
             debug_assert_eq!(self.missing, missing, "missing chunks counted by hand");
             debug_assert!(
@@ -365,7 +386,7 @@ mod tests {
         let mut queue = queue(6);
         let mut lost = Vec::new();
         queue.strike(Tsn(3), 1, |tsn, _| u8::from(tsn != Tsn(0)), |tsn, _| lost.push(tsn.0));
-        queue.give_up_path(PathId(0), |tsn, _| lost.push(tsn.0));
+        queue.give_up_path(PathId(0), SimTime::ZERO, |tsn, _| lost.push(tsn.0));
         assert_eq!((lost, queue.missing(), queue.in_flight()), (vec![1, 2, 0, 4], 4, Bytes(200)));
         assert_eq!(queue.first_missing(Tsn(2)), Some(Tsn(2)));
         assert_eq!(queue.first_missing(Tsn(0)), Some(Tsn(0)));

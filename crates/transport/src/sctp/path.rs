@@ -192,7 +192,7 @@ impl Path {
         let srtt = self.timer.rtt().srtt().map_or(0.0, Nanos::as_secs_f64);
         let recovering = self.window.in_recovery() && self.window.ssthresh() != Bytes::MAX;
         let cwnd = if recovering { self.window.ssthresh() } else { self.window.cwnd() };
-        PathView::new(cwnd.as_f64(), srtt, chunk.as_f64(), self.reach.is_active())
+        self.window.share(PathView::new(cwnd.as_f64(), srtt, chunk.as_f64(), self.reach.is_active()))
     }
 
     /// As schedulers see it. `usable`: it may carry new data; `available`: now; `queued`: user data that is not cumulatively

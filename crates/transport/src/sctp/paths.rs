@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::address::AddressPair;
-    use crate::sctp::config::SctpConfig;
+    use crate::sctp::config::{Reductions, SctpConfig};
     use crate::sctp::path::{LossEstimate, PathStats, PathTimer};
     use crate::sctp::reachability::Reachability;
     use crate::sctp::window::PathWindow;
@@ -203,7 +203,11 @@ mod tests {
         timer.sample(SimTime::ZERO, Nanos::from_millis(srtt));
         Path {
             pair: AddressPair { local: None, remote: None },
-            window: PathWindow::new((row.build)(&setup, &Options::defaults(row.options)), setup.mss),
+            window: PathWindow::new(
+                (row.build)(&setup, &Options::defaults(row.options)),
+                setup.mss,
+                Reductions::Once,
+            ),
             timer,
             reach: Reachability::new(config.heartbeat, config.limits.path, true, 0),
             stats: PathStats::default(),

@@ -3,10 +3,10 @@
 //! May: tell the congestion control what happened, and say whether there is room. May not: know TSNs beyond the end of a
 //! loss episode, or send.
 
-use congestion::{Ack, CongestionControl, Loss, Paths, Window};
+use congestion::{Ack, CongestionControl, Loss, PathView, Paths, Window};
 use units::{Bytes, Nanos, SimTime};
 
-use crate::sctp::config::MaxBurst;
+use crate::sctp::config::{MaxBurst, Reductions};
 use crate::sctp::tsn::Tsn;
 
 /// Least slow-start threshold, and least window that an idle time leaves, in largest chunks.
@@ -35,6 +35,8 @@ pub struct PathWindow {
     arrived: Bytes,
     /// Fast recovery lasts until all TSNs before this one are acknowledged.
     recovery: Option<Tsn>,
+    /// Reductions in fast recovery.
+    reductions: Reductions,
     /// The timer has expired, and nothing was acknowledged since.
     timed_out: bool,
     /// Sent on the path so far, and taken for lost.
@@ -47,7 +49,7 @@ pub struct PathWindow {
 
 impl PathWindow {
     /// Nothing in flight. `chunk` is PMDCS.
-    pub fn new(control: Box<dyn CongestionControl>, chunk: Bytes) -> Self {
+    pub fn new(control: Box<dyn CongestionControl>, chunk: Bytes, reductions: Reductions) -> Self {
         Self {
             shown: control.window(),
             control,
@@ -55,6 +57,7 @@ impl PathWindow {
             flight: Bytes::ZERO,
             arrived: Bytes::ZERO,
             recovery: None,
+            reductions,
             timed_out: false,
             sent: Bytes::ZERO,
             lost: Bytes::ZERO,
@@ -88,9 +91,21 @@ impl PathWindow {
         self.recovery.is_some()
     }
 
+    /// A reduction was the last until fast recovery ends.
+    fn has_reduced(&self) -> bool {
+        self.recovery.is_some() && self.reductions == Reductions::Once
+    }
+
     /// The timer has expired, and nothing was acknowledged since.
     pub fn has_timed_out(&self) -> bool {
         self.timed_out
+    }
+
+    /// `view` with the state that the controllers of sibling paths read of this one.
+    pub fn share(&self, view: PathView) -> PathView {
+        let Some(shared) = self.control.shared_state() else { return view };
+        let (loss_interval, measured_rate) = (shared.loss_interval(), shared.measured_rate());
+        PathView { loss_interval, measured_rate, threshold: shared.threshold(), ..view }
     }
 
     /// Estimates of the congestion control.
@@ -199,7 +214,7 @@ impl PathWindow {
         if news.acked > Bytes::ZERO {
             self.timed_out = false;
         }
-        if self.recovery.is_some() {
+        if self.has_reduced() {
             self.arrived = Bytes::ZERO;
             return;
         }
@@ -227,7 +242,7 @@ impl PathWindow {
     /// Chunks of the path are to be fast retransmitted; `end` is the TSN after the highest that was sent. True if that
     /// begins a loss episode.
     pub fn on_missing(&mut self, loss: &Loss, end: Tsn, paths: Paths<'_>) -> bool {
-        if self.recovery.is_some() {
+        if self.has_reduced() {
             return false;
         }
         self.recovery = Some(end);
@@ -256,5 +271,55 @@ impl PathWindow {
         debug_assert!(self.shown.cwnd >= self.chunk, "cwnd below one chunk: {:?}", self.shown);
         debug_assert!(self.flight <= self.sent, "more in flight than was sent");
         debug_assert!(self.lost <= self.sent, "more lost than was sent");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::{Growth, Registry, Setup, SsthreshFrom};
+    use registry::Options;
+
+    use super::*;
+
+    fn window(cwnd: u64, ssthresh: u64, reductions: Reductions) -> PathWindow {
+        let row = *Registry::builtin().get("sctp").expect("a registered congestion control");
+        let setup = Setup {
+            mss: Bytes(1500),
+            initial_window: Bytes(cwnd),
+            initial_ssthresh: Bytes(ssthresh),
+            growth: Growth { slow_start_limit: 1, byte_counting: true },
+            ssthresh_from: SsthreshFrom::Cwnd,
+            paced: false,
+        };
+        PathWindow::new((row.build)(&setup, &Options::defaults(row.options)), setup.mss, reductions)
+    }
+
+    /// Test vector MB-1: 6000 bytes in flight, four packets of 1500 bytes.
+    #[test]
+    fn mb_1_a_window_that_is_not_used_is_cut() {
+        for (rule, cwnd, ssthresh) in [
+            (MaxBurst::UseItOrLoseIt(4), 12_000, 36_000),
+            (MaxBurst::WindowLimiting(4), 12_000, 60_000),
+            (MaxBurst::Packets(4), 60_000, 36_000),
+        ] {
+            let mut window = window(60_000, 36_000, Reductions::Once);
+            window.sent(Bytes(6000));
+            window.begin_burst(rule);
+            assert_eq!((window.cwnd(), window.ssthresh()), (Bytes(cwnd), Bytes(ssthresh)), "{rule:?}");
+        }
+    }
+
+    /// RFC 9260 section 7.2.4 reduces once per fast recovery; FreeBSD with concurrent transfer at each SACK.
+    #[test]
+    fn reductions_in_fast_recovery() {
+        for (reductions, expected) in [(Reductions::Once, 32_000), (Reductions::Each, 8000)] {
+            let mut window = window(64_000, 36_000, reductions);
+            window.sent(Bytes(64_000));
+            for _ in 0..3 {
+                let loss = window.loss(SimTime::ZERO, Bytes(64_000), Nanos::ZERO);
+                window.on_missing(&loss, Tsn(50), Paths::ALONE);
+            }
+            assert_eq!(window.cwnd(), Bytes(expected), "{reductions:?}");
+        }
     }
 }

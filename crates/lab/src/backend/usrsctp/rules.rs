@@ -26,7 +26,9 @@ const FLOW_RULES: &[Rule] = &[
     RETRANSMISSION,
     SPLIT_BY,
     WINDOW_UPDATE,
+    REDUCTIONS,
     RESCHEDULING,
+    TIMER_DEFECTS,
     CONGESTION,
     MSS,
     HEADER,
@@ -57,7 +59,12 @@ pub(super) const WINDOW_UPDATE: Rule = rule("transport.window_update", "\"v2\"")
 pub(super) const RESCHEDULING: Rule = rule("transport.rescheduling", "\"off\"");
 pub(super) const INITIAL_CWND: Rule = rule("transport.initial_cwnd", "\"4464B\", as the library has it");
 pub(super) const RETRANSMISSION: Rule = rule("transport.retransmission", "\"largest-window\"");
-pub(super) const CONGESTION: Rule = rule("transport.congestion", "\"sctp\", which is that of the library");
+pub(super) const CONGESTION: Rule = rule(
+    "transport.congestion",
+    "\"sctp\" with rules = \"freebsd\"; with \"cmt-sctp\" also rpv1 and rpv2 with these rules",
+);
+pub(super) const REDUCTIONS: Rule = rule("transport.reductions", "\"each\"");
+pub(super) const TIMER_DEFECTS: Rule = rule("transport.timer_defects", "\"both\": the library has them");
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");
 pub(super) const HEADER: Rule = rule("transport.header", "\"32B\"");
 pub(super) const MESSAGE: Rule = rule("transport.message", "from 8 bytes to 1 MiB");

@@ -15,10 +15,8 @@ to = "server"
 app = { kind = "bulk", size = "1452000B" }
 [flow.transport]
 kind = "sctp"
-rto_granularity = "1ms"
-idle_decay = false
-initial_cwnd = "4464B"
-burst = "window-limiting"
+profile = "freebsd"
+timer_defects = "both"
 "#;
 
 fn refused(text: &str) -> Vec<&'static str> {
@@ -30,11 +28,11 @@ fn refused(text: &str) -> Vec<&'static str> {
 #[test]
 fn keys_without_counterpart_are_refused() {
     assert_eq!(refused(TEXT), [""; 0]);
-    let without = TEXT.replace("1452000B", "1MB").replace("idle_decay = false", "idle_decay = true");
+    let without = TEXT.replace("1452000B", "1MB") + "idle_decay = true\n";
     assert_eq!(refused(&without), ["transport.idle_decay", "app"]);
     let tcp = TEXT.split("[flow.transport]").next().unwrap().to_owned() + "transport = { kind = \"tcp\" }";
     assert_eq!(refused(&tcp), ["transport.kind"]);
-    let burst = TEXT.replace("window-limiting", "packets");
+    let burst = TEXT.to_owned() + "burst = \"packets\"\n";
     assert_eq!(refused(&burst), ["transport.burst"]);
 }
 

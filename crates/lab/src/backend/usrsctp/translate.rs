@@ -10,8 +10,8 @@ use scenario::{Part, Unsupported};
 use transport::config::RtoConfig;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Rescheduling,
-    RetransmissionLimits, RetransmissionPolicy, SackConfig, WindowUpdate,
+    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions, Rescheduling,
+    RetransmissionLimits, RetransmissionPolicy, SackConfig, TimerDefects, WindowUpdate,
 };
 use units::{Bytes, Nanos};
 
@@ -32,6 +32,7 @@ const SINGLE: CmtConfig = CmtConfig {
     split: BufferSplit::Off,
     split_by: Occupancy::Flight,
     window_update: WindowUpdate::V2,
+    reductions: Reductions::Each,
     rescheduling: Rescheduling::OFF,
     delayed_ack: false,
 };
@@ -125,7 +126,13 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         return None;
     };
     refused.unless(takes_turns(scheduler.as_ref()), part, rules::SCHEDULER);
-    refused.unless(congestion.as_ref().is_some_and(is_plain), part, rules::CONGESTION);
+    let coupling = congestion.as_ref().and_then(coupling);
+    refused.unless(
+        coupling.is_some() && (config.cmt.is_some() || coupling == Some(Cmt::Base)),
+        part,
+        rules::CONGESTION,
+    );
+    let coupling = coupling.unwrap_or_default();
     let SctpConfig {
         payload,
         ip_header,
@@ -136,6 +143,9 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         sack,
         heartbeat,
         missing_reports,
+        nr_sack,
+        chunk_overhead,
+        timer_defects,
         burst,
         initial_cwnd,
         initial_ssthresh,
@@ -150,6 +160,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
     refused.unless(missing_reports == 3, part, rules::DUPTHRESH);
     refused.unless(initial_cwnd == InitialWindow::Bytes(INITIAL_WINDOW), part, rules::INITIAL_CWND);
     refused.unless(initial_ssthresh.is_none(), part, rules::SSTHRESH);
+    refused.unless(timer_defects == TimerDefects::Both, part, rules::TIMER_DEFECTS);
     refused.unless(!idle_decay, part, rules::IDLE);
     let HeartbeatConfig { interval, confirm } = heartbeat;
     refused.unless(interval == Nanos::from_secs(30), part, rules::HEARTBEAT);
@@ -158,9 +169,36 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         MaxBurst::WindowLimiting(packets) => refused.unless(packets == 4, part, rules::MAX_BURST),
         _ => refused.add(part, rules::BURST),
     }
+    let mut sysctls = times(part, (rto, sack, limits), refused);
+    let charged = u32::try_from(chunk_overhead.0).unwrap_or(u32::MAX);
+    sysctls.push(("sctp_peer_chunk_oh".to_owned(), charged));
+    let (split, delayed_ack) = concurrent(part, cmt.unwrap_or(SINGLE), refused);
+    let settings = Settings {
+        cmt: if cmt.is_some() { coupling } else { Cmt::Off },
+        nr_sack,
+        dac: delayed_ack,
+        split_send: split.at_sender(),
+        split_receive: split.at_receiver(),
+        send_buffer,
+        receive_buffer,
+        sack_every: sack.every,
+        rto_min: rto.min,
+        overhead,
+        sysctls,
+        ..Settings::default()
+    };
+    Some((settings, message))
+}
+
+/// Sysctls for times and retransmissions.
+fn times(
+    part: Part,
+    (rto, sack, limits): (RtoConfig, SackConfig, RetransmissionLimits),
+    refused: &mut Refusals,
+) -> Vec<(String, u32)> {
     let RtoConfig { initial, min, max, granularity, floor: _, estimator: _ } = rto;
     refused.unless(granularity == MILLISECOND, part, rules::GRANULARITY);
-    let SackConfig { every, delay } = sack;
+    let SackConfig { every: _, delay } = sack;
     let whole = |time: &Nanos| time.0.is_multiple_of(MILLISECOND.0);
     refused.unless([initial, min, max, delay].iter().all(whole), part, rules::ACK_DELAY);
     let RetransmissionLimits { init, path, association } = limits;
@@ -173,21 +211,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         ("sctp_path_rtx_max_default", path),
         ("sctp_assoc_rtx_max_default", association),
     ];
-    let (split, delayed_ack) = concurrent(part, cmt.unwrap_or(SINGLE), refused);
-    let settings = Settings {
-        cmt: if cmt.is_some() { Cmt::Base } else { Cmt::Off },
-        dac: delayed_ack,
-        split_send: split.at_sender(),
-        split_receive: split.at_receiver(),
-        send_buffer,
-        receive_buffer,
-        sack_every: every,
-        rto_min: min,
-        overhead,
-        sysctls: sysctls.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-        ..Settings::default()
-    };
-    Some((settings, message))
+    sysctls.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
 /// One packet for each path in turn, or one path.
@@ -200,7 +224,9 @@ fn takes_turns<F: Family>(scheduler: Option<&Choice<F>>) -> bool {
 
 /// Settings of concurrent transfer that the library has: which buffers are split, and delayed acknowledgements.
 fn concurrent(part: Part, config: CmtConfig, refused: &mut Refusals) -> (BufferSplit, bool) {
-    let CmtConfig { retransmission, split, split_by, window_update, rescheduling, delayed_ack } = config;
+    let CmtConfig { retransmission, split, split_by, window_update, reductions, rescheduling, delayed_ack } =
+        config;
+    refused.unless(reductions == Reductions::Each, part, rules::REDUCTIONS);
     let splits = split != BufferSplit::Off;
     refused.unless(!splits || split_by == Occupancy::Flight, part, rules::SPLIT_BY);
     refused.unless(window_update == WindowUpdate::V2, part, rules::WINDOW_UPDATE);
@@ -209,7 +235,13 @@ fn concurrent(part: Part, config: CmtConfig, refused: &mut Refusals) -> (BufferS
     (split, delayed_ack)
 }
 
-/// Without options of its own.
-fn is_plain(congestion: &Choice<Congestion>) -> bool {
-    congestion.name() == "sctp" && congestion.options.iter().next().is_none()
+/// The mode of concurrent transfer with this congestion control, if the library has it.
+fn coupling(congestion: &Choice<Congestion>) -> Option<Cmt> {
+    let mode = match congestion.name() {
+        "sctp" => Cmt::Base,
+        "rpv1" => Cmt::RpV1,
+        "rpv2" => Cmt::RpV2,
+        _ => return None,
+    };
+    (congestion.options.choice("rules") == "freebsd").then_some(mode)
 }

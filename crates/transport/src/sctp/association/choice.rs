@@ -37,7 +37,7 @@ impl Association {
             unassigned: self.outgoing.bytes(),
             len: if asks_about_head { Bytes::ZERO } else { next.unwrap_or(Bytes::ZERO) },
             send_window: self.peer_window.max(self.outqueue.in_flight()),
-            window_left: self.peer_window.saturating_sub(self.outqueue.in_flight()),
+            window_left: self.peer_free(),
             head: if asks_about_head { carriers(&self.outqueue) } else { SubflowSet::default() },
         };
         let decision = placement.pick(connection);
@@ -62,12 +62,18 @@ impl Association {
     fn has_share(&self, id: PathId) -> bool {
         let Some(cmt) = self.config.cmt else { return true };
         let flight = |id: PathId| self.paths.get(id).window.flight();
-        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        let free = self.peer_free();
         let (used, all) = match cmt.split_by {
             Occupancy::Queued => (self.outqueue.queued_on(id), self.outqueue.bytes()),
             Occupancy::Flight => (flight(id), self.paths.ids().map(flight).sum()),
         };
-        (!cmt.split.at_sender() || used <= self.share(self.config.send_buffer))
+        // The sender keeps nothing that an NR-SACK has acknowledged.
+        let kept = if self.config.nr_sack && cmt.split_by == Occupancy::Queued {
+            self.outqueue.arrived_on(id)
+        } else {
+            Bytes::ZERO
+        };
+        (!cmt.split.at_sender() || used - kept <= self.share(self.config.send_buffer))
             && (!cmt.split.at_receiver() || used <= self.share(free + all))
     }
 
@@ -103,7 +109,7 @@ impl Association {
     /// The path has room, and too much of its share of a buffer is filled out of order.
     fn is_blocked(&self, id: PathId) -> bool {
         let Some(cmt) = self.config.cmt else { return false };
-        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        let free = self.peer_free();
         let rule = cmt.rescheduling;
         let arrived = self.outqueue.arrived_on(id);
         let due = |buffer| rule.is_due(arrived, self.share(buffer));

@@ -1,7 +1,7 @@
 //! Reactions to packets and deadlines.
 
 use congestion::Loss;
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
@@ -20,6 +20,8 @@ struct PathNews {
     /// The oldest chunk in flight before the SACK, and whether it has arrived.
     oldest: Option<Tsn>,
     oldest_acked: bool,
+    /// The first of `pseudo` has arrived.
+    first_acked: bool,
     /// The oldest chunks that were sent on the path once, and again: CUC takes them for its cumulative TSN.
     pseudo: [Option<Tsn>; 2],
     /// The highest chunk of the path that was not acknowledged before.
@@ -154,6 +156,7 @@ impl Association {
             duplicates: self.received.take_duplicates(),
             packets: packets.min(u32::from(u8::MAX)) as u8,
             gaps: self.received.gaps(),
+            kept: self.config.nr_sack,
         }
     }
 
@@ -176,7 +179,7 @@ impl Association {
         for (id, news) in self.paths.ids().zip(&mut news) {
             // CUC: with concurrent transfer each path has a cumulative TSN of its own.
             news.news.advanced |= advanced && self.config.cmt.is_none();
-            self.note_answer(now, id, news);
+            self.note_answer(now, id, news, sack.gaps.is_empty());
         }
         if let Some((lowest, highest)) = arrived {
             self.strike(now, sack, (advanced, Some(lowest), highest), &mut news);
@@ -241,6 +244,7 @@ impl Association {
                 }
                 news.oldest_acked |= news.oldest == Some(tsn);
             }
+            news.first_acked |= news.pseudo[0] == Some(tsn);
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
             // A chunk that two paths have carried says nothing of those that either has lost.
             if sent.has_one_carrier() {
@@ -259,7 +263,8 @@ impl Association {
     }
 
     /// Timer and error counters of a path that a SACK has acknowledged something of.
-    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews) {
+    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews, in_order: bool) {
+        let defects = self.config.timer_defects;
         let path = self.paths.get_mut(id);
         if let Some(sample) = news.news.rtt {
             path.timer.sample(now, sample);
@@ -274,7 +279,11 @@ impl Association {
         // the oldest chunk is acknowledged.
         if path.window.flight() == Bytes::ZERO {
             path.timer.stop();
-        } else if news.oldest_acked {
+        } else if defects.starves() && self.config.cmt.is_some() {
+            if news.first_acked {
+                path.timer.restart(now);
+            }
+        } else if news.oldest_acked && !(in_order && defects.restarts_late()) {
             path.timer.restart(now);
         }
         self.paths.on_answer();
@@ -366,6 +375,21 @@ impl Association {
 
     /// T3-rtx of a path has expired (RFC 9260 section 6.3.3).
     fn on_retransmission_timeout(&mut self, now: SimTime, id: PathId) {
+        let latest = self.latest_loss(now, id);
+        if self.config.timer_defects.restarts_late()
+            && self
+                .outqueue
+                .oldest_on(id)
+                .and_then(|tsn| self.outqueue.get(tsn))
+                .is_some_and(|sent| sent.at > latest)
+        {
+            // Nothing is old enough: the timeout doubles, and the timer starts anew.
+            let path = self.paths.get_mut(id);
+            path.stats.timeouts += 1;
+            path.timer.back_off();
+            path.timer.restart(now);
+            return;
+        }
         // A peer without window answers probes, or is busy: no error of the path.
         let probe =
             self.peer_window < self.config.payload && self.outqueue.in_flight() == self.outqueue.bytes();
@@ -382,11 +406,24 @@ impl Association {
         }
         let Self { outqueue, paths, .. } = self;
         let path = paths.get_mut(id);
-        outqueue.give_up_path(id, |tsn, sent| {
+        outqueue.give_up_path(id, latest, |tsn, sent| {
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
         });
+        if path.window.flight() > Bytes::ZERO {
+            path.timer.restart(now);
+        }
         // Chunks that have timed out are no fast retransmissions.
         self.fast &= !(1 << id.index());
+    }
+
+    /// Chunks that were sent later are not lost when the timer expires: all are, but for a defect.
+    fn latest_loss(&self, now: SimTime, id: PathId) -> SimTime {
+        if !self.config.timer_defects.restarts_late() {
+            return now;
+        }
+        let rtt = self.paths.get(id).timer.rtt();
+        let age = rtt.srtt().map_or(Nanos::ZERO, |srtt| srtt + rtt.rttvar() * 4);
+        SimTime(now.0.saturating_sub(age.0))
     }
 }

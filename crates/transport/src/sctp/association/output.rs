@@ -9,7 +9,7 @@ use units::{Bytes, SimTime};
 use super::Association;
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
-use crate::sctp::chunk::{Control, DataChunks, SctpPacket};
+use crate::sctp::chunk::{Control, DataChunks, NR_SACK, SACK, SctpPacket};
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
@@ -204,7 +204,7 @@ impl Association {
     /// RFC 9260 section 6.1: "the data sender MUST NOT transmit new data to any destination transport address if its
     /// peer's rwnd indicates that the peer has no buffer space" One chunk may probe for it.
     pub(super) fn peer_has_room(&self, len: Bytes) -> bool {
-        let free = self.peer_window.saturating_sub(self.outqueue.in_flight());
+        let free = self.peer_free();
         len <= free || self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0
     }
 
@@ -224,7 +224,8 @@ impl Association {
         if !self.sack.is_pending() || self.sack.path() != draft.path {
             return;
         }
-        let size = Bytes(16 + 4 * self.received.gaps().count() as u64);
+        let head = if self.config.nr_sack { NR_SACK } else { SACK };
+        let size = head + Bytes(4 * self.received.gaps().count() as u64);
         if draft.body.data.size() + size <= self.config.room() {
             draft.body.control = Control::Sack(self.take_sack());
         }

@@ -22,6 +22,7 @@ pub(super) struct Controller {
     beyond_window: u64,
     /// For the sibling paths, see `congestion::SharedState`.
     loss_interval: f64,
+    threshold: f64,
     measured_rate: f64,
     /// Dummies that it has ordered; only for one that probes.
     dummies: Option<Box<DummyQueue>>,
@@ -40,6 +41,7 @@ impl Controller {
             pacing_rate: None,
             beyond_window: 0,
             loss_interval: 0.0,
+            threshold: 0.0,
             measured_rate: 0.0,
             dummies: capabilities.probing.then(Box::default),
             reacts_to_losses: loss_means == LossMeans::Congestion,
@@ -86,6 +88,10 @@ impl Controller {
         self.beyond_window
     }
 
+    pub(super) fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
     pub(super) fn loss_interval(&self) -> f64 {
         self.loss_interval
     }
@@ -121,6 +127,7 @@ impl Controller {
         }
         if shared_state && let Some(shared) = self.inner.shared_state() {
             (self.loss_interval, self.measured_rate) = (shared.loss_interval(), shared.measured_rate());
+            self.threshold = shared.threshold();
         }
         if probing
             && let (Some(queue), Some(probing)) = (self.dummies.as_deref_mut(), self.inner.probing())

@@ -324,6 +324,7 @@ impl Sender {
         let srtt = self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64);
         PathView {
             loss_interval: self.congestion.loss_interval(),
+            threshold: self.congestion.threshold(),
             measured_rate: self.congestion.measured_rate(),
             ..PathView::new(cwnd as f64, srtt, self.send.mss() as f64, coupled)
         }

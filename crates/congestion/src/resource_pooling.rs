@@ -1,0 +1,99 @@
+//! Resource pooling for CMT-SCTP: the paths of an association take together about as much as one flow on a shared bottleneck.
+//!
+//! Source: Dreibholz et al., "On the Fairness of Transport Protocols in a Multi-Path Environment", 2012, and the papers on CMT/RPv1
+//! (AINA 2010) and CMT/RPv2 (ConTEL 2011). Units: bytes of DATA chunks with their headers, seconds. P is the largest chunk,
+//! s the sum of the thresholds of all paths, W that of their windows, x_i = cwnd_i / srtt_i and X their sum:
+//! ```text
+//!             share of path i    ssthresh after a loss
+//! RPv1        ssthresh_i / s     max(cwnd_i - W/2, P)
+//! RPv2        x_i / X            max(ceil(cwnd_i - max(1/2, (X/2) / x_i) cwnd_i), P)
+//! ```
+//! The growth of the window of SCTP, in slow start and in avoidance, is multiplied by the share and rounded up. With
+//! `rules = "freebsd"` it is rounded down (1 byte at least), and the thresholds are
+//! ```text
+//!             fast retransmission                    timeout
+//! RPv1        max(4 MTU share, cwnd_i - W/2, MTU)    the same
+//! RPv2        max(4 MTU share, cwnd_i - W/2, MTU)    max(W - X srtt_i / 2, cwnd_i - W/2, MTU)
+//! ```
+//! where x_i is rounded down to bytes per eighth of a millisecond. A path without a round-trip sample takes no part. Alone a path has the rules of `sctp`.
+
+use crate::{PathView, Paths};
+
+/// How the windows of an association are coupled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coupling {
+    /// Not.
+    None,
+    /// By thresholds.
+    RpV1,
+    /// By rates.
+    RpV2,
+}
+
+/// One path among those that are coupled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pool {
+    /// Part of the growth that this path gets, 0 to 1.
+    pub share: f64,
+    /// Sum of the windows, bytes.
+    pub window: f64,
+    /// Rate of the path, byte/s, or bytes per 8 ms as FreeBSD counts.
+    pub rate: f64,
+    /// Sum of the rates.
+    pub rates: f64,
+    /// Round-trip time in the unit of the rates.
+    pub srtt: f64,
+}
+
+/// Round-trip time of a path in s; in units of an eighth of a millisecond, whole milliseconds, as FreeBSD has it.
+fn srtt(path: &PathView, freebsd: bool) -> f64 {
+    if freebsd { (path.srtt * 1e3).floor().max(1.0) * 8.0 } else { path.srtt }
+}
+
+/// Rate of a path with this window; FreeBSD rounds down.
+fn rate(cwnd: f64, srtt: f64, freebsd: bool) -> f64 {
+    if freebsd { (cwnd / srtt).floor() } else { cwnd / srtt }
+}
+
+impl Coupling {
+    /// The pool of a path with this window and threshold; `None` while no other path takes part.
+    pub fn pool(self, (cwnd, ssthresh): (f64, f64), freebsd: bool, paths: Paths<'_>) -> Option<Pool> {
+        let me = paths.all.get(paths.me).filter(|me| me.coupled)?;
+        if self == Self::None {
+            return None;
+        }
+        let own = rate(cwnd, srtt(me, freebsd), freebsd);
+        let (mut window, mut rates, mut thresholds, mut alone) = (cwnd, own, ssthresh, true);
+        for (_, path) in paths.all.iter().enumerate().filter(|(i, path)| *i != paths.me && path.coupled) {
+            window += path.cwnd;
+            rates += rate(path.cwnd, srtt(path, freebsd), freebsd);
+            thresholds += path.threshold;
+            alone = false;
+        }
+        // FreeBSD may have rounded all rates to 0.
+        let rates = if freebsd { rates.max(1.0) } else { rates };
+        let share = if self == Self::RpV1 { ssthresh / thresholds } else { own / rates };
+        debug_assert!((0.0..=1.0).contains(&share), "a share of {share}");
+        (!alone).then_some(Pool { share, window, rate: own, rates, srtt: srtt(me, freebsd) })
+    }
+
+    /// Threshold after a loss, before its lower bound of one chunk.
+    pub fn threshold(self, cwnd: f64, pool: &Pool) -> f64 {
+        match self {
+            Self::RpV2 => {
+                let factor = (pool.rates / 2.0 / pool.rate).max(0.5);
+                (cwnd - factor * cwnd).ceil()
+            }
+            Self::RpV1 | Self::None => cwnd - pool.window / 2.0,
+        }
+    }
+
+    /// The same as FreeBSD computes it; `unit` is the MTU.
+    pub fn threshold_of_freebsd(self, cwnd: f64, unit: f64, pool: &Pool, timeout: bool) -> f64 {
+        let least = cwnd - pool.window / 2.0;
+        if timeout && self == Self::RpV2 {
+            return (pool.window - pool.rates * pool.srtt / 2.0).max(least);
+        }
+        (4.0 * unit * pool.share).max(least)
+    }
+}
