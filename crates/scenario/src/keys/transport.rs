@@ -320,7 +320,7 @@ pub(crate) static TRANSPORT: Section = Section {
         sctp(
             "chunk_overhead",
             size(Bytes(0), Bytes(10_000)),
-            "charged to the window of the peer for each chunk in flight, beside its data",
+            "charged to the receive window for each chunk that is in flight or has arrived out of order, beside its data",
         ),
         sctp(
             "timer_defects",
@@ -348,7 +348,8 @@ pub(crate) static TRANSPORT: Section = Section {
         cmt(
             "reductions",
             words(Reductions::WORDS),
-            "a path reduces its window once per fast recovery, or with each SACK that reports losses",
+            "a path reduces its window once per fast recovery, or as FreeBSD does with each SACK that reports losses; then SACKs that advance \
+             also report chunks that nothing later has overtaken on their path",
         ),
         cmt(
             "rescheduling",

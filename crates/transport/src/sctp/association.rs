@@ -273,7 +273,8 @@ impl Association {
 
     /// The window that it would advertise now.
     pub fn receive_window(&self) -> Bytes {
-        self.config.receive_buffer.saturating_sub(self.reassembly.buffered())
+        let overhead = self.config.chunk_overhead * self.reassembly.pieces();
+        self.config.receive_buffer.saturating_sub(self.reassembly.buffered() + overhead)
     }
 
     /// When `on_timeout` is due.

@@ -28,7 +28,8 @@ pub struct SctpConfig {
     pub missing_reports: u32,
     /// SACKs are non-renegable: the sender keeps nothing that a gap block has acknowledged.
     pub nr_sack: bool,
-    /// The sender charges this much to the window of the peer for each chunk in flight, beside its user data.
+    /// Charged beside user data: by the sender to the window of the peer for each chunk in flight, by the receiver to its own
+    /// for each piece that waits for others.
     pub chunk_overhead: Bytes,
     /// Faults of the timer T3-rtx that a real stack has.
     pub timer_defects: TimerDefects,
@@ -80,7 +81,9 @@ impl TimerDefects {
 pub enum Reductions {
     /// Once, and it does not grow until that is over (RFC 9260 section 7.2.4).
     Once,
-    /// With each SACK that reports chunks missing, and it may grow in between, as FreeBSD does with concurrent transfer.
+    /// With each SACK that reports chunks missing, and it may grow in between. A SACK that advances in a fast recovery reports
+    /// chunks missing whatever has arrived on their path after them, if anything has. FreeBSD does so with concurrent transfer
+    /// (`sctp_cwnd_update_after_fr`, `sctp_strike_gap_ack_chunks`).
     Each,
 }
 

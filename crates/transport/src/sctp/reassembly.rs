@@ -110,6 +110,11 @@ impl Reassembly {
         self.waiting
     }
 
+    /// Chunks of incomplete messages, and complete messages that wait for earlier ones.
+    pub fn pieces(&self) -> u64 {
+        (self.parts.len() + self.held.len()) as u64
+    }
+
     /// All user data that is here.
     pub fn buffered(&self) -> Bytes {
         self.waiting + self.readable

@@ -1,0 +1,97 @@
+//! The profile `freebsd` beside the real stack that it describes: libusrsctp 0.9.5 over links of the same kind, in virtual
+//! time. The figures of the library are those of `docs/explanation/validation-sctp.md`.
+
+use std::sync::atomic::AtomicBool;
+
+use network::{Observe, World};
+use scenario::{Document, Registries};
+use trace::FlowRecord;
+
+fn run(text: &str, seed: u64) -> FlowRecord {
+    let document = match Document::parse(text, "test.toml", &[], &Registries::builtin()) {
+        Ok(document) => document,
+        Err(mistakes) => panic!("{mistakes}\n{text}"),
+    };
+    let observe = Observe { series: false, trace: false };
+    let record = World::new(&document.scenario, seed, observe).run(&AtomicBool::new(false));
+    record.expect("the run is not cancelled").flows.remove(0)
+}
+
+/// Goodput in Mbit/s, share of the first path, packets sent again in percent, fast recoveries and timeouts.
+fn figures(flow: &FlowRecord, seconds: f64) -> [f64; 5] {
+    let sum = |of: fn(&trace::SubflowRecord) -> u64| flow.subflows.iter().map(of).sum::<u64>() as f64;
+    let sent = |path: usize| flow.subflows[path].sent.as_f64();
+    [
+        flow.delivered.as_f64() * 8e-6 / seconds,
+        sent(0) / (sent(0) + sent(1)),
+        100.0 * sum(|s| s.segments_retransmitted) / sum(|s| s.segments_sent),
+        sum(|s| s.fast_recoveries),
+        sum(|s| s.timeouts),
+    ]
+}
+
+/// Two equal paths of 10 Mbit/s, or one of 10 and one of 2 Mbit/s.
+fn paths(equal: bool, seed: u64) -> String {
+    let jitter = [0.0, 0.007, -0.006, 0.003, -0.009, 0.005][seed as usize % 6];
+    let list = if equal { [(10, 10.0), (10, 10.0)] } else { [(10, 20.0), (2, 100.0)] };
+    let mut text = format!("duration = \"{}s\"\n", if equal { 60 } else { 30 });
+    for (n, (rate, delay)) in list.into_iter().enumerate() {
+        let delay = delay * (1.0 + jitter * if n == 0 { 1.0 } else { -1.0 });
+        text += &format!(
+            "[[path]]\nname = \"p{n}\"\nboth = {{ rate = \"{rate}Mbit/s\", delay = \"{delay:.4}ms\", queue = \"50p\" }}\n"
+        );
+    }
+    text
+}
+
+/// Means of three seeds, whose delays differ by up to 1 %.
+fn means(equal: bool, keys: &str) -> [f64; 5] {
+    let seconds = if equal { 60.0 } else { 30.0 };
+    let mut sums = [0.0; 5];
+    for seed in 0..3 {
+        let text = paths(equal, seed)
+            + "[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n[flow.transport]\n"
+            + "profile = \"freebsd\"\ntimer_defects = \"both\"\n"
+            + keys;
+        let found = figures(&run(&text, seed), seconds);
+        sums.iter_mut().zip(found).for_each(|(sum, figure)| *sum += figure / 3.0);
+    }
+    sums
+}
+
+/// Buffers at both ends.
+fn buffers(size: &str) -> String {
+    format!("send_buffer = \"{size}\"\nreceive_buffer = \"{size}\"\n")
+}
+
+/// Goodput within 10 %, share of the first path within 0.06, retransmitted packets within 0.2 percent points.
+#[test]
+fn goodput_shares_and_retransmissions_are_those_of_the_library() {
+    let (cmt, split) = ("kind = \"cmt-sctp\"\n", "buffer_split = \"both\"\n");
+    for (equal, keys, [goodput, share, again]) in [
+        (true, "kind = \"sctp\"\n".to_owned() + &buffers("1MiB"), [9.67, 1.0, 0.258]),
+        (true, cmt.to_owned() + &buffers("1MiB"), [18.81, 0.502, 0.235]),
+        (true, format!("{cmt}congestion = \"rpv2\"\n{}", buffers("1MiB")), [18.03, 0.5, 0.174]),
+        (false, "kind = \"sctp\"\n".to_owned() + &buffers("64KiB"), [9.61, 1.0, 0.0]),
+        (false, format!("{cmt}{split}{}", buffers("64KiB")), [2.87, 0.751, 0.0]),
+        (false, format!("{cmt}{split}delayed_ack = true\n{}", buffers("1MiB")), [10.0, 0.875, 1.157]),
+        (false, format!("{cmt}{split}congestion = \"rpv1\"\n{}", buffers("256KiB")), [9.2, 0.796, 0.0]),
+        (false, format!("{cmt}congestion = \"rpv2\"\n{}", buffers("256KiB")), [9.29, 0.947, 0.259]),
+    ] {
+        let found = means(equal, &keys);
+        let near = (found[0] / goodput - 1.0).abs() < 0.1
+            && (found[1] - share).abs() < 0.06
+            && (found[2] - again).abs() < 0.2;
+        assert!(near, "{keys}: {found:?}, the library has {goodput}, {share}, {again}");
+    }
+}
+
+/// The timer that SACKs without gaps do not restart expires about every 2 s in a healthy transfer, and every loss-free transfer
+/// is as fast with it: the library has 28 and 15 expiries in 60 and 30 s.
+#[test]
+fn the_defect_of_the_timer_is_that_of_the_library() {
+    for (equal, size, expiries) in [(true, "1MiB", 28.0), (false, "64KiB", 15.0)] {
+        let found = means(equal, &("kind = \"sctp\"\n".to_owned() + &buffers(size)));
+        assert!((found[4] - expiries).abs() < 3.0, "{found:?}");
+    }
+}
