@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import _core
-from ropewalk.fitted import Fitted, fit
+from ropewalk.fitted import Fitted, Packets, fit, nearest
 from ropewalk.results import CAPTURED, Origin, Results, Totals
 
 if TYPE_CHECKING:
@@ -26,22 +26,36 @@ class Reading(Results):
 
     def __init__(
         self,
-        fitted: Fitted,
+        files: str,
+        packets: Packets,
         tables: dict[str, pl.DataFrame],
         totals: dict[str, int],
         problems: list[str],
     ) -> None:
         counted = Totals(None, totals["packets"], 0.0)
+        fitted = fit(files, tables, packets)
         origin = Origin(fitted.scenario, [0], _core.MODEL_VERSION, counted, CAPTURED)
         super().__init__(origin, tables, {})
         self.fitted = fitted
-        """How the scenario follows from the capture."""
+        """How the scenario follows from the capture, with scheduler and reinjection of Linux."""
+        self._kept = files, packets
         self.packets = totals["packets"]
         """Packets in all files."""
         self.not_read = totals["other"] + totals["not_tcp"]
         """Packets among them that are not TCP over IP, or whose headers are cut off."""
         self.problems = problems
         """A sentence on each file that could not be read whole."""
+
+    def nearest(self, jobs: int | None = None) -> Fitted:
+        """The fitted scenario with those rules of a sender under which a run is nearest to the capture.
+
+        Schedulers and reinjection cannot be told from packets. Those of Linux stay if they are near.
+
+        Args:
+            jobs: threads; None: one per processor.
+        """
+        files, packets = self._kept
+        return nearest(files, self.tables, packets, jobs)
 
 
 def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
@@ -51,7 +65,6 @@ def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
     """
     tables, problems, totals = _core.read_captures(files)
     frames = {name: pl.DataFrame(columns) for name, columns in tables}
-    samples, silences = frames.pop("samples"), frames.pop("silences")
+    packets = Packets(frames.pop("samples"), frames.pop("silences"), frames.pop("losses"))
     names = ", ".join(Path(file).name for file in files)
-    fitted = fit(names, frames, samples, silences)
-    return Reading(fitted, frames, totals, problems)
+    return Reading(names, packets, frames, totals, problems)

@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from ropewalk.scenario import Scenario
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 Row = dict[str, Any]
 
 FULL = 0.6
 """A loss at a larger part of the largest queueing delay is one of the full queue."""
+LEAST_FULL = 2
+"""Losses of a full queue from which its size is told."""
 LEAST_QUEUE_S = 0.002
 """A queueing delay that is shorter may be that of a host."""
 LIKELY = 0.3
@@ -30,6 +29,8 @@ UNBOUNDED = 4.0
 """Times the largest rate that was seen, where the link was never busy."""
 BUFFER_S = 0.1
 """A queue that was never full holds this much, or twice what was seen in it."""
+FEW = 30
+"""Fewer losses are repeated one by one: their share would be known badly."""
 LONGEST = 120
 """Letters of a name."""
 LATE = 3.0
@@ -72,10 +73,39 @@ class Path:
     """Bytes."""
     loss: Figure
     """Share of the packets."""
+    lost: list[int]
+    """Numbers of the packets that the path lost, from 1."""
     outages: list[tuple[float, float]]
     """From, to, in seconds from the start of the connection; to is infinite if it never came back."""
     joined_s: float | None
     """When its subflow was opened, if that was late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules of an MPTCP sender that packets do not tell."""
+
+    scheduler: str
+    reinjection: str
+    reinject_on: str = "scheduler"
+
+    def __str__(self) -> str:
+        """As keys of a scenario."""
+        keys = f'scheduler = "{self.scheduler}", reinjection = "{self.reinjection}"'
+        return keys if self.reinject_on == "scheduler" else f'{keys}, reinject_on = "{self.reinject_on}"'
+
+
+LINUX = Rules("minratio", "upstream")
+"""Rules of Linux 6."""
+OTHERS = (
+    Rules("minrtt", "upstream"),
+    Rules("minratio", "upstream", "same-path"),
+    Rules("minratio", "timeout"),
+    Rules("minrtt", "timeout"),
+    Rules("minratio", "death"),
+)
+NEAR = 0.05
+"""Rules are near enough if goodput and shares differ by less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +120,63 @@ class Fitted:
     paths: list[Path]
 
 
-def fit(name: str, tables: dict[str, pl.DataFrame], samples: pl.DataFrame, silences: pl.DataFrame) -> Fitted:
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """Packets of subflows over time, at the place of their sender."""
+
+    samples: pl.DataFrame
+    """Counters at instants."""
+    silences: pl.DataFrame
+    """Spans in which nothing came back though data was outstanding."""
+    losses: pl.DataFrame
+    """Packets whose payload was sent again, by number."""
+
+    def of(self, rows: pl.Expr) -> Packets:
+        """The packets of one subflow."""
+        return Packets(self.samples.filter(rows), self.silences.filter(rows), self.losses.filter(rows))
+
+
+def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: int | None = None) -> Fitted:
+    """The same with the rules of the sender, of those known here, under which it is nearest to the capture.
+
+    Those of Linux stay if they are near. Each is tried in a run.
+    """
+    first = fit(name, tables, packets)
+    row = next((one for one in tables["flows"].to_dicts() if one["flow"] == first.flow), None)
+    if row is None or row["transport"] != "mptcp" or not row["goodput_bit_s"]:
+        return first
+    mine = tables["subflows"].filter(pl.col("flow").cast(pl.String) == first.flow).sort("subflow")
+    shares = mine["share"].fill_null(0.0).to_list()
+    tried: list[tuple[float, Rules, str]] = []
+    for rules in (LINUX, *OTHERS):
+        results = fit(name, tables, packets, rules).scenario.run(jobs=jobs)
+        goodput = results.flows["goodput_bit_s"].fill_null(0.0).mean()
+        found = results.shares().group_by("path", maintain_order=True).agg(pl.col("share").mean())
+        by_path = dict(found.fill_null(0.0).iter_rows())
+        ratio = (goodput if isinstance(goodput, float) else 0.0) / row["goodput_bit_s"]
+        # Subflows of a path that carried nothing are no paths of the scenario.
+        own = [by_path.get(path.name, 0.0) for path in first.paths]
+        apart = max((abs(a - b) for a, b in zip(own, shares, strict=False)), default=0.0)
+        again = results.subflows["reinjected_bytes"].sum() / results.flows.height - row["reinjected_bytes"]
+        told = (
+            f"{ratio:.2f} of the goodput, shares within {100 * apart:.0f} points, "
+            f"reinjected {again / 1e3:+.0f} kB"
+        )
+        tried.append((abs(ratio - 1.0) + apart + abs(again) / row["bytes"], rules, told))
+        if rules == LINUX and max(abs(ratio - 1.0), apart) < NEAR:
+            break
+    _, rules, told = min(tried, key=lambda one: one[0])
+    count = f"the nearest of {len(tried)} that were tried" if len(tried) > 1 else "as Linux 6"
+    return fit(name, tables, packets, rules, f"{count}: {told}")
+
+
+def fit(
+    name: str,
+    tables: dict[str, pl.DataFrame],
+    packets: Packets,
+    rules: Rules = LINUX,
+    told: str = "as Linux 6",
+) -> Fitted:
     """The scenario of the connection with most data, of those that were captured at their sender."""
     known = tables["flows"].filter(pl.col("segments_sent").is_not_null()).sort("bytes", descending=True)
     if known.is_empty():
@@ -103,21 +189,23 @@ def fit(name: str, tables: dict[str, pl.DataFrame], samples: pl.DataFrame, silen
     paths: list[Path] = []
     for row in (used if used.height else rows.head(1)).iter_rows(named=True):
         mine = of_flow & (pl.col("subflow") == row["subflow"])
-        paths.append(_path(len(paths) + 1, flow, row, samples.filter(mine), silences.filter(mine)))
-    text = _text(name, flow, paths, tables["series"].filter(of_flow))
+        paths.append(_path(len(paths) + 1, flow, row, packets.of(mine)))
+    text = _text(name, flow, paths, tables["series"].filter(of_flow), (rules, told))
     return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
 
 
-def _path(number: int, flow: Row, row: Row, samples: pl.DataFrame, silences: pl.DataFrame) -> Path:
+def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
     size = row["largest_bytes"] or 1
     head = (row["wire_bytes"] - row["bytes_sent"]) / max(row["packets"], 1)
     wire = (size + head) / size
-    rate = _rate(row, samples).scaled(wire)
+    gone = [(silence["start_s"], silence["end_s"]) for silence in packets.silences.iter_rows(named=True)]
+    first = min((since for since, _ in gone), default=math.inf)
+    # After an outage much is acknowledged at once.
+    rate = _rate(row, packets.samples.filter(pl.col("t_s") < first)).scaled(wire)
     tx_s = (size + head) * 8.0 / rate.value
     delay = _delay(row, tx_s)
-    gone = [(silence["start_s"], silence["end_s"]) for silence in silences.iter_rows(named=True)]
     base = 2.0 * delay.value + tx_s
-    queue, loss = _queue_and_loss(row, samples, base, rate, gone)
+    queue, loss, lost = _queue_and_loss(row, packets, base, rate, gone)
     start = flow["start_s"]
     ended = flow["end_s"]
     outages = [
@@ -126,7 +214,9 @@ def _path(number: int, flow: Row, row: Row, samples: pl.DataFrame, silences: pl.
     ]
     opened = row["established_s"] - (row["handshake_s"] or 0.0) - start
     late = number > 1 and opened > LATE * base + 0.2
-    return Path(f"path{number}", row["path"], rate, delay, queue, loss, outages, opened if late else None)
+    return Path(
+        f"path{number}", row["path"], rate, delay, queue, loss, lost, outages, opened if late else None
+    )
 
 
 def _busy(samples: pl.DataFrame, base_s: float) -> tuple[float, list[float]]:
@@ -194,42 +284,53 @@ def _delay(row: Row, tx_s: float) -> Figure:
 
 
 def _queue_and_loss(
-    row: Row, samples: pl.DataFrame, base_s: float, rate: Figure, gone: list[tuple[float, float]]
-) -> tuple[Figure, Figure]:
+    row: Row, packets: Packets, base_s: float, rate: Figure, gone: list[tuple[float, float]]
+) -> tuple[Figure, Figure, list[int]]:
     """A loss while the queue was long is one of the queue, any other one of the link."""
-    at = samples["t_s"].to_numpy()
-    repeated = np.diff(samples["retransmitted_segments"].to_numpy().astype(float), prepend=0.0)
-    rtt: NDArray[np.float64] = samples["rtt_s"].fill_null(0.0).to_numpy()
-    # Losses of an outage are sent again when it is over.
-    outside = np.ones(len(at), dtype=bool)
-    for since, until in gone:
-        outside &= (at < since - base_s) | (at > until + 4.0 * base_s)
     longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
-    at_queue = (rtt - base_s > FULL * longest) & (longest > LEAST_QUEUE_S)
-    full = float(repeated[outside & at_queue].sum())
-    random = float(repeated[outside & ~at_queue].sum())
-    sent = max(row["segments_sent"], 1)
+    random, full = [], 0
+    # Data of an outage waited for its end, and is sent again without need until all of it is acknowledged.
+    spans = [(since - base_s, _repaired(packets.samples, until)) for since, until in gone]
+    kept = packets.losses.filter(
+        ~pl.any_horizontal(pl.lit(value=False), *(pl.col("t_s").is_between(*span) for span in spans))
+    )
+    for number, at in kept.select("packet", "t_s").iter_rows():
+        if longest > LEAST_QUEUE_S and _queueing_s(packets.samples, at, base_s, longest) > FULL * longest:
+            full += 1
+        else:
+            random.append(int(number))
     held = longest * rate.value / 8.0
-    packet = row["largest_bytes"] or 1
-    if full > 0 and full >= random:
-        queue = Figure(
-            held,
-            0.85 * held,
-            1.15 * held,
-            f"the longest queueing delay was {1e3 * longest:.3g} ms; {full:.0f} segments were lost near it",
-        )
+    if full >= LEAST_FULL and full >= len(random):
+        told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {full} segments were lost near it"
+        queue = Figure(held, 0.85 * held, 1.15 * held, told)
     else:
-        roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * packet)
+        roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * (row["largest_bytes"] or 1))
         queue = Figure(roomy, held, None, "it was never seen full; its size is not identifiable")
         # Losses at any length of the queue are those of the link.
-        random += full
-    share = random / sent
-    margin = 2.0 * math.sqrt(max(random, 1.0)) / sent
-    told = f"{random:.0f} of {row['segments_sent']} segments were sent again while the queue was short"
-    return queue, Figure(share, max(share - margin, 0.0), share + margin, told)
+        random = kept["packet"].to_list()
+    sent = max(row["segments_sent"], 1)
+    share, margin = len(random) / sent, 2.0 * math.sqrt(max(len(random), 1)) / sent
+    told = f"{len(random)} of {row['segments_sent']} segments were sent again while the queue was short"
+    return queue, Figure(share, max(share - margin, 0.0), share + margin, told), sorted(set(random))
 
 
-def _text(name: str, flow: Row, paths: list[Path], series: pl.DataFrame) -> str:
+def _repaired(samples: pl.DataFrame, until: float) -> float:
+    """When all data was acknowledged that was outstanding at `until`."""
+    before = samples.filter(pl.col("t_s") <= until).tail(1)
+    if before.is_empty():
+        return until
+    due = int(before["acked_bytes"][0] + before["inflight_bytes"][0])
+    after = samples.filter((pl.col("t_s") >= until) & (pl.col("acked_bytes") >= due))["t_s"]
+    return float(after[0]) if len(after) else math.inf
+
+
+def _queueing_s(samples: pl.DataFrame, at: float, base_s: float, longest: float) -> float:
+    """The longest queueing delay that packets show which were sent at about the same time."""
+    near = samples.filter(pl.col("t_s").is_between(at - 0.02, at + base_s + longest + 0.02))["rtt_s"].max()
+    return near - base_s if isinstance(near, float) else 0.0
+
+
+def _text(name: str, flow: Row, paths: list[Path], series: pl.DataFrame, rules: tuple[Rules, str]) -> str:
     length = flow["end_s"] - flow["start_s"]
     over = bool(flow["completed"])
     window = series.filter(pl.col("metric") == "rwnd_bytes")["value"].max()
@@ -255,7 +356,7 @@ def _text(name: str, flow: Row, paths: list[Path], series: pl.DataFrame) -> str:
     ]
     for path in paths:
         lines += ["", *_path_lines(path, upward=bool(flow["from_client"]))]
-    lines += ["", *_flow_lines(flow, paths, over=over)]
+    lines += ["", *_flow_lines(flow, paths, rules, over=over)]
     for path in paths:
         lines += _events(path, length)
     return "\n".join(lines) + "\n"
@@ -265,8 +366,11 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
     rate, delay, queue = path.rate, path.delay, path.queue
     there, back = ("up", "down") if upward else ("down", "up")
     common = f'rate = "{rate.value:.0f}bit/s", delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
-    lossy = path.loss.value > 0.0
-    loss = f', loss = {{ kind = "packet", probability = {path.loss.value:.3g} }}' if lossy else ""
+    loss = ""
+    if len(path.lost) > FEW:
+        loss = f', loss = {{ kind = "packet", probability = {path.loss.value:.3g} }}'
+    elif path.lost:
+        loss = f', loss = {{ kind = "list", packets = {path.lost} }}'
     return [
         "[[path]]",
         f'name = "{path.name}"  # {_comment(path.ends)}',
@@ -279,7 +383,7 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
     ]
 
 
-def _flow_lines(flow: Row, paths: list[Path], *, over: bool) -> list[str]:
+def _flow_lines(flow: Row, paths: list[Path], rules: tuple[Rules, str], *, over: bool) -> list[str]:
     ends = ("terminal", "server") if flow["from_client"] else ("server", "terminal")
     size = f', size = "{flow["bytes"]}B"' if over else ""
     lines = [
@@ -295,10 +399,13 @@ def _flow_lines(flow: Row, paths: list[Path], *, over: bool) -> list[str]:
     kind = "mptcp" if several else "tcp"
     late = [path for path in paths if path.joined_s is not None]
     more = ""
+    if several:
+        more = f", {rules[0]}"
+        lines.append(f"# scheduler and reinjection, {rules[1]}")
     if late:
         points = ", ".join(f'{{ path = "{path.name}", flags = ["subflow"] }}' for path in paths)
         most = f"subflows = {len(paths)}, add_addr_accepted = {len(paths)}"
-        more = f', endpoints = [{points}], path_manager = {{ kind = "in-kernel", {most} }}'
+        more += f', endpoints = [{points}], path_manager = {{ kind = "in-kernel", {most} }}'
     return [*lines, f'transport = {{ kind = "{kind}", profile = "linux"{more} }}']
 
 

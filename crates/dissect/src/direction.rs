@@ -85,8 +85,12 @@ pub(crate) struct Direction {
 /// Acknowledgements, windows and round trips of a direction, which packets of the other direction tell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heard {
-    /// Ends of segments that were sent once, with their times and timestamps.
-    sent: VecDeque<(u64, u64, u32)>,
+    /// Segments that were sent once.
+    sent: VecDeque<Once>,
+    /// Segments that were sent again: the last time, by their ends.
+    again: BTreeMap<u64, Transmission>,
+    /// Transmissions that were repeated.
+    lost: Vec<Transmission>,
     /// Timestamps of this direction, with the time of the first packet that has each.
     stamps: VecDeque<(u32, u64)>,
     /// Data up to here does not tell a round trip by its acknowledgement alone.
@@ -109,7 +113,41 @@ pub(crate) struct Heard {
     pub(crate) paces: Paces,
 }
 
+/// A packet of a direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transmission {
+    /// Its number in the direction, from 1.
+    pub(crate) number: u64,
+    /// When it was sent.
+    pub(crate) at: u64,
+}
+
+/// A segment that was sent once.
+#[derive(Clone, Copy, Debug)]
+struct Once {
+    /// Behind its last byte.
+    end: u64,
+    packet: Transmission,
+    /// Its timestamp.
+    stamp: u32,
+}
+
 impl Heard {
+    /// A range is sent again by `packet`: the transmissions before are taken for lost.
+    fn repeat(&mut self, range: Range<u64>, packet: Transmission) {
+        let inside = |end: u64| range.start < end && end <= range.end;
+        let first = self.sent.partition_point(|once| once.end <= range.start);
+        let last = self.sent.partition_point(|once| once.end <= range.end);
+        let once = self.sent.drain(first..last).map(|once| once.packet);
+        let room = MEASURED.saturating_sub(self.lost.len());
+        self.lost.extend(once.chain(self.again.remove(&range.end)).take(room));
+        debug_assert!(self.sent.iter().all(|once| !inside(once.end)), "a repeated segment was sent twice");
+        self.again.insert(range.end, packet);
+        if self.again.len() > MEASURED {
+            self.again.pop_first();
+        }
+    }
+
     /// A packet of this direction has this timestamp.
     pub(crate) fn stamp(&mut self, at: u64, value: u32) {
         if self.stamps.back().is_none_or(|(known, _)| *known != value) {
@@ -122,22 +160,27 @@ impl Heard {
 
     /// When that was sent which an ACK of new data echoes. RFC 7323 section 4.3: of several segments the oldest. Several packets may have the same
     /// timestamp; then it is the first of them, if it is not the oldest segment.
-    fn echoed_at(&mut self, echo: Option<u32>, oldest: Option<(u64, u64, u32)>) -> Option<u64> {
-        let Some(echo) = echo else { return oldest.map(|(_, sent, _)| sent) };
+    fn echoed_at(&mut self, echo: Option<u32>, oldest: Option<Once>) -> Option<u64> {
+        let Some(echo) = echo else { return oldest.map(|once| once.packet.at) };
         while let Some((value, _)) = self.stamps.front()
             && Seq32(*value).precedes(Seq32(echo))
         {
             self.stamps.pop_front();
         }
-        let exact = oldest.filter(|(_, _, stamp)| *stamp == echo).map(|(_, sent, _)| sent);
+        let exact = oldest.filter(|once| once.stamp == echo).map(|once| once.packet.at);
         exact.or_else(|| self.stamps.front().filter(|(value, _)| *value == echo).map(|(_, at)| *at))
     }
 
     /// When the segment was sent that a SACK has reached, if it was sent once.
     fn sacked_at(&self, sacked: Option<Seq>) -> Option<u64> {
         let end = sacked.map(Seq::distance).filter(|end| *end > self.sacked)?;
-        let place = self.sent.binary_search_by_key(&end, |(end, ..)| *end).ok()?;
-        self.sent.get(place).map(|(_, sent, _)| *sent)
+        let place = self.sent.binary_search_by_key(&end, |once| once.end).ok()?;
+        self.sent.get(place).map(|once| once.packet.at)
+    }
+
+    /// Transmissions that were repeated, the first of them.
+    pub(crate) fn lost(&self) -> &[Transmission] {
+        &self.lost
     }
 
     /// An ACK of this direction that may be a duplicate: nothing but an acknowledgement, the same as before with the same window.
@@ -218,6 +261,7 @@ impl Direction {
             self.next = range.start;
         }
         let [first, _, complete] = self.data.unwrap_or([at; 3]);
+        let packet = Transmission { number: self.counts.packets, at };
         let behind = range.start < self.highest.distance();
         let mut fresh = 0;
         if !behind {
@@ -236,14 +280,14 @@ impl Direction {
         self.counts.late_segments += u64::from(behind && fresh > 0);
         if fresh == len && !behind {
             let stamp = self.heard.stamps.back().map_or(0, |(stamp, _)| *stamp);
-            self.heard.sent.push_back((range.end, at, stamp));
+            self.heard.sent.push_back(Once { end: range.end, packet, stamp });
             if self.heard.sent.len() > MEASURED {
                 self.heard.sent.pop_front();
             }
         } else {
             // Karn: an ACK of repeated data says nothing on the round trip, and one that fills a gap comes late for all behind it.
             self.heard.rtt_until = self.highest.distance();
-            self.heard.sent.retain(|(end, ..)| *end <= range.start || *end > range.end);
+            self.heard.repeat(range, packet);
             self.waiting.repeats(self.highest.distance());
         }
         self.highest = self.highest.max(Seq(range.end));
@@ -272,16 +316,21 @@ impl Direction {
         }
         let (mut oldest, mut newest) = (None, None);
         while let Some(segment) = heard.sent.front().copied()
-            && segment.0 <= ack.distance()
+            && segment.end <= ack.distance()
         {
             oldest = oldest.or(Some(segment));
             newest = Some(segment);
             heard.sent.pop_front();
         }
-        if let Some((end, sent, _)) = newest
-            && end > heard.rtt_until
+        if let Some(segment) = newest
+            && segment.end > heard.rtt_until
         {
-            heard.rtt.add(at.saturating_sub(sent));
+            heard.rtt.add(at.saturating_sub(segment.packet.at));
+        }
+        while let Some((end, _)) = heard.again.first_key_value()
+            && *end <= ack.distance()
+        {
+            heard.again.pop_first();
         }
         let sent = if advanced { heard.echoed_at(echo, oldest) } else { heard.sacked_at(sacked) };
         if let Some(sent) = sent {

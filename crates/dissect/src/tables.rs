@@ -79,11 +79,23 @@ const SILENCES: TableSpec = TableSpec {
     ],
 };
 
+/// Packets of which the payload was sent again.
+const LOSSES: TableSpec = TableSpec {
+    name: "losses",
+    row: "one row per packet of a subflow",
+    columns: &[
+        own("flow", Kind::Word),
+        own("subflow", Kind::Integer),
+        own("packet", Kind::Integer),
+        own("t_s", Kind::Real),
+    ],
+};
+
 const fn own(name: &'static str, kind: Kind) -> MetricSpec {
     MetricSpec { name, kind, key: true, unit: Unit::One, better: Better::Neither, label: name, doc: "" }
 }
 
-/// The tables of a run, of which `runs`, `flows`, `subflows` and `series` have rows; `samples` and `silences`.
+/// The tables of a run, of which `runs`, `flows`, `subflows` and `series` have rows; `samples`, `silences` and `losses`.
 pub fn tables(reading: &Reading) -> Vec<Table> {
     let mut rows = Rows::default();
     for (number, flow) in (0..).zip(reading.flows()) {
@@ -105,7 +117,8 @@ pub fn tables(reading: &Reading) -> Vec<Table> {
         _ => table(spec, &[], &[]),
     };
     let of_runs = metrics::TABLES.iter().map(|spec| of(spec));
-    of_runs.chain([table(&SAMPLES, &[], &rows.samples), table(&SILENCES, &[], &rows.silences)]).collect()
+    let fitted = [(&SAMPLES, &rows.samples), (&SILENCES, &rows.silences), (&LOSSES, &rows.losses)];
+    of_runs.chain(fitted.map(|(spec, rows)| table(spec, &[], rows))).collect()
 }
 
 /// In place of a seed.
@@ -118,6 +131,7 @@ struct Rows {
     series: Vec<Row>,
     samples: Vec<Row>,
     silences: Vec<Row>,
+    losses: Vec<Row>,
 }
 
 /// Client and server by name, in the direction of the data.
@@ -298,6 +312,12 @@ impl Rows {
             row.maybe("rtt_s", (sample.rtt > 0).then_some(sample.rtt as f64 / 1e9));
             row.put("retransmitted_segments", sample.repeated);
             self.samples.push(row);
+        }
+        for (packet, at) in sender.lost(one.end) {
+            let mut row = named();
+            row.put("packet", packet);
+            row.put("t_s", at);
+            self.losses.push(row);
         }
         for [start, end] in sender.silences(one.end) {
             let mut row = named();

@@ -333,6 +333,13 @@ impl<'a> SubflowView<'a> {
         self.subflow.directions[end].sent().segment
     }
 
+    /// Packets of an end that were sent again, by number and time in seconds from the first packet of all.
+    pub fn lost(&self, end: usize) -> impl Iterator<Item = (u64, f64)> + use<'a> {
+        let reading = self.reading;
+        let lost = self.subflow.directions[end].heard.lost();
+        lost.iter().map(move |packet| (packet.number, reading.seconds(packet.at)))
+    }
+
     /// The first times without an answer while data was outstanding, in seconds from the first packet of all.
     pub fn silences(&self, end: usize) -> Vec<[f64; 2]> {
         let found = self.subflow.directions[end].waiting.silences(self.reading.last());

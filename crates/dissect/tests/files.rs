@@ -183,6 +183,6 @@ proptest! {
             file.truncate(end.index(file.len()));
         }
         let found = reading(&format!("damage-{name}"), &file);
-        prop_assert!(dissect::tables(&found).len() == trace::metrics::TABLES.len() + 2);
+        prop_assert!(dissect::tables(&found).len() == trace::metrics::TABLES.len() + 3);
     }
 }

@@ -36,12 +36,15 @@ fn every_target_takes_its_corpus() {
     }
 }
 
-/// ROPEWALK_FUZZ asks for more inputs than usual, ROPEWALK_SEED for others.
+/// ROPEWALK_FUZZ asks for more inputs than usual, ROPEWALK_SEED for others, ROPEWALK_TARGET for one target alone.
 #[test]
 fn every_target_takes_what_is_made_from_it() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (many, seed) = (number("ROPEWALK_FUZZ").unwrap_or(300), number("ROPEWALK_SEED").unwrap_or(1));
-    for (name, target) in TARGETS {
+    let only = std::env::var("ROPEWALK_TARGET").ok();
+    for (name, target) in
+        TARGETS.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name))
+    {
         let inputs = inputs(name);
         for n in 0..many {
             let bytes = hostile::mutated(&inputs, seed + n);

@@ -102,7 +102,7 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
     """Writes files, and says which."""
     if order.scenario is not None:
         try:
-            disk.write_whole(order.scenario, reading.fitted.text.encode(), lasting=False)
+            disk.write_whole(order.scenario, reading.nearest().text.encode(), lasting=False)
         except OSError as error:
             fail(f"--scenario {order.scenario}: cannot be written: {describe(error)}", RUN_FAILED)
         yield f"{order.scenario} is fitted to {reading.fitted.flow}; ropewalk run {order.scenario}"

@@ -35,8 +35,8 @@ pub fn captures(bytes: &[u8]) {
     }
     assert_eq!(
         dissect::tables(&reading).len(),
-        trace::metrics::TABLES.len() + 2,
-        "those of a run, and two more"
+        trace::metrics::TABLES.len() + 3,
+        "those of a run, and three more"
     );
 }
 

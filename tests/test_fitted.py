@@ -1,0 +1,86 @@
+"""Scenarios that are fitted to captures: of a kernel, and of runs."""
+
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ropewalk as rw
+from conftest import ROOT, Ropewalk
+
+KERNEL = ROOT / "crates" / "dissect" / "tests" / "captures"
+
+
+def compared(reading: rw.Reading) -> tuple[float, float]:
+    """Goodput of the fitted scenario over that of the capture, and the largest difference of shares."""
+    fitted = reading.nearest()
+    results = fitted.scenario.run(5)
+    row = next(one for one in reading.flows.to_dicts() if one["flow"] == fitted.flow)
+    mine = reading.subflows.filter(pl.col("flow").cast(pl.String) == fitted.flow).sort("subflow")
+    found = dict(results.shares().group_by("path").agg(pl.col("share").mean()).iter_rows())
+    pairs = zip((found[path.name] for path in fitted.paths), mine["share"], strict=True)
+    return results.flows["goodput_bit_s"].mean() / row["goodput_bit_s"], max(abs(a - b) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "rates", "delays"),
+    [("two-subflows", (4e6, 4e6), (0.02, 0.06)), ("reinjection", (2e6, 2e6), (0.02, 0.05))],
+)
+def test_a_scenario_behaves_like_the_kernel(
+    name: str, rates: tuple[float, ...], delays: tuple[float, ...]
+) -> None:
+    reading = rw.read([KERNEL / f"{name}.pcapng"])
+    assert [path.rate.value for path in reading.fitted.paths] == pytest.approx(rates, rel=0.01)
+    assert [path.delay.value for path in reading.fitted.paths] == pytest.approx(delays, abs=0.001)
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+
+
+def test_figures_of_the_kernel_are_found() -> None:
+    """`captures/README.md`: queues of 60 kB, an outage from 0.6 to 3 s, an address that comes at 1.062 s."""
+    for path in rw.read([KERNEL / "two-subflows.pcapng"]).fitted.paths:
+        assert path.queue.low is not None
+        assert path.queue.high is not None
+        assert path.queue.low < 60e3 < path.queue.high
+    first, second = rw.read([KERNEL / "reinjection.pcapng"]).fitted.paths
+    assert first.outages == []
+    assert second.outages == [pytest.approx((0.6, 3.0), abs=0.01)]
+    # 2 % were lost.
+    assert first.loss.low is not None
+    assert first.loss.low - 0.002 < 0.02 < (first.loss.high or 0.0)
+    late = rw.read([KERNEL / "late-add-addr.pcapng"]).fitted.paths
+    assert [path.joined_s for path in late] == [None, pytest.approx(1.062, abs=0.001)]
+
+
+@pytest.mark.parametrize("name", ["geo-plus-lte", "path-outage"])
+def test_the_loop_is_closed(name: str, tmp_path: Path) -> None:
+    scenario = rw.Scenario.load(ROOT / "scenarios" / f"{name}.toml")
+    results = scenario.run([1], capture=rw.Capture(tmp_path))
+    ratio, apart = compared(rw.read([results.captures[1]]))
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+
+
+def test_the_command_writes_a_scenario_that_runs(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    file = tmp_path / "fitted.toml"
+    done = ropewalk("read", str(KERNEL / "two-subflows.pcapng"), "--scenario", str(file))
+    assert done.returncode == 0, done.stderr
+    text = file.read_text(encoding="utf-8")
+    assert "# rate: " in text
+    assert "not identifiable" in text
+    assert [path["name"] for path in tomllib.loads(text)["path"]] == ["path1", "path2"]
+    assert ropewalk("run", str(file), "--seed", "1").returncode == 0
+    why = ropewalk("why", str(file), "--effort", "quick")
+    assert why.returncode == 0, why.stderr
+
+
+def test_nothing_to_fit_is_said(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """Captured at the receiver alone: the sender is not known."""
+    scenario = rw.Scenario.load(ROOT / "scenarios" / "two-geo-beams.toml", [("duration", "3s")])
+    results = scenario.run([1], capture=rw.Capture(tmp_path, at="server"))
+    done = ropewalk("read", str(results.captures[1]), "--scenario", str(tmp_path / "fitted.toml"))
+    assert done.returncode == 1
+    assert "no connection whose sender was captured" in done.stderr
+    assert not (tmp_path / "fitted.toml").exists()
