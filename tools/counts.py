@@ -76,7 +76,7 @@ def sentences(found: dict[str, Any]) -> str:
     union = verdicts["agrees"]
     said += f". Under one reading or another {union} of {checked} agree{_more(verdicts[CALIBRATED])}."
     different = [f"{verdicts[verdict]} {words}" for verdict, words in DIFFERENT.items() if verdicts[verdict]]
-    said += f" The others: {', '.join(different)}."
+    said += f" The others: {', '.join(different)}." if different else ""
     if found["unclear"]:
         said += f" Of {found['unclear']} [the runs cannot tell]({REFERENCE}#what-the-runs-cannot-tell)."
     set_up = verdicts[SET_UP] + verdicts[OTHERWISE]
