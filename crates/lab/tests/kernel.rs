@@ -1,5 +1,5 @@
 //! The profile `linux` beside the kernel: eight scenarios that ran on Linux 6.18 over emulated links, with the figures that were
-//! recorded there (goodput of five seeds, six for the coupled control, and drops of queues).
+//! recorded there (goodput of five seeds, 18 for the coupled control, and drops of queues).
 //!
 //! Goodput is to be within 5 % of the kernel's mean, drops within 25 %.
 
@@ -18,18 +18,16 @@ fn run(name: &str, sets: &[(&str, &str)], seeds: u64) -> Vec<Table> {
 
 /// The same, with time series.
 fn run_with(name: &str, sets: &[(&str, &str)], seeds: u64, series: bool) -> Vec<Table> {
+    run_seeds(name, sets, (1..=seeds).collect(), series)
+}
+
+fn run_seeds(name: &str, sets: &[(&str, &str)], seeds: Vec<u64>, series: bool) -> Vec<Table> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let document =
         Document::parse(&text, name, &sets, &Registries::builtin()).unwrap_or_else(|e| panic!("{e}"));
-    let options = RunOptions {
-        seeds: (1..=seeds).collect(),
-        jobs: NonZeroUsize::MIN,
-        series,
-        trace: false,
-        capture: None,
-    };
+    let options = RunOptions { seeds, jobs: NonZeroUsize::MIN, series, trace: false, capture: None };
     lab::run(&document.scenario, &options, &|_, _| (), &AtomicBool::new(false))
         .unwrap_or_else(|e| panic!("{name}: {e}"))
         .tables
@@ -73,8 +71,7 @@ fn k1_one_path() {
     near("K1", goodput(&run("k1.toml", &[], 1), "up"), 9.51, 0.05);
 }
 
-/// Drops where the ACK trains of HyStart end both slow starts, as they do here without jitter: 22 to 61 in the kernel. Where the
-/// delay does it has 111 to 214, and 20 us of jitter give that here too (`docs/reference/profiles.md`).
+/// Paths that are exactly alike: the ACK trains of HyStart end both slow starts, which had 22 to 61 drops in the kernel.
 #[test]
 fn k2_two_equal_paths() {
     let tables = run("k2.toml", &[], 1);
@@ -84,11 +81,30 @@ fn k2_two_equal_paths() {
     }
 }
 
+/// No two paths are exactly alike. Nineteen runs of the kernel had 22 to 214 drops on the first path; 90 to 180 in the twelve in which delay ended
+/// a slow start (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`).
+#[test]
+fn k2_two_paths_that_are_nearly_equal() {
+    let nearly = r#"{ kind = "uniform", min = "50ms", max = "50020us", reorder = false }"#;
+    let sets = [("path.a.both.delay", nearly), ("path.b.both.delay", nearly)];
+    let found: Vec<f64> = (1..=10)
+        .map(|seed| {
+            let tables = run_seeds("k2.toml", &sets, vec![seed], false);
+            near("K2", goodput(&tables, "up"), 18.58, 0.05);
+            drops_near("K2, second path", drops(&tables, "b.up"), (23.0, 54.0));
+            drops(&tables, "a.up")
+        })
+        .collect();
+    found.iter().for_each(|drops| drops_near("K2, first path", *drops, (22.0, 214.0)));
+    assert!(found.iter().any(|drops| *drops < 61.0), "no train: {found:?}");
+    assert!(found.iter().filter(|drops| (67.5..225.0).contains(*drops)).count() >= 3, "no delay: {found:?}");
+}
+
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
     let tables = run("k3.toml", &[], 1);
     near("K3", goodput(&tables, "up"), 23.05, 0.05);
-    // Seven runs of the kernel had none, or 516 to 1092, as HyStart ends slow start by a train or by the delay.
+    // Six of twelve runs of the kernel had none, six 409 to 892, as HyStart ends slow start by a train or by the delay.
     drops_near("K3, GEO link", drops(&tables, "b.up"), (0.0, 1092.0));
 }
 
@@ -123,14 +139,13 @@ fn k5_an_outage() {
     near("K5", goodput(&run("k5.toml", &[], 1), "up"), 16.31, 0.05);
 }
 
-/// With losses by chance two uncoupled subflows take twice what one TCP takes, two that LIA couples as much.
+/// Eighteen runs of LIA as a BPF program (`kernel/lia.bpf.c`). With losses by chance two uncoupled subflows take twice what one TCP takes, two that LIA couples as much.
 #[test]
 fn k6_two_subflows_beside_one_tcp() {
-    for (congestion, kernel, (least, most)) in [("newreno", 11.89, (1.9, 2.0)), ("lia", 7.22, (0.95, 1.1))] {
+    for (congestion, kernel, (least, most)) in [("newreno", 11.89, (1.9, 2.0)), ("lia", 7.78, (0.95, 1.1))] {
         let tables = run("k6.toml", &[("flow.up.transport.congestion", congestion)], 60);
         let (up, other) = (goodput(&tables, "up"), goodput(&tables, "competitor"));
-        // Six runs of LIA in the kernel range over 12 %: it would take about 13 to tell a difference of 9 %.
-        near(&format!("K6, {congestion}"), up, kernel, if congestion == "lia" { 0.12 } else { 0.05 });
+        near(&format!("K6, {congestion}"), up, kernel, 0.05);
         let ratio = up / other;
         assert!((least..=most).contains(&ratio), "K6, {congestion}: {ratio:.3} times the competitor");
     }
