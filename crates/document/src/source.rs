@@ -19,6 +19,18 @@ pub enum Step {
     Index(usize),
 }
 
+impl From<&str> for Step {
+    fn from(key: &str) -> Self {
+        Self::Key(key.into())
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
 /// A file, and what has been found wrong with it so far.
 #[derive(Clone, Debug)]
 pub struct Source {

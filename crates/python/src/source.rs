@@ -29,9 +29,8 @@ impl Source {
     /// Raises `InvalidScenario` if it is not TOML, `ValueError` if there is no such kind. Other mistakes are kept.
     #[staticmethod]
     fn read(text: &str, file: &str, kind: &str) -> PyResult<Self> {
-        let kind = study::kind_of(kind)
+        let read = study::read(text, file, kind)
             .ok_or_else(|| PyValueError::new_err(format!("there is no kind of file {kind}")))?;
-        let read = document::source::Source::read(text, file, kind);
         read.map(|inner| Self { inner }).map_err(|mistakes| invalid(&mistakes))
     }
 

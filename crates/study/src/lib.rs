@@ -14,6 +14,7 @@ mod plan;
 mod reading;
 mod reference;
 mod reproduction;
+mod rules;
 mod value;
 
 pub use factors::{Factor, Level, Override};
@@ -21,4 +22,5 @@ pub use file::{ComparePaths, Stopping, StudyFile, Treatment};
 pub use metric::{Metric, NoMetric, Series};
 pub use plan::{Case, Reach, usual_metrics};
 pub use reading::readings;
-pub use reference::{kind_of, kinds, reference_pages, schema};
+pub use reference::{kinds, reference_pages, schema};
+pub use rules::read;

@@ -61,7 +61,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 }
 
 /// The top level of a kind of file, by the name of the kind; `any`: whatever TOML can say.
-pub fn kind_of(name: &str) -> Option<Kind> {
+pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     let any = ("any", Kind::Map(&Kind::Scalar(Scalar::Any)));
     KINDS.into_iter().chain([any]).find(|(kind, _)| *kind == name).map(|(_, kind)| kind)
 }

@@ -1,7 +1,7 @@
 //! The keys of the files of a reproduction: `reproduction.toml`, `quantities.toml`, `claims.toml`, `figures.toml`.
 //!
-//! The meaning of their checks, and whether the quantities that they name exist, are judged where the checks are computed, in
-//! `python/ropewalk/reproduce`.
+//! Rules across the keys of one file are in `rules.rs`. The meaning of checks, and whether the quantities that they name exist, are
+//! judged where the checks are computed, in `python/ropewalk/reproduce`.
 
 use document::keys::{Fallback, Key, Kind, MAX_SEEDS, Scalar, Section};
 use document::shorthand::{FLAG, TEXT, integer, key, reference, words};
@@ -201,7 +201,9 @@ pub(crate) static CLAIMS: Section = section(
 );
 
 /// The grounds of a cause.
-const KIND: Kind = words(&["prediction", "arithmetic", "documented", "fitted", "chance", "not carried"]);
+pub(crate) const KINDS: [&str; 6] =
+    ["prediction", "arithmetic", "documented", "fitted", "chance", "not carried"];
+const KIND: Kind = words(&KINDS);
 static CALIBRATED: [Kind; 2] = [TEXT, Kind::Map(&TEXT)];
 
 static ROOT: Section = section(

@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ropewalk.reproduce.expressions import CHANCE, parse
+from ropewalk.reproduce.expressions import parse
 from ropewalk.reproduce.mistakes import ExpressionError
 from ropewalk.reproduce.model import PROFILE, Claim, Kind, Prediction, Reproduction, Root
 from ropewalk.reproduce.studies import named
 from ropewalk.reproduce.tables import TomlFile
-from ropewalk.study.mistakes import (
-    CONTRADICTION,
-    MISSING,
-    UNKNOWN_NAME,
-    UNREADABLE,
-    WRONG_VALUE,
-    did_you_mean,
-)
+from ropewalk.study.mistakes import UNREADABLE, WRONG_VALUE, did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,22 +35,7 @@ class Claims(TomlFile):
         roots, claims = enumerate(self.root.get("root", [])), enumerate(self.root.get("claim", []))
         self.roots = tuple(self._root(("root", index), table or {}) for index, table in roots)
         self.claims = tuple(self._claim(("claim", index), table or {}) for index, table in claims)
-        self._no_twins("root", [root.name for root in self.roots], "name")
-        self._no_twins("claim", [claim.id for claim in self.claims], "id")
-        if not self.claims:
-            self.mistakes.add((), MISSING, "there are no claims", "add [[claim]]")
-        for index, root in enumerate(self.roots):
-            if not any(claim.root == root.name for claim in self.claims):
-                message = f'no claim has the root "{root.name}"'
-                self.mistakes.add(("root", index, "name"), CONTRADICTION, message, "name it in claims")
         self.mistakes.raise_any()
-
-    def _no_twins(self, table: str, names: list[str], key: str) -> None:
-        first: dict[str, int] = {}
-        for index, name in enumerate(names):
-            if first.setdefault(name, index) != index:
-                message = f'"{name}" is there twice'
-                self.mistakes.add((table, index, key), CONTRADICTION, message, f"give each its own {key}")
 
     def _root(self, place: Place, table: dict[str, Any]) -> Root:
         name: str = table.get("name", "")
@@ -74,10 +52,6 @@ class Claims(TomlFile):
     def _claim(self, place: Place, table: dict[str, Any]) -> Claim:
         facts = {key: table.get(key, "") for key in FACTS}
         cannot, text = table.get("cannot", ""), table.get("check", "")
-        if bool(text) == bool(cannot):
-            message = f'"{facts["id"]}" needs either `check` or `cannot`'
-            cure = "write an expression, or a sentence why there is none"
-            self.mistakes.add(place, MISSING, message, cure, value=False)
         claim = Claim(
             **facts,
             check=None,
@@ -87,30 +61,19 @@ class Claims(TomlFile):
             expected=table.get("expected", ""),
             quick=table.get("quick", False),
             kind=_kind(table),
-            root=self._root_name(table, place),
+            root=table.get("root", ""),
             calibrated=self._calibrated(table, place),
             set_up=table.get("configuration", False),
         )
         number = claim.published_number is not None
         shown = table.get("cause_check", "")
-        claim = replace(
+        return replace(
             claim,
             check=self._check((*place, "check"), claim.id, text, published=number) if text else None,
             cause_check=self._check((*place, "cause_check"), claim.id, shown, published=number)
             if shown
             else None,
         )
-        if claim.cause_check is not None:
-            self._cause(place, claim)
-        return claim
-
-    def _root_name(self, table: dict[str, Any], place: Place) -> str:
-        name: str = table.get("root", "")
-        known = [root.name for root in self.roots]
-        if name and name not in known:
-            cure = did_you_mean(name, known) if known else f'add [[root]] with name = "{name}"'
-            self.mistakes.add((*place, "root"), UNKNOWN_NAME, f'there is no root "{name}"', cure)
-        return name
 
     def _calibrated(self, table: dict[str, Any], place: Place) -> dict[str, str]:
         """A sentence for all readings, or one for each that is meant."""
@@ -119,25 +82,6 @@ class Claims(TomlFile):
             return {"": given} if given else {}
         self.only(given, (*place, "calibrated"), self._reproduction.profiles)
         return given
-
-    def _cause(self, place: Place, claim: Claim) -> None:
-        """A check of a cause needs the cause in words, and what it rests on."""
-        root = next((root for root in self.roots if root.name == claim.root), None)
-        at = (*place, "cause_check")
-        if not claim.cause and not (root and root.cause):
-            self.mistakes.add(at, MISSING, "`cause` is missing", "say what is shown, here or at the root")
-        kind = claim.kind or (root.kind if root else None)
-        if kind is None:
-            cure = f"add kind = one of {', '.join(Kind)}, here or at the root"
-            self.mistakes.add(at, MISSING, "nothing says what the cause rests on", cure)
-        if kind is Kind.FITTED and not (root and root.value):
-            cure = "name a root that says the one value for all of its claims"
-            self.mistakes.add(at, MISSING, "what is fitted needs a root with a `value`", cure)
-        by_chance = claim.cause_check is not None and CHANCE in claim.cause_check.text
-        if kind is not None and by_chance != (kind is Kind.CHANCE):
-            message = f"a cause of kind `{kind}`" + (" with" if by_chance else " without") + f" `{CHANCE}`"
-            cure = f"chance is computed: `{CHANCE}` belongs to the kind `{Kind.CHANCE}`, and to no other"
-            self.mistakes.add(at, CONTRADICTION, message, cure)
 
     def _check(self, place: Place, name: str, text: str, *, published: bool) -> Expression | None:
         """Parsed under each profile: its levels must exist in all of them."""

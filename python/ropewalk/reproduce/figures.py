@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,6 @@ from ropewalk.reproduce.tables import TomlFile
 from ropewalk.reproduce.values import NoValue, Row, estimate_of
 from ropewalk.study.metrics import MetricError
 from ropewalk.study.mistakes import (
-    CONTRADICTION,
-    MISSING,
     UNKNOWN_NAME,
     UNREADABLE,
     WRONG_VALUE,
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
 
 FILE = "figures.toml"
 LINES, BARS, TIME = "lines", "bars", "time"
-_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 COLOURS = 128
 """Colours of a PNG."""
 MARKERS = "osD^vPX*"
@@ -136,12 +132,6 @@ class _Reader(TomlFile):
             for index, table in enumerate(tables)
             for profile in self._profiles(("figure", index), table)
         ]
-        names = [drawing.id for drawing in self.drawings]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                self.mistakes.add(
-                    ("figure", index, "id"), CONTRADICTION, f'"{name}" is there twice', "choose another"
-                )
         self.mistakes.raise_any()
 
     def _profiles(self, place: Place, table: dict[str, Any]) -> list[str]:
@@ -162,9 +152,6 @@ class _Reader(TomlFile):
             for index, curve in enumerate(table.get("curve", []))
         )
         several = isinstance(table.get("profile"), list)
-        if "id" in table and not _FILE.fullmatch(table["id"]):
-            cure = "write letters, digits, _, - and dots, a letter or digit first: it is the name of a file"
-            self.mistakes.add((*place, "id"), WRONG_VALUE, f'"{table["id"]}" is no id', cure)
         return Drawing(
             id=table.get("id", "") + f"-{drawn}" * several,
             title=table.get("title", "") + f" ({drawn})" * several,
@@ -192,10 +179,6 @@ class _Reader(TomlFile):
                 value = parse(table["value"], levels, check=False)
             except ExpressionError as error:
                 self.mistakes.add((*place, "value"), WRONG_VALUE, str(error), error.cure)
-        elif "series" not in table and "published" not in table:
-            self.mistakes.add(
-                place, MISSING, "nothing to draw", "add value = ..., series = ... or published = {...}"
-            )
         return Curve(
             table.get("label", ""),
             value,
@@ -207,13 +190,8 @@ class _Reader(TomlFile):
     def _over(self, place: Place, table: dict[str, Any]) -> Over | None:
         try:
             metric = SeriesMetric.parse(table["series"], "mean", bin_s=table.get("bin", 0.0))
-        except MetricError as error:
-            self.mistakes.add((*place, "series"), UNKNOWN_NAME, str(error), error.cure)
+        except MetricError:
             return None
-        if "bin" in table and "total" in table:
-            self.mistakes.add(
-                (*place, "total"), CONTRADICTION, "`bin` means nothing beside `total`", "remove one of them"
-            )
         study: str = table.get("study", "")
         levels = tuple(table.get("levels", []))
         if None in levels:
@@ -243,8 +221,6 @@ class _Reader(TomlFile):
         if "values" in table:
             return tuple((x, y) for x, y in enumerate(table["values"]) if y is not None)
         if "file" not in table:
-            if table.keys() & {"x", "y", "where"}:
-                self.mistakes.add(place, MISSING, "`file` is missing", "add file = ... or values = [...]")
             return ()
         path = self.path.parent / table["file"]
         try:

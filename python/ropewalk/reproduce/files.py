@@ -16,8 +16,6 @@ from ropewalk.reproduce.tables import TomlFile
 from ropewalk.study import file as study_files
 from ropewalk.study.metrics import Metric, MetricError
 from ropewalk.study.mistakes import (
-    CONTRADICTION,
-    MISSING,
     UNKNOWN_NAME,
     UNREADABLE,
     WRONG_VALUE,
@@ -26,7 +24,6 @@ from ropewalk.study.mistakes import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection
 
     from ropewalk.study.mistakes import Path as Place
     from ropewalk.study.model import StudyFile
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 DIRECTORY = shipped.REPRODUCTIONS
 ABOUT, QUANTITIES, CLAIMS = "reproduction.toml", "quantities.toml", "claims.toml"
 OVERRIDING = ("metric", "over", "scale", "pool")
-OF_TABLES = ("table", "value", "by")
-OF_SERIES = ("make", "bin", "from", "until")
 
 
 class NotFound(ValueError):
@@ -129,33 +124,11 @@ class _About(TomlFile):
         self.title: str = self.root.get("title", "")
         self.source: str = self.root.get("source", "")
         self.profiles = tuple(profile for profile in self.root.get("profiles", []) if profile)
-        self.apart = self._apart()
-        self.readings = self._readings()
+        self.apart = tuple(self.root.get("apart", []))
+        given: dict[str, str] = self.root.get("readings", {})
+        self.readings = {profile: given.get(profile, "") for profile in self.profiles}
         self.quick_replications: int | None = self.root.get("quick", {}).get("replications")
         self.mistakes.raise_any()
-
-    def _apart(self) -> tuple[str, ...]:
-        """Some of the profiles, but not all."""
-        apart = tuple(self.root.get("apart", []))
-        for profile in apart:
-            if profile not in self.profiles:
-                cure = did_you_mean(profile, self.profiles)
-                self.mistakes.add(("apart",), UNKNOWN_NAME, f'there is no profile "{profile}"', cure)
-        if apart and set(apart) == set(self.profiles):
-            cure = "leave one out: the verdicts are reached under the others"
-            self.mistakes.add(("apart",), CONTRADICTION, "it names all profiles", cure)
-        return apart
-
-    def _readings(self) -> dict[str, str]:
-        """A description of each profile: a name alone says nothing to a reader."""
-        given: dict[str, str] = self.root.get("readings", {})
-        self.only(given, ("readings",), self.profiles)
-        for profile in self.profiles:
-            if profile not in given:
-                message = f'nothing says what the profile "{profile}" is'
-                cure = f'add [readings] with {profile} = "two sentences"'
-                self.mistakes.add(("profiles",), MISSING, message, cure)
-        return {profile: given.get(profile, "") for profile in self.profiles}
 
 
 class _Quantities(TomlFile):
@@ -165,30 +138,14 @@ class _Quantities(TomlFile):
         self.found: dict[str, Quantity] = {}
         self.published: dict[str, Published] = {}
         for name, table in self.root.items():
-            if not name.isidentifier():
-                cure = "write a name of letters, digits and _"
-                self.mistakes.add((name,), WRONG_VALUE, f'"{name}" is no name', cure, value=False)
-            elif "table" in table:
+            if "table" in table:
                 self._take_published(name, table)
             else:
                 self.found[name] = self._quantity(name, table, (name,))
         self.mistakes.raise_any()
 
-    def _idle(self, table: dict[str, Any], place: Place, keys: Collection[str], where: str) -> None:
-        """Keys that would have no effect."""
-        for key in table:
-            if key in keys:
-                message = f"`{key}` means nothing {where}"
-                self.mistakes.add((*place, key), CONTRADICTION, message, "remove one of them", value=False)
-
-    def _given(self, table: dict[str, Any], place: Place, key: str) -> str:
-        if key not in table:
-            self.mistakes.add(place, MISSING, f"`{key}` is missing", f"add {key} = ...", value=False)
-        return str(table.get(key, ""))
-
     def _take_published(self, name: str, table: dict[str, Any]) -> None:
-        self._idle(table, (name,), table.keys() - set(OF_TABLES), "beside `table`")
-        file, value = self.path.parent / table["table"], self._given(table, (name,), "value")
+        file, value = self.path.parent / table["table"], table.get("value", "")
         if not value:
             return
         try:
@@ -197,27 +154,19 @@ class _Quantities(TomlFile):
             self.mistakes.add((name,), WRONG_VALUE, str(error), error.cure)
 
     def _quantity(self, name: str, table: dict[str, Any], place: Place) -> Quantity:
-        self._idle(table, place, OF_TABLES, "without `table`")
-        if "series" not in table:
-            self._idle(table, place, OF_SERIES, "without `series`")
-        study = self._given(table, place, "study")
-        metric = self._metric(table, place)
+        metric = _metric(table)
         # As the study's own tables show it, unless said otherwise.
         usual_unit, usual_divisor = metric.unit
         scale: float = table.get("scale", 1.0 if "unit" in table else 1.0 / usual_divisor)
-        if scale == 0.0:
-            self.mistakes.add(
-                (*place, "scale"), WRONG_VALUE, "with 0 there is nothing to see", "write what to multiply by"
-            )
         unit: str = table.get("unit", usual_unit if "scale" not in table else "")
         return Quantity(
             name,
-            study,
+            table.get("study", ""),
             metric,
             scale,
             unit,
             tuple(table.get("pool", [])),
-            self._divisor(table, place, metric),
+            _divisor(table),
             self._under(name, table, place),
         )
 
@@ -237,38 +186,28 @@ class _Quantities(TomlFile):
                 found[profile] = self._quantity(name, rest | other, at)
         return found
 
-    def _divisor(self, table: dict[str, Any], place: Place, metric: Metric | SeriesMetric) -> Metric | None:
-        text: str = table.get("over", "")
-        if not text:
-            return None
-        try:
-            divisor = Metric.parse(text)
-        except MetricError as error:
-            self.mistakes.add((*place, "over"), UNKNOWN_NAME, str(error), error.cure)
-            return None
-        if not isinstance(metric, Metric) or "unit" not in table or "scale" not in table:
-            message = "a quotient is made of two metrics, and nothing tells its unit"
-            self.mistakes.add((*place, "over"), CONTRADICTION, message, "add `metric`, `scale` and `unit`")
-        return divisor
 
-    def _metric(self, table: dict[str, Any], place: Place) -> Metric | SeriesMetric:
-        key = "series" if "series" in table else "metric"
-        if key == "series" and "metric" in table:
-            self.mistakes.add(place, CONTRADICTION, "both `metric` and `series`", "keep one of them")
-        text = self._given(table, place, key)
-        try:
-            if key == "metric":
-                return Metric.parse(text)
-            return SeriesMetric.parse(
-                text,
-                table.get("make", "mean"),
-                bin_s=table.get("bin", 0.0),
-                from_s=table.get("from", 0.0),
-                until_s=table.get("until"),
-            )
-        except MetricError as error:
-            self.mistakes.add((*place, key), UNKNOWN_NAME, str(error), error.cure)
-            return Metric(text, None, "runs", "", "end_s")
+def _divisor(table: dict[str, Any]) -> Metric | None:
+    try:
+        return Metric.parse(table["over"]) if table.get("over") else None
+    except MetricError:
+        return None
+
+
+def _metric(table: dict[str, Any]) -> Metric | SeriesMetric:
+    """The metric, or any where there is none: the file is refused then."""
+    try:
+        if "series" not in table:
+            return Metric.parse(table.get("metric", ""))
+        return SeriesMetric.parse(
+            table["series"],
+            table.get("make", "mean"),
+            bin_s=table.get("bin", 0.0),
+            from_s=table.get("from", 0.0),
+            until_s=table.get("until"),
+        )
+    except MetricError:
+        return Metric("", None, "runs", "", "end_s")
 
 
 class _Studies:
