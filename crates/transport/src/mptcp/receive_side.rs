@@ -178,6 +178,27 @@ mod tests {
         assert_eq!((side.delivered(), side.next()), (400, Dsn(402)));
     }
 
+    /// Vector PEP-1: 1 to 1000 travel over the first subflow, of which 501 to 600 are lost, and 1001 to 2000 over the second.
+    /// A proxy that ends the connection acknowledges and offers what a receiver does: no more than it holds.
+    #[test]
+    fn a_proxy_acknowledges_up_to_the_gap_and_offers_the_rest_of_its_buffer() {
+        let buffer = Bytes(100_000);
+        let config = TcpConfig::default().with(|c| {
+            c.buffers.receive_counts = ReceiveCounts::Payload;
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (buffer, buffer);
+        });
+        let mut side = ReceiveSide::new(Arc::new(config), Bytes(1000));
+        for (start, end) in [(1, 501), (1001, 2001), (601, 1001)] {
+            side.on_data(Range::new(Dsn(start), Dsn(end)));
+        }
+        // The first 500 bytes have gone on towards the server.
+        side.on_read(SimTime::from_millis(10), 500, || None);
+        assert_eq!(side.next(), Dsn(501), "the Data ACK");
+        assert_eq!(side.window(0, buffer), Bytes(100_000 - 1400));
+        side.on_data(Range::new(Dsn(501), Dsn(601)));
+        assert_eq!((side.next(), side.readable()), (Dsn(2001), 1500));
+    }
+
     /// Both ends of the gap are of different subflows, and nothing is lost: the size does not follow how far it reaches.
     #[test]
     fn data_out_of_order_between_subflows_does_not_enlarge_the_buffer() {
