@@ -1,6 +1,8 @@
 """Captures read back: of runs, whose tables they give, and of a kernel, as other programs read them."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -103,3 +105,31 @@ def test_what_cannot_be_read_is_said(ropewalk: Ropewalk, tmp_path: Path) -> None
     assert (alone.returncode, alone.stdout) == (1, "")
     assert "no packet could be read" in alone.stderr
     assert "Traceback" not in alone.stderr
+
+
+def test_an_anonymous_capture_reads_the_same(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """And tshark finds one MPTCP connection in it, with mappings for all data and right checksums."""
+    out = tmp_path / "shared.pcapng"
+    done = ropewalk("read", str(KERNEL / "two-subflows.pcapng"), "--anonymise", str(out))
+    assert done.returncode == 0, done.stderr
+    assert f"978 TCP packets without addresses, payload and keys in {out}" in done.stdout
+    before, after = rw.read([KERNEL / "two-subflows.pcapng"]), rw.read([out])
+    for table in ("flows", "subflows"):
+        same = pl.exclude("flow", "path")
+        assert after.tables[table].select(same).equals(before.tables[table].select(same))
+    assert after.flows["flow"].to_list() == ["10.0.0.1:46888 to 10.0.0.2:5001"]
+    again = ropewalk("read", str(out), "--anonymise", str(out))
+    assert (again.returncode, "would be replaced" in again.stderr) == (2, True)
+    found = shutil.which("tshark")
+    if found is None:
+        pytest.skip("no tshark here")
+    fields = [
+        "mptcp.stream",
+        "ip.checksum.status",
+        "mptcp.dss.missing_mapping",
+        "mptcp.connection.echoed_key_mismatch",
+    ]
+    command = [found, "-r", str(out), "-o", "ip.check_checksum:TRUE", "-o", "mptcp.analyze_mappings:TRUE"]
+    command += ["-T", "fields", *(word for field in fields for word in ("-e", field)), "-Y", "tcp.len > 0"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {tuple(line.split("\t")) for line in told.stdout.splitlines()} == {("0", "1", "", "")}

@@ -39,7 +39,7 @@ PARTS = {
         "scenario.py": ["Scenario"],
         "captures.py": ["Capture"],
         "results.py": ["Results", "Totals"],
-        "connections.py": ["read", "Reading"],
+        "connections.py": ["read", "Reading", "anonymise", "Anonymised"],
         "why/model.py": ["Diagnosis", "FlowDiagnosis", "Reason", "Cure"],
         "plots/__init__.py": ["Plots"],
         "errors.py": ["ScenarioError", "Diagnostic"],

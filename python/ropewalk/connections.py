@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,32 @@ class Reading(Results):
         """
         files, packets = self._kept
         return nearest(files, self.tables, packets, jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymised:
+    """A capture without addresses, payload and keys."""
+
+    written: int
+    """TCP packets in it."""
+    left_out: int
+    """Other packets, which are not."""
+    problems: list[str]
+    """A sentence on each file that could not be read whole."""
+
+
+def anonymise(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> Anonymised:
+    """Writes the TCP packets of captures into one file (pcapng) without addresses, payload and keys.
+
+    Addresses become 10.0.0.1, 10.0.0.2 and so on, or fd00::1; keys of MPTCP others, with tokens, HMACs and
+    data sequence numbers that follow from them. Unknown options, payload and names of interfaces are left
+    out; the first packet comes on 1 January 2020. Ports, sizes, times between packets, sequence numbers and
+    timestamps stay.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    return Anonymised(*_core.anonymise_captures(files, out))
 
 
 def read(files: Sequence[str | os.PathLike[str]]) -> Reading:

@@ -4,11 +4,12 @@
 //! - `direction.rs`, `connection.rs`: state of a direction, of subflows and connections; in it `held.rs`: bytes behind gaps,
 //!   `waiting.rs`: limits of a sender, `pace.rs`: rates of acknowledgements, `samples.rs`: values over time;
 //! - `reading.rs`: from packets to that state; `views.rs`: what it says; `tables.rs`: the tables of a run, as far as a capture
-//!   knows them.
+//!   knows them; `anonymous.rs`: captures without addresses, payload and keys.
 //!
 //! A place is a file, and in it a direction where the file has it: an end sees the subflows of all its interfaces together.
 //! May: count what it is shown. May not: guess; what a capture cannot know stays empty.
 
+mod anonymous;
 mod connection;
 mod direction;
 mod file;
@@ -23,6 +24,7 @@ mod tables;
 mod views;
 mod waiting;
 
+pub use anonymous::{Anonymised, anonymise};
 pub use connection::{Mode, Side};
 pub use direction::Counts;
 pub use file::Unreadable;

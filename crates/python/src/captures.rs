@@ -1,7 +1,9 @@
 //! Capture files as tables.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 
@@ -9,6 +11,17 @@ use crate::columns::Columns;
 
 /// Tables by name, problems, and totals.
 pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, BTreeMap<&'static str, u64>);
+
+/// Writes without the interpreter lock. Returns packets written and left out, and problems.
+pub(crate) fn anonymise(py: Python<'_>, files: &[PathBuf], out: &Path) -> PyResult<(u64, u64, Vec<String>)> {
+    let done = py.detach(|| {
+        let (found, file) = dissect::anonymise(files, BufWriter::new(File::create(out)?))?;
+        file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+        Ok::<_, std::io::Error>(found)
+    })?;
+    let problems = done.problems.iter().map(ToString::to_string).collect();
+    Ok((done.written, done.left_out, problems))
+}
 
 /// Reads without the interpreter lock.
 pub(crate) fn read(py: Python<'_>, files: &[PathBuf]) -> PyResult<Read> {

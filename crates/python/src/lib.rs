@@ -139,6 +139,20 @@ mod _core {
         crate::captures::read(py, &files)
     }
 
+    /// Writes the TCP packets of capture files into the file `out`, without addresses, payload and keys. Returns how many were
+    /// written and left out, and a sentence on each file that could not be read whole.
+    ///
+    /// Raises `OSError` if it cannot be written.
+    #[pyfunction]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn anonymise_captures(
+        py: Python<'_>,
+        files: Vec<PathBuf>,
+        out: PathBuf,
+    ) -> PyResult<(u64, u64, Vec<String>)> {
+        crate::captures::anonymise(py, &files, &out)
+    }
+
     /// Version of the ns-3 that is installed, if any.
     #[pyfunction]
     fn ns3_version() -> Option<String> {

@@ -10,6 +10,8 @@
 mod decode;
 mod encode;
 
+pub use encode::dss_checksum;
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -99,15 +99,31 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// It cannot be written.
     pub fn packet(&mut self, interface: u32, at: SimTime, way: Direction, bytes: &[u8]) -> io::Result<()> {
+        self.cut_packet(interface, at, Some(way), (bytes, bytes.len()))
+    }
+
+    /// Adds a packet of which these bytes are known, with its length. `way`: `None` if it is not known.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn cut_packet(
+        &mut self,
+        interface: u32,
+        at: SimTime,
+        way: Option<Direction>,
+        (bytes, length): (&[u8], usize),
+    ) -> io::Result<()> {
         self.number(interface);
         self.block.extend_from_slice(&halves(at));
         let kept = &bytes[..bytes.len().min(self.snap as usize)];
         // A packet is shorter than 4 GiB.
         self.number(kept.len() as u32);
-        self.number(bytes.len() as u32);
+        self.number(length as u32);
         self.block.extend_from_slice(kept);
         self.pad();
-        self.option(option::PACKET_FLAGS, &way.flags().to_le_bytes());
+        if let Some(way) = way {
+            self.option(option::PACKET_FLAGS, &way.flags().to_le_bytes());
+        }
         self.end(PACKET)
     }
 

@@ -376,9 +376,21 @@ def export(*, directory: Path, form: str, out: Path | None) -> None:
     metavar="FILE",
     help="Write a scenario that is fitted to the connection with most data.",
 )
+@click.option(
+    "--anonymise",
+    type=FILE,
+    metavar="FILE",
+    help="Write the packets without addresses, payload and keys, and nothing else.",
+)
 @as_json
 def read(
-    *, files: tuple[Path, ...], out: Path | None, plots: bool, scenario: Path | None, as_json: bool
+    *,
+    files: tuple[Path, ...],
+    out: Path | None,
+    plots: bool,
+    scenario: Path | None,
+    anonymise: Path | None,
+    as_json: bool,
 ) -> None:
     """Read captures (pcap, pcapng): TCP and MPTCP connections.
 
@@ -390,9 +402,17 @@ def read(
     if plots and out is None:
         fail("--plots without --out\n  fix: say with --out where they go", WRONG_INPUT)
     with reported():
-        from ropewalk.cli.read import ReadOrder, execute
+        from ropewalk.cli import read as command
 
-        execute(ReadOrder(files, out, plots, scenario, as_json))
+        if anonymise is not None:
+            if out is not None or scenario is not None or as_json:
+                fail(
+                    "--anonymise with --out, --scenario or --json\n  fix: read the file that it has written",
+                    WRONG_INPUT,
+                )
+            command.anonymise(files, anonymise)
+        else:
+            command.execute(command.ReadOrder(files, out, plots, scenario, as_json))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ropewalk import connections, disk, provenance, store
 from ropewalk.cli.columns import Column, show_table
-from ropewalk.cli.reporting import RUN_FAILED, describe, fail, next_step, refuse_others
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
 from ropewalk.cli.tables import NONE, printer
 from ropewalk.numbers import figure
 from ropewalk.visible import visible
@@ -70,6 +70,25 @@ class ReadOrder:
     scenario: Path | None
     """Where the fitted scenario goes."""
     as_json: bool
+
+
+def anonymise(files: tuple[Path, ...], out: Path) -> None:
+    """Writes one capture without addresses, payload and keys, and says so."""
+    if any(file.exists() and out.exists() and file.samefile(out) for file in files):
+        fail(
+            f"--anonymise {out}: the capture itself would be replaced\n  fix: name another file", WRONG_INPUT
+        )
+    try:
+        done = connections.anonymise(files, out)
+    except OSError as error:
+        fail(f"--anonymise {out}: cannot be written: {describe(error)}", RUN_FAILED)
+    for problem in done.problems:
+        sys.stderr.write(f"{visible(problem)}\n")
+    if not done.written:
+        out.unlink(missing_ok=True)
+        fail("no TCP packet could be read", RUN_FAILED)
+    others = f"; {done.left_out} others are left out" if done.left_out else ""
+    sys.stdout.write(f"{done.written} TCP packets without addresses, payload and keys in {out}{others}\n")
 
 
 def execute(order: ReadOrder) -> None:

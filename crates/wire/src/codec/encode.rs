@@ -318,7 +318,7 @@ impl Writer<'_> {
 }
 
 /// RFC 8684 section 3.3.1: over the data sequence number, the subflow sequence number, the length, zeros and the data.
-pub(crate) fn dss_checksum((dsn, ssn, len): (u64, u32, u16), data: &[u8]) -> u16 {
+pub fn dss_checksum((dsn, ssn, len): (u64, u32, u16), data: &[u8]) -> u16 {
     let sum = etherparse::checksum::Sum16BitWords::new()
         .add_8bytes(dsn.to_be_bytes())
         .add_4bytes(ssn.to_be_bytes())
