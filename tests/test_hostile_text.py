@@ -186,3 +186,26 @@ def test_labels_from_right_to_left_and_long_names_disturb_nothing(
     )
     assert begins == sorted(begins)
     assert len(begins) == 2
+
+
+def test_a_page_of_claims_fits_a_phone(chromium: webdriver.Chrome, tmp_path: Path) -> None:  # noqa: F811
+    name = "a_name_that_is_far_too_long_for_any_column_and_has_no_space_at_all_in_it"
+    said = f"{RIGHT_TO_LEFT}: PER 1e-5: 120 ± 3 kbit/s, flow.upload.goodput_bit_s; " * 6
+    rows = [
+        VerdictRow(f"doc.{name}", name, name, name, said, Verdict.UNEXPLAINED, said),
+        VerdictRow("doc.F1.c1", RIGHT_TO_LEFT, LABELS[1], "s", name, Verdict.AGREES, name),
+    ]
+    page = claims_page(tmp_path, rows)
+    text = page.read_text(encoding="utf-8")
+    assert "kbit/s," in text
+    assert "flow.<wbr>upload.<wbr>goodput_<wbr>bit_s" in text
+    for width in (1280, 400):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        chromium.get(page.as_uri())
+        chromium.find_element("css selector", '[data-open="true"]').click()
+        assert chromium.execute_script("return document.documentElement.scrollWidth") <= width
+        whole = (
+            "return [...document.querySelectorAll('.whole')].every(one => one.getClientRects().length === 1)"
+        )
+        assert chromium.execute_script(whole)

@@ -24,7 +24,10 @@ POLICY = (
 """Nothing may be loaded: the file is all there is."""
 _APART = re.compile(r"( / |, | → )")
 """Between levels of a case, items of a list, ends of a link."""
-_BREAK = re.compile(r"([./_])(?=\w)")
+_BREAK = re.compile(r"([./_])(?=\w)(?!s\b)")
+"""Dots and strokes of keys and paths, not those of `kbit/s`."""
+_POWER = re.compile(r"\b\d+(?:\.\d+)?e[+-]?\d+\b")
+"""A number such as 1e-5, which browsers break after its sign."""
 
 
 def render(template: str, filters: Mapping[str, Callable[..., object]] | None = None, **values: Any) -> str:  # noqa: ANN401
@@ -58,8 +61,9 @@ def _environment() -> Environment:
 
 
 def soft(text: str) -> Markup:
-    """Keys and paths may break after their dots, and words nowhere."""
-    return Markup(_BREAK.sub(r"\1<wbr>", str(escape(visible(text)))))  # noqa: S704
+    """Keys and paths may break after their dots; units, numbers and words nowhere."""
+    broken = _BREAK.sub(r"\1<wbr>", str(escape(visible(text))))
+    return Markup(_POWER.sub(r'<span class="whole">\g<0></span>', broken))  # noqa: S704
 
 
 def isolated(text: str) -> Markup | str:
