@@ -145,6 +145,8 @@ impl CongestionControl for Sctp {
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         let unit = self.unit();
         if self.cwnd <= self.ssthresh {
+            // RFC 9260 section 7.2.1: "Only when these two conditions are met can the cwnd be increased; otherwise, the cwnd
+            // MUST NOT be increased."
             if ack.cwnd_limited && ack.acked > Bytes::ZERO {
                 let limit = if self.freebsd { unit * 2 } else { unit };
                 self.cwnd += self.shared(ack.acked.min(limit), paths);

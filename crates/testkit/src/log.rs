@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use transport::mptcp::option::MptcpOption;
-use transport::packet::Packet;
+use transport::packet::{Body, Packet};
 use transport::{Connection, SubflowGauges};
 use units::{Bytes, SimTime};
 
@@ -29,7 +29,11 @@ impl Log {
     pub(crate) fn note(&mut self, now: SimTime, event: &str, packet: &Packet, client: &Connection) {
         let Some(log) = self.0.as_mut() else { return };
         let Some(gauges) = client.gauges(packet.path.index()) else { return };
-        let Some(segment) = packet.segment() else { return };
+        let Some(segment) = packet.segment() else {
+            return if matches!(packet.body, Body::Sctp(_)) {
+                note_chunks(log, now, event, packet, gauges)
+            };
+        };
         let SubflowGauges { cwnd, ssthresh, inflight, state, .. } = gauges;
         let mut notes = String::new();
         for block in segment.sack.as_slice() {
@@ -60,4 +64,29 @@ impl Log {
             notes,
         );
     }
+}
+
+/// A line for a packet of SCTP: TSNs for sequence numbers, the first missing TSN for the acknowledgement, and the control chunk.
+fn note_chunks(log: &mut String, now: SimTime, event: &str, packet: &Packet, gauges: SubflowGauges) {
+    let summary = packet.summary();
+    let SubflowGauges { cwnd, ssthresh, inflight, state, .. } = gauges;
+    let mut notes = summary.option.to_owned();
+    for block in &summary.sack {
+        let _ = write!(notes, " {}..{}", block.start, block.end);
+    }
+    let ssthresh = if ssthresh == Bytes::MAX { "inf".into() } else { ssthresh.0.to_string() };
+    let tsns = if summary.sequence.is_empty() {
+        "-".to_owned()
+    } else {
+        format!("{}..{}", summary.sequence.start, summary.sequence.end)
+    };
+    let ack = summary.ack.map_or_else(|| "-".to_owned(), |next| next.to_string());
+    let line = format!(
+        "{:>8}  {:>3} {event:<8} {tsns:>14} {ack:>6} {:>8} {ssthresh:>8} {:>7} {state:<9} {notes}",
+        now.0 / 1_000_000,
+        packet.path.0,
+        cwnd.0,
+        inflight.0,
+    );
+    let _ = writeln!(log, "{}", line.trim_end());
 }

@@ -215,7 +215,8 @@ pub struct DataChunks {
 }
 
 impl DataChunks {
-    /// Adds a chunk. False, without change, if there is no place, or its TSN is not the next.
+    /// Adds a chunk. RFC 9260 section 6.10: "The transmitter MUST transmit DATA chunks within an SCTP packet in increasing order of
+    /// TSN." False, without change, if there is no place, or its TSN is not the next.
     pub fn push(&mut self, tsn: Tsn, chunk: DataChunk) -> bool {
         if self.count == 0 {
             self.first = tsn;

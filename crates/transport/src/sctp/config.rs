@@ -332,6 +332,9 @@ mod tests {
     }
 
     /// Test vector SP-1, the initial window.
+    ///
+    /// RFC 9260 section 7.2.1: "The initial cwnd before data transmission MUST be set to min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes
+    /// if the peer address is an IPv4 address"
     #[test]
     fn sp_1_initial_window() {
         let window = |chunk: u64| {

@@ -67,6 +67,8 @@ pub struct Lifecycle {
     /// When INIT left, while it was not repeated.
     opened: Option<SimTime>,
     established_at: Option<SimTime>,
+    /// The path by which SHUTDOWN came: the answer goes there (RFC 9260 section 6.4).
+    answers_on: PathId,
     /// SHUTDOWN of the peer is not acknowledged before the application has closed.
     held_open: bool,
     closed: bool,
@@ -86,6 +88,7 @@ impl Lifecycle {
             repeated: 0,
             opened: None,
             established_at: None,
+            answers_on: PathId::FIRST,
             held_open: false,
             closed: false,
         }
@@ -243,7 +246,7 @@ impl Lifecycle {
             State::CookieWait => self.push(PathId::FIRST, Tag::NONE, Control::Init(self.own)),
             State::CookieEchoed => self.push_to_peer(PathId::FIRST, Control::CookieEcho(self.cookie)),
             State::ShutdownSent => self.push_to_peer(PathId::FIRST, Control::Shutdown(next)),
-            State::ShutdownAckSent => self.push_to_peer(PathId::FIRST, Control::ShutdownAck),
+            State::ShutdownAckSent => self.push_to_peer(self.answers_on, Control::ShutdownAck),
             _ => {}
         }
         self.check();
@@ -331,12 +334,15 @@ impl Lifecycle {
         }
     }
 
-    /// The peer has no more data.
-    pub fn on_shutdown(&mut self) {
+    /// The peer has no more data, as it says on this path.
+    pub fn on_shutdown(&mut self, path: PathId) {
+        self.answers_on = path;
         match self.state {
             State::Established | State::ShutdownPending => self.state = State::ShutdownReceived,
             // RFC 9260 section 9.2: both ends have closed at the same time.
             State::ShutdownSent => self.acknowledge_shutdown(),
+            // The acknowledgement was lost.
+            State::ShutdownAckSent => self.push_to_peer(path, Control::ShutdownAck),
             _ => {}
         }
         self.check();
@@ -345,7 +351,7 @@ impl Lifecycle {
     fn acknowledge_shutdown(&mut self) {
         self.stop_timer();
         self.state = State::ShutdownAckSent;
-        self.push_to_peer(PathId::FIRST, Control::ShutdownAck);
+        self.push_to_peer(self.answers_on, Control::ShutdownAck);
     }
 
     /// Data has arrived after SHUTDOWN was sent: that is repeated.
@@ -458,7 +464,7 @@ mod tests {
         client.progress(true, Tsn(0));
         let at = SimTime::from_secs(1);
         assert_eq!(next(&mut client, at).1, Control::Shutdown(Tsn(0)));
-        server.on_shutdown();
+        server.on_shutdown(PathId::FIRST);
         server.progress(true, Tsn(5));
         assert_eq!(next(&mut server, at).1, Control::ShutdownAck);
         client.on_shutdown_ack(PathId::FIRST);
@@ -497,7 +503,7 @@ mod tests {
     fn a_held_end_acknowledges_the_shutdown_when_its_application_has_closed() {
         let (_, mut server) = established();
         server.hold_open();
-        server.on_shutdown();
+        server.on_shutdown(PathId::FIRST);
         server.progress(true, Tsn(5));
         assert!(server.may_write() && server.may_send());
         server.close();

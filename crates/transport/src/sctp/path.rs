@@ -61,7 +61,7 @@ impl PathTimer {
     /// A chunk is sent. It gives a sample if it is new and no other chunk is being timed.
     pub fn on_sent(&mut self, now: SimTime, tsn: Tsn, again: bool) {
         if again {
-            // RFC 9260 section 6.3.1: "RTT measurements MUST NOT be made using packets that were retransmitted"
+            // RFC 9260 section 6.3.1: "RTT measurements MUST NOT be made using chunks that were retransmitted"
             self.timed = self.timed.filter(|(timed, _)| *timed != tsn);
         } else if self.timed.is_none() {
             self.timed = Some((tsn, now));

@@ -76,7 +76,7 @@ impl Reassembly {
     fn complete(&mut self, first: Tsn, chunk: DataChunk, size: Bytes) {
         let delivery = Delivery { stream: chunk.stream, first, size };
         if chunk.unordered {
-            // RFC 9260 section 6.6: "When an endpoint receives a DATA chunk with the U flag set to 1, it MUST bypass the
+            // RFC 9260 section 6.6: "When an endpoint receives a DATA chunk with the U flag set to 1, it bypasses the
             // ordering mechanism and immediately deliver the data to the upper layer (after reassembly if the user data is
             // fragmented by the data sender)."
             return self.deliver(delivery);
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(all(&mut reassembly), [(0, 0, 30), (0, 3, 20)]);
     }
 
-    /// RFC 9260 section 6.6: "When an endpoint receives a DATA chunk with the U flag set to 1, it MUST bypass the ordering
+    /// RFC 9260 section 6.6: "When an endpoint receives a DATA chunk with the U flag set to 1, it bypasses the ordering
     /// mechanism and immediately deliver the data to the upper layer (after reassembly if the user data is fragmented by the
     /// data sender)."
     #[test]

@@ -23,7 +23,11 @@ pub struct News {
     pub rtt: Option<Nanos>,
 }
 
-/// Congestion window, flight and loss episode of one path. Sizes are those of DATA chunks with their headers.
+/// Congestion window, flight and loss episode of one path.
+///
+/// RFC 9260 section 7.2: "an SCTP sender MUST keep a set of the control variables cwnd, ssthresh, and partial_bytes_acked for EACH
+/// destination address of its peer (when its peer is multi-homed)."
+/// Sizes are those of DATA chunks with their headers.
 #[derive(Debug)]
 pub struct PathWindow {
     control: Box<dyn CongestionControl>,

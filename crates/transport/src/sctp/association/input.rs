@@ -81,7 +81,7 @@ impl Association {
             Control::HeartbeatAck(heartbeat) => self.on_heartbeat_ack(now, path, *heartbeat),
             Control::Shutdown(next) => {
                 self.on_cumulative(now, *next);
-                self.life.on_shutdown();
+                self.life.on_shutdown(path);
             }
             Control::ShutdownAck => self.life.on_shutdown_ack(path),
             Control::ShutdownComplete => self.life.on_shutdown_complete(),
@@ -169,7 +169,11 @@ impl Association {
     fn on_sack(&mut self, now: SimTime, sack: &Sack) {
         // RFC 9260 section 6.2.1 i: a SACK that has been overtaken is dropped.
         let (before, end) = (self.outqueue.first(), self.outqueue.next());
-        if sack.next < before || sack.next > end {
+        if sack.next < before {
+            return;
+        }
+        if sack.next > end {
+            self.life.abort("the peer acknowledges data that was not sent");
             return;
         }
         let mut news: Vec<PathNews> = self.paths.ids().map(|id| self.before_sack(id)).collect();
@@ -286,6 +290,8 @@ impl Association {
         } else if news.oldest_acked && !(in_order && defects.restarts_late()) {
             path.timer.restart(now);
         }
+        // RFC 9260 section 8.1: "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to
+        // that peer endpoint is acknowledged (by the reception of a SACK chunk)."
         self.paths.on_answer();
     }
 

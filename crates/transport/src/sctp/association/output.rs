@@ -64,7 +64,7 @@ impl Association {
     fn control(&mut self, now: SimTime) -> Option<Draft> {
         let timer = &self.paths.get(PathId::FIRST).timer;
         let (mut path, tag, control) = self.life.take(now, |doublings| timer.rto_after(doublings))?;
-        if matches!(control, Control::Shutdown(_) | Control::ShutdownAck) {
+        if matches!(control, Control::Shutdown(_)) {
             path = self.paths.in_use();
         }
         let mut draft = Draft::control(path, tag, control);

@@ -1,0 +1,228 @@
+//! Requirements of RFC 9260, as conversations with a scripted peer.
+
+use testkit::setups::sctp_end;
+use transport::packet::{Body, Packet, PathId};
+use transport::sctp::chunk::{
+    AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Sack, SctpPacket,
+};
+use transport::sctp::lifecycle::State;
+use transport::sctp::tsn::{StreamId, Tag, Tsn};
+use transport::sctp::{Association, SctpConfig, UserMessage};
+use transport::{Departure, Role};
+use units::{Bytes, Nanos, SimTime};
+
+/// Tag of the scripted peer.
+const PEER: Tag = Tag(77);
+/// Tag of the end under test, as `sctp_end` sets it for clients.
+const OWN: Tag = Tag(0x0102_0304);
+
+fn at(ms: u64) -> SimTime {
+    SimTime::from_millis(ms)
+}
+
+fn end(config: &SctpConfig, role: Role) -> Association {
+    Association::new(sctp_end(config, "sctp", 2, role))
+}
+
+/// All packets that leave now, with their paths.
+fn leaving(end: &mut Association, now: SimTime) -> Vec<(PathId, SctpPacket)> {
+    let mut packets = Vec::new();
+    let mut packet = Packet::default();
+    while end.poll_transmit(now, &mut packet) != Departure::Nothing {
+        let Body::Sctp(body) = packet.body else { panic!("{packet:?}") };
+        packets.push((packet.path, body));
+    }
+    packets
+}
+
+/// A packet of the peer arrives on the first path; what leaves then.
+fn hears(end: &mut Association, now: SimTime, control: Control, data: DataChunks) -> Vec<SctpPacket> {
+    let tag = if matches!(control, Control::Init(_)) { Tag::NONE } else { OWN };
+    let body = Body::Sctp(SctpPacket { tag, control, data });
+    let payload = data.user_data().0 as u32;
+    end.on_packet(now, &Packet { path: PathId::FIRST, payload, body, ..Packet::default() });
+    leaving(end, now).into_iter().map(|(_, body)| body).collect()
+}
+
+fn peer(window: u32) -> Init {
+    Init { tag: PEER, window, streams: 10, addresses: AddressList::new([0, 1].into_iter()) }
+}
+
+/// DATA chunks of 1000 bytes from this TSN on.
+fn data(first: u64, count: u64) -> DataChunks {
+    let mut chunks = DataChunks::default();
+    for tsn in first..first + count {
+        assert!(chunks.push(Tsn(tsn), DataChunk { len: 1000, unordered: true, ..DataChunk::default() }));
+    }
+    chunks
+}
+
+fn message(size: u64) -> UserMessage {
+    UserMessage { stream: StreamId(0), unordered: false, size: Bytes(size) }
+}
+
+/// A client whose handshake is complete at 40 ms; HEARTBEATs have left.
+fn established(config: &SctpConfig) -> Association {
+    let mut client = end(config, Role::Client);
+    client.open();
+    leaving(&mut client, at(0));
+    let cookie = Cookie { own: PEER, peer: peer(100_000), made: at(10) };
+    hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
+    hears(&mut client, at(40), Control::CookieAck, DataChunks::default());
+    assert_eq!(client.state(), State::Established);
+    client
+}
+
+/// RFC 9260 section 3.1: "A packet containing an INIT chunk MUST have a zero Verification Tag."
+///
+/// RFC 9260 section 6.10: "An endpoint MUST NOT bundle INIT, INIT ACK, or SHUTDOWN COMPLETE chunks with any other chunks."
+#[test]
+fn init_stands_alone_and_has_no_tag() {
+    let mut client = end(&SctpConfig::default(), Role::Client);
+    client.open();
+    client.send(message(10));
+    let packets = leaving(&mut client, at(0));
+    assert_eq!(packets.len(), 1);
+    let (_, init) = packets[0];
+    assert!(matches!(init.control, Control::Init(Init { tag: OWN, .. })), "{init:?}");
+    assert!(init.tag == Tag::NONE && init.data.is_empty());
+}
+
+/// RFC 9260 section 4: "If the T1-init timer expires, the endpoint MUST retransmit the INIT chunk and restart the T1-init timer."
+#[test]
+fn init_is_repeated() {
+    let mut client = end(&SctpConfig::default(), Role::Client);
+    client.open();
+    leaving(&mut client, at(0));
+    for due in [1000, 3000, 7000] {
+        assert_eq!(client.next_deadline(), at(due));
+        client.on_timeout(at(due));
+        let packets = leaving(&mut client, at(due));
+        assert!(matches!(packets[..], [(_, SctpPacket { control: Control::Init(_), .. })]), "{packets:?}");
+    }
+}
+
+/// RFC 9260 section 5.1: "After sending an INIT ACK chunk with the State Cookie parameter, "Z" MUST NOT allocate any resources
+/// or keep any states for the new association."
+#[test]
+fn a_server_keeps_nothing_before_the_cookie_is_back() {
+    let mut server = end(&SctpConfig::default(), Role::Server);
+    let answer = |server: &mut Association, tag| {
+        hears(server, at(10), Control::Init(Init { tag: Tag(tag), ..peer(1000) }), DataChunks::default())
+    };
+    for tag in [77, 78] {
+        let packets = answer(&mut server, tag);
+        let [SctpPacket { tag: to, control: Control::InitAck(_, cookie), data }] = packets[..] else {
+            panic!("{packets:?}")
+        };
+        assert!(to == Tag(tag) && cookie.peer.tag == Tag(tag) && data.is_empty());
+        assert_eq!((server.state(), server.next_deadline()), (State::Closed, SimTime::NEVER));
+    }
+}
+
+/// RFC 9260 section 3.3.11: "This field MUST contain the exact cookie received in the State Cookie parameter from the previous
+/// INIT ACK chunk."
+///
+/// RFC 9260 section 5.1: "until the COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer."
+#[test]
+fn the_cookie_is_returned_with_one_packet_of_data() {
+    let mut client = end(&SctpConfig::default(), Role::Client);
+    client.open();
+    (0..9).for_each(|_| client.send(message(1000)));
+    leaving(&mut client, at(0));
+    let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(9) };
+    let packets = hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
+    assert_eq!(packets.len(), 1, "{packets:?}");
+    assert_eq!((packets[0].control, packets[0].tag), (Control::CookieEcho(cookie), PEER));
+    assert_eq!(packets[0].data.user_data(), Bytes(1000));
+}
+
+/// RFC 9260 section 3.3.6: "An endpoint MUST send this chunk to its peer endpoint as a response to a HEARTBEAT chunk"
+#[test]
+fn a_heartbeat_is_returned_unchanged() {
+    let mut client = established(&SctpConfig::default());
+    let heartbeat = Heartbeat { sent: at(1), nonce: 99 };
+    let packets = hears(&mut client, at(50), Control::Heartbeat(heartbeat), DataChunks::default());
+    assert!(packets.iter().any(|packet| packet.control == Control::HeartbeatAck(heartbeat)), "{packets:?}");
+}
+
+/// RFC 9260 section 6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming DATA chunk with a
+/// TSN larger than the largest TSN received so far."
+///
+/// RFC 9260 section 6.2: "The dropped DATA chunk(s) MUST NOT be included in the SACK chunk, as they were not accepted."
+#[test]
+fn a_full_buffer_drops_new_chunks_and_says_so() {
+    let mut client = established(&SctpConfig { receive_buffer: Bytes(2000), ..SctpConfig::default() });
+    let sack = |packets: Vec<SctpPacket>| {
+        let mut sacks = packets.into_iter().filter_map(|packet| match packet.control {
+            Control::Sack(sack) => Some(sack),
+            _ => None,
+        });
+        sacks.next_back().expect("a SACK")
+    };
+    // TSN 0 is missing, so that nothing can be read: unordered messages are whole, but TSNs have a gap.
+    hears(&mut client, at(50), Control::None, data(1, 1));
+    let full = sack(hears(&mut client, at(51), Control::None, data(2, 1)));
+    assert_eq!((full.next, full.window), (Tsn(0), 0));
+    let dropped = sack(hears(&mut client, at(52), Control::None, data(3, 1)));
+    let blocks: Vec<_> = dropped.gaps.blocks(dropped.next).map(|block| (block.start, block.end)).collect();
+    assert_eq!((dropped.window, blocks), (0, vec![(Tsn(1), Tsn(3))]));
+}
+
+/// RFC 9260 section 6.1: "the sender MUST first transmit any DATA chunks that are marked for retransmission (limited by the
+/// current cwnd)."
+#[test]
+fn retransmissions_go_before_new_data() {
+    let mut client = established(&SctpConfig::default());
+    (0..9).for_each(|_| client.send(message(1452)));
+    assert_eq!(leaving(&mut client, at(50)).iter().filter(|(_, packet)| !packet.data.is_empty()).count(), 3);
+    // The timer was started by the first packet; all three are lost.
+    client.on_timeout(at(1050));
+    let sent: Vec<_> =
+        leaving(&mut client, at(1050)).into_iter().filter(|(_, packet)| !packet.data.is_empty()).collect();
+    assert_eq!(sent.first().map(|(_, packet)| packet.data.first()), Some(Tsn(0)), "{sent:?}");
+}
+
+/// RFC 9260 section 12.4: "An SCTP implementation MUST abort the association if it receives a SACK chunk acknowledging a TSN that
+/// has not been sent."
+#[test]
+fn a_sack_of_what_was_not_sent_ends_the_association() {
+    let mut client = established(&SctpConfig::default());
+    client.send(message(100));
+    leaving(&mut client, at(50));
+    let sack = Sack { next: Tsn(2), window: 100_000, ..Sack::default() };
+    let packets = hears(&mut client, at(60), Control::Sack(sack), DataChunks::default());
+    assert!(matches!(packets[..], [SctpPacket { control: Control::Abort, .. }]), "{packets:?}");
+    assert!(client.failure().is_some());
+}
+
+/// RFC 9260 section 9.2: "While in the SHUTDOWN-SENT state, the SHUTDOWN chunk sender MUST immediately respond to each received
+/// packet containing one or more DATA chunks with a SHUTDOWN chunk and restart the T2-shutdown timer."
+///
+/// RFC 9260 section 8.5.1: "An endpoint MUST ignore the SHUTDOWN COMPLETE chunk if it is not in the SHUTDOWN-ACK-SENT state."
+#[test]
+fn data_after_shutdown_is_answered_with_another() {
+    let mut client = established(&SctpConfig::default());
+    client.close();
+    leaving(&mut client, at(50));
+    assert_eq!(client.state(), State::ShutdownSent);
+    let packets = hears(&mut client, at(60), Control::None, data(0, 1));
+    assert!(packets.iter().any(|packet| packet.control == Control::Shutdown(Tsn(1))), "{packets:?}");
+    // A SACK that waits is due at 260 ms; T2 would have expired at 1050 ms.
+    client.on_timeout(at(260));
+    leaving(&mut client, at(260));
+    assert_eq!(client.next_deadline(), at(60) + Nanos::from_secs(1));
+    hears(&mut client, at(270), Control::ShutdownComplete, DataChunks::default());
+    assert_eq!(client.state(), State::ShutdownSent);
+    let packets = hears(&mut client, at(280), Control::ShutdownAck, DataChunks::default());
+    assert!(matches!(packets[..], [SctpPacket { control: Control::ShutdownComplete, .. }]), "{packets:?}");
+}
+
+/// RFC 9260 section 9.1: "An endpoint MUST NOT respond to any received packet that contains an ABORT chunk"
+#[test]
+fn an_abort_is_not_answered() {
+    let mut client = established(&SctpConfig::default());
+    client.send(message(100));
+    assert_eq!(hears(&mut client, at(50), Control::Abort, DataChunks::default()), []);
+    assert!(client.failure().is_some() && client.next_deadline().is_never());
+}
