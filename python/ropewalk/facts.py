@@ -109,6 +109,11 @@ class Flow:
         return str(self.transport["kind"]) == "mptcp"
 
     @property
+    def is_cmt(self) -> bool:
+        """It is an SCTP association that uses several paths at once."""
+        return str(self.transport["kind"]) == "cmt-sctp"
+
+    @property
     def window_share(self) -> float:
         """Receive window over the size of the receive buffer, which Linux counts with its overhead."""
         return IN_MEMORY if self.transport.get("receive_counts") == "memory" else 1.0
@@ -120,7 +125,7 @@ class Flow:
 
     @property
     def scheduler(self) -> str:
-        """Name of the scheduler; empty without MPTCP."""
+        """Name of the scheduler; empty where one path is used."""
         return kind(self.transport.get("scheduler", ""))
 
     @property

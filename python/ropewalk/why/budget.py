@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import catalogue
-from ropewalk.facts import kind
+from ropewalk.facts import kind, quantity
 
 if TYPE_CHECKING:
     from ropewalk.facts import Flow
@@ -26,7 +26,20 @@ def budget(results: Results, flow: Flow) -> dict[str, float]:
     total = math.fsum(sums.values())
     if total <= 0:
         return {}
-    return {limit.replace(" ", "_"): sums[column] / total for column, limit in columns.items()}
+    return _by_buffer(
+        {limit.replace(" ", "_"): sums[column] / total for column, limit in columns.items()}, flow
+    )
+
+
+def _by_buffer(shares: dict[str, float], flow: Flow) -> dict[str, float]:
+    """With CMT that splits its buffers, a path that is passed over has used up its part of one."""
+    split = flow.transport.get("buffer_split", "off")
+    if not flow.is_cmt or split == "off":
+        return shares
+    sizes = [quantity(flow.transport.get(key)) or math.inf for key in ("send_buffer", "receive_buffer")]
+    at_sender = split == "sender" or (split == "both" and sizes[0] < sizes[1])
+    owner = "send_buffer" if at_sender else "receive_window"
+    return {**shares, "scheduler": 0.0, owner: shares.get(owner, 0.0) + shares.get("scheduler", 0.0)}
 
 
 def rows(table: pl.DataFrame, flow: Flow) -> pl.DataFrame:

@@ -293,11 +293,13 @@ def _send_buffers(case: Case) -> Iterator[Settings]:
 
 
 def _schedulers(case: Case) -> Iterator[Settings]:
-    if not case.flow.is_mptcp or len(case.flow.paths) < 2:  # noqa: PLR2004
+    if not (case.flow.is_mptcp or case.flow.is_cmt) or len(case.flow.paths) < 2:  # noqa: PLR2004
         return
     for name in SCHEDULERS:
         if name != case.flow.scheduler:
             yield _transport(case, scheduler=name)
+    if case.flow.is_cmt and case.flow.transport.get("rescheduling") == "off":
+        yield _transport(case, rescheduling="receiver")
 
 
 def _reinjections(case: Case) -> Iterator[Settings]:
@@ -309,11 +311,13 @@ def _reinjections(case: Case) -> Iterator[Settings]:
 
 
 def single_paths(case: Case) -> Iterator[Settings]:
-    """The other paths left out: the first subflow on one path, and none beside it."""
-    if not case.flow.is_mptcp or len(case.flow.paths) < 2:  # noqa: PLR2004
+    """The other paths left out: one subflow, or SCTP with the others in reserve."""
+    flow = case.flow
+    if not (flow.is_mptcp or flow.is_cmt) or len(flow.paths) < 2:  # noqa: PLR2004
         return
-    for path in case.flow.paths:
-        yield ((f"{case.flow.key}.via", path), *_transport(case, path_manager="default"))
+    alone = _transport(case, kind="sctp") if flow.is_cmt else _transport(case, path_manager="default")
+    for path in flow.paths:
+        yield ((f"{flow.key}.via", path), *alone)
 
 
 def _no_loss(case: Case) -> Iterator[Settings]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
     from ropewalk.why.candidates import Case
 
-RENO_LIKE = frozenset({"newreno", "lia", "olia", "balia", "westwood"})
+RENO_LIKE = frozenset({"newreno", "lia", "olia", "balia", "westwood", "sctp"})
 """Controllers with the square-root law, alone on a path."""
 
 
