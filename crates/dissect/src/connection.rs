@@ -12,6 +12,9 @@ use crate::link::Way;
 use crate::samples::{Sample, Samples};
 use crate::waiting::{Sent, Waiting};
 
+/// Least ratio of the waits of both ends, where a handshake tells the side.
+const CLEARLY: u64 = 3;
+
 /// Where packets were captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
@@ -84,12 +87,15 @@ impl Subflow {
             None => {}
         }
         match self.handshake {
-            [Some(syn), Some(answer), Some(third)]
-                if answer.saturating_sub(syn) > third.saturating_sub(answer) =>
-            {
-                Side::Client
+            [Some(syn), Some(answer), Some(third)] => {
+                let waits = [answer.saturating_sub(syn), third.saturating_sub(answer)];
+                // Between hosts of one rack the times of their software are as long as the round trip.
+                match waits.map(|wait| wait.saturating_mul(CLEARLY)) {
+                    [_, of_server] if of_server < waits[0] => Side::Client,
+                    [of_client, _] if of_client < waits[1] => Side::Server,
+                    _ => Side::Unknown,
+                }
             }
-            [Some(_), Some(_), Some(_)] => Side::Server,
             _ => Side::Unknown,
         }
     }

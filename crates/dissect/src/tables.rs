@@ -165,12 +165,16 @@ impl<'a> Conversation<'a> {
         self.flow.places().map(|place| place.bytes(self.end)).max().unwrap_or(0)
     }
 
-    /// Delivered at the receiver, or else acknowledged.
-    fn delivered(&self) -> u64 {
-        match self.receiver() {
-            Some(receiver) => receiver.complete_bytes(self.end),
-            None => self.flow.any().acknowledged_bytes(self.end),
+    /// Delivered at the receiver, or else acknowledged. `None`: no data of a multipath connection has a mapping that was captured.
+    fn delivered(&self) -> Option<u64> {
+        let place = self.receiver().unwrap_or(self.flow.any());
+        if place.is_unmapped(self.end) {
+            return None;
         }
+        Some(match self.receiver() {
+            Some(receiver) => receiver.complete_bytes(self.end),
+            None => place.acknowledged_bytes(self.end),
+        })
     }
 
     fn start(&self) -> f64 {
@@ -180,7 +184,7 @@ impl<'a> Conversation<'a> {
     /// All that was written is delivered.
     fn is_complete(&self) -> bool {
         let finished = self.flow.places().any(|place| place.is_finished(self.end));
-        finished && self.delivered() >= self.bytes()
+        finished && self.delivered().is_some_and(|delivered| delivered >= self.bytes())
     }
 
     /// The last delivery, or acknowledgement, of a connection that is finished or aborted; otherwise the end of the capture.
@@ -363,9 +367,9 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
     let aborted = one.flow.places().any(|place| place.is_aborted());
     row.maybe("failure", aborted.then_some("the connection was aborted"));
     row.put("fell_back", any.subflows().next().is_some_and(|first| first.mode() == Mode::FellBack));
-    row.put("delivered_bytes", one.delivered());
+    row.maybe("delivered_bytes", one.delivered());
     row.maybe("last_delivery_s", one.receiver().and_then(|receiver| receiver.completed(end)));
-    row.maybe("goodput_bit_s", one.rate(one.delivered()));
+    row.maybe("goodput_bit_s", one.delivered().and_then(|bytes| one.rate(bytes)));
     row.maybe("completion_s", one.is_complete().then(|| one.end() - one.start()));
     row.maybe("segments_sent", sum(&|view| view.counts(end).segments));
     row.maybe("retransmitted_segments", sum(&|view| view.counts(end).repeated_segments));

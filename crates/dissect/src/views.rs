@@ -153,6 +153,11 @@ impl<'a> ConnectionView<'a> {
         self.directions(end).map(Direction::unique).sum()
     }
 
+    /// Payload of an end was seen, and none of it has a mapping: the keys or the options are missing.
+    pub fn is_unmapped(&self, end: usize) -> bool {
+        self.is_multipath() && self.stream(end).seen.is_empty() && self.bytes(end) > 0
+    }
+
     /// Bytes that are complete at this place: delivered, if it is that of the receiver.
     pub fn complete_bytes(&self, end: usize) -> u64 {
         if self.is_multipath() {

@@ -128,6 +128,10 @@ fn a_capture_that_begins_late_leaves_open_what_it_cannot_know() {
     out.drain(24..at);
     let found = reading("late", &out);
     assert_eq!(found.problems(), []);
+    let tables = dissect::tables(&found);
+    let flows = tables.iter().find(|table| table.name == "flows").expect("a table");
+    assert_eq!(flows.column("delivered_bytes"), Some(&trace::Data::OptionalInteger(vec![None; 2])));
+    assert_eq!(flows.column("goodput_bit_s"), Some(&trace::Data::Real(vec![None; 2])));
     let subflows: Vec<_> = found.connections().flat_map(|connection| connection.subflows()).collect();
     assert_eq!(subflows.len(), 2);
     for subflow in subflows {

@@ -111,3 +111,51 @@ fn fallback() {
     assert_eq!(counts(&only), [45, 42, 60_000, 0, 0, 0, 36, 0]);
     assert_eq!((bytes(&reading), only.mode()), (vec![60_000], Mode::FellBack));
 }
+
+/// Captures over Ethernet without delay: round trips of 20 us are those of the hosts, so that the place stays open where the
+/// handshake does not tell it clearly.
+fn over_ethernet(name: &str) -> Reading {
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name).with_extension("pcap");
+    let reading = read(&[file]);
+    assert_eq!(reading.problems(), []);
+    reading
+}
+
+#[test]
+fn checksums() {
+    let reading = over_ethernet("checksum");
+    assert_eq!(totals(&reading), (106, 1, 2, [3, 3, 73, 2, 0]));
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first), [25, 18, 447_600, 0, 0, 0, 22, 0]);
+    assert_eq!(counts(&second), [18, 12, 152_400, 0, 0, 0, 16, 0]);
+    assert_eq!(bytes(&reading), [600_000]);
+    identity(&reading);
+}
+
+#[test]
+fn abort() {
+    let reading = over_ethernet("abort");
+    assert_eq!(totals(&reading), (82, 1, 2, [3, 3, 47, 2, 2]));
+    assert_eq!(reading.options().subtypes[7], 2, "MP_FASTCLOSE");
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first), [20, 16, 310_952, 0, 0, 0, 17, 0]);
+    assert_eq!(counts(&second), [11, 8, 89_048, 0, 0, 0, 9, 0]);
+    let connection = reading.connections().next().expect("one");
+    assert_eq!(
+        (connection.bytes(0), connection.is_aborted(), connection.is_finished(0)),
+        (400_000, true, false)
+    );
+    identity(&reading);
+}
+
+/// 96 bytes of IPv6 over Ethernet have neither the keys of the third ACK nor mappings: subflows are counted, and no bytes of a
+/// connection are guessed.
+#[test]
+fn options_that_are_cut_off() {
+    let reading = over_ethernet("ipv6-cut");
+    let found: Vec<_> =
+        subflows(&reading).iter().map(|s| (s.counts(0).segments, s.counts(0).bytes)).collect();
+    assert_eq!(found, [(16, 458_752), (9, 141_248)]);
+    assert!(reading.connections().all(|connection| connection.is_unmapped(0)));
+}
