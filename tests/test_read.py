@@ -92,6 +92,17 @@ def test_plots_are_those_that_a_capture_can_show(ropewalk: Ropewalk, tmp_path: P
     assert ropewalk("read", str(KERNEL / "reinjection.pcapng"), "--plots").returncode == 2
 
 
+def test_a_damaged_file_is_read_without_a_scenario(tmp_path: Path) -> None:
+    whole = bytearray((KERNEL / "fallback.pcapng").read_bytes())
+    # The first packet comes in 1970, the others decades later.
+    first = whole.index(b"\x06\x00\x00\x00")
+    whole[first + 12 : first + 20] = bytes(8)
+    (tmp_path / "late.pcapng").write_bytes(whole)
+    reading = rw.read([tmp_path / "late.pcapng"])
+    assert reading.flows.height == 1
+    assert reading.fitted.flow is None
+
+
 def test_what_cannot_be_read_is_said(ropewalk: Ropewalk, tmp_path: Path) -> None:
     whole = (KERNEL / "fallback.pcapng").read_bytes()
     (tmp_path / "cut.pcapng").write_bytes(whole[:-20])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ropewalk.errors import ScenarioError
 from ropewalk.scenario import Scenario
 
 Row = dict[str, Any]
@@ -191,7 +192,12 @@ def fit(
         mine = of_flow & (pl.col("subflow") == row["subflow"])
         paths.append(_path(len(paths) + 1, flow, row, packets.of(mine)))
     text = _text(name, flow, paths, tables["series"].filter(of_flow), (rules, told))
-    return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
+    try:
+        return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
+    except ScenarioError:
+        # Times or sizes of a damaged file, such as a duration of years.
+        text = _unknown(name)
+        return Fitted(Scenario.parse(text, name), text, None, [])
 
 
 def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
@@ -441,7 +447,7 @@ def _comment(text: str) -> str:
 def _unknown(name: str) -> str:
     return "\n".join(
         [
-            f"# In {_comment(name)} there is no TCP connection whose sender was captured: nothing is fitted.",
+            f"# In {_comment(name)} no TCP connection has a sender that was captured, and possible figures.",
             f"name = {_string(name)}",
             'duration = "10s"',
             "",
