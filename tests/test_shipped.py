@@ -53,7 +53,8 @@ def test_all_of_them_at_once(ropewalk: Ropewalk, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     copied = [path.relative_to(tmp_path / "here") for path in (tmp_path / "here").rglob("*.toml")]
     reproduced = [path for path in copied if path.parts[0] == "reproductions"]
-    assert len(copied) == len(scenario_files()) + 2 + len(reproduced)
+    studies = list((ROOT / "studies").glob("*.toml"))
+    assert len(copied) == len(scenario_files()) + len(studies) + len(reproduced)
     assert len(reproduced) == len(list((ROOT / "reproductions").rglob("*.toml")))
 
 
