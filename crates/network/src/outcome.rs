@@ -25,7 +25,7 @@ pub(crate) fn final_record(end: SimTime, duration: SimTime, flow: &mut Flow, fou
     let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, found));
     debug_assert!(record.start <= record.end && record.end <= duration, "a flow lies within its run");
     debug_assert!(!record.completed || flow.finished(), "completed before its application has finished");
-    record.failure = failure(flow, found.hosts);
+    record.failure = failure(flow, record.completed, found.hosts);
     // Messages may have arrived, and pages been given up, after the flow's interval.
     record.messages = std::mem::take(&mut flow.log.messages);
     record.pages = std::mem::take(&mut flow.log.pages);
@@ -126,7 +126,7 @@ pub(crate) fn flow_record(
         waiting_for_others: flow.opener().protocol().is_multipath().then(|| {
             recorder.waiting_for_others.as_ref().map_or_else(Held::default, |levels| held(levels, now))
         }),
-        failure: failure(flow, hosts),
+        failure: failure(flow, completed, hosts),
         limited: flow.channels().iter().map(|channel| channel.limits.of_connection(end)).collect(),
         fell_back: connections(flow, hosts).any(fell_back),
         subflows,
@@ -143,8 +143,9 @@ pub(crate) fn held(levels: &TimeLevels, now: SimTime) -> Held {
     Held { time, mean: levels.mean(now), p95: levels.quantile(now, 0.95), max: levels.max() }
 }
 
-/// Why the first of the flow's connections failed that did.
-fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
+/// Why the first of the flow's connections failed that did. One whose data went with the handshake (SCTP) can be complete before
+/// the end that opened it knows that it is established.
+fn failure(flow: &Flow, completed: bool, hosts: &Hosts) -> Option<&'static str> {
     if !flow.timing().has_started() {
         return Some("the flows that it waits for did not end in time");
     }
@@ -153,7 +154,7 @@ fn failure(flow: &Flow, hosts: &Hosts) -> Option<&'static str> {
         ends.channel.streams()?;
         let connections = ends.connections();
         let established = connections[0].is_some_and(Connection::is_established);
-        let never_opened = || (!established).then_some(trace::NEVER_ESTABLISHED);
+        let never_opened = || (!established && !completed).then_some(trace::NEVER_ESTABLISHED);
         let reported = connections.into_iter().flatten().find_map(Connection::failure);
         reported.or_else(never_opened)
     };

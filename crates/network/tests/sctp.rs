@@ -105,6 +105,15 @@ fn a_transfer_with_a_size_completes() {
     assert!(flow.completed && flow.delivered == Bytes(1_000_000), "{flow:?}");
 }
 
+/// Data that goes with the COOKIE ECHO arrives before the sender knows that its association is established.
+#[test]
+fn a_transfer_within_the_handshake_has_not_failed() {
+    let record = run(&two_paths(30, [20, 30], "{ size = \"600B\" }", "transport = { kind = \"sctp\" }"));
+    let flow = &record.flows[0];
+    assert_eq!((flow.completed, flow.failure), (true, None));
+    assert!(flow.end < SimTime::ZERO + Nanos::from_millis(80), "ended at {:?}, after a COOKIE ACK", flow.end);
+}
+
 /// Concurrent transfer adds up two equal paths, and two that differ.
 #[test]
 fn all_paths_carry_data_at_once() {
