@@ -126,8 +126,10 @@ impl Outgoing {
     fn check(&self) {
         debug_assert!(self.bytes.0 <= self.written.0, "more waits than was written");
         debug_assert_eq!(self.waiting.is_empty(), self.bytes == Bytes::ZERO, "bytes counted by hand");
+        // All are looked at whenever their number is a power of two: there can be a message for every byte.
         debug_assert!(
-            self.waiting.iter().skip(1).all(|waiting| waiting.left == waiting.message.size),
+            !self.waiting.len().is_power_of_two()
+                || self.waiting.iter().skip(1).all(|waiting| waiting.left == waiting.message.size),
             "only the first message is sent in part"
         );
     }
