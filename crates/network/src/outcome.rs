@@ -5,6 +5,7 @@
 use apps::{ConnectionId, Side};
 use trace::{FlowRecord, Held, SubflowRecord, TimeLevels};
 use transport::packet::PathId;
+use transport::sctp::lifecycle::PEER_ABORTED;
 use transport::udp::{UdpSocket, UdpStats};
 use transport::{Connection, SubflowStats};
 use units::{Bytes, SimTime};
@@ -155,8 +156,10 @@ fn failure(flow: &Flow, completed: bool, hosts: &Hosts) -> Option<&'static str> 
         let connections = ends.connections();
         let established = connections[0].is_some_and(Connection::is_established);
         let never_opened = || (!established && !completed).then_some(trace::NEVER_ESTABLISHED);
-        let reported = connections.into_iter().flatten().find_map(Connection::failure);
-        reported.or_else(never_opened)
+        let reported = || connections.into_iter().flatten().filter_map(Connection::failure);
+        // The end that has given up knows why.
+        let told = reported().find(|reason| *reason != PEER_ABORTED).or_else(|| reported().next());
+        told.or_else(never_opened)
     };
     connections(flow, hosts).find_map(of)
 }

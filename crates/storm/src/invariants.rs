@@ -127,9 +127,10 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
     rising(row, &["delay_p50_s", "delay_p95_s", "delay_p99_s"])?;
     let told = row.flag("completed") == row.real("completion_s").is_some();
     hold!(told, "{name}: completed and its time disagree");
-    // A sender whose ACKs are lost gives up on data that has arrived; an event can abort what is complete.
+    // An end whose packets are lost gives up after the data has arrived; an event can abort what is complete.
     let failure = row.word("failure");
-    let gave_up = failure == "too many timeouts" || !scenario.flow_events.is_empty();
+    let unanswered = ["too many timeouts", "the peer cannot be reached", "the handshake was not answered"];
+    let gave_up = unanswered.contains(&failure.as_str()) || !scenario.flow_events.is_empty();
     hold!(!row.flag("completed") || failure.is_empty() || gave_up, "{name}: completed and failed, {failure}");
     hold!(row.count("retransmitted_segments") <= row.count("segments_sent"), "{name}: retransmissions");
     for share in ["seen_retransmitted_share", "seen_late_share"] {

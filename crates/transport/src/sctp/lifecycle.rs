@@ -14,6 +14,9 @@ use crate::packet::PathId;
 use crate::sctp::chunk::{Control, Cookie, Heartbeat, Init};
 use crate::sctp::tsn::{Tag, Tsn};
 
+/// The failure of an end that the other one has told of its own.
+pub const PEER_ABORTED: &str = "the peer has aborted the association";
+
 /// State of an association (RFC 9260 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -384,7 +387,7 @@ impl Lifecycle {
     pub fn on_abort(&mut self) {
         if !self.is_over() {
             self.waiting.clear();
-            self.fail("the peer has aborted the association");
+            self.fail(PEER_ABORTED);
         }
     }
 
