@@ -12,7 +12,7 @@ from conftest import ROOT
 SCENARIOS = sorted(file.stem for file in (ROOT / "scenarios").glob("*.toml"))
 NO_BYTES = {"sctp-failover", "wlan-lte-cmt", "space-transports"}
 """Flows over SCTP or STP, whose packets are not written."""
-PROXIES = {"geo-split-proxy", "hybrid-access-proxies"}
+PROXIES = {"geo-split-proxy", "hybrid-access-proxies", "proxy-on-one-subflow"}
 """A flow is two connections or more, each of them captured at one end."""
 DURATION = {"leo-handovers": "14s", "path-outage": "25s", "path-removal": "17s", "geo-rain-fade": "20s"}
 """Other scenarios are cut to 12 s; these have events later."""

@@ -103,16 +103,19 @@ pub(crate) fn flow_record(
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
     let mut legs = Vec::new();
-    for mut ends in connections(flow, hosts) {
-        if !relays.is_empty() {
-            let connection = (ends.channel, ends.number);
-            legs.extend(legs::records(now, flow, connection, (hosts, relays)));
-            // The subflows of the data sender end at the first proxy.
-            if let Some(first) = legs::legs(flow, connection, (hosts, relays)).first() {
-                ends.receiver = first.receiver;
+    for ends in connections(flow, hosts) {
+        let connection = (ends.channel, ends.number);
+        legs.extend(legs::records(now, flow, connection, (hosts, relays)));
+        // The subflows of the data sender end at the first proxy on their way.
+        let mut first = legs::legs(flow, connection, (hosts, relays));
+        first.retain(|leg| leg.number == 0);
+        subflows.extend((0..ends.subflows()).map(|index| {
+            let mut ends = ends;
+            if let Some(leg) = first.iter().find(|leg| leg.subflows().contains(&index)) {
+                ends.receiver = leg.receiver;
             }
-        }
-        subflows.extend((0..ends.subflows()).map(|index| subflow_record((now, end), index, ends, topology)));
+            subflow_record((now, end), index, ends, topology)
+        }));
     }
     FlowRecord {
         start: flow.timing().start().min(end),

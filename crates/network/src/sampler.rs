@@ -45,7 +45,7 @@ struct LegGauges {
 impl LegGauges {
     fn add(&mut self, ends: LegEnds<'_>) {
         let (sender, receiver) = (legs::machine(ends.sender), legs::machine(ends.receiver));
-        for subflow in 0..sender.map_or(0, Connection::subflow_count) {
+        for subflow in ends.subflows() {
             self.received += Bytes(receiver.map_or(0, |end| end.stats(subflow).bytes_received));
             let Some(gauges) = sender.and_then(|end| end.gauges(subflow)) else { continue };
             if !matches!(gauges.state, SenderState::Closed | SenderState::Handshake) {
@@ -167,9 +167,9 @@ impl Sampler {
         for (channel, number) in flow.channels().iter().zip(0..) {
             let legs = legs::legs(flow, (channel, number), places);
             any |= !legs.is_empty();
-            for (leg, ends) in legs.iter().enumerate().skip(1) {
+            for ends in legs.iter().filter(|ends| ends.number > 0) {
                 held += ends.relay.map_or(Bytes::ZERO, |(relay, from)| relay.held(from).value());
-                if let Some(sum) = sums.get_mut(leg - 1) {
+                if let Some(sum) = sums.get_mut(ends.number - 1) {
                     sum.add(*ends);
                 }
             }

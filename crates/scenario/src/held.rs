@@ -55,7 +55,7 @@ macro_rules! words {
 
 words! {
     Ecmp { "flow" => Self::Flow, "packet" => Self::Packet }
-    ProxyKind { "split" => Self::Split, "mptcp" => Self::Mptcp }
+    ProxyKind { "split" => Self::Split, "mptcp" => Self::Mptcp, "one-subflow" => Self::OneSubflow }
     ProxyHandshake { "early" => Self::Early, "late" => Self::Late }
     AbortForm { "ack" => Self::Ack, "reset" => Self::Reset }
     Reinjection { "timeout" => Self::Timeout, "death" => Self::Death, "upstream" => Self::Upstream }

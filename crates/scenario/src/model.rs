@@ -246,6 +246,8 @@ pub enum ProxyKind {
     Split,
     /// The whole MPTCP connection of the client; TCP or MPTCP with the server.
     Mptcp,
+    /// One subflow of an MPTCP connection, as if it were its end: the server speaks MPTCP too.
+    OneSubflow,
 }
 
 /// When a proxy answers the SYN of a client.

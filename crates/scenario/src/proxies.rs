@@ -13,6 +13,7 @@ use document::tree::{Origin, Placed, Table, Value};
 pub(crate) fn check(root: &mut Table, topology: &Topology, choices: &Choices<'_>, report: &mut Report<'_>) {
     let flows: Vec<FlowEnds> = root.tables("flow").map(|(_, flow)| FlowEnds::new(flow, topology)).collect();
     let broken = root.list("flow").iter().any(|item| item.as_table().is_none());
+    one_kind_for_each_flow(root, report);
     let Some(Placed { value: Value::List(items), .. }) = root.get_mut("proxy") else { return };
     let mut names = BTreeSet::new();
     for (index, item) in items.iter_mut().enumerate() {
@@ -30,9 +31,27 @@ pub(crate) fn check(root: &mut Table, topology: &Topology, choices: &Choices<'_>
         }
         let mut rules = Rules { report, path: &path, proxy };
         rules.sides();
+        rules.handshake();
         if !broken {
             rules.place(topology, &flows, at);
         }
+    }
+}
+
+/// A proxy for single subflows shares no flow with one that ends whole connections: the legs of one would be legs of the other.
+fn one_kind_for_each_flow(root: &Table, report: &mut Report<'_>) {
+    let whole = |proxy: &Table| proxy.text("kind") != Some("one-subflow");
+    let all: Vec<(&Table, Vec<usize>)> =
+        root.tables("proxy").filter_map(|(_, proxy)| Some((proxy, intercepted(root, proxy)?))).collect();
+    for (n, (proxy, flows)) in all.iter().enumerate() {
+        let other = all[..n]
+            .iter()
+            .find(|(other, theirs)| whole(other) != whole(proxy) && flows.iter().any(|f| theirs.contains(f)));
+        let (Some((other, _)), Some(node)) = (other, proxy.get("kind")) else { continue };
+        let [name, other] = [proxy, other].map(|proxy| proxy.text("name").unwrap_or_default());
+        let message = format!("\"{name}\" and \"{other}\" intercept a flow, one of them by the subflow");
+        let help = "give each its own flows with `flows`, or both one kind".into();
+        report.add(node.at, Code::Contradiction, &format!("proxy.{name}.kind"), message, help);
     }
 }
 
@@ -125,6 +144,22 @@ impl Rules<'_, '_, '_> {
                 let message = "a proxy announces no addresses and joins those of its own links".into();
                 self.add(at, Code::NotApplicable, &key, message, "remove `endpoints`");
             }
+        }
+    }
+
+    /// When it answers follows from its kind, unless the user says so.
+    fn handshake(&mut self) {
+        let one = self.proxy.text("kind") == Some("one-subflow");
+        match self.proxy.get("handshake") {
+            None => {
+                let word = if one { "late" } else { "early" };
+                self.proxy.put("handshake", Origin::Default, Placed::text(word));
+            }
+            Some(node) if one && node.as_text() == Some("early") => {
+                let message = "the HMAC in the SYN/ACK is that of the server, which has not answered".into();
+                self.add(node.at, Code::Contradiction, "handshake", message, "leave it out");
+            }
+            Some(_) => {}
         }
     }
 

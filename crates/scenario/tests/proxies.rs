@@ -3,6 +3,7 @@
 mod common;
 
 use common::{assert_round_trip, good};
+use scenario::model::ProxyHandshake;
 use scenario::{Document, Registries, schema};
 
 const CHAIN: &str = r#"
@@ -93,6 +94,18 @@ fn each_key_of_a_proxy_reaches_the_model() {
 }
 
 #[test]
+fn a_proxy_for_subflows_answers_late_and_shares_no_flow() {
+    let proxy = |sets: &[(&str, &str)]| good(CHAIN, sets).scenario.proxies[0].handshake;
+    assert_eq!(proxy(&[]), ProxyHandshake::Early);
+    assert_eq!(proxy(&[("proxy.pep.kind", "one-subflow")]), ProxyHandshake::Late);
+    assert_round_trip(&good(CHAIN, &[("proxy.pep.kind", "one-subflow")]));
+    let second = format!("{CHAIN}[[proxy]]\nname = \"second\"\nlike = \"pep\"\nkind = \"one-subflow\"\n");
+    let found = Document::parse(&second, "test.toml", &[], &Registries::builtin());
+    let text = found.expect_err("two kinds for one flow").to_string();
+    assert!(text.contains("one of them by the subflow") && text.contains("proxy.second.kind"), "{text}");
+}
+
+#[test]
 fn a_proxy_intercepts_tcp_between_others() {
     let flows = |sets: &[(&str, &str)]| good(CHAIN, sets).scenario.proxies[0].flows.clone();
     assert_eq!(flows(&[]), [0], "neither datagrams nor what ends at its node");
@@ -118,6 +131,18 @@ fn mistakes_name_the_key_and_the_cure() {
         (&[("proxy.pep.flows", "[\"down\"]")], "E009", "proxy.pep.flows", "there is no flow \"down\""),
         (&[("proxy.pep.client.kind", "mptcp")], "E012", "proxy.pep.client.kind", "speaks TCP here"),
         (&[("proxy.pep.kind", "mptcp")], "E012", "proxy.pep.client.kind", "speaks MPTCP here"),
+        (
+            &[("proxy.pep.kind", "one-subflow"), ("proxy.pep.handshake", "early")],
+            "E012",
+            "proxy.pep.handshake",
+            "the HMAC in the SYN/ACK is that of the server",
+        ),
+        (
+            &[("proxy.pep.kind", "one-subflow"), ("proxy.pep.client.kind", "mptcp")],
+            "E012",
+            "proxy.pep.client.kind",
+            "speaks TCP here",
+        ),
         (&[("proxy.pep.server.kind", "udp")], "E012", "proxy.pep.server.kind", "set kind = \"tcp\""),
         (
             &[("proxy.pep.client.sack", "false")],

@@ -281,11 +281,14 @@ impl Builder<'_> {
             return None;
         }
         let many = self.dice.between(1, 2);
-        let proxies: Vec<Value> = (0..many).map(|number| Value::from(self.proxy(number, &between))).collect();
+        // A proxy for single subflows shares no flow with one for whole connections.
+        let one_subflow = self.dice.chance(0.25);
+        let proxy = |number| Value::from(self.proxy((number, one_subflow), &between));
+        let proxies: Vec<Value> = (0..many).map(proxy).collect();
         Some(proxies.into())
     }
 
-    fn proxy(&mut self, number: u64, between: &[String]) -> Table {
+    fn proxy(&mut self, (number, one_subflow): (u64, bool), between: &[String]) -> Table {
         let mut table = Table::new();
         table.insert("name".into(), format!("x{number}").into());
         if number > 0 && self.dice.chance(0.3) {
@@ -293,7 +296,8 @@ impl Builder<'_> {
         }
         let names: Vec<&str> = between.iter().map(String::as_str).collect();
         table.insert("node".into(), self.dice.one(&names).into());
-        let kind = *self.dice.one(&[&"split", &"mptcp"]);
+        let whole = *self.dice.one(&[&"split", &"mptcp"]);
+        let kind = if one_subflow { "one-subflow" } else { whole };
         table.insert("kind".into(), kind.into());
         let ends = [names[0].to_owned(), names[0].to_owned()];
         for side in ["client", "server"] {
@@ -312,7 +316,12 @@ impl Builder<'_> {
             let flows: Vec<&str> = self.flows.iter().map(String::as_str).collect();
             table.insert("flows".into(), json!([self.dice.one(&flows)]));
         }
-        self.fill("proxy", &mut table, &["like", "flows", "client", "server"], 0.5);
+        let mut done = vec!["like", "flows", "client", "server"];
+        if one_subflow {
+            // It answers when the server has.
+            done.push("handshake");
+        }
+        self.fill("proxy", &mut table, &done, 0.5);
         table
     }
 

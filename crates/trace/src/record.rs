@@ -192,6 +192,9 @@ pub struct LegRecord {
     /// Bytes that the proxy at its beginning had acknowledged and nothing behind it had, and those of them that were
     /// lost since a connection failed; `None` at the data sender.
     pub held: Option<(Held, Bytes)>,
+    /// Most bytes that the proxy at its beginning had acknowledged without having them, and most by which its window had passed
+    /// that of the receiver; `None` where it carries whole connections.
+    pub overreach: Option<[Bytes; 2]>,
 }
 
 /// One link direction.

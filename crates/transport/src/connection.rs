@@ -4,9 +4,11 @@ use congestion::Paths;
 use units::{Bytes, SimTime};
 
 use crate::address::AddressPair;
+use crate::config::MptcpConfig;
 use crate::departure::Departure;
 use crate::limit::Limit;
-use crate::mptcp::MptcpConnection;
+use crate::mptcp::option::MptcpOption;
+use crate::mptcp::{MptcpConnection, SubflowEnd, pass_on};
 use crate::packet::{Packet, PathId};
 use crate::role::{AbortForm, Role};
 use crate::sctp::{Association, AssociationSetup};
@@ -26,6 +28,7 @@ enum Machine {
     Tcp(Box<TcpConnection>, AddressPair),
     Mptcp(Box<MptcpConnection>),
     Sctp(Box<Association>),
+    Subflow(Box<SubflowEnd>),
 }
 
 /// Calls the same method of whichever kind it is.
@@ -35,6 +38,7 @@ macro_rules! each {
             Machine::Tcp($connection, _) => $call,
             Machine::Mptcp($connection) => $call,
             Machine::Sctp($connection) => $call,
+            Machine::Subflow($connection) => $call,
         }
     };
     (mut $self:ident, $connection:ident => $call:expr) => {
@@ -42,6 +46,7 @@ macro_rules! each {
             Machine::Tcp($connection, _) => $call,
             Machine::Mptcp($connection) => $call,
             Machine::Sctp($connection) => $call,
+            Machine::Subflow($connection) => $call,
         }
     };
 }
@@ -61,11 +66,47 @@ impl Connection {
         Self(Machine::Sctp(Box::new(Association::new(setup))))
     }
 
+    /// An end of one subflow of a connection between others, for a proxy. It carries no bytes of its own: [`pass_on`](Self::pass_on)
+    /// gives it what the other end of the proxy has got.
+    pub fn subflow_of_others(setup: &Setup, mptcp: &MptcpConfig) -> Self {
+        Self(Machine::Subflow(Box::new(SubflowEnd::new(setup, mptcp))))
+    }
+
+    /// Such an end sends a SYN with this option.
+    pub fn open_subflow(&mut self, syn: MptcpOption) {
+        if let Machine::Subflow(c) = &mut self.0 {
+            c.open_with(syn);
+        }
+    }
+
+    /// It is an end of one subflow of a connection between others.
+    pub fn is_subflow_of_others(&self) -> bool {
+        matches!(self.0, Machine::Subflow(_))
+    }
+
+    /// Two such ends: bytes that `self` has acknowledged without having them, and bytes by which its window passes that of
+    /// the receiver behind `other`. A correct proxy keeps both at zero.
+    pub fn overreach(&self, other: &Self) -> Option<[Bytes; 2]> {
+        match (&self.0, &other.0) {
+            (Machine::Subflow(from), Machine::Subflow(to)) => Some(from.overreach(to)),
+            _ => None,
+        }
+    }
+
+    /// Two such ends: what `self` has received goes on at `other`. Returns how many bytes of data.
+    pub fn pass_on(&mut self, now: SimTime, other: &mut Self) -> Bytes {
+        match (&mut self.0, &mut other.0) {
+            (Machine::Subflow(from), Machine::Subflow(to)) => pass_on(now, from, to),
+            _ => Bytes::ZERO,
+        }
+    }
+
     /// For tests: every segment takes the general way through the machine, which changes nothing but the time it takes.
     pub fn close_usual_way(&mut self) {
         match &mut self.0 {
             Machine::Tcp(c, _) => c.close_usual_way(),
             Machine::Mptcp(c) => c.close_usual_way(),
+            Machine::Subflow(c) => c.close_usual_way(),
             Machine::Sctp(_) => {}
         }
     }
@@ -81,6 +122,9 @@ impl Connection {
             Machine::Tcp(c, _) => c.write(bytes.0),
             Machine::Mptcp(c) => c.write(bytes.0),
             Machine::Sctp(c) => c.write(bytes),
+            Machine::Subflow(_) => {
+                debug_assert!(false, "a subflow of others carries what `pass_on` gives it")
+            }
         }
     }
 
@@ -95,6 +139,7 @@ impl Connection {
             Machine::Tcp(c, _) => c.abort(),
             Machine::Mptcp(c) => c.abort(now, form),
             Machine::Sctp(c) => c.abort(),
+            Machine::Subflow(c) => c.abort(),
         }
     }
 
@@ -103,7 +148,8 @@ impl Connection {
     pub fn remove_address(&mut self, now: SimTime, address: u8) {
         match &mut self.0 {
             Machine::Tcp(c, pair) if pair.local == Some(address) => c.lose_address(),
-            Machine::Tcp(..) | Machine::Sctp(_) => {}
+            Machine::Subflow(c) if c.address_pair().local == Some(address) => c.lose_address(),
+            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => {}
             Machine::Mptcp(c) => c.remove_address(now, address),
         }
     }
@@ -144,6 +190,7 @@ impl Connection {
             Machine::Tcp(c, _) => Bytes(c.readable()),
             Machine::Mptcp(c) => Bytes(c.readable()),
             Machine::Sctp(c) => c.readable(),
+            Machine::Subflow(c) => Bytes(c.readable()),
         }
     }
 
@@ -158,6 +205,7 @@ impl Connection {
             Machine::Tcp(c, _) => c.read(now, bytes.0),
             Machine::Mptcp(c) => c.read(now, bytes.0),
             Machine::Sctp(c) => c.read(bytes),
+            Machine::Subflow(_) => debug_assert!(false, "`pass_on` reads a subflow of others"),
         }
     }
 
@@ -189,6 +237,7 @@ impl Connection {
             Machine::Tcp(c, _) => c.endpoint().next_deadline(),
             Machine::Mptcp(c) => c.next_deadline(),
             Machine::Sctp(c) => c.next_deadline(),
+            Machine::Subflow(c) => c.next_deadline(),
         }
     }
 
@@ -196,7 +245,7 @@ impl Connection {
     pub fn wake_at(&mut self) -> SimTime {
         match &mut self.0 {
             Machine::Mptcp(c) => c.wake_at(),
-            Machine::Tcp(..) | Machine::Sctp(_) => self.next_deadline(),
+            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => self.next_deadline(),
         }
     }
 
@@ -206,6 +255,7 @@ impl Connection {
             Machine::Tcp(_, pair) => *pair,
             Machine::Mptcp(c) => c.address_pair(path),
             Machine::Sctp(c) => c.address_pair(path),
+            Machine::Subflow(c) => c.address_pair(),
         }
     }
 
@@ -215,6 +265,7 @@ impl Connection {
             Machine::Tcp(c, _) => c.endpoint().established_at().is_some(),
             Machine::Mptcp(c) => c.is_established(),
             Machine::Sctp(c) => c.is_established(),
+            Machine::Subflow(c) => c.endpoint().established_at().is_some(),
         }
     }
 
@@ -229,13 +280,14 @@ impl Connection {
             Machine::Tcp(c, _) => c.endpoint().death(),
             Machine::Mptcp(c) => c.failure(),
             Machine::Sctp(c) => c.failure(),
+            Machine::Subflow(c) => c.endpoint().death(),
         }
     }
 
     /// MPTCP was wanted and the connection is plain TCP.
     pub fn fell_back(&self) -> bool {
         match &self.0 {
-            Machine::Tcp(..) | Machine::Sctp(_) => false,
+            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => false,
             Machine::Mptcp(c) => c.fell_back(),
         }
     }
@@ -246,6 +298,7 @@ impl Connection {
             Machine::Tcp(c, _) => Bytes(c.delivered()),
             Machine::Mptcp(c) => Bytes(c.delivered()),
             Machine::Sctp(c) => c.delivered(),
+            Machine::Subflow(c) => Bytes(c.delivered()),
         }
     }
 
@@ -258,6 +311,7 @@ impl Connection {
             }
             Machine::Mptcp(c) => Bytes(c.acked()),
             Machine::Sctp(c) => c.acked(),
+            Machine::Subflow(c) => Bytes(c.acked()),
         }
     }
 
@@ -268,6 +322,7 @@ impl Connection {
             Machine::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
             Machine::Mptcp(c) => Bytes(c.out_of_order()),
             Machine::Sctp(c) => c.out_of_order(),
+            Machine::Subflow(c) => Bytes(c.endpoint().receiver().out_of_order()),
         }
     }
 
@@ -275,7 +330,7 @@ impl Connection {
     pub fn waiting_for_others(&self) -> Option<Bytes> {
         match &self.0 {
             Machine::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
-            Machine::Tcp(..) | Machine::Sctp(_) => None,
+            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => None,
         }
     }
 
@@ -286,7 +341,8 @@ impl Connection {
             Machine::Mptcp(c) => Bytes(c.held_by_subflow(subflow)),
             // One TSN space: all that waits is counted on the first path.
             Machine::Sctp(c) if subflow == 0 => c.out_of_order(),
-            Machine::Tcp(..) | Machine::Sctp(_) => Bytes::ZERO,
+            Machine::Subflow(c) if subflow == 0 => Bytes(c.endpoint().receiver().out_of_order()),
+            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => Bytes::ZERO,
         }
     }
 
@@ -298,6 +354,7 @@ impl Connection {
             Machine::Tcp(c, _) => Some(c.endpoint().limit(more)),
             Machine::Mptcp(c) => c.limit(more),
             Machine::Sctp(c) => c.limit(more),
+            Machine::Subflow(c) => Some(c.endpoint().limit(more)),
         }
     }
 
@@ -308,6 +365,7 @@ impl Connection {
             Machine::Tcp(c, _) => c.endpoint().limit(more),
             Machine::Mptcp(c) => c.subflow_limit(subflow, more),
             Machine::Sctp(c) => c.path_limit(subflow, more),
+            Machine::Subflow(c) => c.endpoint().limit(more),
         }
     }
 
@@ -319,7 +377,7 @@ impl Connection {
     /// Subflow indices in use are below this.
     pub fn subflow_count(&self) -> usize {
         match &self.0 {
-            Machine::Tcp(..) => 1,
+            Machine::Tcp(..) | Machine::Subflow(_) => 1,
             Machine::Mptcp(c) => c.subflow_count(),
             Machine::Sctp(c) => c.path_count(),
         }
@@ -329,6 +387,8 @@ impl Connection {
         match &self.0 {
             Machine::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
             Machine::Mptcp(c) => c.endpoint(subflow),
+            // Whatever number its subflow has in the connection.
+            Machine::Subflow(c) => Some((c.endpoint(), 0)),
             Machine::Sctp(_) => None,
         }
     }
@@ -349,7 +409,9 @@ impl Connection {
         let Some((endpoint, _)) = self.endpoint(subflow) else { return };
         match &self.0 {
             Machine::Sctp(_) => {}
-            Machine::Tcp(..) => endpoint.sender().congestion_gauges(Paths::ALONE, report),
+            Machine::Tcp(..) | Machine::Subflow(_) => {
+                endpoint.sender().congestion_gauges(Paths::ALONE, report);
+            }
             Machine::Mptcp(c) => {
                 let views = c.path_views();
                 endpoint.sender().congestion_gauges(Paths { all: &views, me: subflow }, report);
@@ -360,7 +422,7 @@ impl Connection {
     /// State of the scheduler; nothing with plain TCP.
     pub fn scheduler_gauges(&self, report: schedulers::Report<'_>) {
         match &self.0 {
-            Machine::Tcp(..) => {}
+            Machine::Tcp(..) | Machine::Subflow(_) => {}
             Machine::Mptcp(c) => c.scheduler_gauges(report),
             Machine::Sctp(c) => c.scheduler_gauges(report),
         }
@@ -397,7 +459,7 @@ impl Connection {
     pub fn message_size(&self) -> Option<Bytes> {
         match &self.0 {
             Machine::Sctp(c) => Some(c.message_size()),
-            Machine::Tcp(..) | Machine::Mptcp(_) => None,
+            Machine::Tcp(..) | Machine::Mptcp(_) | Machine::Subflow(_) => None,
         }
     }
 
@@ -412,6 +474,7 @@ impl Connection {
             Machine::Tcp(c, _) => c.role(),
             Machine::Mptcp(c) => c.role(),
             Machine::Sctp(c) => c.role(),
+            Machine::Subflow(c) => c.role(),
         }
     }
 }

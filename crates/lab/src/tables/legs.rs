@@ -57,5 +57,7 @@ pub(super) fn legs(scenario: &Scenario, flows: &[FlowRow<'_>]) -> Table {
         .real("held_mean_bytes", |r| r.held().map(|held| held.mean))
         .optional("held_max_bytes", |r| r.held().map(|held| held.max.0))
         .optional("lost_bytes", |r| r.lost().map(|lost| lost.0))
+        .optional("data_ack_ahead_bytes", |r| r.record.overreach.map(|[ahead, _]| ahead.0))
+        .optional("window_beyond_bytes", |r| r.record.overreach.map(|[_, beyond]| beyond.0))
         .finish()
 }

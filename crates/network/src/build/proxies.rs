@@ -9,6 +9,7 @@ use apps::Side;
 use engine::Stream;
 use scenario::model::{Proxy, Scenario, Transport};
 use transport::AddressPair;
+use transport::config::MptcpConfig;
 
 use crate::build::addresses::connected_pairs;
 use crate::build::connections::stream_protocol;
@@ -109,7 +110,10 @@ impl Planner<'_, '_> {
         let stranger = Listener::new(client.without_multipath(), flow, Vec::new(), Vec::new(), None);
         let (_, hosts, relays) = &mut self.places;
         let own = hosts.listen(stop.node, listener);
-        relays.listen(stop.node, own, Onward::new(model.handshake, opener, stranger));
+        let ends = self.scenario.flows[flow as usize].transport.mptcp.as_ref();
+        let options = Arc::new(ends.map_or_else(MptcpConfig::default, |mptcp| mptcp.config.clone()));
+        let onward = Onward::new(model.kind, model.handshake, opener, stranger, options);
+        relays.listen(stop.node, own, onward);
         self.known.0.insert(place, own);
         for pair in pairs {
             self.turn((stop.node, pair), port);

@@ -10,6 +10,7 @@ use engine::Stream;
 use schedulers::Scheduler;
 use transport::config::{MptcpConfig, TcpConfig, UdpConfig};
 use transport::mptcp::keys::Key;
+use transport::mptcp::option::MptcpOption;
 use transport::sctp::{AssociationSetup, SctpConfig};
 use transport::udp::UdpSocket;
 use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
@@ -72,6 +73,26 @@ impl Protocol {
     /// Messages may get lost.
     pub(crate) fn is_datagrams(&self) -> bool {
         matches!(self, Self::Datagrams(_))
+    }
+
+    /// An end of one subflow of a connection between others; only TCP has such.
+    fn subflow_end(&self, role: Role, first: AddressPair, options: &MptcpConfig) -> Connection {
+        let Self::Stream { tcp, congestion, .. } = self else {
+            unreachable!("the scenario has TCP on both sides of such a proxy")
+        };
+        let setup = Setup {
+            tcp: Arc::clone(tcp),
+            congestion: Arc::clone(congestion),
+            mptcp: None,
+            role,
+            first,
+            pairs: Vec::new(),
+            own: Vec::new(),
+            absent: [Vec::new(), Vec::new()],
+            key: Key::default(),
+            nonce_seed: 0,
+        };
+        Connection::subflow_of_others(&setup, options)
     }
 
     fn machine(&self, end: EndSetup) -> Machine {
@@ -208,6 +229,13 @@ impl Opener {
         machine
     }
 
+    /// The client end of one subflow of a connection between others, whose SYN has this option.
+    pub(crate) fn connect_subflow(&self, syn: MptcpOption, options: &MptcpConfig) -> Connection {
+        let mut connection = self.protocol.subflow_end(Role::Client, self.first, options);
+        connection.open_subflow(syn);
+        connection
+    }
+
     /// An own address (or one of the server, choice D-46) appears or is removed, for connections opened from now on.
     pub(crate) fn set_present(&mut self, own: bool, address: u8, present: bool) {
         set_present(&mut self.absent[usize::from(!own)], address, present);
@@ -279,6 +307,11 @@ impl Listener {
     pub(crate) fn accept(&mut self, first: AddressPair, key: Key) -> Machine {
         let nonce_seed = draw(&mut self.keys);
         self.machine(first, key, nonce_seed)
+    }
+
+    /// The server end of one subflow of a connection between others.
+    pub(crate) fn accept_subflow(&self, options: &MptcpConfig) -> Connection {
+        self.protocol.subflow_end(Role::Server, AddressPair { local: None, remote: None }, options)
     }
 
     /// The receive window of a connection that has just been accepted; none with datagrams.

@@ -128,6 +128,12 @@ impl Hosts {
         &mut self.connections[socket.0 as usize]
     }
 
+    /// Two ends, to be changed together.
+    pub(crate) fn pair_mut(&mut self, one: SocketId, other: SocketId) -> [&mut HostConnection; 2] {
+        let indices = [one, other].map(|socket| socket.0 as usize);
+        self.connections.get_disjoint_mut(indices).expect("two ends")
+    }
+
     /// The connection that a packet belongs to.
     #[inline]
     pub(crate) fn find(&self, packet: PacketAddresses) -> Option<Match> {

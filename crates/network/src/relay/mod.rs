@@ -13,11 +13,12 @@ pub(crate) mod place;
 use std::collections::BTreeMap;
 
 use trace::TimeLevels;
-use transport::packet::Packet;
+use transport::packet::{Packet, PathId};
 use transport::{AbortForm, Connection};
 use units::{Bytes, SimTime};
 
 use crate::host::Hosts;
+use crate::host::connection::HostConnection;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::topology::NodeId;
@@ -33,6 +34,20 @@ pub(crate) struct Stream {
     closed: bool,
     /// Bytes that the proxy has acknowledged and that nothing behind it has.
     pub(crate) held: TimeLevels,
+    /// Most bytes acknowledged without having them, and by which a window passed that of the receiver.
+    overreach: [Bytes; 2],
+}
+
+impl Stream {
+    /// One subflow of a connection between others: what its end `here` has got goes on.
+    fn pass_on(&mut self, now: SimTime, here: &mut Connection, there: &mut Connection) {
+        self.moved += here.pass_on(now, there).0;
+        if let Some(overreach) = here.overreach(there) {
+            for (most, bytes) in self.overreach.iter_mut().zip(overreach) {
+                *most = bytes.max(*most);
+            }
+        }
+    }
 }
 
 /// The two ends of one connection at a proxy.
@@ -41,6 +56,8 @@ pub(crate) struct Relay {
     onward: usize,
     /// The connection of the flow that it carries; `None` for a SYN that belongs to none.
     carried: Option<AppSocket>,
+    /// The subflow that it carries, of a connection whose others it does not see.
+    subflow: Option<PathId>,
     /// Towards the client and towards the server, by [`LegEnd`].
     sockets: [Option<SocketId>; 2],
     /// The SYN of the client, which waits for the answer of the server.
@@ -55,16 +72,29 @@ pub(crate) struct Relay {
 impl Relay {
     /// Without ends; the flow of its connection has started at `start`.
     pub(crate) fn new(onward: usize, carried: Option<AppSocket>, start: SimTime) -> Self {
-        let stream = || Stream { moved: 0, closed: false, held: TimeLevels::new(start) };
+        let stream =
+            || Stream { moved: 0, closed: false, held: TimeLevels::new(start), overreach: [Bytes::ZERO; 2] };
         Self {
             onward,
             carried,
+            subflow: None,
             sockets: [None; 2],
             waiting: None,
             streams: [stream(), stream()],
             lost: [Bytes::ZERO; 2],
             over: false,
         }
+    }
+
+    /// The same for one subflow of the connection.
+    #[must_use]
+    pub(crate) fn of_subflow(self, subflow: PathId) -> Self {
+        Self { subflow: Some(subflow), ..self }
+    }
+
+    /// The subflow that it carries; `None`: the connection.
+    pub(crate) fn subflow(&self) -> Option<PathId> {
+        self.subflow
     }
 
     /// The listener of the proxy that has made it.
@@ -108,6 +138,12 @@ impl Relay {
         &self.streams[end.index()].held
     }
 
+    /// Most bytes of that direction that it has acknowledged without having them, and most by which its window has passed
+    /// that of the receiver; `None` if it carries whole connections, of which it has everything.
+    pub(crate) fn overreach(&self, end: LegEnd) -> Option<[Bytes; 2]> {
+        self.subflow.map(|_| self.streams[end.index()].overreach)
+    }
+
     /// Bytes of that direction that it has acknowledged and that are lost.
     pub(crate) fn lost(&self, end: LegEnd) -> Bytes {
         self.lost[end.index()]
@@ -119,12 +155,18 @@ impl Relay {
             let [Some(here), Some(there)] = [from, from.other()].map(|end| self.socket(end)) else {
                 continue;
             };
-            let bytes = leg(hosts, here).readable().min(leg(hosts, there).send_space());
+            let whole = self.subflow.is_none();
             let stream = &mut self.streams[from.index()];
-            if bytes > Bytes::ZERO {
-                leg_mut(hosts, here).read(now, bytes);
-                leg_mut(hosts, there).write(bytes);
-                stream.moved += bytes.0;
+            if whole {
+                let bytes = leg(hosts, here).readable().min(leg(hosts, there).send_space());
+                if bytes > Bytes::ZERO {
+                    leg_mut(hosts, here).read(now, bytes);
+                    leg_mut(hosts, there).write(bytes);
+                    stream.moved += bytes.0;
+                }
+            } else if let [Some(here), Some(there)] = hosts.pair_mut(here, there).map(HostConnection::leg_mut)
+            {
+                stream.pass_on(now, here.connection_mut(), there.connection_mut());
             }
             if !stream.closed && leg(hosts, here).peer_finished() {
                 stream.closed = true;

@@ -2,8 +2,12 @@
 //!
 //! May: make the end towards the server. May not: know the client but by its packets.
 
-use scenario::model::ProxyHandshake;
+use std::sync::Arc;
+
+use scenario::model::{ProxyHandshake, ProxyKind};
 use transport::Connection;
+use transport::config::MptcpConfig;
+use transport::mptcp::option::MptcpOption;
 
 use crate::host::config::{Listener, Opener};
 use crate::host::machine::Machine;
@@ -13,17 +17,31 @@ use crate::net::topology::NodeId;
 /// The way on from a listener of a proxy.
 #[derive(Debug)]
 pub(crate) struct Onward {
+    kind: ProxyKind,
     handshake: ProxyHandshake,
     /// Towards the server.
     opener: Opener,
     /// Answers SYNs of subflows that it knows no connection of, as a server without MPTCP does.
     stranger: Listener,
+    /// How the ends of the flow write their options: those of a subflow between them do so too.
+    options: Arc<MptcpConfig>,
 }
 
 impl Onward {
     /// A listener's way on: `opener` makes the end towards the server, `stranger` answers unknown subflows.
-    pub(crate) fn new(handshake: ProxyHandshake, opener: Opener, stranger: Listener) -> Self {
-        Self { handshake, opener, stranger }
+    pub(crate) fn new(
+        kind: ProxyKind,
+        handshake: ProxyHandshake,
+        opener: Opener,
+        stranger: Listener,
+        options: Arc<MptcpConfig>,
+    ) -> Self {
+        Self { kind, handshake, opener, stranger, options }
+    }
+
+    /// Each of its relays carries one subflow of a connection between others.
+    pub(crate) fn relays_subflows(&self) -> bool {
+        self.kind == ProxyKind::OneSubflow
     }
 
     /// The client's SYN waits for the answer of the server.
@@ -35,6 +53,17 @@ impl Onward {
     pub(crate) fn open(&mut self) -> (Machine, (NodeId, NodeId, Port)) {
         let (server, port) = self.opener.server(false);
         (self.opener.connect(), (self.opener.node(), server, port))
+    }
+
+    /// The same for one subflow whose SYN had this option.
+    pub(crate) fn open_subflow(&mut self, syn: MptcpOption) -> (Machine, (NodeId, NodeId, Port)) {
+        let (server, port) = self.opener.server(false);
+        (Machine::Stream(self.opener.connect_subflow(syn, &self.options)), (self.opener.node(), server, port))
+    }
+
+    /// The end towards the client of one subflow.
+    pub(crate) fn accept_subflow(&self) -> Connection {
+        self.stranger.accept_subflow(&self.options)
     }
 
     /// The flow whose connections it carries.

@@ -5,6 +5,7 @@ mod faults;
 mod limits;
 mod measures;
 mod multipath;
+mod one_subflow;
 mod proxies;
 mod scheduling;
 mod sky;

@@ -16,7 +16,7 @@ use crate::net::address::PacketAddresses;
 use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending};
 use crate::relay::Relay;
-use crate::relay::leg::{LegEnd, RelayId};
+use crate::relay::leg::{Leg, LegEnd, RelayId};
 use crate::world::World;
 
 impl World {
@@ -36,7 +36,9 @@ impl World {
             _ => return None,
         };
         let node = addresses.destination.node();
+        let of_subflow = self.relays.onward(proxy).relays_subflows();
         if let MptcpOption::JoinSyn { token, .. } = option
+            && !of_subflow
             && let Some(socket) = self.hosts.with_token(node, token)
         {
             self.hosts.learn_path((now, self.network.forwarding_mut()), addresses, socket, packet.path);
@@ -45,6 +47,10 @@ impl World {
         if let Some(relay) = self.relays.of_client(node, addresses.source) {
             // A SYN repeated while the server has not answered; or one of a connection that is forgotten.
             debug_assert!(self.relays.get(relay).waiting().is_some() || self.relays.get(relay).is_over());
+            return None;
+        }
+        if of_subflow {
+            self.relay_subflow(now, proxy, addresses, packet);
             return None;
         }
         let flow = self.relays.onward(proxy).flow();
@@ -66,29 +72,59 @@ impl World {
         Some(self.accept_near(now, id, addresses))
     }
 
+    /// A SYN of a subflow, the first or another, goes on with its option. The client is answered when the server has.
+    fn relay_subflow(&mut self, now: SimTime, proxy: usize, addresses: PacketAddresses, syn: Packet) {
+        // Tables put the relay beside the connection of its subflow; the protocol machines do not know which it is.
+        let Some(client) = self.hosts.find(addresses.reversed()) else { return };
+        let owner = self.hosts.get(client.socket).owner();
+        let relay = Relay::new(proxy, Some(owner), self.flows[owner.flow()].timing().start());
+        let key = (addresses.destination.node(), addresses.source);
+        let id = self.relays.add(relay.of_subflow(syn.path), key);
+        self.relays.get_mut(id).wait((addresses, syn));
+        if syn.path == PathId::FIRST {
+            self.flows[owner.flow()].accepted(addresses.source);
+        }
+        self.open_onward(now, id);
+        self.serve_relay(now, id);
+    }
+
     /// The end towards the client, whose SYN came between these addresses.
     fn accept_near(&mut self, now: SimTime, id: RelayId, addresses: PacketAddresses) -> SocketId {
-        let owner = self.relays.get(id).carried().expect("a relay that carries a connection");
+        let relay = self.relays.get(id);
+        let (proxy, subflow) = (relay.onward(), relay.subflow());
+        let owner = relay.carried().expect("a relay that carries a connection");
         let label = self.flows[owner.flow()].label(owner.connection);
-        let socket = self.hosts.accept((now, self.network.forwarding_mut()), addresses, (owner, label));
-        self.hosts.give_to_relay(socket, id, PathId::FIRST);
+        let at = (now, self.network.forwarding_mut());
+        let socket = if subflow.is_some() {
+            let end = self.relays.onward(proxy).accept_subflow();
+            self.hosts.accept_stranger(at, addresses, end, (owner, label))
+        } else {
+            self.hosts.accept(at, addresses, (owner, label))
+        };
+        self.hosts.give_to_relay(socket, id, subflow.unwrap_or(PathId::FIRST));
         self.relays.get_mut(id).connect(LegEnd::Client, socket);
         socket
     }
 
     /// The end towards the server.
     fn open_onward(&mut self, now: SimTime, id: RelayId) {
-        let (proxy, owner) = (self.relays.get(id).onward(), self.relays.get(id).carried());
-        let owner = owner.expect("a relay that carries a connection");
+        let relay = self.relays.get(id);
+        let (proxy, subflow) = (relay.onward(), relay.subflow());
+        let owner = relay.carried().expect("a relay that carries a connection");
+        let syn = relay.waiting().and_then(|(_, syn)| syn.segment()).map_or(MptcpOption::None, |s| s.mptcp);
+        let path = subflow.unwrap_or(PathId::FIRST);
         let label = self.flows[owner.flow()].label(owner.connection);
-        let (machine, places) = self.relays.onward_mut(proxy).open();
+        let onward = self.relays.onward_mut(proxy);
+        let (machine, places) = if subflow.is_some() { onward.open_subflow(syn) } else { onward.open() };
         let forwarding = self.network.forwarding_mut();
         let (socket, addresses) = self.hosts.open((now, forwarding), machine, places, (owner, label));
-        self.hosts.give_to_relay(socket, id, PathId::FIRST);
+        self.hosts.give_to_relay(socket, id, path);
         if let Some((observer, _)) = self.network.tap_and_draft() {
-            observer.know(addresses, (owner.flow(), owner.connection), PathId::FIRST);
+            observer.know(addresses, (owner.flow(), owner.connection), path);
         }
-        self.flows[owner.flow()].opened_again(owner.connection, addresses.source);
+        if path == PathId::FIRST {
+            self.flows[owner.flow()].opened_again(owner.connection, addresses.source);
+        }
         self.relays.get_mut(id).connect(LegEnd::Server, socket);
     }
 
@@ -143,8 +179,11 @@ impl World {
     /// Moves bytes between the ends of a relay and lets both send.
     fn serve_relay(&mut self, now: SimTime, id: RelayId) {
         let far = self.relays.get(id).socket(LegEnd::Server);
-        let answered =
-            |hosts: &Hosts, socket| hosts.get(socket).leg().is_some_and(|l| l.connection().is_established());
+        // With a SYN/ACK, or with a RST, which the client gets too.
+        let answered = |hosts: &Hosts, socket| {
+            let leg = hosts.get(socket).leg().map(Leg::connection);
+            leg.is_some_and(|far| far.is_established() || far.failure().is_some())
+        };
         if self.relays.get(id).waiting().is_some()
             && far.is_some_and(|socket| answered(&self.hosts, socket))
             && let Some((addresses, syn)) = self.relays.get_mut(id).take_waiting()

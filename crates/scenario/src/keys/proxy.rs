@@ -31,13 +31,15 @@ pub(crate) static PROXY: Section = Section {
             "kind",
             words(ProxyKind::WORDS),
             Fallback::Compulsory,
-            "`split`: TCP on both sides; `mptcp`: it ends the whole MPTCP connection of the client",
+            "`split`: TCP on both sides; `mptcp`: it ends the whole MPTCP connection of the client; `one-subflow`: it acts as the \
+             end of each subflow that crosses its node, and sees no other",
         ),
         key(
             "handshake",
             words(ProxyHandshake::WORDS),
-            Fallback::Text("early"),
-            "it answers the SYN of the client at once, or when the server has answered its own",
+            Fallback::Absent,
+            "it answers the SYN of the client at once, or when the server has answered its own; if absent `early`, and `late` for \
+             `one-subflow`, which needs the keys of the server",
         ),
         key(
             "flows",

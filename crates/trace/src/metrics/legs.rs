@@ -66,5 +66,21 @@ pub const LEGS: TableSpec = TableSpec {
              sender",
         )
         .optional(),
+        bytes(
+            "data_ack_ahead_bytes",
+            Down,
+            "bytes acknowledged ahead",
+            "most bytes that the proxy at the beginning of the leg had acknowledged at connection level although it never had \
+             them and the receiver had not acknowledged them; null where it carries whole connections",
+        )
+        .optional(),
+        bytes(
+            "window_beyond_bytes",
+            Down,
+            "window beyond the receiver's",
+            "most bytes by which the right edge of its window passed that of the receiver; null where it carries whole \
+             connections",
+        )
+        .optional(),
     ],
 };

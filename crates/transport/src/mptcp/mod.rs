@@ -13,7 +13,8 @@
 //! - `subflow.rs`: one subflow, `health.rs`: whether it gets data, `mappings.rs`: data that is out of order there;
 //! - `receive_side.rs`: the data sequence space of the receiver and its buffer;
 //! - `negotiation.rs`: what the ends have agreed on; `lifetime.rs`: failure and close; `option.rs`: the
-//!   options of a segment; `keys.rs`: keys, tokens, HMACs.
+//!   options of a segment; `keys.rs`: keys, tokens, HMACs;
+//! - `subflow_end.rs`: an end of one subflow alone, at a proxy that breaks the rules of the connection.
 //!
 //! Data sequence numbers count from 1 for the first byte; the initial data sequence number derived from the key
 //! belongs to the wire.
@@ -39,8 +40,10 @@ mod reinject;
 mod send_side;
 mod signals;
 mod subflow;
+mod subflow_end;
 mod subflows;
 mod views;
 
 pub use connection::MptcpConnection;
+pub use subflow_end::{SubflowEnd, pass_on};
 pub use subflows::MAX_SUBFLOWS;
