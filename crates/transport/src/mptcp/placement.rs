@@ -121,6 +121,12 @@ impl Placement {
         }
     }
 
+    /// The subflow to which `schedule_new` would give a full segment without asking the scheduler, as no other has room.
+    #[inline(always)]
+    pub(super) fn only_choice(&self, full: u64, subflows: &mut Subflows) -> Option<usize> {
+        if self.skips_views && self.needs.greedy { subflows.with_room_for(full).single() } else { None }
+    }
+
     /// False if `schedule_new` would find no subflow with room, and the scheduler need not be asked.
     #[inline]
     pub(super) fn may_place_new(&self, send: &SendSide, subflows: &mut Subflows) -> bool {

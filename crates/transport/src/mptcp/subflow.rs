@@ -1,4 +1,6 @@
-//! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it.
+//! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it. `usual.rs` is the way of most segments.
+
+mod usual;
 
 use congestion::{CongestionControl, Paths};
 use schedulers::{Needs, SubflowView};
@@ -212,12 +214,6 @@ impl Subflow {
     #[inline]
     pub(super) fn held(&self) -> u64 {
         if self.ending.discarded { 0 } else { self.endpoint.receiver().out_of_order() }
-    }
-
-    /// Nothing has arrived out of order that waits for the data before it.
-    #[inline]
-    pub(super) fn has_no_gap(&self) -> bool {
-        self.mappings.is_empty()
     }
 
     /// Its next deadline.

@@ -19,22 +19,12 @@ use crate::packet::{Packet, PathId};
 use crate::seq::Dsn;
 use crate::setup::{NewCongestion, new_congestion};
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
-use crate::tcp::receiver::Received;
+use crate::tcp::ranges::Range;
+use crate::tcp::segment::TcpSegment;
 use crate::tcp::sender::Expired;
 
 /// Subflows of one connection: what fits into the sets of subflows that are kept as bits.
 pub const MAX_SUBFLOWS: usize = SubflowSet::CAPACITY;
-
-/// Effect of a segment of the usual kind.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
-    /// The peer acknowledged new bytes.
-    pub acked: bool,
-    /// Payload arrived.
-    pub received: Option<Received>,
-    /// Nothing is out of order on the subflow: arrived data may be handed to the connection as it is.
-    pub in_order: bool,
-}
 
 /// The subflows of one end.
 pub(super) struct Subflows {
@@ -214,6 +204,12 @@ impl Subflows {
         self.busy.is_empty()
     }
 
+    /// Subflows that may have something to send of their own.
+    #[inline]
+    pub(super) fn busy(&self) -> SubflowSet {
+        self.busy
+    }
+
     /// A subflow that may have something to send of its own.
     #[inline]
     pub(super) fn first_busy(&self) -> Option<usize> {
@@ -239,21 +235,30 @@ impl Subflows {
         Some(input)
     }
 
-    /// The same for a segment of the usual kind, with all that is to be asked of the subflow after it.
+    /// The next data arrives on subflow `i`. False if the segment is of another kind; then nothing has changed.
     #[inline(always)]
-    pub(super) fn on_usual_packet(&mut self, now: SimTime, i: usize, packet: &Packet) -> Option<Arrival> {
-        let subflow = self.list.get_mut(i)?.as_mut()?;
-        let before = subflow.held();
-        let Input { acked, received, .. } = subflow.on_packet(now, packet, self.views.paths(i));
-        if received.is_some() {
-            self.held = self.held + subflow.held() - before;
-        }
-        if subflow.endpoint().may_have_something() {
+    pub(super) fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
+        let taken = !self.hold_back && subflow.on_next_data(now, segment);
+        if taken {
             self.busy.insert(i);
+            self.touch(i);
         }
-        let in_order = !self.hold_back && subflow.has_no_gap();
-        self.touch(i);
-        Some(Arrival { acked, received, in_order })
+        taken
+    }
+
+    /// A bare ACK of new data arrives on subflow `i`. False if the segment is of another kind; then nothing has changed.
+    #[inline(always)]
+    pub(super) fn on_new_ack(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
+        let taken = subflow.on_new_ack(now, segment, self.views.paths(i));
+        if taken {
+            if subflow.endpoint().may_have_something() {
+                self.busy.insert(i);
+            }
+            self.touch(i);
+        }
+        taken
     }
 
     /// A segment of `len` bytes has brought something new on subflow `i`, and the connection has a receive buffer of `size`.
@@ -317,6 +322,37 @@ impl Subflows {
             self.busy.remove(i);
         }
         Some(dsn)
+    }
+
+    /// Writes the ACK that subflow `i` owes, if it has nothing else to send. False if that is not so; then nothing has
+    /// changed.
+    #[inline(always)]
+    pub(super) fn write_ack(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> bool {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
+        let alone = subflow.write_ack(now, self.sack_blocks[1], packet);
+        if alone {
+            self.busy.remove(i);
+            self.touch(i);
+        }
+        alone
+    }
+
+    /// Data of `len` bytes may be given to subflow `i` with `pass`, if it has room.
+    #[inline]
+    pub(super) fn may_pass(&self, i: usize, len: u64) -> bool {
+        self.get(i).is_some_and(|subflow| subflow.endpoint().may_pass(len) && !subflow.is_backup())
+    }
+
+    /// New data is given to subflow `i` and leaves at once.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, now: SimTime, i: usize, data: Range<Dsn>, packet: &mut Packet) {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return };
+        subflow.pass(now, data, self.sack_blocks[0], packet);
+        self.views.touch(i);
+        if subflow.sender().is_filled() {
+            self.views.note_full(i);
+        }
+        self.deadlines.touch(i);
     }
 
     /// Writes a pure ACK of subflow `i` that has room for an option of the connection.

@@ -35,11 +35,8 @@ impl MptcpConnection {
     /// Takes in a packet; one that carries no segment of TCP is ignored.
     #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
-        let Some(segment) = packet.segment() else { return };
-        let i = packet.path.index();
-        if let Some(dss) = self.expected_dss(i, segment) {
-            self.on_usual_packet(now, i, packet, (segment, dss));
-        } else {
+        if !self.on_usual_packet(now, packet) {
+            let Some(segment) = packet.segment() else { return };
             self.usual.leave();
             self.take_in(now, packet, segment);
             self.look_for_usual_way();

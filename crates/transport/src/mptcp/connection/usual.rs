@@ -1,16 +1,18 @@
-//! The usual way of a connection, on one page: a segment with a DSS arrives, or the next one leaves, while nothing is
-//! negotiated, signalled, sent again or closed.
+//! The usual way of a connection, on one page, while nothing is negotiated, signalled, sent again or closed. Two kinds of
+//! segments arrive, the next data of a subflow and a bare ACK of new data; two kinds leave, the ACK that answers data
+//! and a full segment of new data on the only subflow with room. Each is one straight function through connection,
+//! subflow, endpoint and sender or receiver. Where several subflows could send the scheduler is asked (`poll_choosing`).
 //!
 //! The general way (`input.rs`, `output.rs`) has the same effects on such a segment, as `tests/usual.rs` shows. A scheduler
 //! that queues on subflows, copies, or looks at the oldest segment has no usual way.
 
 use schedulers::{Needs, Queueing};
-use units::SimTime;
+use units::{Bytes, SimTime};
 
 use super::MptcpConnection;
 use crate::departure::Departure;
 use crate::mptcp::option::{Dss, MptcpOption};
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::seq::Dsn;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
@@ -37,63 +39,110 @@ impl MptcpConnection {
             && self.subflows.are_settled()
     }
 
-    /// The DSS of a segment of the usual kind, on an existing subflow.
-    #[inline]
-    pub(super) fn expected_dss(&self, i: usize, segment: &TcpSegment) -> Option<Dss> {
-        let MptcpOption::Dss(dss) = segment.mptcp else { return None };
-        let flags = segment.flags;
-        let expected = self.usual.is_open()
-            && !flags.syn
-            && !flags.rst
-            && !dss.data_fin
-            && self.subflows.get(i).is_some();
-        expected.then_some(dss)
+    /// Takes in a packet if it is of one of the two usual kinds: the next data of its subflow, or a bare ACK of new data. False
+    /// if it is of another; then nothing has changed.
+    #[inline(always)]
+    pub(super) fn on_usual_packet(&mut self, now: SimTime, packet: &Packet) -> bool {
+        let Body::Tcp(segment) = &packet.body else { return false };
+        let MptcpOption::Dss(dss) = &segment.mptcp else { return false };
+        if !self.usual.is_open() || dss.data_fin || !segment.flags.is_ack_alone() {
+            return false;
+        }
+        let i = packet.path.index();
+        let taken = match dss.dsn {
+            Some(dsn) => self.on_next_data(now, i, segment, dsn),
+            None => self.on_new_ack(now, i, segment),
+        };
+        if taken {
+            self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
+            self.watch_progress(now);
+            self.follow_the_peer();
+        }
+        taken
     }
 
-    /// Takes in a segment of the usual kind.
-    #[inline]
-    pub(super) fn on_usual_packet(
-        &mut self,
-        now: SimTime,
-        i: usize,
-        packet: &Packet,
-        (segment, dss): (&TcpSegment, Dss),
-    ) {
+    /// The segment alone is what has come into order on its subflow, and goes to the connection.
+    #[inline(always)]
+    fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment, dsn: Dsn) -> bool {
+        let waits = self.send.waits_to_expand(&self.subflows);
+        if self.sizes.has_short_data_acks() || !self.subflows.on_next_data(now, i, segment) {
+            return false;
+        }
+        if waits {
+            self.send.expand(i, &mut self.subflows);
+        }
+        self.subflows.open_window(i, segment.len, self.receive.size());
+        self.receive.on_data(Range::new(dsn, dsn + Bytes(u64::from(segment.len))));
+        true
+    }
+
+    #[inline(always)]
+    fn on_new_ack(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
         // Only a sender with data in flight has a congestion control that may look at its siblings.
         if !self.send.outstanding().is_empty() {
             self.subflows.freshen_paths();
         }
         let waits = self.send.waits_to_expand(&self.subflows);
-        let Some(arrival) = self.subflows.on_usual_packet(now, i, packet) else { return };
-        if arrival.acked {
+        let taken = self.subflows.on_new_ack(now, i, segment);
+        if taken {
             self.placement.note_ack();
-        }
-        if waits {
-            self.send.expand(i, &mut self.subflows);
-        }
-        if let Some(received) = arrival.received {
-            self.open_window(i, segment, received);
-        }
-        match (arrival.received, dss.dsn) {
-            (None, _) => {}
-            // Mostly the segment alone is what has come into order.
-            (Some(received), Some(dsn))
-                if arrival.in_order
-                    && received.in_order == segment.payload()
-                    && !self.sizes.has_short_data_acks() =>
-            {
-                self.receive.on_data(Range::new(dsn, dsn + received.fresh));
+            if waits {
+                self.send.expand(i, &mut self.subflows);
             }
-            (Some(received), dsn) => self.on_received(i, segment, dsn, received),
         }
-        self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
-        self.watch_progress(now);
-        self.follow_the_peer();
+        taken
     }
 
-    /// Writes the next packet, and finds out whether another may follow.
+    /// Writes the next packet, and finds out whether another may follow. Mostly it is the only one that can leave: an ACK that
+    /// answers data, or the data that an ACK makes room for.
     #[inline]
     pub(super) fn poll_usual(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
+        let (busy, waiting, full) = (self.subflows.busy(), self.send.unassigned(), self.send.mss().0);
+        if waiting == 0 {
+            if let Some(i) = busy.single()
+                && self.subflows.write_ack(now, i, packet)
+            {
+                self.complete_usual(i, None, packet);
+                self.watch_progress(now);
+                return Departure::LastPacket;
+            }
+        } else if busy.is_empty() && waiting >= full && self.send.window() >= full {
+            self.watch_progress(now);
+            if let Some(i) = self.placement.only_choice(full, &mut self.subflows)
+                && self.subflows.may_pass(i, full)
+            {
+                let data = self.send.take_new(full);
+                self.subflows.pass(now, i, data, packet);
+                self.complete_usual(i, Some(data.start), packet);
+                return self.after_usual_data(now, i);
+            }
+        }
+        self.poll_choosing(now, packet)
+    }
+
+    /// Adds the DSS and what the envelope says, to a segment of subflow `i` with payload from `dsn` on.
+    #[inline(always)]
+    fn complete_usual(&mut self, i: usize, dsn: Option<Dsn>, packet: &mut Packet) {
+        let Body::Tcp(segment) = &mut packet.body else { unreachable!("it has just been written") };
+        segment.mptcp = MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false });
+        let limit = self.subflows.window_limit(i);
+        let window = self.receive.offer_window(self.subflows.held(), limit);
+        self.sizes.complete(packet, window);
+    }
+
+    /// Data has just left on subflow `i`: may more follow?
+    #[inline(always)]
+    fn after_usual_data(&mut self, now: SimTime, i: usize) -> Departure {
+        if self.may_follow() {
+            return Departure::Packet;
+        }
+        self.watch_progress(now);
+        if self.is_filled(i) { Departure::WindowFilled } else { Departure::LastPacket }
+    }
+
+    /// The same where several subflows could send, or something small.
+    #[inline(never)]
+    fn poll_choosing(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if self.write_usual(now, packet).is_none() {
             Departure::Nothing
         } else if self.may_follow() {

@@ -34,6 +34,7 @@ struct PathNews {
 
 impl Association {
     /// Takes in a packet.
+    #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
         let Body::Sctp(body) = &packet.body else { return };
         // RFC 9260 section 8.5: "the endpoint MUST ensure that the value in the Verification Tag field of the received

@@ -10,6 +10,7 @@ use super::{Endpoint, Input, Offer, State, Written};
 use crate::mptcp::option::MptcpOption;
 use crate::packet::{Body, Packet};
 use crate::seq::{Dsn, Seq};
+use crate::tcp::ranges::Range;
 use crate::tcp::segment::{Flags, TcpSegment, Timestamps};
 
 impl Endpoint {
@@ -28,6 +29,60 @@ impl Endpoint {
             && !self.ecn.is_on()
             && !self.receiver.wants_round_trip()
             && !self.sender.has_signals()
+    }
+
+    /// The usual arrival at an end that only receives: the next data. False if the segment, which has no flag but ACK, is
+    /// another; then nothing has changed.
+    #[inline(always)]
+    pub fn on_next_data(&mut self, now: SimTime, segment: &TcpSegment) -> bool {
+        let expected =
+            self.usual.is_open() && self.receiver.expects(segment) && self.sender.only_listens(segment);
+        if expected {
+            self.receiver.note_timestamp(segment);
+            self.sender.note_window(segment);
+            self.measure_as_receiver(now, segment);
+            self.receiver.on_usual_segment(now, segment);
+            self.check();
+        }
+        expected
+    }
+
+    /// The usual arrival at an end that only sends: an ACK of new data. False if the segment, which has no flag but ACK, is
+    /// another; then nothing has changed.
+    #[inline(always)]
+    pub fn on_new_ack(&mut self, now: SimTime, segment: &TcpSegment, paths: Paths<'_>) -> bool {
+        let bare = segment.len == 0 && segment.seq >= self.receiver.next();
+        let expected = bare && self.usual.is_open() && self.sender.expects_ack(segment);
+        if expected {
+            self.receiver.note_timestamp(segment);
+            self.sender.on_usual_ack(now, segment, segment.ack + segment.window, paths);
+            self.check();
+        }
+        expected
+    }
+
+    /// The usual departure from an end that only receives: an ACK that is due, and nothing else is. False if that is not
+    /// so; then nothing has changed.
+    #[inline(always)]
+    pub fn write_ack(&mut self, now: SimTime, blocks: usize, packet: &mut Packet) -> bool {
+        let alone = self.usual.is_open() && self.receiver.ack_is_due(now) && self.sender.rests_without_data();
+        if alone {
+            self.write_usual(now, (self.sender.nxt(), 0), false, blocks, packet);
+        }
+        alone
+    }
+
+    /// Data of `len` bytes may be given to it with `pass`, if its windows have room.
+    #[inline]
+    pub fn may_pass(&self, len: u64) -> bool {
+        self.usual.is_open() && self.sender.may_pass(len)
+    }
+
+    /// The usual departure from an end that only sends: new data in a full segment, which is given to it and leaves at once.
+    #[inline(always)]
+    pub fn pass(&mut self, now: SimTime, data: Range<Dsn>, blocks: usize, packet: &mut Packet) {
+        let sent = self.sender.pass(now, data);
+        self.write_usual(now, (sent.seq, sent.len), false, blocks, packet);
     }
 
     /// The segment of a packet of plain TCP that has no flag but ACK, if the usual way is open.
@@ -91,7 +146,7 @@ impl Endpoint {
         !self.receiver.owes_ack() && self.sender.rests()
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_usual(
         &mut self,
         now: SimTime,

@@ -210,6 +210,20 @@ impl SendSequence {
         Fresh { seq, dsn }
     }
 
+    /// The stream grows by `data` of the connection's stream, a full segment that leaves at once. Nothing waits before it.
+    #[inline]
+    pub(super) fn pass(&mut self, data: Range<Dsn>) -> Fresh {
+        debug_assert!(
+            self.mapped && self.unsent() == 0 && data.len() == self.mss,
+            "{data:?} through {self:?}"
+        );
+        let seq = self.nxt;
+        self.nxt = Seq(seq.0 + data.len());
+        self.end = self.nxt;
+        self.check();
+        Fresh { seq, dsn: data.start }
+    }
+
     /// The FIN leaves; it occupies one sequence number.
     pub(super) fn advance_fin(&mut self) -> Fresh {
         debug_assert!(self.owes_fin() && self.unsent() == 0, "a FIN ends the stream, once");

@@ -11,10 +11,12 @@ use units::{Bytes, Nanos, SimTime};
 use super::super::sent::Sent;
 use super::Sender;
 use super::detector::Detection;
+use super::sequence::Fresh;
 use super::transmit::Transmission;
 use crate::config::{Reliability, TcpConfig};
 use crate::limit::Limit;
-use crate::seq::Seq;
+use crate::seq::{Dsn, Seq};
+use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 
 /// Configuration and congestion control have nothing that the usual way leaves out: reports instead of acknowledgements,
@@ -58,9 +60,31 @@ impl Sender {
         self.usual.is_open() && news && segment.sack.is_empty() && !segment.flags.ece
     }
 
+    /// The segment acknowledges new data, and is one that `expects` is true for if it echoes no mark.
+    #[inline]
+    pub fn expects_ack(&self, segment: &TcpSegment) -> bool {
+        let news = self.send.una() < segment.ack && segment.ack <= self.send.nxt();
+        self.usual.is_open() && news && segment.sack.is_empty()
+    }
+
+    /// Nothing is outstanding, and the segment acknowledges nothing: the usual state of an end that only receives.
+    #[inline]
+    pub fn only_listens(&self, segment: &TcpSegment) -> bool {
+        let una = self.send.una();
+        self.usual.is_open() && una == segment.ack && una == self.send.nxt() && segment.sack.is_empty()
+    }
+
+    /// Takes in the window of a segment that `only_listens` is true for.
+    #[inline]
+    pub fn note_window(&mut self, segment: &TcpSegment) {
+        self.marks.on_ack(false);
+        self.window.offer(self.send.una(), segment.ack + segment.window);
+        self.check();
+    }
+
     /// Takes in a segment that `expects` is true for. Returns true if it acknowledged new bytes.
     #[inline(always)]
-    pub(super) fn on_usual_ack(
+    pub fn on_usual_ack(
         &mut self,
         now: SimTime,
         segment: &TcpSegment,
@@ -157,7 +181,11 @@ impl Sender {
     #[inline(always)]
     pub(super) fn next_usual(&mut self, now: SimTime) -> Option<Option<Transmission>> {
         Some(match self.prospect() {
-            Prospect::Segment => Some(self.send_usual(now, self.send.mss())),
+            Prospect::Segment => {
+                self.restart_after_idle(now);
+                let fresh = self.send.advance(self.send.mss());
+                Some(self.send_usual(now, fresh, self.send.mss()))
+            }
             Prospect::Nothing(limit) => self.wait(limit),
             Prospect::Unknown => return None,
         })
@@ -195,10 +223,34 @@ impl Sender {
         matches!(prospect, Prospect::Nothing(_))
     }
 
+    /// Data of `len` bytes may be given to it with `pass`, if its windows have room.
+    #[inline]
+    pub fn may_pass(&self, len: u64) -> bool {
+        self.usual.is_open() && len == self.send.mss()
+    }
+
+    /// The mapped stream grows by `data`, a full segment that leaves at once: as `give` and `next`, where `may_pass` is true
+    /// and there is room.
     #[inline(always)]
-    fn send_usual(&mut self, now: SimTime, len: u64) -> Transmission {
+    pub fn pass(&mut self, now: SimTime, data: Range<Dsn>) -> Transmission {
+        debug_assert!(self.may_pass(data.len()) && self.has_room_for(data.len()), "no room for {data:?}");
         self.restart_after_idle(now);
-        let fresh = self.send.advance(len);
+        let fresh = self.send.pass(data);
+        self.send_usual(now, fresh, data.len())
+    }
+
+    /// It owes nothing but acknowledgements, as `rests` finds out without asking for the windows.
+    #[inline]
+    pub fn rests_without_data(&mut self) -> bool {
+        let rests = self.usual.is_open() && self.send.unsent() == 0 && !self.send.owes_fin();
+        if rests {
+            self.activity.wait(Limit::Application);
+        }
+        rests
+    }
+
+    #[inline(always)]
+    fn send_usual(&mut self, now: SimTime, fresh: Fresh, len: u64) -> Transmission {
         let (len, seq, dsn) = (len as u32, fresh.seq, fresh.dsn);
         self.board.push(Sent::new(seq, (len, false), dsn, now));
         self.activity.sent(now, len, false);
