@@ -17,11 +17,13 @@ from study_files import write_study
 
 def test_a_study_is_no_scenario(ropewalk: Ropewalk, tmp_path: Path, small: Path) -> None:
     study = write_study(tmp_path)
-    for command in ("run", "show"):
-        told = ropewalk(command, study)
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('like = "study.toml"\n', encoding="utf-8")
+    for file, key in ((study, "scenario"), (overlay, "like")):
+        told = ropewalk("run", file)
         assert (told.returncode, told.stdout) == (2, "")
-        fix = f"  fix: ropewalk study {study}\n"
-        assert told.stderr == f"{study}: this is a study: it has the key `scenario`\n{fix}"
+        fix = f"  fix: ropewalk study {file}\n"
+        assert told.stderr == f"{file}: this is a study: it has the key `{key}`\n{fix}"
     told = ropewalk("study", small)
     assert told.returncode == 2
     assert told.stderr == f"{small}: this is a scenario: it has the key `flow`\n  fix: ropewalk run {small}\n"

@@ -197,6 +197,17 @@ pub struct Report<'a> {
     known: BTreeMap<Origin, Vec<usize>>,
     /// Where the lines of `text` begin: finding a place takes no longer in a long file.
     lines: Vec<usize>,
+    /// Texts of further files that the tree was made of, by their offsets.
+    included: Vec<Included>,
+}
+
+/// A text whose offsets begin behind those of the texts before it.
+#[derive(Debug)]
+struct Included {
+    file: String,
+    text: String,
+    start: usize,
+    lines: Vec<usize>,
 }
 
 impl<'a> Report<'a> {
@@ -211,7 +222,32 @@ impl<'a> Report<'a> {
             foreign: Vec::new(),
             known: BTreeMap::new(),
             lines: line_starts(text),
+            included: Vec::new(),
         }
+    }
+
+    /// Makes the `text` of another `file` one that diagnostics point into. An offset in it counts from the one returned.
+    pub fn include(&mut self, file: &str, text: &str) -> usize {
+        let end = |one: &Included| one.start + one.text.len();
+        let start = self.included.last().map_or(self.text.len(), end) + 1;
+        let (file, text) = (file.to_owned(), text.to_owned());
+        self.included.push(Included { file, lines: line_starts(&text), text, start });
+        start
+    }
+
+    /// The file at this offset, and the place in it.
+    fn place(&self, start: usize, end: usize) -> (&str, Place) {
+        match self.included.iter().rev().find(|one| one.start <= start) {
+            Some(one) => {
+                (&one.file, Place::of(&one.text, &one.lines, start - one.start..end.max(start) - one.start))
+            }
+            None => (self.file, Place::of(self.text, &self.lines, start..end)),
+        }
+    }
+
+    /// Position of a file among those that were included; that of the first text is 0.
+    fn rank(&self, file: &str) -> usize {
+        self.included.iter().position(|one| one.file == file).map_or(0, |index| index + 1)
     }
 
     /// Adds an error unless the same is known: inherited keys are checked again where they are used.
@@ -222,7 +258,10 @@ impl<'a> Report<'a> {
         }
         here.push(self.found.len());
         let (file, first_line, place) = match at {
-            Origin::File { start, end } => (self.file, 0, Place::of(self.text, &self.lines, start..end)),
+            Origin::File { start, end } => {
+                let (file, place) = self.place(start, end);
+                (file, 0, place)
+            }
             Origin::Default => (self.file, 0, Place::of(self.text, &self.lines, 0..0)),
             Origin::Set { index, start, end } => {
                 let text = self.sets.get(index).map_or("", String::as_str);
@@ -260,12 +299,14 @@ impl<'a> Report<'a> {
         self.found.len() + self.foreign.len()
     }
 
-    /// Everything found, in the order of the file; then overrides, then other files.
+    /// Everything found, in the order of the files; then overrides, then other files.
     pub fn finish(self) -> Diagnostics {
         let places: usize = self.known.values().map(Vec::len).sum();
         debug_assert_eq!(places, self.found.len(), "each mistake is known by its place");
-        let mut list = self.found;
-        list.sort_by_key(|d| (d.file == OVERRIDE, d.line, d.column, d.code));
+        let mut ranked: Vec<(usize, Diagnostic)> =
+            self.found.iter().map(|one| (self.rank(&one.file), one.clone())).collect();
+        ranked.sort_by_key(|(rank, d)| (d.file == OVERRIDE, *rank, d.line, d.column, d.code));
+        let mut list: Vec<Diagnostic> = ranked.into_iter().map(|(_, one)| one).collect();
         list.extend(self.foreign);
         Diagnostics::readable(list)
     }
@@ -373,6 +414,29 @@ mod tests {
         assert!(told.contains("n.mss: found \"nnn"), "{told}");
         assert!(told.contains("…(100002 characters)…"), "{told}");
         assert!(told.chars().count() < 4000, "{}", told.len());
+    }
+
+    #[test]
+    fn an_included_text_has_places_of_its_own() {
+        let mut report = Report::new("a.toml", "a = 1\nb = 2", &[]);
+        let at = |start, end| Origin::File { start, end };
+        let first = report.include("b.toml", "x = 1\ny = 2");
+        let second = report.include("c.toml", "z = 3");
+        for (start, end) in [(second, second + 1), (first + 6, first + 7), (6, 7), (first, first + 1)] {
+            report.add(at(start, end), Code::BadName, "", "wrong".into(), "mend it".into());
+        }
+        let found: Vec<_> =
+            report.finish().iter().map(|d| (d.file.clone(), d.line, d.source.clone())).collect();
+        let told = |file: &str, line, source: &str| (file.to_owned(), line, source.to_owned());
+        assert_eq!(
+            found,
+            [
+                told("a.toml", 2, "b = 2"),
+                told("b.toml", 1, "x = 1"),
+                told("b.toml", 2, "y = 2"),
+                told("c.toml", 1, "z = 3")
+            ]
+        );
     }
 
     #[test]

@@ -176,6 +176,15 @@ impl Placed {
         node
     }
 
+    fn shift(&mut self, by: usize) {
+        self.at.shift(by);
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(|item| item.shift(by)),
+            Value::Table(table) => table.shift(by),
+            _ => {}
+        }
+    }
+
     fn relocate(&mut self, index: usize, offset: usize) {
         self.at.relocate(index, offset);
         match &mut self.value {
@@ -192,6 +201,12 @@ impl Placed {
 }
 
 impl Origin {
+    fn shift(&mut self, by: usize) {
+        if let Self::File { start, end } = *self {
+            *self = Self::File { start: start + by, end: end + by };
+        }
+    }
+
     fn relocate(&mut self, index: usize, offset: usize) {
         if let Self::File { start, end } = *self {
             *self = Self::Set { index, start: start + offset, end: end + offset };
@@ -246,6 +261,14 @@ impl Table {
             _ => 0,
         });
         Self { entries, partial: false }
+    }
+
+    /// Adds `by` to all offsets: the tree of a text that a report includes.
+    pub fn shift(&mut self, by: usize) {
+        for entry in &mut self.entries {
+            entry.at.shift(by);
+            entry.node.shift(by);
+        }
     }
 
     /// The value of `key`.

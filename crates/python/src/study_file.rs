@@ -28,10 +28,19 @@ impl Study {
         parsed.map(|inner| Self { inner }).map_err(|mistakes| invalid(&mistakes))
     }
 
-    /// The readings of the file with this text; none if it is not TOML.
+    /// The readings of the file with this text; none if it is not TOML. The study that it is like is looked for beside `file`.
     #[staticmethod]
-    fn readings(text: &str) -> Vec<String> {
-        study::readings(text)
+    fn readings(text: &str, file: &str) -> Vec<String> {
+        study::readings(text, file)
+    }
+
+    /// The study file `file` with this text as one that is like no other; in one of its readings if one is named.
+    ///
+    /// Raises `InvalidScenario` with all mistakes at once.
+    #[staticmethod]
+    #[pyo3(signature = (text, file, reading = None))]
+    fn whole(text: &str, file: &str, reading: Option<&str>) -> PyResult<String> {
+        study::whole(text, file, reading).map_err(|mistakes| invalid(&mistakes))
     }
 
     /// The content of the file, defaults filled in: a JSON object.

@@ -1,8 +1,9 @@
 //! Factors of a study, their levels, and the keys that each level sets.
 
-use document::diagnostic::{Code, Report};
+use document::diagnostic::{Code, Report, suggest};
 use document::tree::{KeyValue, Origin, Placed, Table, Value};
 
+use crate::reading::{BEFORE, WAYS};
 use crate::value::{label, toml};
 
 /// Most cases of a study.
@@ -71,6 +72,8 @@ pub struct Factor {
     pub levels: Vec<Level>,
     /// Where `values`, `zip` or `cases` stands.
     pub(crate) at: Origin,
+    /// Its one level holds for all cases, which are not named after it.
+    pub(crate) held: bool,
 }
 
 /// The factors of the filled tree of a study.
@@ -161,8 +164,7 @@ impl<'t> Reader<'t, '_, '_> {
     }
 
     fn factor(mut self) -> Option<Factor> {
-        let ways: Vec<&KeyValue> =
-            ["values", "zip", "cases"].iter().filter_map(|way| self.entry(way)).collect();
+        let ways: Vec<&KeyValue> = WAYS.iter().filter_map(|way| self.entry(way)).collect();
         let [way] = ways.as_slice() else {
             if ways.is_empty() && self.table.partial {
                 return None;
@@ -181,7 +183,7 @@ impl<'t> Reader<'t, '_, '_> {
         let levels = match way.key.as_str() {
             "values" => self.listed(way),
             "zip" => self.zipped(way),
-            _ => self.named(way),
+            _ => self.sets(way),
         };
         let key = self.table.text("key").unwrap_or_default();
         let name = self.table.text("name").or(key.rsplit('.').next()).unwrap_or_default();
@@ -193,7 +195,13 @@ impl<'t> Reader<'t, '_, '_> {
             self.add(at, "name", Code::BadName, message, format!("write name = \"{name}s\" or another"));
         }
         self.twice(way, &levels);
-        Some(Factor { name: name.into(), levels, at: way.at })
+        let (levels, held) = self.chosen(levels);
+        if let Some(before) = self.entry(BEFORE) {
+            let message = "there is no such factor that this one could stand before";
+            let help = "name a factor of the study below; in one file factors stand in the order of the file";
+            self.add(before.node.at, BEFORE, Code::UnknownName, message, help);
+        }
+        Some(Factor { name: name.into(), levels, at: way.at, held })
     }
 
     /// `key` goes with `values` alone, `labels` not with `cases`.
@@ -236,6 +244,47 @@ impl<'t> Reader<'t, '_, '_> {
         }
     }
 
+    /// The levels that `levels` names, in its order, or the one that `hold` names.
+    fn chosen(&mut self, all: Vec<Level>) -> (Vec<Level>, bool) {
+        let given = |key| self.entry(key).filter(|entry| !entry.node.is_broken());
+        match (given("levels"), given("hold")) {
+            (None, None) => (all, false),
+            (Some(levels), None) => {
+                if levels.node.items().is_empty() {
+                    let help = "name at least one, or remove it";
+                    self.add(levels.node.at, "levels", Code::BadValue, "no level is kept", help);
+                }
+                (self.named_in("levels", levels.node.items(), &all), false)
+            }
+            (None, Some(hold)) => (self.named_in("hold", std::slice::from_ref(&hold.node), &all), true),
+            (Some(_), Some(hold)) => {
+                let message = "`hold` chooses one level, `levels` several";
+                self.add(hold.at, "hold", Code::Contradiction, message, "remove one of them");
+                (all, false)
+            }
+        }
+    }
+
+    fn named_in(&mut self, key: &str, nodes: &[Placed], all: &[Level]) -> Vec<Level> {
+        let mut found: Vec<Level> = Vec::new();
+        for node in nodes {
+            let Some(wanted) = node.as_text() else { continue };
+            match all.iter().find(|level| level.label == wanted) {
+                Some(_) if found.iter().any(|level| level.label == wanted) => {
+                    let message = format!("\"{wanted}\" stands there twice");
+                    self.add(node.at, key, Code::Contradiction, message, "remove one");
+                }
+                Some(level) => found.push(level.clone()),
+                None => {
+                    let message = format!("there is no level \"{wanted}\"");
+                    let help = suggest(wanted, "known", all.iter().map(|level| level.label.as_str()));
+                    self.add(node.at, key, Code::UnknownName, message, help);
+                }
+            }
+        }
+        found
+    }
+
     fn listed(&mut self, way: &KeyValue) -> Vec<Level> {
         let values = way.node.items();
         let labels = self.labels(way, values.iter().map(|node| label(&node.value)).collect());
@@ -273,7 +322,7 @@ impl<'t> Reader<'t, '_, '_> {
         labels.into_iter().enumerate().map(level).collect()
     }
 
-    fn named(&mut self, way: &KeyValue) -> Vec<Level> {
+    fn sets(&mut self, way: &KeyValue) -> Vec<Level> {
         let entries = way.node.as_table().map_or(&[][..], |table| &table.entries);
         if entries.is_empty() && !way.node.is_broken() {
             self.add(

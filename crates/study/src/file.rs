@@ -11,6 +11,7 @@ use scenario::Registries;
 
 use crate::factors::{Factor, Override, distinct, factors, overrides};
 use crate::keys::STUDY;
+use crate::like::{self, Text, Whole};
 use crate::metric::Metric;
 use crate::{plan, reading};
 
@@ -45,6 +46,8 @@ pub struct StudyFile {
 pub(crate) struct Source {
     pub file: String,
     pub text: String,
+    /// The files that this one is like, nearest first.
+    pub below: Vec<Text>,
     pub scenario: Origin,
     pub vary: Origin,
     pub compare_paths: Origin,
@@ -52,6 +55,17 @@ pub(crate) struct Source {
     pub metrics: Vec<Origin>,
     /// Place of the metric of the stopping rule.
     pub until: Origin,
+}
+
+impl Source {
+    /// A report on the file and those that it is like: places are those of the tree.
+    pub fn report(&self) -> Report<'_> {
+        let mut report = Report::new(&self.file, &self.text, &[]);
+        for (file, text) in &self.below {
+            report.include(file, text);
+        }
+        report
+    }
 }
 
 /// Flows that get baselines over each path alone.
@@ -108,13 +122,15 @@ impl StudyFile {
         registries: &Registries,
     ) -> Result<Self, Diagnostics> {
         let mut report = Report::new(file, text, &[]);
-        let Some(mut root) = document::read(text, &mut report) else { return Err(report.finish()) };
+        let Some(root) = document::read(text, &mut report) else { return Err(report.finish()) };
         let files = Files::beside(file);
+        let Whole { mut root, below } = like::whole(root, file, &mut report);
         Checker { vocabulary: &NoAlgorithms, files: &files, report: &mut report }
             .table(&STUDY, &mut root, "");
         reading::choose(&mut root, reading, &mut report);
         let filled = fill::fill(&STUDY, root, &NoAlgorithms, &files, &mut report);
         let mut study = Reader { root: &filled, report: &mut report }.study(text, file);
+        study.source.below = below;
         if let Some(reading) = reading {
             study.name = format!("{}, {reading}", study.name);
         }
@@ -132,7 +148,7 @@ impl StudyFile {
     /// # Errors
     /// Metrics that name others.
     pub fn check_names(&self, flows: &[String], links: &[String]) -> Result<(), Diagnostics> {
-        let mut report = Report::new(&self.source.file, &self.source.text, &[]);
+        let mut report = self.source.report();
         let until = self
             .stopping
             .metric
@@ -162,9 +178,12 @@ impl Reader<'_, '_, '_> {
     fn study(mut self, text: &str, file: &str) -> StudyFile {
         let name = self.compulsory("name");
         let scenario = self.compulsory("scenario");
-        let common = self.root.table("set").map_or_else(Vec::new, overrides);
-        let factors = factors(self.root, self.report);
+        let mut common = self.root.table("set").map_or_else(Vec::new, overrides);
+        let mut factors = factors(self.root, self.report);
         distinct(&common, &factors, self.report);
+        let held = factors.iter().filter(|factor| factor.held).flat_map(|factor| &factor.levels);
+        common.extend(held.flat_map(|level| level.overrides.clone()));
+        factors.retain(|factor| !factor.held);
         let stopping = self.stopping();
         let (metrics, places) = self.metrics();
         let at = |key| self.root.get(key).map_or(Origin::Default, |node| node.at);
@@ -172,6 +191,7 @@ impl Reader<'_, '_, '_> {
         let source = Source {
             file: file.into(),
             text: text.into(),
+            below: Vec::new(),
             scenario: at("scenario"),
             vary: at("vary"),
             compare_paths: at("compare_paths"),

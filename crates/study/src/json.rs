@@ -20,6 +20,7 @@ impl StudyFile {
         let (stopping, treatment) = (&self.stopping, &self.treatment);
         json!({
             "name": self.name,
+            "like": self.source.below.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(),
             "scenario": self.scenario.display().to_string(),
             "common": self.common.iter().map(pair).collect::<Vec<_>>(),
             "factors": self.factors.iter().map(factor).collect::<Vec<_>>(),

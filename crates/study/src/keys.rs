@@ -21,6 +21,8 @@ const fn number() -> Kind {
 
 static COUNT_OR_RULE: [Kind; 2] = [integer(1, MOST), Kind::Table(&STOPPING)];
 
+static STUDY_OR_READING: [Kind; 2] = [reference("a study file"), Kind::Table(&LIKE)];
+
 const SCENARIO: Key = key(
     "scenario",
     reference("a scenario file"),
@@ -81,6 +83,20 @@ pub(crate) static STUDY: Section = Section {
     keys: &[
         key("name", TEXT, Fallback::Compulsory, "title for tables, as in name = \"schedulers over GEO\""),
         key("description", TEXT, Fallback::Text(""), "more words"),
+        key(
+            "like",
+            Kind::Either(&STUDY_OR_READING),
+            Fallback::Absent,
+            "the study that this one is, but for the keys given here: a file seen from this one, or one of its readings: \
+             like = \"latency.toml\"",
+        ),
+        key(
+            "without",
+            Kind::List(&TEXT),
+            Fallback::Absent,
+            "dotted keys of that study that do not hold here; a factor goes by its name: without = [\"baseline\", \
+             \"vary.'test case'\"]",
+        ),
         SCENARIO,
         SET,
         FACTORS,
@@ -99,15 +115,49 @@ pub(crate) static STUDY: Section = Section {
     ],
 };
 
+static LIKE: Section = Section {
+    name: "like",
+    what: "`like`",
+    doc: "A study, and which of its readings.",
+    inline: true,
+    inherits: false,
+    keys: &[
+        key("study", reference("a study file"), Fallback::Compulsory, "the file, seen from this file"),
+        key(
+            "reading",
+            reference("a reading"),
+            Fallback::Absent,
+            "the one reading that is meant; all by default",
+        ),
+    ],
+};
+
 static READING: Section = Section {
     name: "reading",
     what: "a reading",
     doc: "The changes of a reading. Its keys take the place of those of the file; `set`, `baseline`, `statistics`, and the `zip` \
           and `cases` of a factor are merged key by key. A `[[vary]]` with the name of another changes that one, any other \
-          is added behind them.",
+          is added behind them, or before the one that its `before` names. If levels are given in another way (`values`, `zip`, \
+          `cases`), the former ones do not hold.",
     inline: false,
     inherits: true,
-    keys: &[SCENARIO, SET, FACTORS, REPLICATIONS, SERIES, COMPARE_PATHS, METRICS, BASELINE, TREATMENT],
+    keys: &[
+        key(
+            "like",
+            reference("a reading"),
+            Fallback::Absent,
+            "another reading, whose changes are made before those of this one",
+        ),
+        SCENARIO,
+        SET,
+        FACTORS,
+        REPLICATIONS,
+        SERIES,
+        COMPARE_PATHS,
+        METRICS,
+        BASELINE,
+        TREATMENT,
+    ],
 };
 
 static VARY: Section = Section {
@@ -133,6 +183,24 @@ static VARY: Section = Section {
             Kind::List(&TEXT),
             Fallback::Derived("the values"),
             "names of the levels of `values` or `zip`, one for each",
+        ),
+        key(
+            "levels",
+            Kind::List(&reference("a level")),
+            Fallback::Derived("all"),
+            "names of the levels that are kept, in this order",
+        ),
+        key(
+            "hold",
+            reference("a level"),
+            Fallback::Absent,
+            "the one level that holds for all cases: the factor is no longer varied, and its keys act like those of `set`",
+        ),
+        key(
+            "before",
+            reference("a factor"),
+            Fallback::Absent,
+            "in a reading or an overlay: the factor that this further one stands before",
         ),
     ],
 };

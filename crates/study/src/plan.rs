@@ -65,7 +65,7 @@ impl StudyFile {
         sets: &[(String, String)],
         registries: &Registries,
     ) -> Result<Vec<Case>, Diagnostics> {
-        let mut report = Report::new(&self.source.file, &self.source.text, &[]);
+        let mut report = self.source.report();
         self.none_varied(sets, &mut report);
         if !report.is_empty() {
             return Err(report.finish());
@@ -101,7 +101,7 @@ impl StudyFile {
         sets: &[(String, String)],
         registries: &Registries,
     ) -> Result<Vec<Reach>, Diagnostics> {
-        let mut report = Report::new(&self.source.file, &self.source.text, &[]);
+        let mut report = self.source.report();
         let Some(text) = self.scenario_text(&mut report) else { return Err(report.finish()) };
         let firsts = self.factors.iter().filter_map(|factor| factor.levels.first());
         let levels = firsts.flat_map(|level| &level.overrides);

@@ -3,12 +3,26 @@
 use document::diagnostic::{Code, Report, suggest};
 use document::tree::{KeyValue, Origin, Placed, Table, Value};
 
+use crate::like;
+
 /// Key of the table of readings.
 const KEY: &str = "reading";
+const LIKE: &str = "like";
+/// The factor that a further one stands before.
+pub(crate) const BEFORE: &str = "before";
+/// The keys that say what the levels of a factor are, of which one is given.
+pub(crate) const WAYS: [&str; 3] = ["values", "zip", "cases"];
 
-/// The readings of the file with this text, in its order; none if it has mistakes in its TOML.
-pub fn readings(text: &str) -> Vec<String> {
-    let root = document::read(text, &mut Report::new("", text, &[])).unwrap_or_default();
+/// The readings of the file with this text, in its order; none if it has mistakes in its TOML. The study that it is like is
+/// looked for beside `file`.
+pub fn readings(text: &str, file: &str) -> Vec<String> {
+    let mut report = Report::new(file, text, &[]);
+    let root = document::read(text, &mut report).unwrap_or_default();
+    names(&like::whole(root, file, &mut report).root)
+}
+
+/// The readings of a tree.
+pub(crate) fn names(root: &Table) -> Vec<String> {
     let table = root.table(KEY);
     table.map_or_else(Vec::new, |table| table.entries.iter().map(|entry| entry.key.clone()).collect())
 }
@@ -29,17 +43,44 @@ pub(crate) fn choose(root: &mut Table, wanted: Option<&str>, report: &mut Report
         let help = format!("choose one with --reading: {}", all.join(", "));
         return report.add(given.at, Code::MissingKey, KEY, "the study has several readings".into(), help);
     };
-    match table.get(wanted) {
-        Some(Placed { value: Value::Table(changes), .. }) => lay_over(root, changes.clone()),
-        Some(_) => {}
-        None => {
-            let help = suggest(wanted, "known", names());
-            report.add(given.at, Code::UnknownName, KEY, format!("there is no reading \"{wanted}\""), help);
+    if !table.has(wanted) {
+        let help = suggest(wanted, "known", names());
+        report.add(given.at, Code::UnknownName, KEY, format!("there is no reading \"{wanted}\""), help);
+        return;
+    }
+    for name in chain(table, wanted, report).into_iter().rev() {
+        if let Some(changes) = table.table(&name) {
+            let mut changes = changes.clone();
+            changes.take(LIKE);
+            lay_over(root, changes);
         }
     }
 }
 
-fn lay_over(root: &mut Table, changes: Table) {
+/// A reading, the one that it is like, and so on.
+fn chain(table: &Table, wanted: &str, report: &mut Report<'_>) -> Vec<String> {
+    let mut all = vec![wanted.to_owned()];
+    while let Some(node) = all.last().and_then(|name| table.table(name)).and_then(|one| one.get(LIKE)) {
+        let key = format!("{KEY}.{}.{LIKE}", all.last().map_or("", String::as_str));
+        let Some(next) = node.as_text().map(str::to_owned) else { break };
+        if all.contains(&next) {
+            let message = format!("`like` leads back to \"{next}\"");
+            let help = "write the keys out in one of them and remove its `like`".into();
+            report.add(node.at, Code::LikeCircle, &key, message, help);
+            break;
+        }
+        if !table.has(&next) {
+            let help = suggest(&next, "known", table.entries.iter().map(|entry| entry.key.as_str()));
+            report.add(node.at, Code::UnknownName, &key, format!("there is no reading \"{next}\""), help);
+            break;
+        }
+        all.push(next);
+    }
+    all
+}
+
+/// Lays changes over a study or one of its readings.
+pub(crate) fn lay_over(root: &mut Table, changes: Table) {
     for entry in changes.entries {
         match (entry.key.as_str(), root.get_mut("vary"), entry.node) {
             (
@@ -59,13 +100,40 @@ fn vary(factors: &mut Vec<Placed>, change: Placed) {
     let name = change.as_table().and_then(name_of);
     let same = |own: &&mut Placed| name.is_some() && own.as_table().and_then(name_of) == name;
     match (factors.iter_mut().find(same).and_then(Placed::as_table_mut), change.value) {
-        (Some(own), Value::Table(changes)) => changes.entries.into_iter().for_each(|entry| lay(own, entry)),
-        (_, value) => factors.push(Placed::new(value, change.at)),
+        (Some(own), Value::Table(changes)) => {
+            make_room(own, &changes);
+            changes.entries.into_iter().for_each(|entry| lay(own, entry));
+        }
+        (_, value) => add(factors, Placed::new(value, change.at)),
+    }
+}
+
+/// A further factor, before the one that it names. A name that does not exist stays, and is reported with the factors.
+fn add(factors: &mut Vec<Placed>, mut factor: Placed) {
+    let next = factor.as_table().and_then(|table| table.text(BEFORE)).map(str::to_owned);
+    let named = |own: &Placed| next.is_some() && own.as_table().and_then(name_of) == next;
+    match (factors.iter().position(named), factor.as_table_mut()) {
+        (Some(index), Some(table)) => {
+            table.take(BEFORE);
+            factors.insert(index, factor);
+        }
+        _ => factors.push(factor),
+    }
+}
+
+/// Levels that are given in another way take the place of all that said what the levels were.
+fn make_room(own: &mut Table, changes: &Table) {
+    let Some(way) = WAYS.iter().find(|way| changes.has(way)) else { return };
+    let others = WAYS.iter().filter(|other| *other != way);
+    if others.filter(|other| own.take(other).is_some()).count() > 0 {
+        for key in ["key", "labels", "levels"] {
+            own.take(key);
+        }
     }
 }
 
 /// Name of a factor.
-fn name_of(table: &Table) -> Option<String> {
+pub(crate) fn name_of(table: &Table) -> Option<String> {
     let last = || table.text("key").and_then(|key| key.rsplit('.').next());
     table.text("name").or_else(last).map(str::to_owned)
 }

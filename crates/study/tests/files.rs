@@ -55,7 +55,7 @@ fn cases(text: &str, reading: Option<&str>) -> Vec<String> {
 
 #[test]
 fn a_reading_is_laid_over_the_file() {
-    assert_eq!(readings(TEXT), ["short", "more"]);
+    assert_eq!(readings(TEXT, "s.toml"), ["short", "more"]);
     assert_eq!(
         cases(TEXT, Some("short")),
         [

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ropewalk import _core, backends, reading
+from ropewalk import _core, backends
 from ropewalk.cli.bond import bond, init, new
 from ropewalk.cli.examples import examples
+from ropewalk.cli.kinds import is_study, refuse_other_kind
 from ropewalk.cli.measure import import_
 from ropewalk.cli.options import WholeNumber, as_json, directory, executor, overrides, pairs_of, units
 from ropewalk.cli.rain import rain
@@ -53,25 +53,10 @@ def load(file: Path, overrides: Sequence[str]) -> Scenario:
     try:
         return Scenario.load(place, pairs_of(overrides))
     except ScenarioError:
-        refuse_other_kind(place, "scenario", "study")
+        refuse_other_kind(place, "study")
         raise
     except OSError as error:
         fail(describe(error), WRONG_INPUT)
-
-
-def refuse_other_kind(file: Path, found: str, command: str) -> None:
-    """Ends the command if a file that could not be read has the key which marks the other kind of file."""
-    try:
-        text = reading.text(file) if file.is_file() else ""
-    except (ValueError, OSError):
-        return
-    # Not tomllib: its time and memory grow with the square of the parts of a dotted key.
-    if re.search(rf"^[ \t]*(?:\[\[?[ \t]*)?{found}[ \t]*[].=]", text, re.MULTILINE):
-        kind = {"study": "study", "run": "scenario"}[command]
-        fail(
-            f"{file}: this is a {kind}: it has the key `{found}`\n  fix: ropewalk {command} {file}",
-            WRONG_INPUT,
-        )
 
 
 class InOrder(click.Group):
@@ -282,7 +267,7 @@ def study(
         try:
             loaded = Study.load(file, pairs_of(overrides), seeds, reading)
         except StudyError:
-            refuse_other_kind(file, "flow", "run")
+            refuse_other_kind(file, "run")
             raise
         except OSError as error:
             fail(describe(error), WRONG_INPUT)
@@ -418,13 +403,22 @@ def read(
 @app.command()
 @scenario_file
 @overrides
-def show(*, file: Path, overrides: tuple[str, ...]) -> None:
-    """Print a scenario with every default filled in.
+@click.option("--reading", metavar="NAME", help="Of a study: with the changes of this reading.")
+def show(*, file: Path, overrides: tuple[str, ...], reading: str | None) -> None:
+    """Print a scenario with every default filled in, or the whole of a study.
 
-    The output is itself a scenario and gives the same results.
+    The output is itself a scenario and gives the same results. Of a study it is the whole: what it takes from
+    the study that it is like is written out, and files are named as seen from its folder.
     """
     with reported():
-        sys.stdout.write(load(file, overrides).show())
+        if is_study(file):
+            from ropewalk.cli import shown
+
+            shown.study(file, overrides, reading)
+        elif reading is not None:
+            fail(f"--reading {reading}: {file} is no study\n  fix: leave it out", WRONG_INPUT)
+        else:
+            sys.stdout.write(load(file, overrides).show())
 
 
 @app.command()

@@ -21,7 +21,7 @@ def named(directory: Path) -> dict[str, tuple[Path, str | None]]:
     found: dict[str, tuple[Path, str | None]] = {}
     for path in sorted(directory.glob("study-*.toml")):
         name = path.stem.removeprefix("study-")
-        readings = _core.Study.readings(text_of(path))
+        readings = _core.Study.readings(text_of(path), str(path))
         if readings:
             found |= {f"{name}-{reading}": (path, reading) for reading in readings}
         else:

@@ -48,6 +48,9 @@ def parse(text: str, path: str | os.PathLike[str], reading: str | None = None) -
     except _core.InvalidScenario as error:
         raise StudyError.from_core(error) from None
     found = json.loads(core.keys())
+    if found["like"]:
+        # Results are read without the files that this one is like.
+        text = whole(text, path)
     paths = found["compare_paths"]
     return StudyFile(
         path=Path(path),
@@ -64,6 +67,23 @@ def parse(text: str, path: str | os.PathLike[str], reading: str | None = None) -
         baseline=found["baseline"],
         treatment=Treatment(**{**found["treatment"], "pool": tuple(found["treatment"]["pool"])}),
     )
+
+
+def whole(text: str, path: str | os.PathLike[str], reading: str | None = None) -> str:
+    """The text of a study that is like no other: the keys of the study below an overlay are written out.
+
+    Args:
+        text: the file.
+        path: its name; the studies that it is like are looked for beside it.
+        reading: the one whose changes are made; by default readings stay as they are.
+
+    Raises:
+        StudyError: it has mistakes.
+    """
+    try:
+        return _core.Study.whole(text, os.fspath(path), reading)
+    except _core.InvalidScenario as error:
+        raise StudyError.from_core(error) from None
 
 
 def _factor(found: dict[str, Any]) -> Factor:
