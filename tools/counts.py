@@ -16,7 +16,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ropewalk.reproduce.studies import named
+from ropewalk.study.file import load
+from ropewalk.study.plan import plan
+
 ROOT = Path(__file__).parents[1]
+FILES = ("quantities", "reproduction")
+"""Files of which every byte may decide."""
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 WIDTH = 140
 REFERENCE = "../../reference/reproductions.md"
@@ -31,7 +37,10 @@ DIFFERENT = {
 
 
 def digest(name: str) -> str:
-    """Digest of checks, quantities, studies, scenarios and published tables; words may change."""
+    """Digest of checks, quantities, published tables and the cases of all studies.
+
+    Words may change, and files of studies that say the same otherwise.
+    """
     directory = ROOT / "reproductions" / name
     told = hashlib.sha256()
     claims = tomllib.loads((directory / "claims.toml").read_text(encoding="utf-8"))
@@ -40,9 +49,12 @@ def digest(name: str) -> str:
         decisive = [claim.get(key) for key in ("id", "published", "check", "cause_check", "root")]
         kind = claim.get("kind", kinds.get(claim.get("root")))
         told.update(repr([*decisive, kind, sorted(claim.get("calibrated", ""))]).encode())
-    files = {*directory.glob("*.toml"), *directory.glob("published/*")}
-    for path in sorted(files - {directory / "claims.toml", directory / "figures.toml"}):
+    for path in (*(directory / f"{one}.toml" for one in FILES), *sorted(directory.glob("published/*"))):
         told.update(f"{path.name}\n".encode() + path.read_bytes())
+    for study, (path, reading) in sorted(named(directory).items()):
+        planned = plan(load(path, reading))
+        told.update(repr((study, planned.stopping, planned.series)).encode())
+        told.update(repr([(case.name, case.key) for case in planned.cases]).encode())
     return told.hexdigest()[:16]
 
 
