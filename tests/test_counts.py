@@ -5,8 +5,10 @@ import json
 import pytest
 
 import counts
+import page_numbers
 from conftest import ROOT
 from ropewalk import reproduce as rep
+from ropewalk.statistics import Estimate
 
 
 @pytest.mark.parametrize("name", rep.names())
@@ -24,3 +26,32 @@ def test_the_counts_of_the_page_are_those_of_the_last_whole_run(name: str) -> No
         set_up = sum(loaded.is_set_up(claim) for claim in loaded.claims)
         assert found["verdicts"]["cannot be checked"] == cannot
         assert found["checked"] == len(loaded.claims) - cannot - set_up
+
+
+@pytest.mark.parametrize("name", rep.names())
+def test_computed_numbers_of_the_page_are_those_of_the_last_whole_run(name: str) -> None:
+    record = json.loads((ROOT / "reproductions" / name / "counts.json").read_text(encoding="utf-8"))
+    text = counts.page(name).read_text(encoding="utf-8")
+    shown = {number.key: number.shown for number in page_numbers.numbers(text)}
+    assert text.count("<!--") == len(page_numbers.numbers(text)) + len((counts.BEGIN, counts.END))
+    assert shown == record.get("numbers", {}), f"run `ropewalk reproduce {name}`, then `tools/counts.py`"
+    loaded = rep.load(name)
+    for number in page_numbers.numbers(text):
+        assert page_numbers.expression(loaded, number).uses
+
+
+def test_numbers_keep_the_form_that_they_have_on_the_page() -> None:
+    text = 'It takes 4.50 s<!-- = time["10 MB"] -->, or 12 ± 3 %<!-- as-x = a["b"] / 2 -->; 7 of `8` in 2019.'
+    one, two = page_numbers.numbers(text)
+    assert (one.key, one.shown, two.key, two.shown) == (
+        '= time["10 MB"]',
+        "4.50",
+        'as-x = a["b"] / 2',
+        "12 ± 3",
+    )
+    assert one.text(Estimate(1.23456, None, 1, 1, 1)) == "1.23"
+    assert two.text(Estimate(11.6, 2.4, 1, 1, 9)) == "12 ± 2"
+    new = page_numbers.rewritten(text, lambda _number: "9.9")
+    assert new.startswith("It takes 9.9 s<!-- = time")
+    assert "or 9.9 %<!-- as-x" in new
+    assert page_numbers.typed(text) == ["7", "2019"]

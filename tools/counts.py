@@ -16,6 +16,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import page_numbers
 from ropewalk.reproduce.studies import named
 from ropewalk.study.file import load
 from ropewalk.study.plan import plan
@@ -133,12 +134,17 @@ def main() -> None:
             sys.exit(f"{directory}: results of --quick; run the whole reproduction")
         name = verdicts["reproduction"]
         found = counted(verdicts)
-        record = ROOT / "reproductions" / name / "counts.json"
-        record.write_text(json.dumps({"of": digest(name), **found}, indent=1) + "\n", encoding="utf-8")
         text = page(name).read_text(encoding="utf-8")
+        told = page_numbers.computed(name, directory, text)
         before, rest = text.split(BEGIN)
-        after = rest.split(END)[1]
-        page(name).write_text(before + BEGIN + sentences(found) + END + after, encoding="utf-8")
+        text = before + BEGIN + sentences(found) + END + rest.split(END)[1]
+        text = page_numbers.rewritten(text, lambda number: told[number.key])  # noqa: B023
+        found["numbers"] = told
+        record = ROOT / "reproductions" / name / "counts.json"
+        record.write_text(
+            json.dumps({"of": digest(name), **found}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        page(name).write_text(text, encoding="utf-8")
         print(f"{record.relative_to(ROOT)}, {page(name).relative_to(ROOT)}")
 
 

@@ -49,7 +49,7 @@ struct Resolver<'r, 'a> {
     below: Vec<Text>,
 }
 
-/// What an overlay says of the study below it.
+/// The study below an overlay, and which of its readings.
 struct Order {
     /// The place of the name.
     at: Origin,
@@ -243,7 +243,7 @@ fn remove_factor(table: &mut Table, way: &[String], step: usize) -> Result<(), M
     remove(factor, &way[step + 1..]).map_err(|missing| Missing { step: missing.step + step + 1, ..missing })
 }
 
-/// What `like` says, a file or a file and a reading.
+/// Value of `like`: a file, or a file and a reading.
 fn order(like: &Placed) -> Option<Order> {
     let of = |node: &Placed| Some((PathBuf::from(node.as_text()?), node.at));
     let (path, at, reading) = match like.as_table() {

@@ -281,7 +281,7 @@ fn mistakes_stand_in_the_file_that_has_them() {
             "like = \"base.toml\"\n[[vary]]\nkey = \"duration\"\nvalues = [\"1s\"]\nbefore = \"queues\"",
             "vary.2.before: there is no such factor",
         ),
-        // What the overlay makes wrong in the file below is told there.
+        // A mistake that the overlay causes in the file below is told there.
         (
             "like = \"base.toml\"\nwithout = [\"vary.control\"]",
             "base.toml:6:14: baseline.control: nothing called \"control\" is varied",
