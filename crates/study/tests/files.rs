@@ -37,7 +37,7 @@ values = ["250ms", "300ms"]
 "#;
 
 fn parse(text: &str, reading: Option<&str>) -> Result<StudyFile, String> {
-    let file = root().join("target/tmp/s.toml").display().to_string();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("s.toml").display().to_string();
     StudyFile::parse(text, &file, reading, &Registries::builtin()).map_err(|mistakes| mistakes.to_string())
 }
 
