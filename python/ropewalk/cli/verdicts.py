@@ -129,13 +129,17 @@ def show(made: Reproduced) -> None:
     show_texts(out, headers, rows, [STYLES[row.verdict] for row in made.rows])
     for root in made.roots:
         _show_root(out, root, reproduction.name)
+    causes: dict[str, str] = {}
     for verdict in (*DIFFERING, Verdict.SET_UP_OTHERWISE, Verdict.CANNOT):
         chosen = [row for row in made.rows if row.verdict is verdict]
         if chosen:
             out.paragraph(verdict.value.capitalize(), style="bold")
             out.line()
         for row in chosen:
-            out.paragraph(f"{_short(row.id, reproduction.name)}: {_why(row)}", indent=2, hanging=2)
+            short = _short(row.id, reproduction.name)
+            first = causes.setdefault(row.cause, short)
+            cause = row.cause if first == short else f"as for {first}"
+            out.paragraph(f"{short}: {_why(row, cause)}", indent=2, hanging=2)
         if chosen:
             out.line()
     for name, says in reproduction.readings.items():
@@ -174,13 +178,13 @@ def _published(row: VerdictRow) -> str:
     return f"{row.published} {row.unit}" if row.unit not in {"", "1", "-"} else row.published
 
 
-def _why(row: VerdictRow) -> str:
-    """The reason, the cause, and whether that was to be expected."""
+def _why(row: VerdictRow, cause: str) -> str:
+    """The reason, the cause in these words, and whether that was to be expected."""
     parts = [row.reason]
     if row.verdict in DIFFERING:
         parts.append(f"published {_published(row)}")
         parts += [f"root: {row.root}"] if row.root else []
-        parts += [f"cause: {row.cause}"] if row.cause else []
+        parts += [f"cause: {cause}"] if row.cause else []
         parts += [f"({row.kind}) {row.shown}" if row.kind else row.shown] if row.shown else []
         if row.expected:
             parts.append("the document contradicts itself here: expected to differ")

@@ -351,21 +351,24 @@ def of_reproduction(found: Verdicts) -> Table:
     quick = " The quick part only: few replications, some of the claims." if found.quick else ""
     note = f"{found.source}. {readings}. Under one reading or another: {counts}.{quick}"
     of_name = {root.name: root for root in found.roots}
-    rows = [_claim(claim, of_name) for claim in found.claims]
+    said: dict[str, str] = {}
+    rows = [_claim(claim, of_name, said) for claim in found.claims]
     return Table(f"Claims: {found.title}", ("claim", "quantity and conditions", "published"), rows, note)
 
 
-def _claim(claim: Claim, roots: dict[str, Root]) -> Row:
+def _claim(claim: Claim, roots: dict[str, Root], said: dict[str, str]) -> Row:
     unit = f" {claim.unit}" if claim.unit else ""
     conditions = claim.conditions.replace(";", ", ")
     what = claim.what + (f"; {conditions}" if conditions else "")
     root = roots.get(claim.root)
     cause = claim.cause or (root.cause if root else "")
+    first = said.setdefault(cause, claim.id)
+    cause = cause if first == claim.id else f"as for {first}"
     parts = [
         claim.reason,
         f"Set to it: {claim.calibrated}" if claim.calibrated else "",
         f"Root: {root.title}" if root else "",
-        f"Cause: {cause}" if cause else "",
+        f"Cause: {cause}" if claim.cause or (root and root.cause) else "",
         claim.shown,
         "Expected: the document contradicts itself here" if claim.expected else "",
     ]

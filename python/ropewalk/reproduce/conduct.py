@@ -107,12 +107,15 @@ def reproduce(
     profiles = (profile,) if profile is not None else reproduction.profiles or ("",)
     claims = [claim for claim in reproduction.claims if claim.quick or not quick]
     wanted = dict.fromkeys(study for claim in claims for study in reproduction.studies_of(claim, profiles))
+    if not quick:
+        drawn = [drawing for drawing in figures.load(reproduction) if drawing.profile in ("", *profiles)]
+        wanted |= dict.fromkeys(study for drawing in drawn for study in sorted(drawing.studies))
     directory = Path(out)
     results: dict[str, StudyResults] = {}
     # A mistake in the last of them would otherwise show after the others have run.
-    studies = {
-        name: _study(reproduction, name, quick=quick) for name in (wanted if quick else reproduction.studies)
-    }
+    # In the order of the files.
+    names = [name for name in reproduction.studies if name in wanted]
+    studies = {name: _study(reproduction, name, quick=quick) for name in names}
     figures.load(reproduction)
     check_configs(reproduction, claims, profiles)
     sources = {name: StudySource(reproduction, name, results) for name in profiles}
