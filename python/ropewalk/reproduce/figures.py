@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -304,7 +305,7 @@ def _line(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colou
     axes.errorbar(
         xs,
         [one.mean for one in found],
-        yerr=[one.ci95 or 0.0 for one in found],
+        yerr=_half_widths(found),
         color=colour,
         marker=MARKERS[index % len(MARKERS)],
         markersize=4,
@@ -317,9 +318,14 @@ def _line(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colou
 def _bars(axes: Axes, drawing: Drawing, index: int, found: list[Estimate], colour: Any) -> None:  # noqa: ANN401
     width = 0.8 / len(drawing.curves)
     xs = [place - 0.4 + (index + 0.5) * width for place in range(len(found))]
-    errors = [one.ci95 or 0.0 for one in found]
+    errors = _half_widths(found)
     label = drawing.curves[index].label
     axes.bar(xs, [one.mean for one in found], width * 0.9, yerr=errors, color=colour, capsize=2, label=label)
+
+
+def _half_widths(found: list[Estimate]) -> list[float]:
+    """Half widths of the intervals; a single replication has none, and no caps are drawn for it."""
+    return [math.nan if one.ci95 is None else one.ci95 for one in found]
 
 
 def _time(axes: Axes, drawing: Drawing, index: int, source: StudySource, colour: Any) -> None:  # noqa: ANN401

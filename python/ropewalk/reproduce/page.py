@@ -65,6 +65,8 @@ class Picture:
     title: str
     data: str
     """PNG in base64."""
+    published: bool
+    """It has published points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ def picture_of(drawing: Drawing, path: Path) -> Picture:
     Raises:
         OSError: it cannot be read.
     """
-    return Picture(drawing.id, drawing.title, base64.b64encode(path.read_bytes()).decode("ascii"))
+    data = base64.b64encode(path.read_bytes()).decode("ascii")
+    return Picture(drawing.id, drawing.title, data, any(curve.points for curve in drawing.curves))
 
 
 def _parts(made: Reproduced, pictures: Sequence[Picture], directory: Path | None) -> list[Part]:
