@@ -13,7 +13,10 @@ def manifests() -> dict[str, set[str]]:
     found = {}
     for path in (ROOT / "crates").glob("*/Cargo.toml"):
         manifest = tomllib.loads(path.read_text(encoding="utf-8"))
-        found[manifest["package"]["name"]] = set(manifest.get("dependencies", {}))
+        known = set(manifest.get("dependencies", {}))
+        for target in manifest.get("target", {}).values():
+            known |= set(target.get("dependencies", {}))
+        found[manifest["package"]["name"]] = known
     for tests_only in ("testkit", "storm"):
         del found[tests_only]
     return {name: known & set(found) for name, known in found.items()}

@@ -20,7 +20,7 @@ CHAIN = ROOT / "validation" / "scenarios" / "chain.toml"
 
 
 def test_the_simulator_is_the_default_and_measures_everything() -> None:
-    assert backends.names() == ["simulator", "ns3", "usrsctp"]
+    assert backends.names() == ["simulator", "ns3", "usrsctp", "linux"]
     first = backends.all_backends()[0]
     assert first["name"] == backends.default()
     tables = {table["name"]: table["columns"] for table in json.loads(_core.metrics())["tables"]}

@@ -29,8 +29,10 @@ use std::time::Duration;
 use scenario::model::Scenario;
 use scenario::{Diagnostics, Document};
 use trace::metrics::RUNS;
-use trace::{Measured, Table};
+use trace::{Accuracy, Measured, Table};
 
+#[cfg(target_os = "linux")]
+pub use backend::Linux;
 pub use backend::{
     Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, Usrsctp, backends, described, ns3, usrsctp,
 };
@@ -70,6 +72,8 @@ pub struct Output {
     pub tables: Vec<Table>,
     /// Sums over all replications, baselines included.
     pub totals: Totals,
+    /// How exact each replication was, by seed; empty where runs are in virtual time. Baselines are left out.
+    pub accuracies: Vec<(u64, Accuracy)>,
     /// Readable traces by seed; empty unless asked for. Baselines leave none.
     pub traces: Vec<Trace>,
 }
@@ -298,17 +302,20 @@ fn output(
 ) -> Output {
     let mut totals = Totals::default();
     let counts_events = RUNS.column("events").is_some_and(|events| measured.has(&RUNS, events));
-    let mut traces = Vec::new();
+    let (mut traces, mut accuracies) = (Vec::new(), Vec::new());
     for (index, replication) in replications.iter_mut().enumerate() {
         totals.events = counts_events.then(|| totals.events.unwrap_or_default() + replication.record.events);
         totals.packet_hops += replication.record.packet_hops;
         totals.cpu = replication.cpu.map(|spent| totals.cpu.unwrap_or_default() + spent);
         let text = std::mem::take(&mut replication.record.trace);
+        if index % variants[0].len() == 0 {
+            accuracies.extend(replication.accuracy.map(|accuracy| (replication.record.seed, accuracy)));
+        }
         if index % variants[0].len() == 0 && !text.is_empty() {
             traces.push(Trace { seed: replication.record.seed, text });
         }
     }
-    Output { tables: tables::all(measured, scenario, variants, &replications), totals, traces }
+    Output { tables: tables::all(measured, scenario, variants, &replications), totals, accuracies, traces }
 }
 
 #[cfg(test)]

@@ -78,11 +78,12 @@ fn replaced(page: &str, heading: &str, rows: &str) -> String {
 fn the_page_says_what_the_back_ends_say() {
     let described = lab::described();
     let all = list(&described);
-    let ns3 = all.iter().find(|one| one["name"] == "ns3").expect("ns-3 is a back end");
+    let named = |name| all.iter().find(|one| one["name"] == name).expect("a back end");
     let found = std::fs::read_to_string(path()).unwrap_or_else(|e| panic!("{}: {e}", path().display()));
     let mut page = replaced(&found, "\n## Overview", &overview(all));
     page = replaced(&page, "\n## What each measures", &measured(all));
-    page = replaced(&page, "\n## What ns-3 can run", &rules(ns3));
+    page = replaced(&page, "\n## What ns-3 can run", &rules(named("ns3")));
+    page = replaced(&page, "\n## What the Linux kernel can run", &rules(named("linux")));
     if std::env::var_os("ROPEWALK_BLESS").is_some() {
         std::fs::write(path(), &page).unwrap_or_else(|e| panic!("{}: {e}", path().display()));
         return;

@@ -2,6 +2,7 @@
 //!
 //! May: store numbers compactly, in bounded memory where that is possible. May not: know what produced them.
 
+mod accuracy;
 mod average;
 mod buckets;
 mod histogram;
@@ -15,6 +16,7 @@ mod series;
 mod states;
 mod table;
 
+pub use accuracy::Accuracy;
 pub use average::TimeAverage;
 pub use histogram::Histogram;
 pub use levels::TimeLevels;

@@ -1,10 +1,13 @@
 //! Back ends: what can run a scenario.
 //!
-//! The simulator of this project is one, ns-3 is another, the SCTP stack libusrsctp a third. Each says by key what it cannot run, and which columns of the
+//! The simulator of this project is one, ns-3 is another, the SCTP stack libusrsctp a third, the kernel of a
+//! Linux machine a fourth. Each says by key what it cannot run, and which columns of the
 //! tables it fills. May: run one scenario under one seed. May not: choose runs, make tables.
 
 mod compiled;
 mod described;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod ns3;
 mod refusals;
 mod simulator;
@@ -17,11 +20,13 @@ use std::time::Duration;
 use network::{Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
-use trace::{Measured, RunRecord};
+use trace::{Accuracy, Measured, RunRecord};
 
 use crate::capture::CaptureOrder;
 
 pub use described::described;
+#[cfg(target_os = "linux")]
+pub use linux::Linux;
 pub use ns3::Ns3;
 pub use simulator::Simulator;
 pub use usrsctp::Usrsctp;
@@ -97,6 +102,8 @@ pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
         Box::new(Simulator),
         Box::new(Ns3::new(folder.join("ns3"))),
         Box::new(Usrsctp::new(folder.join("usrsctp"))),
+        #[cfg(target_os = "linux")]
+        Box::<Linux>::default(),
     ]
 }
 
@@ -116,6 +123,8 @@ pub struct Replication {
     pub record: RunRecord,
     /// CPU time inside the engine; `None` where the machine has no clock for it.
     pub cpu: Option<Duration>,
+    /// How exact it was, in the time of the host; `None` in virtual time, which is exact.
+    pub accuracy: Option<Accuracy>,
 }
 
 /// Why a replication has no record.

@@ -89,7 +89,7 @@ fn simulate(
     // Nothing of a world outlives its panic.
     let run = || World::captured(scenario, seed, observe, sink).run(watch);
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed() }),
+        Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed(), accuracy: None }),
         Ok(Err(network::Cancelled)) => Err(Failure::Cancelled),
         Err(panic) => Err(Failure::Failed {
             message: panic_message(panic.as_ref()),

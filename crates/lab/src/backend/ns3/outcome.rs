@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, scenario: &Scenario, seed: u64) -> Result<Replic
         series: trace::Series::default(),
         trace: String::new(),
     };
-    Ok(Replication { record, cpu: Some(cpu.ok_or("cpu_s is no time")?) })
+    Ok(Replication { record, cpu: Some(cpu.ok_or("cpu_s is no time")?), accuracy: None })
 }
 
 fn list<'v>(printed: &'v Value, name: &str, count: usize) -> Result<&'v [Value], String> {

@@ -200,7 +200,7 @@ impl Backend for Usrsctp {
             series: ran.series,
             trace: String::new(),
         };
-        Ok(Replication { record, cpu: Some(Duration::from_millis(ran.cpu_ms)) })
+        Ok(Replication { record, cpu: Some(Duration::from_millis(ran.cpu_ms)), accuracy: None })
     }
 }
 

@@ -1,0 +1,261 @@
+//! State of the TCP and MPTCP sockets of a namespace, by `sock_diag(7)`, the interface of `ss`.
+//!
+//! It has the same `tcp_info` and `mptcp_info` as `getsockopt` with MPTCP_FULL_INFO, which needs pointers inside its argument.
+//! May: ask and read. May not: know flows.
+
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use units::{Bytes, Nanos};
+
+use crate::fault::Fault;
+
+const AF_NETLINK: i32 = 16;
+const NETLINK_SOCK_DIAG: i32 = 4;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+/// NLM_F_REQUEST and NLM_F_DUMP.
+const DUMP: u16 = 0x301;
+const AF_INET: u8 = 2;
+const IPPROTO_TCP: u8 = 6;
+const IPPROTO_MPTCP: u32 = 262;
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_ULP_INFO: u16 = 19;
+const INET_DIAG_REQ_PROTOCOL: u16 = 3;
+const INET_ULP_INFO_MPTCP: u16 = 3;
+const MPTCP_SUBFLOW_ATTR_TOKEN_LOC: u16 = 2;
+/// All states of sockets but LISTEN and TIME_WAIT.
+const STATES: u32 = !(1 << 10 | 1 << 6);
+/// Bytes of `struct inet_diag_msg`.
+const MESSAGE: usize = 72;
+/// The request with a socket identity that says nothing.
+const REQUEST: usize = 56;
+const HEADER: usize = 16;
+const LARGEST_ANSWER: usize = 1 << 16;
+
+/// One TCP socket, a subflow where it belongs to an MPTCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubflowState {
+    /// Local address and port.
+    pub local: (Ipv4Addr, u16),
+    /// Remote address and port.
+    pub remote: (Ipv4Addr, u16),
+    /// `TCP_ESTABLISHED` is 1.
+    pub state: u8,
+    /// Token of its MPTCP connection.
+    pub token: Option<u32>,
+    /// Congestion window, in segments.
+    pub cwnd: u32,
+    /// Slow-start threshold, in segments; `None`: unlimited.
+    pub ssthresh: Option<u32>,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Smoothed round-trip time; zero without a sample.
+    pub srtt: Nanos,
+    /// Segments in flight.
+    pub unacked: u32,
+    /// Window that the peer has offered.
+    pub send_window: Bytes,
+    /// Payload that was sent, retransmissions included.
+    pub sent: Bytes,
+    /// Payload that was sent again.
+    pub retransmitted: Bytes,
+    /// Payload that arrived in order.
+    pub received: Bytes,
+    /// Payload that the peer has acknowledged.
+    pub acked: Bytes,
+    /// Segments with payload that were sent.
+    pub segments_sent: u32,
+    /// Segments that were retransmitted.
+    pub segments_retransmitted: u32,
+    /// Segments with payload that arrived.
+    pub segments_received: u32,
+    /// Segments among them that arrived out of order.
+    pub out_of_order: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+}
+
+/// One MPTCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionState {
+    /// Local address and port.
+    pub local: (Ipv4Addr, u16),
+    /// Remote address and port.
+    pub remote: (Ipv4Addr, u16),
+    /// Its token.
+    pub token: u32,
+    /// It has fallen back to TCP.
+    pub fell_back: bool,
+    /// Subflows beside the first.
+    pub further_subflows: u8,
+    /// Payload that was sent.
+    pub sent: Bytes,
+    /// Payload that was sent again by the connection.
+    pub reinjected: Bytes,
+    /// Payload that arrived in order.
+    pub received: Bytes,
+}
+
+/// All sockets of a namespace at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sockets {
+    pub(crate) subflows: Vec<SubflowState>,
+    pub(crate) connections: Vec<ConnectionState>,
+}
+
+/// The way to ask about the sockets of the namespace in which it was made.
+pub(crate) struct Diag {
+    socket: Socket,
+    answer: Vec<u8>,
+}
+
+impl Diag {
+    pub(crate) fn new() -> Result<Self, Fault> {
+        let protocol = Protocol::from(NETLINK_SOCK_DIAG);
+        let socket = Socket::new(Domain::from(AF_NETLINK), Type::RAW, Some(protocol))
+            .map_err(Fault::io("sock_diag"))?;
+        Ok(Self { socket, answer: vec![0; LARGEST_ANSWER] })
+    }
+
+    /// All sockets with IPv4 addresses.
+    pub(crate) fn sockets(&mut self) -> Result<Sockets, Fault> {
+        let mut found = Sockets::default();
+        self.dump(None, |message| found.subflows.extend(subflow(message)))?;
+        self.dump(Some(IPPROTO_MPTCP), |message| found.connections.extend(connection(message)))?;
+        Ok(found)
+    }
+
+    fn dump(&mut self, protocol: Option<u32>, mut each: impl FnMut(&[u8])) -> Result<(), Fault> {
+        self.socket.write_all(&request(protocol)).map_err(Fault::io("sock_diag"))?;
+        loop {
+            let length = self.socket.read(&mut self.answer).map_err(Fault::io("sock_diag"))?;
+            let mut rest = &self.answer[..length];
+            while let Some((kind, body, next)) = message(rest) {
+                match kind {
+                    NLMSG_DONE => return Ok(()),
+                    NLMSG_ERROR => {
+                        let code = number(body, 0).map_or(0, u32::cast_signed);
+                        let error = std::io::Error::from_raw_os_error(-code);
+                        return Err(Fault::of("sock_diag", error));
+                    }
+                    _ => each(body),
+                }
+                rest = next;
+            }
+        }
+    }
+}
+
+/// A dump of all sockets: of TCP, or of a protocol with a larger number.
+fn request(protocol: Option<u32>) -> Vec<u8> {
+    let length = HEADER + REQUEST + if protocol.is_some() { 8 } else { 0 };
+    let mut bytes = Vec::with_capacity(length);
+    bytes.extend((length as u32).to_ne_bytes());
+    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes.extend(DUMP.to_ne_bytes());
+    bytes.resize(HEADER, 0);
+    bytes.extend([AF_INET, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0]);
+    bytes.extend(STATES.to_ne_bytes());
+    bytes.resize(HEADER + REQUEST, 0);
+    if let Some(protocol) = protocol {
+        bytes.extend(8u16.to_ne_bytes());
+        bytes.extend(INET_DIAG_REQ_PROTOCOL.to_ne_bytes());
+        bytes.extend(protocol.to_ne_bytes());
+    }
+    bytes
+}
+
+/// Type and body of a netlink message, and what follows it.
+fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let length = number(bytes, 0)? as usize;
+    let body = bytes.get(HEADER..length)?;
+    Some((short(bytes, 4)?, body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
+}
+
+/// The attribute of this kind.
+fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    loop {
+        let length = usize::from(short(bytes, 0)?);
+        let body = bytes.get(4..length)?;
+        // The upper two bits say how it is coded.
+        if short(bytes, 2)? & 0x3fff == wanted {
+            return Some(body);
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes))
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
+}
+
+/// Local and remote address and port of `struct inet_diag_msg`.
+fn ends(message: &[u8]) -> Option<[(Ipv4Addr, u16); 2]> {
+    let address = |at: usize| message.get(at..)?.first_chunk::<4>().map(|bytes| Ipv4Addr::from(*bytes));
+    let port = |at: usize| message.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
+    Some([(address(8)?, port(4)?), (address(24)?, port(6)?)])
+}
+
+/// Offsets are those of `struct tcp_info`, which only grows.
+fn subflow(message: &[u8]) -> Option<SubflowState> {
+    let [local, remote] = ends(message)?;
+    let attributes = message.get(MESSAGE..)?;
+    let info = attribute(attributes, INET_DIAG_INFO)?;
+    let field = |at: usize| number(info, at);
+    // A kernel that does not have a counter leaves it at 0.
+    let newer = |at: usize| number(info, at).unwrap_or(0);
+    let bytes = |at: usize| Bytes(long(info, at).unwrap_or(0));
+    let ulp = attribute(attributes, INET_DIAG_ULP_INFO);
+    let mptcp = ulp.and_then(|ulp| attribute(ulp, INET_ULP_INFO_MPTCP));
+    Some(SubflowState {
+        local,
+        remote,
+        state: *message.get(1)?,
+        token: mptcp
+            .and_then(|mptcp| attribute(mptcp, MPTCP_SUBFLOW_ATTR_TOKEN_LOC))
+            .and_then(|token| number(token, 0)),
+        cwnd: field(80)?,
+        ssthresh: field(76).filter(|&ssthresh| ssthresh < i32::MAX as u32),
+        mss: Bytes(u64::from(field(16)?)),
+        srtt: Nanos(u64::from(field(68)?) * 1000),
+        unacked: field(24)?,
+        send_window: Bytes(u64::from(newer(228))),
+        sent: bytes(200),
+        retransmitted: bytes(208),
+        received: bytes(128),
+        acked: bytes(120),
+        segments_sent: newer(156),
+        segments_retransmitted: field(100)?,
+        segments_received: newer(152),
+        out_of_order: newer(224),
+        timeouts: short(info, 240).map_or(0, u32::from),
+    })
+}
+
+/// Offsets are those of `struct mptcp_info`.
+fn connection(message: &[u8]) -> Option<ConnectionState> {
+    let [local, remote] = ends(message)?;
+    let info = attribute(message.get(MESSAGE..)?, INET_DIAG_INFO)?;
+    let bytes = |at: usize| Bytes(long(info, at).unwrap_or(0));
+    Some(ConnectionState {
+        local,
+        remote,
+        token: number(info, 12)?,
+        fell_back: number(info, 8)? & 1 != 0,
+        further_subflows: *info.first()?,
+        sent: bytes(56),
+        reinjected: bytes(48),
+        received: bytes(64),
+    })
+}

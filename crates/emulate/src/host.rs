@@ -1,0 +1,89 @@
+//! A host: a network namespace with its devices, addresses, routes and settings.
+
+use crate::address::{address, further_address};
+use crate::device::{self, Device};
+use crate::fault::Fault;
+use crate::namespace::{Namespace, ip, set};
+use crate::plan::{Endpoint, HostPlan, Limits, Uplink};
+
+/// Settings of every namespace. Nothing but the flows speaks, and no run knows the one before.
+const SETTINGS: &[(&str, &str)] = &[
+    ("net/ipv6/conf/all/disable_ipv6", "1"),
+    ("net/ipv6/conf/default/disable_ipv6", "1"),
+    // Packets may arrive where none would leave.
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
+    // An address belongs to its device.
+    ("net/ipv4/tcp_no_metrics_save", "1"),
+    // A SYN that is lost does not turn MPTCP off.
+    ("net/mptcp/blackhole_timeout", "0"),
+];
+/// Packets that wait in a device for the links to read them: more than a link would take.
+const DEVICE_QUEUE: u32 = 10_000;
+/// Routing tables of devices, for packets that have an address of theirs.
+const FIRST_TABLE: u32 = 100;
+
+/// A host that is set up.
+pub(crate) struct Host {
+    pub(crate) namespace: Namespace,
+    pub(crate) devices: Vec<Device>,
+}
+
+impl Host {
+    /// Makes the namespace and everything in it.
+    pub(crate) fn new(plan: &HostPlan) -> Result<Self, Fault> {
+        let namespace = Namespace::new()?;
+        let devices = namespace.inside(|| {
+            for (name, value) in SETTINGS {
+                // A kernel without IPv6 has nothing to turn off, an older one no memory of black holes.
+                let optional = name.contains("ipv6") || name.contains("blackhole");
+                set(name, value).or_else(|fault| if optional { Ok(()) } else { Err(fault) })?;
+            }
+            for (name, value) in &plan.settings {
+                set(name, value)?;
+            }
+            ip("link set lo up")?;
+            let devices = plan.uplinks.iter().map(attach).collect::<Result<Vec<_>, _>>()?;
+            path_manager(plan.limits, &plan.endpoints)?;
+            Ok(devices)
+        })?;
+        Ok(Self { namespace, devices })
+    }
+}
+
+/// A device with its addresses and routes.
+fn attach(uplink: &Uplink) -> Result<Device, Fault> {
+    let Uplink { interface, further, mtu, routes } = uplink;
+    let device = Device::new(*interface)?;
+    let name = device::name(*interface);
+    for number in 0..=*further {
+        ip(&format!("address add {}/32 dev {name}", further_address(*interface, number)))?;
+    }
+    ip(&format!("link set {name} up mtu {mtu} txqueuelen {DEVICE_QUEUE}"))?;
+    let first = address(*interface);
+    let table = FIRST_TABLE + u32::from(interface.number);
+    for route in routes {
+        let to = format!("{}/32 dev {name} src {first}", route.to);
+        if route.preferred {
+            ip(&format!("route add {to}"))?;
+        }
+        ip(&format!("route add {to} table {table}"))?;
+    }
+    for number in 0..=*further {
+        ip(&format!("rule add from {} lookup {table}", further_address(*interface, number)))?;
+    }
+    Ok(device)
+}
+
+fn path_manager(limits: Limits, endpoints: &[Endpoint]) -> Result<(), Fault> {
+    if limits == Limits::default() && endpoints.is_empty() {
+        return Ok(());
+    }
+    let Limits { subflows, add_addr_accepted } = limits;
+    ip(&format!("mptcp limits set subflows {subflows} add_addr_accepted {add_addr_accepted}"))?;
+    for Endpoint { address, interface, flags } in endpoints {
+        let (device, flags) = (device::name(*interface), flags.join(" "));
+        ip(&format!("mptcp endpoint add {address} dev {device} {flags}"))?;
+    }
+    Ok(())
+}

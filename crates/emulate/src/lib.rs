@@ -1,0 +1,39 @@
+//! The links of a scenario between real Linux kernels: packets of TCP and MPTCP sockets cross the models of `links` in the time of
+//! the host.
+//!
+//! Each host of a plan is an anonymous network namespace with a TUN device for every interface. One thread reads packets from the
+//! devices, carries them over the links ([`network::Carrier`]: the same models and the same random streams as in the simulator) and
+//! writes them to the device where they arrive. Threads inside the namespaces are the applications. Everything belongs to file
+//! descriptors and threads of this process: when it ends, however it ends, the kernel removes all of it.
+//!
+//! May: read the clock, open sockets, start threads. May not: decide what a link does, or know tables.
+
+#![cfg(target_os = "linux")]
+
+mod address;
+mod bridge;
+mod bulk;
+mod clock;
+mod counters;
+mod device;
+mod diag;
+mod fault;
+mod host;
+mod lateness;
+mod namespace;
+mod plan;
+mod ready;
+mod run;
+mod sampler;
+mod stop;
+
+pub use address::{MOST_NODES, address, further_address, interface};
+pub use bulk::Transfer;
+pub use counters::Counters;
+pub use diag::{ConnectionState, SubflowState};
+pub use fault::Fault;
+pub use lateness::lateness_bound;
+pub use plan::{Endpoint, FlowPlan, HostPlan, Limits, Plan, Route, Uplink};
+pub use ready::{Privilege, privilege};
+pub use run::{Entrance, FlowRan, Ran, run};
+pub use sampler::{Sample, Samples};

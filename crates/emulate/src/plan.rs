@@ -1,0 +1,125 @@
+//! Everything that an emulation needs beside the links: plain data that a back end makes from a scenario.
+
+use std::net::Ipv4Addr;
+
+use network::{Interface, NodeId};
+use units::{Bytes, Nanos, SimTime};
+
+/// A run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Nodes with sockets.
+    pub hosts: Vec<HostPlan>,
+    /// Transfers.
+    pub flows: Vec<FlowPlan>,
+    /// Bytes that a link charges for each packet beside the IP packet.
+    pub overhead: Bytes,
+    /// Interval of the time series; `None`: none are recorded.
+    pub series: Option<Nanos>,
+}
+
+/// One host: a network namespace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostPlan {
+    /// Its node.
+    pub node: NodeId,
+    /// Its interfaces that lead to other hosts.
+    pub uplinks: Vec<Uplink>,
+    /// Limits of its path manager.
+    pub limits: Limits,
+    /// Addresses of its path manager.
+    pub endpoints: Vec<Endpoint>,
+    /// `net.ipv4.*` settings by name.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+/// One interface: a TUN device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uplink {
+    /// The interface.
+    pub interface: Interface,
+    /// Its addresses beside the first one.
+    pub further: u8,
+    /// Largest IP packet.
+    pub mtu: u32,
+    /// Addresses that it leads to.
+    pub routes: Vec<Route>,
+}
+
+/// A destination behind a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The address of another host.
+    pub to: Ipv4Addr,
+    /// This device is the one for packets of any source; otherwise only for those with the address of the device.
+    pub preferred: bool,
+}
+
+/// `ip mptcp limits`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Further subflows of a connection.
+    pub subflows: u32,
+    /// Announced addresses that are accepted.
+    pub add_addr_accepted: u32,
+}
+
+/// `ip mptcp endpoint`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Its device.
+    pub interface: Interface,
+    /// Flags as `ip mptcp endpoint add` takes them.
+    pub flags: Vec<&'static str>,
+}
+
+/// A bulk transfer over one connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowPlan {
+    /// Node that sends the data.
+    pub from: NodeId,
+    /// Node that receives it.
+    pub to: NodeId,
+    /// The receiver opens the connection.
+    pub opened_by_receiver: bool,
+    /// Address of the end that opens it.
+    pub client: Ipv4Addr,
+    /// Address of the end that listens.
+    pub server: Ipv4Addr,
+    /// MPTCP instead of TCP.
+    pub mptcp: bool,
+    /// Congestion control by the kernel's name.
+    pub congestion: &'static str,
+    /// When it is opened.
+    pub start: SimTime,
+    /// When its application stops writing.
+    pub stop: SimTime,
+    /// Bytes; `None`: until it stops.
+    pub size: Option<u64>,
+    /// `SO_RCVBUF`; `None`: autotuned.
+    pub receive_buffer: Option<u32>,
+    /// `TCP_NODELAY`.
+    pub no_delay: bool,
+}
+
+impl FlowPlan {
+    /// Node of the end that opens the connection.
+    pub fn client_node(&self) -> NodeId {
+        if self.opened_by_receiver { self.to } else { self.from }
+    }
+
+    /// Node of the end that listens.
+    pub fn server_node(&self) -> NodeId {
+        if self.opened_by_receiver { self.from } else { self.to }
+    }
+}
+
+/// Ports of the listeners: this one and those above, by flow.
+const FIRST_PORT: u16 = 5001;
+
+/// The port at which the server of a flow listens.
+pub(crate) fn port(flow: usize) -> u16 {
+    FIRST_PORT + flow as u16
+}

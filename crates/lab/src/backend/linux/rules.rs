@@ -1,0 +1,117 @@
+//! Keys that the Linux kernel supports: the texts of refusals, and the table of the reference page.
+
+use crate::backend::Rule;
+
+/// By what has the keys. Links can be anything but middleboxes.
+pub(super) const RULES: &[(&str, &[Rule])] =
+    &[("scenario", SCENARIO_RULES), ("direction", DIRECTION_RULES), ("flow", FLOW_RULES)];
+
+const fn rule(key: &'static str, allowed: &'static str) -> Rule {
+    Rule { key, allowed }
+}
+
+const SCENARIO_RULES: &[Rule] = &[DURATION, INTERVAL, PROXY, EVENT];
+pub(super) const DURATION: Rule = rule("duration", "up to \"60min\": a run takes as long as it says");
+pub(super) const INTERVAL: Rule = rule("record.interval", "from \"10ms\" on");
+pub(super) const PROXY: Rule = rule("proxy", "none");
+pub(super) const EVENT: Rule = rule("event", "changes of links, `strip_mptcp` not among them");
+
+const DIRECTION_RULES: &[Rule] = &[RATE, STRIP];
+pub(super) const RATE: Rule =
+    rule("rate", "plain rates that carry up to 50,000 full packets a second in all; models of any rate");
+pub(super) const STRIP: Rule = rule("strip_mptcp", "false");
+
+const FLOW_RULES: &[Rule] = &[
+    AFTER,
+    SPREAD,
+    COMPARE,
+    ROUTE,
+    APP,
+    KIND,
+    CONGESTION,
+    SCHEDULER,
+    PATH_MANAGER,
+    ENDPOINTS,
+    SAME_PATH_MANAGER,
+    SAME_SETTINGS,
+    REINJECTION,
+    REINJECT_ON,
+    REASSEMBLY,
+    WIDE_SEQUENCE,
+    SHORT_DATA_ACK,
+    PEER,
+    MSS,
+    HEADER,
+    INITIAL_WINDOW,
+    INITIAL_SSTHRESH,
+    SSTHRESH_FROM,
+    SLOW_START,
+    BYTE_COUNTING,
+    IDLE_RESTART,
+    FLIGHT_LIMIT,
+    RTO,
+    ACKS,
+    ECN,
+    RECOVERY,
+    SENDING,
+    RECEIVE_COUNTS,
+    SEND_BUFFER,
+    UNSENT_LIMIT,
+];
+pub(super) const AFTER: Rule = rule("after", "none");
+pub(super) const SPREAD: Rule = rule("spread", "none: every run starts at the same instant");
+pub(super) const COMPARE: Rule = rule("compare_paths", "false");
+pub(super) const ROUTE: Rule = rule("to", "a node that routing reaches, both among the first 60 nodes");
+pub(super) const APP: Rule = rule("app", "bulk with a `size` or a `duration` of choice and no other option");
+pub(super) const KIND: Rule = rule("transport.kind", "\"tcp\" or \"mptcp\"");
+pub(super) const CONGESTION: Rule = rule(
+    "transport.congestion",
+    "newreno (the kernel's reno), cubic with hystart = \"linux\" and its other defaults, bbr",
+);
+pub(super) const SCHEDULER: Rule =
+    rule("transport.scheduler", "\"minratio\": the only one that the kernel has, `default`");
+pub(super) const PATH_MANAGER: Rule = rule(
+    "transport.path_manager",
+    "in-kernel; per-path with one subflow (the server announces its addresses, so that a join comes one round trip \
+     later), ndiffports with up to 9 (further addresses of the server), default",
+);
+pub(super) const ENDPOINTS: Rule =
+    rule("transport.endpoints", "addresses of paths between the two nodes, flags other than laminar");
+pub(super) const SAME_PATH_MANAGER: Rule =
+    rule("transport.path_manager", "that of the other MPTCP flows of its nodes: a kernel has one");
+pub(super) const SAME_SETTINGS: Rule = rule(
+    "transport",
+    "`mss`, `overhead`, `checksum`, `sack`, `timestamps`, `window_scaling` and the buffers of the first flow: a kernel has one \
+     setting for all",
+);
+pub(super) const REINJECTION: Rule = rule("transport.reinjection", "\"upstream\"");
+pub(super) const REINJECT_ON: Rule = rule("transport.reinject_on", "\"scheduler\"");
+pub(super) const REASSEMBLY: Rule = rule("transport.reassembly", "\"separate\"");
+pub(super) const WIDE_SEQUENCE: Rule = rule("transport.wide_sequence", "true");
+pub(super) const SHORT_DATA_ACK: Rule = rule("transport.short_data_ack", "true");
+pub(super) const PEER: Rule = rule("transport.peer_capable", "true");
+pub(super) const MSS: Rule = rule("transport.mss", "from \"536B\" to \"8948B\"");
+pub(super) const HEADER: Rule = rule("transport.header", "\"40B\"");
+pub(super) const INITIAL_WINDOW: Rule = rule("transport.initial_window", "10");
+pub(super) const INITIAL_SSTHRESH: Rule = rule("transport.initial_ssthresh", "\"unlimited\"");
+pub(super) const SSTHRESH_FROM: Rule = rule("transport.ssthresh_from", "\"cwnd\"");
+pub(super) const SLOW_START: Rule = rule("transport.slow_start_limit", "\"unlimited\"");
+pub(super) const BYTE_COUNTING: Rule = rule("transport.byte_counting", "true");
+pub(super) const IDLE_RESTART: Rule = rule("transport.idle_restart", "\"halving\", or \"never\"");
+pub(super) const FLIGHT_LIMIT: Rule = rule("transport.flight_limit", "\"unlimited\"");
+pub(super) const RTO: Rule = rule(
+    "transport.rto_min",
+    "this and the other times of `rto_*` as in the profile linux; `syn_retries` and `retries` of choice",
+);
+pub(super) const ACKS: Rule =
+    rule("transport.ack_every", "this, `ack_delay`, `quick_acks` and `acks_per_rtt` as in the profile linux");
+pub(super) const ECN: Rule = rule("transport.ecn", "false");
+pub(super) const RECOVERY: Rule = rule(
+    "transport.recovery",
+    "\"rack\" with `prr`, `dupthresh`, `limited_transmit` and `loss_means` as in the profile linux",
+);
+pub(super) const SENDING: Rule =
+    rule("transport.nagle", "true with `minshall`, or false; `pacing` as in the profile linux");
+pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"memory\"");
+pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "\"expand\"");
+pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

@@ -1,0 +1,169 @@
+//! Settings of TCP for the kernel: those of a namespace, and those of a socket.
+//!
+//! The model is taken apart field by field: a new key does not compile here before it is translated, is what the
+//! kernel does anyway, or is refused.
+
+use congestion::{Congestion, Growth, SsthreshFrom};
+use registry::OptionValue;
+use scenario::Part;
+use scenario::model::Choice;
+use transport::config::{
+    AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
+    ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
+    SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+};
+use units::{Bytes, Nanos};
+
+use super::rules;
+use crate::backend::refusals::Refusals;
+
+/// IPv4 and TCP headers without options.
+const HEADER: Bytes = Bytes(40);
+/// The timestamps option with its padding, which the kernel takes off the MSS.
+const TIMESTAMPS: u64 = 12;
+
+/// Settings that all sockets of a namespace share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// Sysctls.
+    pub(super) settings: Vec<(&'static str, String)>,
+    /// Largest IP packet.
+    pub(super) mtu: u32,
+    /// Bytes that links charge beside it.
+    pub(super) overhead: Bytes,
+}
+
+/// Settings of one socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Own {
+    pub(super) receive_buffer: Option<u32>,
+    pub(super) no_delay: bool,
+}
+
+pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (Shared, Own) {
+    let TcpConfig { segment, window, timers, ack, options, recovery, sending, buffers } = tcp;
+    let SegmentConfig { mss, header, overhead } = *segment;
+    refused.unless(header == HEADER, part, rules::HEADER);
+    refused.unless((536..=8948).contains(&mss.0), part, rules::MSS);
+    let OptionConfig { sack, ecn, timestamps, window_scaling } = *options;
+    refused.unless(!ecn, part, rules::ECN);
+    let flag = |on: bool| u8::from(on).to_string();
+    let mut settings = vec![
+        ("net/ipv4/tcp_sack", flag(sack)),
+        ("net/ipv4/tcp_timestamps", flag(timestamps)),
+        ("net/ipv4/tcp_window_scaling", flag(window_scaling)),
+        ("net/ipv4/tcp_ecn", flag(ecn)),
+    ];
+    settings.extend(in_flight(part, *window, refused));
+    settings.extend(timer(part, *timers, refused));
+    acknowledgements(part, *ack, refused);
+    repair(part, *recovery, refused);
+    let SendingConfig { nagle, minshall, pacing } = *sending;
+    refused.unless((minshall || !nagle) && !pacing, part, rules::SENDING);
+    let (receive_buffer, sizes) = buffer_sizes(part, *buffers, refused);
+    settings.extend(sizes);
+    let options = if timestamps { TIMESTAMPS } else { 0 };
+    let mtu = u32::try_from(mss.0 + HEADER.0 + options).unwrap_or(u32::MAX);
+    (Shared { settings, mtu, overhead }, Own { receive_buffer, no_delay: !nagle })
+}
+
+fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [(&'static str, String); 1] {
+    let WindowConfig { initial_window, initial_ssthresh, growth, ssthresh_from, idle_restart, flight_limit } =
+        window;
+    refused.unless(initial_window == 10, part, rules::INITIAL_WINDOW);
+    refused.unless(initial_ssthresh == Bytes::MAX, part, rules::INITIAL_SSTHRESH);
+    let Growth { slow_start_limit, byte_counting } = growth;
+    refused.unless(slow_start_limit == u32::MAX, part, rules::SLOW_START);
+    refused.unless(byte_counting, part, rules::BYTE_COUNTING);
+    refused.unless(ssthresh_from == SsthreshFrom::Cwnd, part, rules::SSTHRESH_FROM);
+    refused.unless(idle_restart != IdleRestart::Initial, part, rules::IDLE_RESTART);
+    refused.unless(flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
+    let halves = u8::from(idle_restart == IdleRestart::Halving);
+    [("net/ipv4/tcp_slow_start_after_idle", halves.to_string())]
+}
+
+fn timer(part: Part, timers: TimerConfig, refused: &mut Refusals) -> [(&'static str, String); 2] {
+    let TimerConfig { rto, syn_retries, retries } = timers;
+    let RtoConfig { initial, min, max, granularity, floor, estimator } = rto;
+    let kernels = initial == Nanos::from_secs(1)
+        && min == Nanos::from_millis(200)
+        && max == Nanos::from_secs(120)
+        && granularity == Nanos::from_millis(1)
+        && floor == RtoFloor::Variance
+        && estimator == RtoRule::Rfc;
+    refused.unless(kernels, part, rules::RTO);
+    [("net/ipv4/tcp_syn_retries", syn_retries.to_string()), ("net/ipv4/tcp_retries2", retries.to_string())]
+}
+
+fn acknowledgements(part: Part, ack: AckConfig, refused: &mut Refusals) {
+    let AckConfig { every, delay, quick, per_round_trip } = ack;
+    let kernels = every == 2 && delay == Nanos::from_millis(40) && quick == 16 && per_round_trip == 0;
+    refused.unless(kernels, part, rules::ACKS);
+}
+
+fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
+    let RecoveryConfig {
+        reliability,
+        kind,
+        prr,
+        dupthresh,
+        limited_transmit,
+        multiple_fast_retransmits,
+        flight_after_timeout,
+        loss_means,
+    } = recovery;
+    let kernels = reliability == Reliability::Acknowledged
+        && kind == RecoveryKind::Rack
+        && prr
+        && dupthresh == 3
+        && limited_transmit
+        && !multiple_fast_retransmits
+        && flight_after_timeout == FlightAfterTimeout::Retransmitted
+        && loss_means == LossMeans::Congestion;
+    refused.unless(kernels, part, rules::RECOVERY);
+}
+
+/// `SO_RCVBUF`, if the receive buffer is fixed, and the sizes between which the kernel chooses otherwise.
+fn buffer_sizes(
+    part: Part,
+    buffers: BufferConfig,
+    refused: &mut Refusals,
+) -> (Option<u32>, [(&'static str, String); 2]) {
+    let BufferConfig { receive_buffer, receive_buffer_max, receive_counts, send_buffer, unsent_limit } =
+        buffers;
+    refused.unless(receive_counts == ReceiveCounts::Memory, part, rules::RECEIVE_COUNTS);
+    refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
+    let send_max = match send_buffer {
+        SendBuffer::Expand { max, connection: ConnectionBuffer::Sum } => max,
+        _ => {
+            refused.add(part, rules::SEND_BUFFER);
+            Bytes::ZERO
+        }
+    };
+    let fixed = (receive_buffer == receive_buffer_max)
+        .then(|| u32::try_from(receive_buffer.0).unwrap_or(i32::MAX as u32));
+    let sizes = [
+        ("net/ipv4/tcp_rmem", format!("4096 {} {}", receive_buffer.0, receive_buffer_max.0)),
+        ("net/ipv4/tcp_wmem", format!("4096 16384 {}", send_max.0.max(16384))),
+    ];
+    (fixed, sizes)
+}
+
+/// The kernel's name of a congestion control, if it has it with these options.
+pub(super) fn congestion(choice: &Choice<Congestion>) -> Option<&'static str> {
+    let kernels = choice.options.iter().all(|(name, value)| match (choice.name(), name, value) {
+        ("cubic", "c", OptionValue::Number(c)) => c.to_bits() == 0.4_f64.to_bits(),
+        ("cubic", "beta", OptionValue::Number(beta)) => beta.to_bits() == 0.7_f64.to_bits(),
+        ("cubic", "fast_convergence", OptionValue::Flag(fast)) => *fast,
+        ("cubic", "hystart", OptionValue::Choice(word)) => word == "linux",
+        ("cubic", "ssthresh_from", OptionValue::Choice(word)) => word == "auto",
+        _ => false,
+    });
+    let name = match choice.name() {
+        "newreno" => "reno",
+        "cubic" => "cubic",
+        "bbr" => "bbr",
+        _ => return None,
+    };
+    kernels.then_some(name)
+}

@@ -1,0 +1,168 @@
+//! Plans and refusals. Runs are tested from outside (`tests/linux.rs`).
+
+use std::fmt::Write as _;
+
+use emulate::{Limits, Plan};
+use scenario::{Document, Registries};
+use trace::metrics::TABLES;
+
+use super::*;
+
+const TEXT: &str = r#"
+duration = "5s"
+[[path]]
+name = "a"
+both = { rate = "4Mbit/s", delay = "40ms" }
+[[path]]
+name = "b"
+both = { rate = "4Mbit/s", delay = "20ms" }
+[[flow]]
+name = "f"
+from = "terminal"
+to = "server"
+app = { kind = "bulk", size = "1MB" }
+[flow.transport]
+kind = "mptcp"
+profile = "linux"
+scheduler = "minratio"
+reinjection = "upstream"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let parsed = Document::parse(text, "test.toml", &[], &Registries::builtin());
+    parsed.unwrap_or_else(|mistakes| panic!("{mistakes}")).scenario
+}
+
+fn refused(text: &str) -> Vec<&'static str> {
+    Linux::default().unsupported(&scenario(text)).iter().map(|one| one.key).collect()
+}
+
+fn plan(text: &str) -> Plan {
+    translate::plan(&scenario(text)).unwrap_or_else(|refused| panic!("{refused:?}"))
+}
+
+/// Devices with their routes, and endpoints, in the words of `ip`.
+fn hosts(plan: &Plan) -> String {
+    let mut text = String::new();
+    for host in &plan.hosts {
+        let Limits { subflows, add_addr_accepted } = host.limits;
+        writeln!(text, "node {}, subflows {subflows}, add_addr_accepted {add_addr_accepted}", host.node)
+            .unwrap();
+        for uplink in &host.uplinks {
+            let routes = uplink.routes.iter().map(|route| {
+                let mark = if route.preferred { "" } else { " (not preferred)" };
+                format!(" {}{mark}", route.to)
+            });
+            let (number, further, routes) =
+                (uplink.interface.number, uplink.further, routes.collect::<String>());
+            writeln!(text, "  {number}: mtu {}, {further} further, to{routes}", uplink.mtu).unwrap();
+        }
+        for endpoint in &host.endpoints {
+            writeln!(text, "  {} {}", endpoint.address, endpoint.flags.join(" ")).unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn each_path_is_a_device_at_both_ends_and_the_server_announces_the_second() {
+    let plan = plan(TEXT);
+    assert_eq!(
+        hosts(&plan),
+        "\
+node 0, subflows 8, add_addr_accepted 8
+  0: mtu 1500, 0 further, to 10.65.0.1
+  1: mtu 1500, 0 further, to 10.65.1.1
+node 1, subflows 8, add_addr_accepted 8
+  0: mtu 1500, 0 further, to 10.64.0.1
+  1: mtu 1500, 0 further, to 10.64.1.1
+  10.65.1.1 signal
+"
+    );
+    let [flow] = &plan.flows[..] else { panic!("one flow") };
+    assert_eq!((flow.mptcp, flow.congestion, flow.size), (true, "cubic", Some(1_000_000)));
+    let rmem = plan.hosts[0].settings.iter().find(|(name, _)| *name == "net/ipv4/tcp_rmem").unwrap();
+    assert_eq!(rmem.1, "4096 131072 6291456");
+}
+
+#[test]
+fn subflows_on_one_path_go_to_further_addresses() {
+    let text = TEXT.to_owned() + "path_manager = { kind = \"ndiffports\", subflows = 3 }\n";
+    let found = hosts(&plan(&text));
+    for line in ["  0: mtu 1500, 0 further, to 10.65.0.1 10.65.0.2 10.65.0.3", "  0: mtu 1500, 2 further"] {
+        assert!(found.contains(line), "{found}");
+    }
+    assert!(found.ends_with("  10.65.0.2 signal\n  10.65.0.3 signal\n"), "{found}");
+}
+
+#[test]
+fn endpoints_of_the_scenario_are_those_of_the_kernel() {
+    let manager = "path_manager = { kind = \"in-kernel\", subflows = 1 }\n";
+    let endpoints = "endpoints = [{ path = \"b\", end = \"client\", flags = [\"subflow\", \"backup\"] }]\n";
+    let found = hosts(&plan(&(TEXT.to_owned() + manager + endpoints)));
+    assert!(found.starts_with("node 0, subflows 1, add_addr_accepted 0\n"), "{found}");
+    assert!(found.contains("  10.64.1.1 subflow backup\n"), "{found}");
+}
+
+#[test]
+fn keys_without_counterpart_are_refused() {
+    assert_eq!(refused(TEXT), [""; 0]);
+    let add = |line: &str| refused(&(TEXT.to_owned() + line));
+    assert_eq!(add("congestion = \"lia\"\n"), ["transport.congestion"]);
+    assert_eq!(add("congestion = \"newreno\"\n"), [""; 0]);
+    assert_eq!(add("initial_window = 3\n"), ["transport.initial_window"]);
+    assert_eq!(add("ecn = true\n"), ["transport.ecn"]);
+    assert_eq!(add("rto_min = \"1s\"\n"), ["transport.rto_min"]);
+    assert_eq!(add("send_buffer = \"1MB\"\n"), ["transport.send_buffer"]);
+    assert_eq!(add("path_manager = \"fullmesh\"\n"), ["transport.path_manager"]);
+    assert_eq!(refused(&TEXT.replace("minratio", "blest")), ["transport.scheduler"]);
+    assert_eq!(refused(&TEXT.replace("4Mbit/s", "400Mbit/s")), ["rate"; 3]);
+    assert_eq!(refused(&TEXT.replace("duration = \"5s\"", "duration = \"61min\"")), ["duration"]);
+    let flow = TEXT.split("[flow.transport]").next().unwrap().to_owned();
+    let sctp = flow + "transport = { kind = \"sctp\", profile = \"freebsd\" }";
+    assert_eq!(refused(&sctp), ["transport.kind"]);
+}
+
+/// A kernel has one path manager, and one set of buffers.
+#[test]
+fn flows_of_one_host_have_the_same_settings() {
+    let second = |transport: &str| {
+        let flow = "[[flow]]\nname = \"g\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n";
+        refused(&format!("{TEXT}{flow}[flow.transport]\nprofile = \"linux\"\n{transport}"))
+    };
+    assert_eq!(second("kind = \"tcp\""), [""; 0]);
+    assert_eq!(second("kind = \"tcp\"\nreceive_buffer_max = \"1MiB\""), ["transport"]);
+    let mptcp = "kind = \"mptcp\"\nscheduler = \"minratio\"\nreinjection = \"upstream\"\n";
+    assert_eq!(second(mptcp), [""; 0]);
+    assert_eq!(second(&format!("{mptcp}path_manager = \"ndiffports\"")), ["transport.path_manager"]);
+}
+
+#[test]
+fn the_bound_of_lateness_is_that_of_the_shortest_path() {
+    assert_eq!(translate::smallest_rtt(&scenario(TEXT)), Some(Nanos::from_millis(40)));
+    let accuracy = Accuracy {
+        packets: 1000,
+        p50: Nanos(50_000),
+        p99: Nanos(390_000),
+        max: Nanos(9_000_000),
+        cpu_share: 0.1,
+        real_time: true,
+        refused: 0,
+        strays: 0,
+    };
+    let bound = lateness_bound(Some(Nanos::from_millis(40)));
+    assert!(judge(&accuracy, bound).is_ok());
+    let late = Accuracy { p99: Nanos(410_000), ..accuracy };
+    assert!(judge(&late, bound).unwrap_err().0.starts_with("not exact enough"), "410 us of 400");
+    assert!(judge(&Accuracy { refused: 1, ..accuracy }, bound).is_err());
+}
+
+#[test]
+fn measured_columns_are_specified_and_flags_are_all_measured() {
+    assert!(MEASURED.unspecified().is_empty(), "{:?}", MEASURED.unspecified());
+    for table in TABLES.iter().filter(|table| MEASURED.has_table(table)) {
+        for column in table.columns.iter().filter(|column| column.kind == trace::Kind::Flag) {
+            assert!(MEASURED.has(table, column), "{}.{} cannot be empty", table.name, column.name);
+        }
+    }
+}

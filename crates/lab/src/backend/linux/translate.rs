@@ -1,0 +1,223 @@
+//! From a checked scenario to a plan for the kernel.
+//!
+//! The model is taken apart field by field: a new key of scenarios does not compile here before it is translated, is what the
+//! kernel does anyway, or is refused.
+
+use apps::Apps;
+use emulate::{FlowPlan, HostPlan, MOST_NODES, Plan, Route, Uplink, address};
+use network::{Carrier, Interface, NodeId};
+use registry::OptionValue;
+use scenario::model::{Choice, Flow, Scenario, Setting, Strip, Transport};
+use scenario::{Part, Unsupported};
+use units::{BitsPerSecond, Nanos};
+
+use super::path_manager::{self, Ends};
+use super::{rules, tcp};
+use crate::backend::refusals::Refusals;
+
+const LONGEST: Nanos = Nanos::from_secs(3600);
+const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(10);
+/// Full packets a second on all links: what one thread moves in time.
+const MOST_PACKETS: u64 = 50_000;
+const FULL_PACKET_BITS: u64 = 1500 * 8;
+
+/// The plan of a run, without time series.
+///
+/// # Errors
+/// Keys that the kernel has nothing for.
+pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
+    let Scenario {
+        name: _,
+        description: _,
+        duration,
+        seeds: _,
+        ecmp: _,
+        record_interval,
+        nodes: _,
+        duplex_links: _,
+        proxies,
+        flows,
+        events,
+        flow_events,
+    } = scenario;
+    let mut refused = Refusals::default();
+    refused.unless(*duration <= LONGEST, Part::Scenario, rules::DURATION);
+    refused.unless(*record_interval >= SHORTEST_INTERVAL, Part::Scenario, rules::INTERVAL);
+    refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
+    let strips = events.iter().any(|event| event.strip.is_some_and(|strip| strip != Strip::Never));
+    refused.unless(flow_events.is_empty() && !strips, Part::Scenario, rules::EVENT);
+    links(scenario, &mut refused);
+    let mut plan = Plan::default();
+    for (index, flow) in flows.iter().enumerate() {
+        add_flow(&mut plan, (index, flow), scenario, &mut refused);
+    }
+    if refused.is_empty() { Ok(plan) } else { Err(refused.into_list()) }
+}
+
+fn links(scenario: &Scenario, refused: &mut Refusals) {
+    let mut total = 0u64;
+    for (link, duplex) in scenario.duplex_links.iter().enumerate() {
+        for (index, direction) in duplex.directions.iter().enumerate() {
+            let part = Part::Direction(link, index);
+            refused.unless(direction.strip == Strip::Never, part, rules::STRIP);
+            // The least of several rates applies.
+            let Some(BitsPerSecond(rate)) = direction.rate.iter().filter_map(Setting::value).min() else {
+                continue;
+            };
+            total = total.saturating_add(rate / FULL_PACKET_BITS);
+            refused.unless(total <= MOST_PACKETS, part, rules::RATE);
+        }
+    }
+}
+
+fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario, refused: &mut Refusals) {
+    let Flow {
+        name: _,
+        from,
+        to,
+        opened_by_receiver,
+        start,
+        after,
+        spread,
+        stop,
+        app,
+        transport,
+        via,
+        compare_paths,
+    } = flow;
+    let part = Part::Flow(index);
+    refused.unless(after.is_empty(), part, rules::AFTER);
+    refused.unless(*spread == Nanos::ZERO, part, rules::SPREAD);
+    refused.unless(!compare_paths, part, rules::COMPARE);
+    let (client, server) = if *opened_by_receiver { (*to, *from) } else { (*from, *to) };
+    let pairs =
+        if client.max(server) < MOST_NODES { Carrier::pairs(scenario, client, server) } else { Vec::new() };
+    let leaves = |(local, _): &&(Interface, Interface)| {
+        via.is_none_or(|link| interface_on(scenario, client, link) == Some(*local))
+    };
+    let Some(&first) = pairs.iter().find(leaves) else {
+        refused.add(part, rules::ROUTE);
+        return;
+    };
+    let Transport { profile: _, tcp: config, congestion, mptcp, sctp, udp } = &**transport;
+    let (Some(congestion), None, None) = (congestion, sctp, udp) else {
+        refused.add(part, rules::KIND);
+        return;
+    };
+    let name = tcp::congestion(congestion);
+    refused.unless(name.is_some(), part, rules::CONGESTION);
+    let (mut shared, own) = tcp::settings(part, config, refused);
+    let (size, lasts) = bulk(part, app, refused);
+    for (node, pairs) in [(client, pairs.clone()), (server, pairs.iter().map(|&(a, b)| (b, a)).collect())] {
+        route(host(plan, node), &pairs, shared.mtu);
+    }
+    if let Some(multipath) = mptcp {
+        let ends = Ends { client, server, first, pairs: &pairs, scenario };
+        let same = path_manager::add(plan, part, multipath, &ends, refused);
+        refused.unless(same, part, rules::SAME_PATH_MANAGER);
+        shared.settings.push(("net/mptcp/checksum_enabled", u8::from(multipath.config.checksum).to_string()));
+    }
+    let same = plan.flows.is_empty() || plan.overhead == shared.overhead;
+    plan.overhead = shared.overhead;
+    let agreed = [client, server].map(|node| agree(host(plan, node), &shared));
+    refused.unless(same && agreed == [true; 2], part, rules::SAME_SETTINGS);
+    plan.flows.push(FlowPlan {
+        from: *from,
+        to: *to,
+        opened_by_receiver: *opened_by_receiver,
+        client: address(first.0),
+        server: address(first.1),
+        mptcp: mptcp.is_some(),
+        congestion: name.unwrap_or_default(),
+        start: *start,
+        stop: lasts.map_or(*stop, |lasts: Nanos| (*stop).min(*start + lasts)),
+        size,
+        receive_buffer: own.receive_buffer,
+        no_delay: own.no_delay,
+    });
+}
+
+/// The duplex link of an interface: interfaces are numbered in the order of links.
+pub(super) fn link_of(scenario: &Scenario, at: Interface) -> Option<usize> {
+    let mut own =
+        scenario.duplex_links.iter().enumerate().filter(|(_, duplex)| duplex.ends.contains(&at.node));
+    own.nth(usize::from(at.number)).map(|(index, _)| index)
+}
+
+/// The interface of a node on a duplex link.
+pub(super) fn interface_on(scenario: &Scenario, node: NodeId, link: usize) -> Option<Interface> {
+    let mut own = scenario.duplex_links.iter().enumerate().filter(|(_, duplex)| duplex.ends.contains(&node));
+    let number = own.position(|(index, _)| index == link)?;
+    Some(Interface { node, number: u8::try_from(number).ok()? })
+}
+
+/// The plan of a node.
+pub(super) fn host(plan: &mut Plan, node: NodeId) -> &mut HostPlan {
+    let place = plan.hosts.iter().position(|host| host.node == node).unwrap_or_else(|| {
+        plan.hosts.push(HostPlan { node, ..HostPlan::default() });
+        plan.hosts.len() - 1
+    });
+    &mut plan.hosts[place]
+}
+
+/// Devices and routes for these pairs of interfaces, of which the first is the host's own.
+fn route(host: &mut HostPlan, pairs: &[(Interface, Interface)], mtu: u32) {
+    for &(local, remote) in pairs {
+        let to = address(remote);
+        let taken = |uplink: &Uplink| uplink.routes.iter().any(|route| route.to == to && route.preferred);
+        let preferred = !host.uplinks.iter().any(taken);
+        let place = host.uplinks.iter().position(|uplink| uplink.interface == local).unwrap_or_else(|| {
+            host.uplinks.push(Uplink { interface: local, further: 0, mtu, routes: Vec::new() });
+            host.uplinks.len() - 1
+        });
+        let routes = &mut host.uplinks[place].routes;
+        if !routes.iter().any(|route| route.to == to) {
+            routes.push(Route { to, preferred });
+        }
+    }
+}
+
+/// Gives a host these settings. False if it has others.
+fn agree(host: &mut HostPlan, shared: &tcp::Shared) -> bool {
+    let mut same = host.uplinks.iter().all(|uplink| uplink.mtu == shared.mtu);
+    for (name, value) in &shared.settings {
+        match host.settings.iter().find(|(known, _)| known == name) {
+            Some((_, known)) => same &= known == value,
+            None => host.settings.push((name, value.clone())),
+        }
+    }
+    same
+}
+
+/// Size and duration of a bulk transfer.
+fn bulk(part: Part, app: &Choice<Apps>, refused: &mut Refusals) -> (Option<u64>, Option<Nanos>) {
+    let (mut size, mut lasts) = (None, None);
+    let plain = app.options.iter().all(|(name, value)| match (name, value) {
+        ("size", OptionValue::Size(bytes)) => {
+            size = (*bytes != units::Bytes::MAX).then_some(bytes.0);
+            true
+        }
+        ("duration", OptionValue::Duration(time)) => {
+            lasts = (time.0 != u64::MAX).then_some(*time);
+            true
+        }
+        ("read_rate", value) => *value == OptionValue::Rate(BitsPerSecond(u64::MAX)),
+        ("repeat" | "connections", value) => *value == OptionValue::Integer(1),
+        ("think", value) => *value == OptionValue::Duration(Nanos::ZERO),
+        _ => false,
+    });
+    refused.unless(app.name() == "bulk" && plain, part, rules::APP);
+    (size, lasts)
+}
+
+/// The smallest round-trip time of propagation on a link with plain delays.
+pub(super) fn smallest_rtt(scenario: &Scenario) -> Option<Nanos> {
+    let one_way = |delays: &[scenario::model::Delay]| {
+        delays.iter().map(Setting::value).try_fold(Nanos::ZERO, |sum, delay| Some(sum + delay?))
+    };
+    let round_trip = |link: &scenario::model::DuplexLink| {
+        let [there, back] = &link.directions;
+        Some(one_way(&there.delay)? + one_way(&back.delay)?)
+    };
+    scenario.duplex_links.iter().filter_map(round_trip).filter(|rtt| rtt.0 > 0).min()
+}
