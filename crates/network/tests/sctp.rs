@@ -162,3 +162,26 @@ fn the_accepting_end_may_use_a_path_first() {
             .all(|message| message.delay.is_some_and(|delay| delay < Nanos::from_millis(200)))
     );
 }
+
+/// The answer to a request that came with the cookie overtakes the COOKIE ACK on a faster path. Discarded, it waits for T3-rtx, 3 s
+/// at first; taken for a COOKIE ACK, the page takes a few round trips.
+#[test]
+fn an_answer_that_overtakes_the_cookie_ack_waits_for_no_timer() {
+    let page = "{ kind = \"http\", page = \"custom\", main = \"30kB\", objects = 0 }";
+    let load = |taken: bool| {
+        let transport = format!(
+            "transport = {{ kind = \"cmt-sctp\", profile = \"inet\", data_is_cookie_ack = {taken} }}"
+        );
+        let text = two_paths(30, [60, 10], page, &transport)
+            .replace("from = \"terminal\"\nto = \"server\"", "from = \"server\"\nto = \"terminal\"");
+        let flow = &run(&text).flows[0];
+        assert_eq!(flow.failure, None);
+        (
+            flow.pages[0].end.expect("the page is complete"),
+            flow.subflows.iter().map(|path| path.timeouts).sum(),
+        )
+    };
+    let (slow, fast): ((SimTime, u64), (SimTime, u64)) = (load(false), load(true));
+    assert!(slow.0 > SimTime::from_secs(3) && slow.1 >= 1, "{slow:?}");
+    assert!(fast.0 < SimTime::from_millis(600) && fast.1 == 0, "{fast:?}");
+}

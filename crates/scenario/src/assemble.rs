@@ -359,6 +359,7 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
         missing_reports: keys.read("dupthresh")?,
         nr_sack: keys.read("nr_sack")?,
         chunk_overhead: keys.read("chunk_overhead")?,
+        data_is_cookie_ack: keys.flag("data_is_cookie_ack")?,
         timer_defects: keys.read("timer_defects")?,
         burst: match keys.text("burst")? {
             "packets" => MaxBurst::Packets(burst),

@@ -325,6 +325,7 @@ fn inet() {
         heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: false },
         burst: MaxBurst::UseItOrLoseIt(4),
         initial_cwnd: InitialWindow::Rfc4960,
+        data_is_cookie_ack: true,
         send_buffer: Bytes(4_000_000),
         receive_buffer: Bytes(4_000_000),
         cmt: Some(CmtConfig {
@@ -359,6 +360,7 @@ fn freebsd() {
         burst: MaxBurst::WindowLimiting(4),
         initial_cwnd: InitialWindow::Bytes(Bytes(4464)),
         chunk_overhead: Bytes(256),
+        data_is_cookie_ack: true,
         idle_decay: false,
         send_buffer: Bytes(4_000_000),
         receive_buffer: Bytes(4_000_000),

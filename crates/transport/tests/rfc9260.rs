@@ -137,6 +137,49 @@ fn the_cookie_is_returned_with_one_packet_of_data() {
     assert_eq!(packets[0].data.user_data(), Bytes(1000));
 }
 
+/// A client that has returned the cookie; then DATA of the server comes by the second path, before the COOKIE ACK.
+fn overtaken(data_is_cookie_ack: bool) -> (Association, Vec<SctpPacket>) {
+    let config = SctpConfig { data_is_cookie_ack, ..SctpConfig::default() };
+    let mut client = end(&config, Role::Client);
+    client.open();
+    leaving(&mut client, at(0));
+    let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(10) };
+    hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
+    assert_eq!(client.state(), State::CookieEchoed);
+    let body = Body::Sctp(SctpPacket { tag: OWN, control: Control::None, data: data(0, 2) });
+    client.on_packet(at(30), &Packet { path: PathId(1), payload: 2000, body, ..Packet::default() });
+    let answers = leaving(&mut client, at(30)).into_iter().map(|(_, body)| body).collect();
+    (client, answers)
+}
+
+/// RFC 9260 section 6: "A DATA chunk received in any other state SHOULD be discarded."
+#[test]
+fn data_before_the_cookie_ack_is_discarded() {
+    let (client, answers) = overtaken(false);
+    assert_eq!((client.state(), client.readable(), answers), (State::CookieEchoed, Bytes::ZERO, vec![]));
+}
+
+/// As INET and FreeBSD do: T1-cookie stops, the data is acknowledged, and the COOKIE ACK that follows changes nothing.
+#[test]
+fn data_stands_for_the_cookie_ack() {
+    let (mut client, answers) = overtaken(true);
+    assert_eq!((client.state(), client.readable()), (State::Established, Bytes(2000)));
+    assert!(answers.iter().all(|packet| matches!(packet.control, Control::Heartbeat(_))), "{answers:?}");
+    // T1-cookie was due at 1020 ms; the SACK is delayed as after any first packet.
+    assert_eq!(client.next_deadline(), at(230));
+    client.on_timeout(at(230));
+    let packets = leaving(&mut client, at(230));
+    assert!(
+        matches!(
+            packets[..],
+            [(PathId(1), SctpPacket { control: Control::Sack(Sack { next: Tsn(2), .. }), .. })]
+        ),
+        "{packets:?}"
+    );
+    hears(&mut client, at(240), Control::CookieAck, DataChunks::default());
+    assert_eq!((client.state(), client.delivered()), (State::Established, Bytes(2000)));
+}
+
 /// RFC 9260 section 3.3.6: "An endpoint MUST send this chunk to its peer endpoint as a response to a HEARTBEAT chunk"
 #[test]
 fn a_heartbeat_is_returned_unchanged() {

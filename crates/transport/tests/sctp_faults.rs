@@ -80,7 +80,7 @@ prop_compose! {
             Just(MaxBurst::Unlimited), Just(MaxBurst::Packets(4)), Just(MaxBurst::UseItOrLoseIt(4)),
             Just(MaxBurst::WindowLimiting(4)),
         ],
-        (confirm, idle_decay) in any::<(bool, bool)>(),
+        (confirm, idle_decay, data_is_cookie_ack) in any::<(bool, bool, bool)>(),
         cmt in proptest::option::of(any_cmt()),
         path_limit in 0u32..6,
         (nr_sack, overhead, defects) in (any::<bool>(), 0u64..300, 0usize..4),
@@ -92,6 +92,7 @@ prop_compose! {
         config.burst = burst;
         config.heartbeat.confirm = confirm;
         config.idle_decay = idle_decay;
+        config.data_is_cookie_ack = data_is_cookie_ack;
         config.limits.path = path_limit;
         config.cmt = cmt;
         config.nr_sack = nr_sack;

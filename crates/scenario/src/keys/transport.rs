@@ -323,6 +323,11 @@ pub(crate) static TRANSPORT: Section = Section {
             "charged to the receive window for each chunk that is in flight or has arrived out of order, beside its data",
         ),
         sctp(
+            "data_is_cookie_ack",
+            FLAG,
+            "DATA that arrives before the COOKIE ACK, such as by another path, completes the handshake; false: it is discarded",
+        ),
+        sctp(
             "timer_defects",
             words(TimerDefects::WORDS),
             "faults of T3-rtx in FreeBSD: SACKs without gaps do not restart it; with concurrent transfer later data restarts it, \

@@ -31,6 +31,8 @@ pub struct SctpConfig {
     /// Charged beside user data: by the sender to the window of the peer for each chunk in flight, by the receiver to its own
     /// for each piece that waits for others.
     pub chunk_overhead: Bytes,
+    /// DATA that arrives before the COOKIE ACK stands for it; otherwise it is discarded (RFC 9260 section 6).
+    pub data_is_cookie_ack: bool,
     /// Faults of the timer T3-rtx that a real stack has.
     pub timer_defects: TimerDefects,
     /// Bursts of new data.
@@ -305,6 +307,7 @@ impl Default for SctpConfig {
             missing_reports: 3,
             nr_sack: false,
             chunk_overhead: Bytes::ZERO,
+            data_is_cookie_ack: false,
             timer_defects: TimerDefects::Absent,
             burst: MaxBurst::Packets(4),
             initial_cwnd: InitialWindow::Rfc9260,

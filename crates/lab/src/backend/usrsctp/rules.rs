@@ -28,6 +28,7 @@ const FLOW_RULES: &[Rule] = &[
     WINDOW_UPDATE,
     REDUCTIONS,
     RESCHEDULING,
+    COOKIE,
     TIMER_DEFECTS,
     CONGESTION,
     MSS,
@@ -64,6 +65,7 @@ pub(super) const CONGESTION: Rule = rule(
     "\"sctp\" with rules = \"freebsd\"; with \"cmt-sctp\" also rpv1 and rpv2 with these rules",
 );
 pub(super) const REDUCTIONS: Rule = rule("transport.reductions", "\"each\"");
+pub(super) const COOKIE: Rule = rule("transport.data_is_cookie_ack", "true");
 pub(super) const TIMER_DEFECTS: Rule = rule("transport.timer_defects", "\"both\": the library has them");
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");
 pub(super) const HEADER: Rule = rule("transport.header", "\"32B\"");

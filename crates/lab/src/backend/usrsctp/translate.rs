@@ -145,6 +145,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         missing_reports,
         nr_sack,
         chunk_overhead,
+        data_is_cookie_ack,
         timer_defects,
         burst,
         initial_cwnd,
@@ -161,6 +162,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
     refused.unless(initial_cwnd == InitialWindow::Bytes(INITIAL_WINDOW), part, rules::INITIAL_CWND);
     refused.unless(initial_ssthresh.is_none(), part, rules::SSTHRESH);
     refused.unless(timer_defects == TimerDefects::Both, part, rules::TIMER_DEFECTS);
+    refused.unless(data_is_cookie_ack, part, rules::COOKIE);
     refused.unless(!idle_decay, part, rules::IDLE);
     let HeartbeatConfig { interval, confirm } = heartbeat;
     refused.unless(interval == Nanos::from_secs(30), part, rules::HEARTBEAT);

@@ -43,7 +43,12 @@ impl Association {
             return;
         }
         self.opportunity = true;
+        // A peer that sends data has accepted the cookie: its COOKIE ACK was lost, or data has overtaken it on another path.
+        if !body.data.is_empty() && self.config.data_is_cookie_ack {
+            self.on_cookie_ack(now);
+        }
         self.on_control(now, packet.path, &body.control);
+        // RFC 9260 section 6: "A DATA chunk received in any other state SHOULD be discarded."
         if !body.data.is_empty() && self.life.may_receive() {
             self.on_data(now, packet.path, &body.data);
         }
@@ -71,12 +76,7 @@ impl Association {
                 }
             }
             Control::StaleCookie => self.life.on_stale_cookie(),
-            Control::CookieAck => {
-                if self.life.on_cookie_ack(now) {
-                    let sample = self.paths.get(PathId::FIRST).timer.rtt().srtt();
-                    self.establish(now, sample);
-                }
-            }
+            Control::CookieAck => self.on_cookie_ack(now),
             Control::Sack(sack) => self.on_sack(now, sack),
             Control::Heartbeat(heartbeat) => self.life.on_heartbeat(path, *heartbeat),
             Control::HeartbeatAck(heartbeat) => self.on_heartbeat_ack(now, path, *heartbeat),
@@ -90,6 +90,14 @@ impl Association {
         }
         if self.life.is_over() {
             self.stop();
+        }
+    }
+
+    /// The handshake is complete at the client, unless it was before.
+    fn on_cookie_ack(&mut self, now: SimTime) {
+        if self.life.on_cookie_ack(now) {
+            let sample = self.paths.get(PathId::FIRST).timer.rtt().srtt();
+            self.establish(now, sample);
         }
     }
 
