@@ -3,6 +3,8 @@
 //! HTTP/1.1: up to `connections` persistent connections for each domain, opened as objects wait; an object goes to the
 //! first one that is idle, or with pipelining all requests leave at once, spread over the connections. HTTP/2: one
 //! connection for each domain, all requests at once, and the server sends frames of 16 KiB of each object in turn.
+//! Over SCTP a connection is an association. If it has several streams, each carries one request and its answer at a time in the place of
+//! a connection of its own (HTTP/1.1), or the frames of the objects that share it (HTTP/2).
 //! Embedded objects are known when the main object is complete; object number k belongs to domain k modulo the number
 //! of domains. All domains are the same server; with `mptcp_domains = "main"` those of embedded objects answer as plain TCP.
 //!
@@ -73,7 +75,8 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "connections",
             OptionKind::Integer { min: 0, max: 64 },
             "0",
-            "HTTP/1.1: connections for each domain; 0: six, but one with pipelining for `omueti2007` (D-72)",
+            "HTTP/1.1: connections for each domain, which are associations with SCTP; 0: six, but one over an association with several \
+             streams, and one with pipelining for `omueti2007` (D-72)",
         ),
         OptionSpec::new(
             "pipelining",
@@ -129,13 +132,17 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     Ok(())
 }
 
+/// Connections of a browser to one domain.
+const BROWSER: usize = 6;
+
 /// Payload of an HTTP/2 DATA frame (RFC 9113 section 6.5.2: initial SETTINGS_MAX_FRAME_SIZE).
 const FRAME: Bytes = Bytes(16_384);
 
-/// One connection, as client and server see it.
+/// One connection, or one stream of an association, as client and server see it.
 #[derive(Clone, Debug)]
 struct Link {
     id: ConnectionId,
+    stream: u16,
     domain: usize,
     /// Requests without a complete answer.
     outstanding: u64,
@@ -152,7 +159,10 @@ pub(crate) struct Http {
     /// Only the main domain speaks MPTCP.
     main_only: bool,
     sigma: Option<f64>,
+    /// Most connections for each domain; 0: as many as browsers have.
     connections: usize,
+    /// HTTP/1.1: streams of each connection, which is known when the first is opened.
+    streams: usize,
     pipelining: bool,
     request: Bytes,
     left: u64,
@@ -172,7 +182,6 @@ impl Http {
         // Choice D-72: the published figures of this page fit one connection with pipelining.
         let (connections, pipelining) = match (options.integer("connections"), page.name) {
             (0, "omueti2007") => (1, true),
-            (0, _) => (6, false),
             (given, _) => (given as usize, false),
         };
         let drawn = page.only_total && options.choice("sizes") == "log-normal";
@@ -180,6 +189,7 @@ impl Http {
             main_only: options.choice("mptcp_domains") == "main",
             sigma: drawn.then(|| options.number("sigma")),
             connections: if one_each { 1 } else { connections },
+            streams: 1,
             pipelining: one_each || pipelining || options.flag("pipelining"),
             request: options.size("request"),
             left: options.integer("pages"),
@@ -196,6 +206,12 @@ impl Http {
         if let Some(sigma) = self.sigma {
             self.page.redraw(sigma, ctx);
         }
+        if self.page.protocol == Protocol::Http1 {
+            self.streams = usize::from(ctx.streams());
+        }
+        if self.connections == 0 {
+            self.connections = if self.streams > 1 { 1 } else { BROWSER };
+        }
         self.left -= 1;
         self.load.begin(ctx.now());
         self.waiting[0].push_back(0);
@@ -211,28 +227,45 @@ impl Http {
                 mine().min_by_key(|(_, link)| link.outstanding).map(|(i, link)| (i, link.outstanding));
             let link = match least {
                 Some((i, 0)) => i,
-                _ if mine().count() < self.connections => self.open(domain, ctx),
+                _ if mine().count() < self.connections * self.streams => self.open(domain, ctx),
                 Some((i, _)) if self.pipelining => i,
                 _ => return,
             };
             self.waiting[domain].pop_front();
-            self.load.ask(object, ctx.now());
+            self.load.ask(object, (ctx.now(), link), self.page.objects[object]);
             self.links[link].outstanding += 1;
             let message = Message { size: self.request, tag: object as u64, log: None };
-            ctx.send(self.links[link].id, Side::Receiver, message);
+            let stream = self.stream(link, object, ctx);
+            ctx.send_on(self.links[link].id, Side::Receiver, stream, message);
         }
     }
 
+    /// The stream of a request and its answer: that of its link, or of the object with frames.
+    fn stream(&self, link: usize, object: usize, ctx: &dyn AppContext) -> u16 {
+        match self.page.protocol {
+            Protocol::Http1 => self.links[link].stream,
+            Protocol::Http2 => (object % usize::from(ctx.streams())) as u16,
+        }
+    }
+
+    /// One more connection, or the next stream of the latest one to this domain.
     fn open(&mut self, domain: usize, ctx: &mut dyn AppContext) -> usize {
-        self.load.open();
-        let plain = self.main_only && domain > 0;
-        let (id, active) = (if plain { ctx.open_plain() } else { ctx.open() }, VecDeque::new());
-        self.links.push(Link { id, domain, outstanding: 0, active, busy: false });
+        let latest = self.links.iter().rfind(|link| link.domain == domain);
+        let next = latest.map(|link| (link.id, link.stream + 1));
+        let (id, stream) =
+            next.filter(|(_, stream)| usize::from(*stream) < self.streams).unwrap_or_else(|| {
+                self.load.open();
+                let plain = self.main_only && domain > 0;
+                (if plain { ctx.open_plain() } else { ctx.open() }, 0)
+            });
+        self.links.push(Link { id, stream, domain, outstanding: 0, active: VecDeque::new(), busy: false });
         self.links.len() - 1
     }
 
-    fn link(&self, id: ConnectionId) -> Option<usize> {
-        self.links.iter().position(|link| link.id == id)
+    /// The link on which an object was asked for, if it is on this connection.
+    fn link(&self, id: ConnectionId, object: usize) -> Option<usize> {
+        let link = self.load.link(object);
+        self.links.get(link).filter(|found| found.id == id).map(|_| link)
     }
 
     /// A request has reached the server.
@@ -240,8 +273,9 @@ impl Http {
         let size = self.page.objects[object];
         match self.page.protocol {
             Protocol::Http1 => {
-                let message = Message { size, tag: answer(object, true), log: None };
-                ctx.send(self.links[link].id, Side::Sender, message);
+                let message = Message { size, tag: object as u64, log: None };
+                let stream = self.stream(link, object, ctx);
+                ctx.send_on(self.links[link].id, Side::Sender, stream, message);
             }
             Protocol::Http2 => {
                 self.links[link].active.push_back((object, size));
@@ -252,23 +286,20 @@ impl Http {
 
     /// The next frame of the object whose turn it is, unless one still waits.
     fn next_frame(&mut self, link: usize, ctx: &mut dyn AppContext) {
-        let link = &mut self.links[link];
-        if link.busy {
+        if self.links[link].busy {
             return;
         }
-        let Some((object, left)) = link.active.pop_front() else { return };
+        let Some((object, left)) = self.links[link].active.pop_front() else { return };
         debug_assert!(left <= self.page.objects[object], "{left} of object {object} are left");
+        let stream = self.stream(link, object, ctx);
+        let link = &mut self.links[link];
         let size = left.min(FRAME);
         let rest = left - size;
         if rest > Bytes::ZERO {
             link.active.push_back((object, rest));
         }
         link.busy = true;
-        ctx.send(
-            link.id,
-            Side::Sender,
-            Message { size, tag: answer(object, rest == Bytes::ZERO), log: None },
-        );
+        ctx.send_on(link.id, Side::Sender, stream, Message { size, tag: object as u64, log: None });
         ctx.notify(link.id, Side::Sender);
     }
 
@@ -308,10 +339,13 @@ impl Http {
             self.load.arrived()
         );
         debug_assert!(
-            (0..self.waiting.len())
-                .all(|domain| self.links.iter().filter(|l| l.domain == domain).count() <= self.connections),
-            "more than {} connections to a domain",
-            self.connections
+            (0..self.waiting.len()).all(|domain| {
+                let links = self.links.iter().filter(|l| l.domain == domain).count();
+                links <= self.connections * self.streams
+            }),
+            "more than {} connections with {} streams to a domain",
+            self.connections,
+            self.streams
         );
         debug_assert!(
             self.pipelining || self.links.iter().all(|link| link.outstanding <= 1),
@@ -327,7 +361,8 @@ impl Http {
         ctx.page(self.load.row(&self.page));
         self.load.end();
         if !self.keep_alive || self.left == 0 {
-            for link in self.links.drain(..) {
+            // Each connection once: its first stream stands for it.
+            for link in self.links.drain(..).filter(|link| link.stream == 0) {
                 ctx.close(link.id, Side::Receiver);
             }
         }
@@ -339,25 +374,22 @@ impl Http {
     }
 }
 
-/// Tag of an answer: which object, and whether it ends here.
-fn answer(object: usize, last: bool) -> u64 {
-    2 * object as u64 + u64::from(last)
-}
-
 impl App for Http {
     fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start | Event::Wake(_) => self.begin(ctx),
-            Event::Arrived { connection, at, tag, .. } => {
-                let Some(link) = self.link(connection) else { return };
+            Event::Arrived { connection, at, tag, size, .. } => {
+                let object = tag as usize;
+                let Some(link) = self.link(connection, object) else { return };
                 match at {
-                    Side::Sender => self.serve(link, tag as usize, ctx),
-                    Side::Receiver if tag & 1 == 1 => self.complete(link, (tag / 2) as usize, ctx),
+                    Side::Sender => self.serve(link, object, ctx),
+                    // Frames of an object may overtake each other where messages have no order.
+                    Side::Receiver if self.load.is_whole(object, size) => self.complete(link, object, ctx),
                     Side::Receiver => {}
                 }
             }
             Event::Accepted { connection, .. } => {
-                if let Some(link) = self.link(connection) {
+                if let Some(link) = self.links.iter().position(|link| link.id == connection) {
                     self.links[link].busy = false;
                     self.next_frame(link, ctx);
                 }
@@ -483,19 +515,52 @@ mod tests {
             .take()
             .into_iter()
             .filter_map(|asked| match asked {
-                Asked::Send(_, Side::Sender, message) => {
-                    Some((message.tag / 2, message.size.0, message.tag % 2))
-                }
+                Asked::Send(_, Side::Sender, message) => Some((message.tag, message.size.0)),
                 _ => None,
             })
             .collect();
         let full = 16_384;
         let rest = 40_000 - 2 * full;
         // The first frame leaves before the second request is there.
+        assert_eq!(frames, [(1, full), (1, full), (2, full), (1, rest), (2, full), (2, rest)]);
+        // The rest of the first object overtakes its second frame: the object is complete with that.
+        let objects = |asked: Vec<Asked>| asked.iter().filter(|one| matches!(one, Asked::Log(_))).count();
+        for (skip, complete) in [(0, 0), (2, 0), (0, 1)] {
+            script.arrive(SimTime::from_secs(4), skip, Side::Receiver);
+            assert_eq!(objects(script.take()), complete);
+        }
+    }
+
+    /// Three streams of one association take the place of three connections; it is closed once.
+    #[test]
+    fn streams_take_the_place_of_connections() {
+        let set = [("objects", OptionValue::Integer(4))];
+        let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
+        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
+        let mut script = Script::new(Http::new(&options)).with_streams(3);
+        script.start();
+        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+        assert_eq!(counts(&script.take()), (1, 2), "one association, a request and its answer");
+        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
         assert_eq!(
-            frames,
-            [(1, full, 0), (1, full, 0), (2, full, 0), (1, rest, 1), (2, full, 0), (2, rest, 1)]
+            counts(&script.take()),
+            (0, 3),
+            "two requests beside the first, and none that waits for an answer"
         );
+        for _ in 0..3 {
+            script.arrive(SimTime::from_secs(3), 0, Side::Sender);
+        }
+        assert_eq!(
+            script.take_streams(),
+            [0, 0, 0, 1, 2, 0, 1, 2],
+            "answers have the streams of their requests"
+        );
+        script.arrive(SimTime::from_secs(4), 1, Side::Receiver);
+        assert_eq!(script.take_streams(), [1], "the last object goes to the stream that is idle");
+        script.arrive(SimTime::from_secs(5), 2, Side::Sender);
+        (0..3).for_each(|_| script.arrive(SimTime::from_secs(6), 0, Side::Receiver));
+        let closed = script.take().into_iter().filter(|one| matches!(one, Asked::Close(..))).count();
+        assert_eq!(closed, 1);
     }
 
     #[test]

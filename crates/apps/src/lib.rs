@@ -144,8 +144,14 @@ pub trait Sockets {
     /// The same to a server beside it that does not speak MPTCP: it answers a SYN as plain TCP.
     fn open_plain(&mut self) -> ConnectionId;
 
-    /// Sends a message after everything that this end has sent over the connection before.
+    /// Sends a message after everything that this end has sent over the connection before, unless it has several streams.
     fn send(&mut self, connection: ConnectionId, from: Side, message: Message);
+
+    /// The same on one of the streams of the connection: it waits for what was sent on that stream alone.
+    fn send_on(&mut self, connection: ConnectionId, from: Side, stream: u16, message: Message);
+
+    /// Streams of each connection (SCTP), or 1. Messages without a stream of their own go to each in turn.
+    fn streams(&self) -> u16;
 
     /// This end sends nothing more over the connection; the other end closes when it has sent all of its own.
     fn close(&mut self, connection: ConnectionId, from: Side);

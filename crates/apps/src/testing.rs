@@ -38,6 +38,9 @@ pub(crate) struct Notes {
     delivered: Bytes,
     space: Option<Bytes>,
     draws: u64,
+    /// Streams of each connection, and those of messages that had one of their own.
+    streams: u16,
+    on_streams: Vec<u16>,
 }
 
 impl Sockets for Notes {
@@ -56,6 +59,15 @@ impl Sockets for Notes {
     fn send(&mut self, connection: ConnectionId, from: Side, message: Message) {
         self.asked.push(Asked::Send(connection, from, message));
         self.sent.push_back((connection, from, message, self.now));
+    }
+
+    fn send_on(&mut self, connection: ConnectionId, from: Side, stream: u16, message: Message) {
+        self.on_streams.push(stream);
+        self.send(connection, from, message);
+    }
+
+    fn streams(&self) -> u16 {
+        self.streams.max(1)
     }
 
     fn close(&mut self, connection: ConnectionId, from: Side) {
@@ -114,6 +126,17 @@ impl AppContext for Notes {
 impl<A: App> Script<A> {
     pub(crate) fn new(app: A) -> Self {
         Self { app, context: Notes::default() }
+    }
+
+    /// Each connection has this number of streams.
+    pub(crate) fn with_streams(mut self, streams: u16) -> Self {
+        self.context.streams = streams;
+        self
+    }
+
+    /// Streams of the messages sent on one of their own since the last call.
+    pub(crate) fn take_streams(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.context.on_streams)
     }
 
     pub(crate) fn start(&mut self) {

@@ -338,6 +338,8 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
         ip_header: keys.read::<Bytes>("header")?.saturating_sub(COMMON_HEADER),
         overhead: keys.read("overhead")?,
         message: keys.read("message")?,
+        streams: u16::try_from(keys.read::<u32>("streams")?).ok()?,
+        unordered: keys.flag("unordered")?,
         rto: RtoConfig {
             initial: keys.read("rto_initial")?,
             min: keys.read("rto_min")?,

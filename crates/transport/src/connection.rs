@@ -11,7 +11,8 @@ use crate::mptcp::option::MptcpOption;
 use crate::mptcp::{MptcpConnection, SubflowEnd, pass_on};
 use crate::packet::{Packet, PathId};
 use crate::role::{AbortForm, Role};
-use crate::sctp::{Association, AssociationSetup};
+use crate::sctp::tsn::StreamId;
+use crate::sctp::{self, Association, AssociationSetup};
 use crate::seq::Seq;
 use crate::setup::Setup;
 use crate::stats::{SubflowGauges, SubflowStats};
@@ -125,6 +126,23 @@ impl Connection {
             Machine::Subflow(_) => {
                 debug_assert!(false, "a subflow of others carries what `pass_on` gives it")
             }
+        }
+    }
+
+    /// The application appends `bytes` to one of the streams of an association. Other connections have one.
+    pub fn write_on(&mut self, stream: StreamId, bytes: Bytes) {
+        match &mut self.0 {
+            Machine::Sctp(c) => c.write_on(stream, bytes),
+            _ => self.write(bytes),
+        }
+    }
+
+    /// The next message that has arrived and was not announced before, whether it was read or not; `None` where there are no
+    /// messages.
+    pub fn announce(&mut self) -> Option<sctp::Delivery> {
+        match &mut self.0 {
+            Machine::Sctp(c) => c.announce(),
+            _ => None,
         }
     }
 

@@ -188,5 +188,15 @@ proptest! {
         seen.sort_unstable();
         sent.sort_unstable();
         prop_assert_eq!(seen, sent);
+        // The place of a message among those of its sender identifies it, and each is announced once.
+        let mut starts: BTreeMap<u64, u64> = BTreeMap::new();
+        messages.iter().fold(0, |start, (_, _, size)| {
+            starts.insert(start, *size);
+            start + size
+        });
+        let announced = std::iter::from_fn(|| pair.server.announce());
+        let identities: Vec<_> = announced.map(|known| (known.offset.0, known.size.0)).collect();
+        prop_assert_eq!(identities.len(), messages.len());
+        prop_assert_eq!(identities.into_iter().collect::<BTreeMap<_, _>>(), starts);
     }
 }

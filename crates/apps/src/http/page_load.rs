@@ -10,6 +10,9 @@ use crate::Page;
 pub(super) struct PageLoad {
     /// By object: when it was asked for.
     asked: Vec<SimTime>,
+    /// By object: the link on which it was asked for, and the bytes of it that have not arrived.
+    links: Vec<usize>,
+    missing: Vec<Bytes>,
     began: SimTime,
     /// Objects that have arrived, and their bytes.
     arrived: u64,
@@ -23,7 +26,17 @@ impl PageLoad {
     /// No page is being loaded; each page has this number of objects.
     pub fn new(objects: usize) -> Self {
         let asked = vec![SimTime::ZERO; objects];
-        Self { asked, began: SimTime::ZERO, arrived: 0, bytes: Bytes::ZERO, opened: 0, loading: false }
+        let (links, missing) = (vec![0; objects], vec![Bytes::ZERO; objects]);
+        Self {
+            asked,
+            links,
+            missing,
+            began: SimTime::ZERO,
+            arrived: 0,
+            bytes: Bytes::ZERO,
+            opened: 0,
+            loading: false,
+        }
     }
 
     /// A load begins.
@@ -34,10 +47,23 @@ impl PageLoad {
         self.check();
     }
 
-    /// An object is asked for.
-    pub fn ask(&mut self, object: usize, now: SimTime) {
+    /// An object of this size is asked for on a link.
+    pub fn ask(&mut self, object: usize, (now, link): (SimTime, usize), size: Bytes) {
         debug_assert!(self.loading && now >= self.began, "object {object} is asked for outside a load");
         self.asked[object] = now;
+        (self.links[object], self.missing[object]) = (link, size);
+    }
+
+    /// The link on which an object was asked for.
+    pub fn link(&self, object: usize) -> usize {
+        self.links[object]
+    }
+
+    /// A part of an object has arrived. True if that is all of it.
+    pub fn is_whole(&mut self, object: usize, part: Bytes) -> bool {
+        debug_assert!(part <= self.missing[object], "more of object {object} than it has");
+        self.missing[object] -= part;
+        self.missing[object] == Bytes::ZERO
     }
 
     /// A connection is opened for it.

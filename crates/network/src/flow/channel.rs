@@ -101,11 +101,17 @@ impl Channel {
         }
     }
 
-    /// One side sends a message, whose row in the table of messages is known.
-    pub(crate) fn send(&mut self, now: SimTime, from: Side, message: Message, row: Option<u32>) -> Sending {
+    /// One side sends a message, whose row in the table of messages is known, on this stream if it has one of its own.
+    pub(crate) fn send(
+        &mut self,
+        now: SimTime,
+        (from, stream): (Side, Option<u16>),
+        message: Message,
+        row: Option<u32>,
+    ) -> Sending {
         match &mut self.traffic {
             Traffic::Streams(streams) => {
-                streams.outgoing_mut(from).ask(now, message, row);
+                streams.outgoing_mut(from).ask(now, message, row, stream);
                 Sending::Queued
             }
             Traffic::Datagrams(conversation) => Sending::AtOnce(conversation.send(now, from, message, row)),

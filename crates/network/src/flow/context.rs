@@ -90,7 +90,8 @@ impl FlowContext<'_> {
         let machine = self.hosts.get_mut(socket).machine_mut();
         if let Some(connection) = machine.connection_mut() {
             let multipath = self.flow.opener().protocol().is_multihomed();
-            let mut streams = Streams::new(read_rate, self.flow.mss(), talks_both_ways);
+            let streams = self.flow.opener().protocol().streams();
+            let mut streams = Streams::new(read_rate, self.flow.mss(), talks_both_ways, streams);
             let early = streams.connect(connection);
             debug_assert!(early.is_empty(), "the client exists from the start");
             let limits = Limits::new(start, self.now, multipath);
@@ -112,6 +113,24 @@ impl FlowContext<'_> {
         self.touch(number, server);
         number
     }
+
+    /// Sends a message, on this stream if it has one of its own.
+    fn send_message(&mut self, connection: ConnectionId, from: (Side, Option<u16>), message: Message) {
+        if self.over() {
+            return;
+        }
+        let row = message.log.map(|what| {
+            let (size, start) = (message.size, self.now);
+            self.flow.log.messages.push(MessageRecord { what, size, start, end: None, delay: None });
+            (self.flow.log.messages.len() - 1) as u32
+        });
+        let channel = self.flow.channel_mut(connection);
+        if let Sending::AtOnce(number) = channel.send(self.now, from, message, row) {
+            let socket = channel.socket(from.0).expect("both ends of a conversation in datagrams exist");
+            self.hosts.get_mut(socket).machine_mut().send_datagrams(number, message.size);
+        }
+        self.touch(connection, from.0);
+    }
 }
 
 impl Sockets for FlowContext<'_> {
@@ -124,20 +143,15 @@ impl Sockets for FlowContext<'_> {
     }
 
     fn send(&mut self, connection: ConnectionId, from: Side, message: Message) {
-        if self.over() {
-            return;
-        }
-        let row = message.log.map(|what| {
-            let (size, start) = (message.size, self.now);
-            self.flow.log.messages.push(MessageRecord { what, size, start, end: None, delay: None });
-            (self.flow.log.messages.len() - 1) as u32
-        });
-        let channel = self.flow.channel_mut(connection);
-        if let Sending::AtOnce(number) = channel.send(self.now, from, message, row) {
-            let socket = channel.socket(from).expect("both ends of a conversation in datagrams exist");
-            self.hosts.get_mut(socket).machine_mut().send_datagrams(number, message.size);
-        }
-        self.touch(connection, from);
+        self.send_message(connection, (from, None), message);
+    }
+
+    fn send_on(&mut self, connection: ConnectionId, from: Side, stream: u16, message: Message) {
+        self.send_message(connection, (from, Some(stream)), message);
+    }
+
+    fn streams(&self) -> u16 {
+        self.flow.opener().protocol().streams().unwrap_or(1)
     }
 
     fn close(&mut self, connection: ConnectionId, from: Side) {

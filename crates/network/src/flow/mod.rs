@@ -10,6 +10,7 @@ pub(crate) mod events;
 pub(crate) mod flows;
 pub(crate) mod limits;
 pub(crate) mod message;
+mod messages;
 pub(crate) mod recorder;
 pub(crate) mod stream;
 pub(crate) mod timing;

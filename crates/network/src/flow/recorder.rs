@@ -6,6 +6,7 @@
 use trace::{Histogram, TimeAverage, TimeLevels};
 use transport::Connection;
 use transport::packet::PathId;
+use transport::sctp::Delivery;
 use transport::seq::StreamOffset;
 use transport::tcp::ranges::Range;
 use units::{Bytes, SimTime};
@@ -70,11 +71,27 @@ pub(crate) struct Recorder {
     writes: Writes,
     last_out_of_order: Bytes,
     last_waiting: Bytes,
+    /// Deliveries are reported one by one, since they may overtake each other.
+    by_message: bool,
     /// By subflow index.
     pub(crate) subflows: Vec<SubflowRecorder>,
 }
 
 impl Recorder {
+    /// Nothing has happened; `by_message` if deliveries will be reported one by one.
+    pub(crate) fn new(by_message: bool) -> Self {
+        Self { by_message, ..Self::default() }
+    }
+
+    /// A message has arrived, which may have overtaken others.
+    pub(crate) fn arrived(&mut self, now: SimTime, delivery: Delivery, flow: &mut FlowRecorder) {
+        debug_assert!(self.by_message && now >= flow.start, "a message before the flow or in a byte stream");
+        let Delivery { offset, size, .. } = delivery;
+        self.writes.arrived(now, Range::new(offset.0, offset.0 + size.0), &mut flow.delay);
+        flow.delivered += size;
+        flow.last_delivery = now;
+    }
+
     /// The application has written up to `offset`.
     pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
         self.writes.wrote(now, offset);
@@ -95,11 +112,12 @@ impl Recorder {
         flow: &mut FlowRecorder,
     ) {
         debug_assert!(now >= flow.start, "recorded before the flow started");
-        let delivered = receiver.delivered();
-        let more = self.writes.delivered(now, delivered, &mut flow.delay);
-        if more > Bytes::ZERO {
-            flow.delivered += more;
-            flow.last_delivery = now;
+        if !self.by_message {
+            let more = self.writes.delivered(now, receiver.delivered(), &mut flow.delay);
+            if more > Bytes::ZERO {
+                flow.delivered += more;
+                flow.last_delivery = now;
+            }
         }
         let out_of_order = receiver.out_of_order();
         debug_assert!(self.last_out_of_order <= flow.out_of_order.value(), "a part above the sum");

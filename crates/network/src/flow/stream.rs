@@ -12,7 +12,8 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::flow::events::EndAction;
 use crate::flow::message::Mark;
-use crate::flow::recorder::Recorder;
+use crate::flow::messages::Messages;
+use crate::flow::recorder::{FlowRecorder, Recorder};
 
 /// A reader with a rate.
 #[derive(Clone, Copy, Debug)]
@@ -37,14 +38,25 @@ pub(crate) struct Outgoing {
     notify: bool,
     /// Offset after the last byte of each message that has not arrived, in the order of sending.
     marks: VecDeque<(u64, Mark)>,
+    /// Associations have messages in the place of `marks`.
+    messages: Option<Box<Messages>>,
 }
 
 impl Outgoing {
-    /// Adds a message, whose row in the table of messages is known.
-    pub(crate) fn ask(&mut self, now: SimTime, message: Message, row: Option<u32>) {
+    /// Nothing to send, over an association with this number of streams or a byte stream.
+    fn new(streams: Option<u16>) -> Self {
+        let messages = streams.map(|streams| Box::new(Messages::new(streams)));
+        Self { messages, ..Self::default() }
+    }
+
+    /// Adds a message, whose row in the table of messages is known, on this stream if it has one of its own.
+    pub(crate) fn ask(&mut self, now: SimTime, message: Message, row: Option<u32>, stream: Option<u16>) {
         debug_assert!(!self.close, "sent after close");
+        let before = self.asked;
         self.asked = self.asked.saturating_add(message.size.0);
-        if message.size != Bytes::MAX {
+        if let Some(messages) = &mut self.messages {
+            messages.ask(Mark::new(now, message, row), stream, before);
+        } else if message.size != Bytes::MAX {
             if self.marks.capacity() == 0 {
                 // For most flows one message at a time is under way.
                 self.marks.reserve_exact(1);
@@ -69,28 +81,10 @@ impl Outgoing {
         self.asked - self.written
     }
 
-    /// Writes up to `bytes` over SCTP: each message by itself, and one that is larger than `size` in whole parts of this
-    /// size and the rest.
-    #[cold]
-    fn write_messages(&mut self, connection: &mut Connection, bytes: Bytes, size: Bytes) {
-        let until = self.written + bytes.0;
-        while self.written < until {
-            let next = self.marks.iter().map(|(end, _)| *end).find(|end| *end > self.written);
-            let end = next.unwrap_or(self.asked);
-            let part =
-                if end <= until { end - self.written } else { (until - self.written) / size.0 * size.0 };
-            if part == 0 {
-                return;
-            }
-            connection.write(Bytes(part));
-            self.written += part;
-        }
-    }
-
     /// Nothing was ever to be sent, not even a message without bytes.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
-        self.asked == 0 && self.marks.is_empty()
+        self.asked == 0 && self.marks.is_empty() && self.messages.as_ref().is_none_or(|m| m.is_silent())
     }
 
     /// Discards the backlog that the send buffer has not accepted; messages not fully written are dropped. False if
@@ -99,6 +93,9 @@ impl Outgoing {
         let cut = self.backlog() > 0;
         self.asked = self.written;
         self.marks.retain(|(end, _)| *end <= self.written);
+        if let Some(messages) = &mut self.messages {
+            messages.cut(self.written);
+        }
         self.check();
         cut
     }
@@ -119,6 +116,9 @@ impl Outgoing {
 
     /// The first message that is delivered as a whole now that `delivered` bytes are.
     pub(crate) fn take_delivered(&mut self, delivered: Bytes) -> Option<Mark> {
+        if let Some(messages) = &mut self.messages {
+            return messages.take_arrived(delivered.0);
+        }
         let &(end, mark) = self.marks.front()?;
         if end > delivered.0 {
             return None;
@@ -142,8 +142,14 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Nothing to send. `mss` is the least that a reader with a rate reads at a time.
-    pub(crate) fn new(read_rate: Option<BitsPerSecond>, mss: Bytes, held_open: bool) -> Self {
+    /// Nothing to send. `mss` is the least that a reader with a rate reads at a time; `streams` the number of streams of an
+    /// association.
+    pub(crate) fn new(
+        read_rate: Option<BitsPerSecond>,
+        mss: Bytes,
+        held_open: bool,
+        streams: Option<u16>,
+    ) -> Self {
         let reader = read_rate.map(|rate| PacedReader {
             rate,
             chunk: rate.bytes_in(Nanos::from_millis(1)).max(mss),
@@ -151,8 +157,8 @@ impl Streams {
             timer: LazyTimer::default(),
         });
         Self {
-            recorder: Recorder::default(),
-            outgoing: <[Outgoing; 2]>::default(),
+            recorder: Recorder::new(streams.is_some()),
+            outgoing: [streams, streams].map(Outgoing::new),
             early: Vec::new(),
             reader,
             held_open,
@@ -187,8 +193,36 @@ impl Streams {
     /// A message of the other side has arrived at this one.
     #[inline]
     pub(crate) fn has_arrived(&self, side: Side, connection: &Connection) -> bool {
-        let next = self.outgoing(side.other()).marks.front();
-        next.is_some_and(|(end, _)| *end <= connection.delivered().0)
+        let outgoing = self.outgoing(side.other());
+        if let Some(messages) = &outgoing.messages {
+            return messages.has_arrived(connection.delivered().0);
+        }
+        outgoing.marks.front().is_some_and(|(end, _)| *end <= connection.delivered().0)
+    }
+
+    /// Connections carry messages, which have identities.
+    #[inline]
+    pub(crate) fn have_messages(&self) -> bool {
+        self.outgoing[0].messages.is_some()
+    }
+
+    /// Messages have arrived at one side.
+    #[cold]
+    pub(crate) fn take_in(
+        &mut self,
+        now: SimTime,
+        side: Side,
+        connection: &mut Connection,
+        flow: &mut FlowRecorder,
+    ) {
+        while let Some(delivery) = connection.announce() {
+            if side == Side::Receiver {
+                self.recorder.arrived(now, delivery, flow);
+            }
+            if let Some(messages) = &mut self.outgoing[side.other().index()].messages {
+                messages.take_in(delivery);
+            }
+        }
     }
 
     /// Writes nothing, as there is no connection. True if the application is to be told that all is written.
@@ -204,8 +238,9 @@ impl Streams {
         if outgoing.written < outgoing.asked {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);
             if bytes > 0 {
-                if let Some(message) = connection.message_size() {
-                    outgoing.write_messages(connection, Bytes(bytes), message);
+                if let Some(messages) = &mut outgoing.messages {
+                    let size = connection.message_size().unwrap_or(Bytes::MAX);
+                    outgoing.written = messages.write(connection, (Bytes(bytes), size), outgoing.written);
                 } else {
                     connection.write(Bytes(bytes));
                     outgoing.written += bytes;

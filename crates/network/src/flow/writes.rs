@@ -23,6 +23,8 @@ pub(crate) struct Writes {
     next: usize,
     /// Sent before what lies between it and `sent`.
     ahead: RangeSet,
+    /// Delivered before what lies between it and `delivered`.
+    overtaking: RangeSet,
 }
 
 impl Writes {
@@ -83,6 +85,25 @@ impl Writes {
         self.delivered = until.0;
         self.check();
         Bytes(more)
+    }
+
+    /// A part of the stream is delivered, which nothing before was; its bytes are counted in `delays`.
+    pub(crate) fn arrived(&mut self, now: SimTime, part: Range, delays: &mut Histogram) {
+        debug_assert!(
+            part.start >= self.delivered && self.overtaking.first_gap(part) == Some(part),
+            "delivered twice"
+        );
+        let first = self.writes.partition_point(|(end, _)| *end <= part.start);
+        self.count(now, first, part, delays);
+        self.overtaking.insert(part);
+        self.delivered = self.overtaking.take_from(self.delivered);
+        let done = self.writes.partition_point(|(end, _)| *end <= self.delivered);
+        self.writes.drain(..done);
+        if self.writes.is_empty() && self.writes.capacity() > KEPT {
+            self.writes = VecDeque::new();
+        }
+        self.next = self.next.saturating_sub(done);
+        self.check();
     }
 
     fn check(&self) {
@@ -159,6 +180,25 @@ mod tests {
         writes.left(ms(45), Range::new(400, 500), &mut waits);
         assert_eq!(waits.total(), 500);
         assert!(entries(&waits).contains(&(5, 100)));
+    }
+
+    /// Messages of other streams overtake those that wait for a retransmission.
+    #[test]
+    fn deliveries_may_overtake_each_other() {
+        let (mut writes, mut waits) = (Writes::default(), Histogram::default());
+        let mut delays = Histogram::default();
+        for i in 0..4 {
+            writes.wrote(ms(i), 100 * (i + 1));
+        }
+        writes.left(ms(5), Range::new(0, 400), &mut waits);
+        writes.arrived(ms(20), Range::new(100, 200), &mut delays);
+        writes.arrived(ms(30), Range::new(300, 400), &mut delays);
+        assert_eq!((writes.delivered, writes.writes.len()), (0, 4));
+        writes.arrived(ms(50), Range::new(0, 100), &mut delays);
+        assert_eq!((writes.delivered, writes.writes.len()), (200, 2));
+        writes.arrived(ms(60), Range::new(200, 300), &mut delays);
+        assert_eq!(entries(&delays), [(19, 100), (27, 100), (50, 100), (58, 100)]);
+        assert_eq!((writes.delivered, writes.writes.len()), (400, 0));
     }
 
     #[test]

@@ -61,6 +61,14 @@ impl Protocol {
         matches!(self, Self::Association { .. })
     }
 
+    /// Streams of an association.
+    pub(crate) fn streams(&self) -> Option<u16> {
+        match self {
+            Self::Association { config, .. } => Some(config.streams),
+            Self::Stream { .. } | Self::Datagrams(_) => None,
+        }
+    }
+
     /// The same without MPTCP.
     pub(crate) fn without_multipath(&self) -> Self {
         let mut plain = self.clone();

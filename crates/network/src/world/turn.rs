@@ -101,6 +101,9 @@ impl Turn<'_> {
         self.end.connection.on_packet(self.now, packet);
         trace_delivery(self.now, self.network, delivery, Some(self.end.connection));
         debug_assert!(self.end.has_path(subflow), "a packet of subflow {subflow}, which has no path");
+        if self.streams.have_messages() {
+            self.streams.take_in(self.now, self.owner.side, self.end.connection, self.recorder);
+        }
         self.record(subflow);
         self.changed |= 1 << subflow.index();
     }

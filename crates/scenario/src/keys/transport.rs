@@ -290,6 +290,17 @@ pub(crate) static TRANSPORT: Section = Section {
             "messages are cut to user messages of at most this size",
         ),
         sctp(
+            "streams",
+            integer(1, 1024),
+            "streams of an association, which do not wait for each other: messages go to each in turn, requests of a page and their \
+             answers to one each",
+        ),
+        sctp(
+            "unordered",
+            FLAG,
+            "messages are delivered as they arrive, whatever was sent before; a message above `message` is complete with its last part",
+        ),
+        sctp(
             "init_retries",
             integer(0, 255),
             "repetitions of INIT and COOKIE ECHO before the attempt is given up",

@@ -163,12 +163,18 @@ impl Association {
         }
     }
 
-    /// Appends `bytes` of a byte stream: ordered messages on the first stream.
+    /// Appends `bytes` of a byte stream: messages on the first stream.
     pub fn write(&mut self, bytes: Bytes) {
+        self.write_on(StreamId(0), bytes);
+    }
+
+    /// Appends `bytes` of one of the streams, as messages that are ordered or not as the settings say.
+    pub fn write_on(&mut self, stream: StreamId, bytes: Bytes) {
+        debug_assert!(stream.0 < self.config.streams, "stream {} of {}", stream.0, self.config.streams);
         let mut left = bytes;
         while left > Bytes::ZERO {
             let size = left.min(self.config.message);
-            self.send(UserMessage { stream: StreamId(0), unordered: false, size });
+            self.send(UserMessage { stream, unordered: self.config.unordered, size });
             left -= size;
         }
     }
@@ -235,6 +241,11 @@ impl Association {
         let delivery = self.reassembly.read()?;
         self.update_window();
         Some(delivery)
+    }
+
+    /// The next message that can be read and was not announced before, whether it was read or not.
+    pub fn announce(&mut self) -> Option<Delivery> {
+        self.reassembly.announce()
     }
 
     /// User data that can be read.

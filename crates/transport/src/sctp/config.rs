@@ -16,6 +16,10 @@ pub struct SctpConfig {
     pub overhead: Bytes,
     /// User messages of a byte stream are this long.
     pub message: Bytes,
+    /// Streams that this end sends on; messages are in order within each.
+    pub streams: u16,
+    /// Messages that are written have no order, not even within their stream.
+    pub unordered: bool,
     /// Retransmission timer of each path.
     pub rto: RtoConfig,
     /// After how many retransmissions an end gives up.
@@ -293,6 +297,8 @@ impl Default for SctpConfig {
             ip_header: Bytes(20),
             overhead: Bytes(0),
             message: Bytes(1452),
+            streams: 1,
+            unordered: false,
             rto: RtoConfig {
                 initial: Nanos::from_secs(1),
                 min: Nanos::from_secs(1),

@@ -8,6 +8,7 @@ use units::Bytes;
 
 use crate::sctp::chunk::{DataChunk, Fragment};
 use crate::sctp::tsn::{Ssn, StreamId, Tsn};
+use crate::seq::StreamOffset;
 
 /// A message for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Delivery {
     pub stream: StreamId,
     /// TSN of its first chunk: messages have this order at the sender.
     pub first: Tsn,
+    /// Where it begins in the concatenation of all messages of the sender: its identity.
+    pub offset: StreamOffset,
     /// User data.
     pub size: Bytes,
 }
@@ -24,25 +27,27 @@ pub struct Delivery {
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     /// Parts of messages of which other parts have not arrived.
-    parts: BTreeMap<Tsn, DataChunk>,
+    parts: BTreeMap<Tsn, (DataChunk, StreamOffset)>,
     /// Complete messages that wait for earlier ones of their stream.
     held: BTreeMap<(StreamId, Ssn), Delivery>,
     /// The next message of each stream.
     next_ssn: Vec<Ssn>,
     ready: VecDeque<Delivery>,
+    /// Messages that can be read, or were, and were not announced.
+    news: VecDeque<Delivery>,
     /// User data of `parts` and `held`, and of `ready` as far as it is not read.
     waiting: Bytes,
     readable: Bytes,
 }
 
 impl Reassembly {
-    /// A chunk that has not arrived before.
-    pub fn insert(&mut self, tsn: Tsn, chunk: DataChunk) {
+    /// A chunk that has not arrived before; `offset` is where it begins in the concatenation of all messages of the sender.
+    pub fn insert(&mut self, tsn: Tsn, chunk: DataChunk, offset: StreamOffset) {
         self.waiting += chunk.user_data();
         if chunk.fragment == Fragment::Whole {
-            self.complete(tsn, chunk, chunk.user_data());
+            self.complete((tsn, offset), chunk, chunk.user_data());
         } else {
-            let repeated = self.parts.insert(tsn, chunk);
+            let repeated = self.parts.insert(tsn, (chunk, offset));
             debug_assert!(repeated.is_none(), "TSN {tsn} arrives twice");
             self.join(tsn);
         }
@@ -52,7 +57,7 @@ impl Reassembly {
     /// The message that this part belongs to is complete if all TSNs from its first to its last part are here.
     fn join(&mut self, tsn: Tsn) {
         let neighbours = |mut tsn: Tsn, step: fn(Tsn) -> Option<Tsn>, is_end: fn(Fragment) -> bool| loop {
-            let chunk = self.parts.get(&tsn)?;
+            let (chunk, _) = self.parts.get(&tsn)?;
             if is_end(chunk.fragment) {
                 return Some(tsn);
             }
@@ -64,17 +69,18 @@ impl Reassembly {
         let mut size = Bytes::ZERO;
         let mut head = None;
         for tsn in (first.0..=last.0).map(Tsn) {
-            let chunk = self.parts.remove(&tsn).expect("found before");
-            size += chunk.user_data();
-            head.get_or_insert(chunk);
+            let part = self.parts.remove(&tsn).expect("found before");
+            size += part.0.user_data();
+            head.get_or_insert(part);
         }
-        self.complete(first, head.expect("at least one part"), size);
+        let (chunk, offset) = head.expect("at least one part");
+        self.complete((first, offset), chunk, size);
     }
 
     /// A message is complete. It is delivered if it is unordered or the next of its stream, and with it those that
     /// waited for it.
-    fn complete(&mut self, first: Tsn, chunk: DataChunk, size: Bytes) {
-        let delivery = Delivery { stream: chunk.stream, first, size };
+    fn complete(&mut self, (first, offset): (Tsn, StreamOffset), chunk: DataChunk, size: Bytes) {
+        let delivery = Delivery { stream: chunk.stream, first, offset, size };
         if chunk.unordered {
             // RFC 9260 section 6.6: "When an endpoint receives a DATA chunk with the U flag set to 1, it bypasses the
             // ordering mechanism and immediately deliver the data to the upper layer (after reassembly if the user data is
@@ -98,6 +104,12 @@ impl Reassembly {
         self.waiting -= delivery.size;
         self.readable += delivery.size;
         self.ready.push_back(delivery);
+        self.news.push_back(delivery);
+    }
+
+    /// The next message that can be read and was not announced, read or not.
+    pub fn announce(&mut self) -> Option<Delivery> {
+        self.news.pop_front()
     }
 
     /// User data that can be read.
@@ -171,23 +183,27 @@ mod tests {
     #[test]
     fn streams_do_not_block_each_other() {
         let mut reassembly = Reassembly::default();
-        reassembly.insert(Tsn(1), chunk(0, 1, Fragment::Whole));
-        reassembly.insert(Tsn(2), chunk(1, 0, Fragment::Whole));
+        reassembly.insert(Tsn(1), chunk(0, 1, Fragment::Whole), StreamOffset(10));
+        reassembly.insert(Tsn(2), chunk(1, 0, Fragment::Whole), StreamOffset(20));
         assert_eq!(all(&mut reassembly), [(1, 2, 10)]);
         assert_eq!((reassembly.waiting(), reassembly.readable()), (Bytes(10), Bytes::ZERO));
-        reassembly.insert(Tsn(0), chunk(0, 0, Fragment::Whole));
+        reassembly.insert(Tsn(0), chunk(0, 0, Fragment::Whole), StreamOffset(0));
         assert_eq!(all(&mut reassembly), [(0, 0, 10), (0, 1, 10)]);
     }
 
     #[test]
     fn a_message_is_complete_with_its_last_part() {
         let mut reassembly = Reassembly::default();
-        reassembly.insert(Tsn(2), chunk(0, 0, Fragment::Last));
-        reassembly.insert(Tsn(0), chunk(0, 0, Fragment::First));
-        reassembly.insert(Tsn(4), chunk(0, 1, Fragment::Last));
+        reassembly.insert(Tsn(2), chunk(0, 0, Fragment::Last), StreamOffset(20));
+        reassembly.insert(Tsn(0), chunk(0, 0, Fragment::First), StreamOffset(0));
+        reassembly.insert(Tsn(4), chunk(0, 1, Fragment::Last), StreamOffset(40));
         assert_eq!(all(&mut reassembly), []);
-        reassembly.insert(Tsn(1), chunk(0, 0, Fragment::Middle));
-        reassembly.insert(Tsn(3), chunk(0, 1, Fragment::First));
+        reassembly.insert(Tsn(1), chunk(0, 0, Fragment::Middle), StreamOffset(10));
+        reassembly.insert(Tsn(3), chunk(0, 1, Fragment::First), StreamOffset(30));
+        let whole = |offset, size| (StreamOffset(offset), Bytes(size));
+        let announced: Vec<_> =
+            std::iter::from_fn(|| reassembly.announce()).map(|known| (known.offset, known.size)).collect();
+        assert_eq!(announced, [whole(0, 30), whole(30, 20)]);
         assert_eq!(all(&mut reassembly), [(0, 0, 30), (0, 3, 20)]);
     }
 
@@ -197,15 +213,19 @@ mod tests {
     #[test]
     fn unordered_messages_wait_for_nothing() {
         let mut reassembly = Reassembly::default();
-        reassembly.insert(Tsn(5), DataChunk { unordered: true, ..chunk(0, 9, Fragment::Whole) });
+        reassembly.insert(
+            Tsn(5),
+            DataChunk { unordered: true, ..chunk(0, 9, Fragment::Whole) },
+            StreamOffset(50),
+        );
         assert_eq!(all(&mut reassembly), [(0, 5, 10)]);
     }
 
     #[test]
     fn parts_of_messages_can_be_read() {
         let mut reassembly = Reassembly::default();
-        reassembly.insert(Tsn(0), chunk(0, 0, Fragment::Whole));
-        reassembly.insert(Tsn(1), chunk(0, 1, Fragment::Whole));
+        reassembly.insert(Tsn(0), chunk(0, 0, Fragment::Whole), StreamOffset(0));
+        reassembly.insert(Tsn(1), chunk(0, 1, Fragment::Whole), StreamOffset(10));
         reassembly.read_bytes(Bytes(13));
         assert_eq!((reassembly.readable(), reassembly.buffered()), (Bytes(7), Bytes(7)));
         assert_eq!(reassembly.read().map(|delivery| delivery.size), Some(Bytes(7)));

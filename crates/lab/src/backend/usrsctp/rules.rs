@@ -34,6 +34,7 @@ const FLOW_RULES: &[Rule] = &[
     MSS,
     HEADER,
     MESSAGE,
+    STREAMS,
     GRANULARITY,
     INITIAL_CWND,
     SSTHRESH,
@@ -70,6 +71,7 @@ pub(super) const TIMER_DEFECTS: Rule = rule("transport.timer_defects", "\"both\"
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");
 pub(super) const HEADER: Rule = rule("transport.header", "\"32B\"");
 pub(super) const MESSAGE: Rule = rule("transport.message", "from 8 bytes to 1 MiB");
+pub(super) const STREAMS: Rule = rule("transport.streams", "1");
 pub(super) const GRANULARITY: Rule = rule("transport.rto_granularity", "\"1ms\"");
 pub(super) const SSTHRESH: Rule = rule("transport.initial_ssthresh", "\"unlimited\"");
 pub(super) const DUPTHRESH: Rule = rule("transport.dupthresh", "3");

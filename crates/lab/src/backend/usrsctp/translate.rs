@@ -93,9 +93,9 @@ fn association(
     let first = || scenario.duplex_links.iter().position(|link| link.ends.contains(from));
     refused.unless(via.is_none() || *via == first(), part, rules::VIA);
     refused.unless(!compare_paths, part, rules::COMPARE);
-    let (settings, message) = settings(part, transport, refused)?;
+    let (settings, (message, unordered)) = settings(part, transport, refused)?;
     let count = frames(part, app, message, refused);
-    let traffic = Traffic { count, ..Traffic::bulk(message) };
+    let traffic = Traffic { count, unordered, ..Traffic::bulk(message) };
     Some(Association { from: *from, to: *to, start: *start, traffic, settings })
 }
 
@@ -118,8 +118,8 @@ fn frames(part: Part, app: &Choice<apps::Apps>, message: Bytes, refused: &mut Re
     count
 }
 
-/// Settings of both ends, and the size of messages.
-fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<(Settings, Bytes)> {
+/// Settings of both ends, the size of messages, and whether they are unordered.
+fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<(Settings, (Bytes, bool))> {
     let Transport { profile: _, tcp: _, congestion, mptcp: _, sctp, udp: _ } = transport;
     let Some(scenario::model::Associations { config, scheduler }) = sctp else {
         refused.add(part, rules::KIND);
@@ -138,6 +138,8 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         ip_header,
         overhead,
         message,
+        streams,
+        unordered,
         rto,
         limits,
         sack,
@@ -158,19 +160,14 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
     refused.unless(payload == Bytes(1452), part, rules::MSS);
     refused.unless(ip_header == Bytes(20), part, rules::HEADER);
     refused.unless((Bytes(8)..=LARGEST_MESSAGE).contains(&message), part, rules::MESSAGE);
+    refused.unless(streams == 1, part, rules::STREAMS);
     refused.unless(missing_reports == 3, part, rules::DUPTHRESH);
     refused.unless(initial_cwnd == InitialWindow::Bytes(INITIAL_WINDOW), part, rules::INITIAL_CWND);
     refused.unless(initial_ssthresh.is_none(), part, rules::SSTHRESH);
     refused.unless(timer_defects == TimerDefects::Both, part, rules::TIMER_DEFECTS);
     refused.unless(data_is_cookie_ack, part, rules::COOKIE);
     refused.unless(!idle_decay, part, rules::IDLE);
-    let HeartbeatConfig { interval, confirm } = heartbeat;
-    refused.unless(interval == Nanos::from_secs(30), part, rules::HEARTBEAT);
-    refused.unless(confirm, part, rules::CONFIRM);
-    match burst {
-        MaxBurst::WindowLimiting(packets) => refused.unless(packets == 4, part, rules::MAX_BURST),
-        _ => refused.add(part, rules::BURST),
-    }
+    of_paths(part, (heartbeat, burst), refused);
     let mut sysctls = times(part, (rto, sack, limits), refused);
     let charged = u32::try_from(chunk_overhead.0).unwrap_or(u32::MAX);
     sysctls.push(("sctp_peer_chunk_oh".to_owned(), charged));
@@ -189,7 +186,18 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         sysctls,
         ..Settings::default()
     };
-    Some((settings, message))
+    Some((settings, (message, unordered)))
+}
+
+/// HEARTBEATs and bursts are those that the library has.
+fn of_paths(part: Part, (heartbeat, burst): (HeartbeatConfig, MaxBurst), refused: &mut Refusals) {
+    let HeartbeatConfig { interval, confirm } = heartbeat;
+    refused.unless(interval == Nanos::from_secs(30), part, rules::HEARTBEAT);
+    refused.unless(confirm, part, rules::CONFIRM);
+    match burst {
+        MaxBurst::WindowLimiting(packets) => refused.unless(packets == 4, part, rules::MAX_BURST),
+        _ => refused.add(part, rules::BURST),
+    }
 }
 
 /// Sysctls for times and retransmissions.

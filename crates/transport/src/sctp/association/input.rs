@@ -10,6 +10,7 @@ use crate::sctp::config::{Reductions, WindowUpdate};
 use crate::sctp::outqueue::{Fate, Sent};
 use crate::sctp::tsn::Tsn;
 use crate::sctp::window::News;
+use crate::seq::StreamOffset;
 
 /// News of a SACK about one path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +51,7 @@ impl Association {
         self.on_control(now, packet.path, &body.control);
         // RFC 9260 section 6: "A DATA chunk received in any other state SHOULD be discarded."
         if !body.data.is_empty() && self.life.may_receive() {
-            self.on_data(now, packet.path, &body.data);
+            self.on_data(now, packet.path, &body.data, packet.offset);
         }
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
         self.check();
@@ -122,8 +123,8 @@ impl Association {
         self.paths.on_answer();
     }
 
-    /// DATA arrives.
-    fn on_data(&mut self, now: SimTime, id: PathId, data: &DataChunks) {
+    /// DATA arrives, which begins at `offset` in the concatenation of all messages: its chunks follow each other.
+    fn on_data(&mut self, now: SimTime, id: PathId, data: &DataChunks, mut offset: StreamOffset) {
         let (mut fresh, mut dropped) = (Bytes::ZERO, false);
         let had_gap = self.received.has_gap();
         let late = data.first() < self.received.end();
@@ -135,9 +136,10 @@ impl Association {
             } else if self.received.insert(tsn) {
                 fresh += chunk.user_data();
                 let before = self.reassembly.readable();
-                self.reassembly.insert(tsn, chunk);
+                self.reassembly.insert(tsn, chunk, offset);
                 self.reader.delivered += self.reassembly.readable() - before;
             }
+            offset += chunk.user_data();
         }
         let stats = &mut self.paths.get_mut(id).stats;
         stats.packets_received += 1;
