@@ -35,6 +35,7 @@ impl Family for Congestion {
         sctp::ROW,
         sctp::RPV1_ROW,
         sctp::RPV2_ROW,
+        sctp::MPTCP_LIKE_ROW,
     ];
 }
 

@@ -16,6 +16,12 @@
 //! RPv2        max(4 MTU share, cwnd_i - W/2, MTU)    max(W - X srtt_i / 2, cwnd_i - W/2, MTU)
 //! ```
 //! where x_i is rounded down to bytes per eighth of a millisecond. A path without a round-trip sample takes no part. Alone a path has the rules of `sctp`.
+//!
+//! MPTCP-like (FreeBSD, `sctp_cwnd_update_after_sack_common`, SCTP_CMT_MPTCP): the factor of LIA, with w_i the window in MTU,
+//! ```text
+//! alpha = max(w_i / srtt_i^2) / (sum of w_i / srtt_i)^2, rounded down to 1 / 256
+//! ```
+//! multiplies what was acknowledged in slow start, too, and the window in avoidance; both grow by at most one MTU. Losses halve.
 
 use crate::{PathView, Paths};
 
@@ -28,6 +34,28 @@ pub(crate) enum Coupling {
     RpV1,
     /// By rates.
     RpV2,
+    /// By the factor of LIA, as FreeBSD computes it.
+    MptcpLike,
+}
+
+/// Fraction bits of the factor of MPTCP-like growth.
+const ALPHA_BITS: u32 = 8;
+
+/// The factor of MPTCP-like growth, 1 / 256 per MTU: it is floored to that, so that large windows do not grow at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alpha(u64);
+
+impl Alpha {
+    /// Growth in slow start: `acked` bytes were acknowledged; at most two MTU times the factor, or one MTU.
+    pub fn slow_start(self, acked: u64, mtu: u64) -> u64 {
+        let limit = (mtu * self.0 * 2) >> ALPHA_BITS;
+        ((acked * self.0) >> ALPHA_BITS).min(limit).min(acked).min(mtu)
+    }
+
+    /// Growth in avoidance when a window was acknowledged.
+    pub fn avoidance(self, cwnd: u64, mtu: u64) -> u64 {
+        ((cwnd * self.0) >> ALPHA_BITS).min(mtu)
+    }
 }
 
 /// One path among those that are coupled.
@@ -59,7 +87,7 @@ impl Coupling {
     /// The pool of a path with this window and threshold; `None` while no other path takes part.
     pub fn pool(self, (cwnd, ssthresh): (f64, f64), freebsd: bool, paths: Paths<'_>) -> Option<Pool> {
         let me = paths.all.get(paths.me).filter(|me| me.coupled)?;
-        if self == Self::None {
+        if matches!(self, Self::None | Self::MptcpLike) {
             return None;
         }
         let own = rate(cwnd, srtt(me, freebsd), freebsd);
@@ -77,6 +105,22 @@ impl Coupling {
         (!alone).then_some(Pool { share, window, rate: own, rates, srtt: srtt(me, freebsd) })
     }
 
+    /// The factor of MPTCP-like growth for a path with this window; `None` with other coupling, and while no other path takes
+    /// part.
+    pub fn alpha(self, cwnd: u64, mtu: u64, paths: Paths<'_>) -> Option<Alpha> {
+        paths.all.get(paths.me).filter(|me| me.coupled && self == Self::MptcpLike)?;
+        let (mut best, mut sum, mut count) = (0, 0, 0);
+        for (index, path) in paths.all.iter().enumerate().filter(|(_, path)| path.coupled) {
+            let cwnd = u128::from(if index == paths.me { cwnd } else { path.cwnd as u64 });
+            let (mtu, srtt) = (u128::from(mtu), srtt(path, true) as u128);
+            sum += (cwnd << 16) / (mtu * srtt);
+            best = best.max((cwnd << 40) / (mtu * srtt * srtt));
+            count += 1;
+        }
+        let alpha = if sum > 0 { best / (sum * sum) } else { 1 };
+        (count > 1).then(|| Alpha(u64::try_from(alpha).unwrap_or(u64::MAX)))
+    }
+
     /// Threshold after a loss, before its lower bound of one chunk.
     pub fn threshold(self, cwnd: f64, pool: &Pool) -> f64 {
         match self {
@@ -84,7 +128,7 @@ impl Coupling {
                 let factor = (pool.rates / 2.0 / pool.rate).max(0.5);
                 (cwnd - factor * cwnd).ceil()
             }
-            Self::RpV1 | Self::None => cwnd - pool.window / 2.0,
+            Self::RpV1 | Self::None | Self::MptcpLike => cwnd - pool.window / 2.0,
         }
     }
 

@@ -28,15 +28,19 @@ pub(crate) const ROW: Algorithm = Algorithm {
     notes: "",
     options: OPTIONS,
     check: registry::independent,
-    build: |setup, options| Box::new(Sctp::new(setup, Coupling::None, options)),
+    build: |setup, options| Box::new(Sctp::new(setup, Coupling::None, freebsd(options))),
 };
+
+fn freebsd(options: &Options) -> bool {
+    options.choice("rules") == "freebsd"
+}
 
 pub(crate) const RPV1_ROW: Algorithm = Algorithm {
     name: "rpv1",
     summary: "CMT/RPv1: the growth of SCTP, shared among paths by their thresholds; a loss halves the sum",
     source: "Dreibholz et al., AINA 2010",
     notes: "coupled: alone on a connection it is sctp",
-    build: |setup, options| Box::new(Sctp::new(setup, Coupling::RpV1, options)),
+    build: |setup, options| Box::new(Sctp::new(setup, Coupling::RpV1, freebsd(options))),
     ..ROW
 };
 
@@ -45,7 +49,17 @@ pub(crate) const RPV2_ROW: Algorithm = Algorithm {
     summary: "CMT/RPv2: the growth of SCTP, shared among paths by their rates; a loss halves the sum",
     source: "Dreibholz et al., ConTEL 2011",
     notes: "coupled: alone on a connection it is sctp",
-    build: |setup, options| Box::new(Sctp::new(setup, Coupling::RpV2, options)),
+    build: |setup, options| Box::new(Sctp::new(setup, Coupling::RpV2, freebsd(options))),
+    ..ROW
+};
+
+pub(crate) const MPTCP_LIKE_ROW: Algorithm = Algorithm {
+    name: "mptcp_like",
+    summary: "the window of SCTP in FreeBSD, whose growth is multiplied by the factor of LIA in slow start, too",
+    source: "FreeBSD, sctp_cc_functions.c, SCTP_CMT_MPTCP",
+    notes: "coupled: alone on a connection it is sctp with rules = \"freebsd\"",
+    options: &[],
+    build: |setup, _| Box::new(Sctp::new(setup, Coupling::MptcpLike, true)),
     ..ROW
 };
 
@@ -69,14 +83,14 @@ pub(crate) struct Sctp {
 
 impl Sctp {
     /// For a path that was just set up.
-    pub fn new(setup: &Setup, coupling: Coupling, options: &Options) -> Self {
+    pub fn new(setup: &Setup, coupling: Coupling, freebsd: bool) -> Self {
         Self {
             cwnd: setup.initial_window.max(setup.mss),
             ssthresh: setup.initial_ssthresh,
             chunk: setup.mss,
             counted: Bytes::ZERO,
             coupling,
-            freebsd: options.choice("rules") == "freebsd",
+            freebsd,
         }
     }
 
@@ -129,7 +143,7 @@ impl SharedState for Sctp {
 impl Extensions for Sctp {
     fn needs(&self) -> Needs {
         let initial_share = match (self.coupling, self.freebsd) {
-            (Coupling::None, _) => InitialShare::Whole,
+            (Coupling::None | Coupling::MptcpLike, _) => InitialShare::Whole,
             (_, false) => InitialShare::Equal,
             (_, true) => InitialShare::Successive,
         };
@@ -149,14 +163,20 @@ impl CongestionControl for Sctp {
             // MUST NOT be increased."
             if ack.cwnd_limited && ack.acked > Bytes::ZERO {
                 let limit = if self.freebsd { unit * 2 } else { unit };
-                self.cwnd += self.shared(ack.acked.min(limit), paths);
+                self.cwnd += match self.coupling.alpha(self.cwnd.0, unit.0, paths) {
+                    Some(alpha) => Bytes(alpha.slow_start(ack.acked.0, unit.0)),
+                    None => self.shared(ack.acked.min(limit), paths),
+                };
             }
             self.counted = Bytes::ZERO;
         } else {
             self.counted += ack.delivered;
             if self.counted >= self.cwnd && ack.cwnd_limited {
                 self.counted -= self.cwnd;
-                self.cwnd += self.shared(unit, paths);
+                self.cwnd += match self.coupling.alpha(self.cwnd.0, unit.0, paths) {
+                    Some(alpha) => Bytes(alpha.avoidance(self.cwnd.0, unit.0)),
+                    None => self.shared(unit, paths),
+                };
             }
         }
         // RFC 9260 section 7.2.2: counting begins anew when all data is acknowledged.
@@ -200,8 +220,6 @@ impl CongestionControl for Sctp {
 
 #[cfg(test)]
 mod tests {
-    use registry::OptionValue;
-
     use super::*;
     use crate::testing::{ack, loss, setup_with};
     use crate::{Growth, PathView};
@@ -209,18 +227,13 @@ mod tests {
     const BYTES: Growth = Growth { slow_start_limit: 1, byte_counting: true };
 
     fn path(cwnd: u64, ssthresh: u64) -> Sctp {
-        Sctp::new(&setup_with(1500, cwnd, ssthresh, BYTES), Coupling::None, &Options::defaults(OPTIONS))
-    }
-
-    fn rules(freebsd: &str) -> Options {
-        Options::defaults(OPTIONS).with("rules", OptionValue::Choice(freebsd.into()))
+        Sctp::new(&setup_with(1500, cwnd, ssthresh, BYTES), Coupling::None, false)
     }
 
     /// The two paths of vector RP2-1 as their controllers see them. PMDCS is 1500 bytes, with the rules of FreeBSD the MTU.
     fn pair(coupling: Coupling, freebsd: bool) -> ([Sctp; 2], [PathView; 2]) {
-        let (mss, name) = if freebsd { (1468, "freebsd") } else { (1500, "rfc9260") };
-        let path =
-            |cwnd, ssthresh| Sctp::new(&setup_with(mss, cwnd, ssthresh, BYTES), coupling, &rules(name));
+        let mss = if freebsd { 1468 } else { 1500 };
+        let path = |cwnd, ssthresh| Sctp::new(&setup_with(mss, cwnd, ssthresh, BYTES), coupling, freebsd);
         let view =
             |cwnd: f64, srtt, threshold| PathView { threshold, ..PathView::new(cwnd, srtt, 1500.0, true) };
         let views = [view(30_000.0, 0.05, 24_000.0), view(60_000.0, 0.6, 36_000.0)];
@@ -252,6 +265,33 @@ mod tests {
         assert_eq!(figures(Coupling::RpV2, true), [[1293, 5172, 72_600], [206, 15_000, 15_000]]);
     }
 
+    /// MPTCP-like: 20 and 40 MTU at 50 and 600 ms. The best path has 20 / 400^2 in eighths of a millisecond, the sum is
+    /// 20 / 400 + 40 / 4800: alpha = 0.036731, 9 / 256. Two equal paths of 32 MTU have floor(64 / 32) = 2 / 256 each, those of 65
+    /// MTU none: such windows stay.
+    #[test]
+    fn mptcp_like_growth_is_that_of_lia_in_whole_steps() {
+        let (paths, all) = pair(Coupling::MptcpLike, true);
+        for (me, avoidance) in [(0, 30_000 * 9 / 256), (1, 1500)] {
+            let siblings = Paths { all: &all, me };
+            let [mut slow, mut grown, mut lost] = [0; 3].map(|_| paths[me].clone());
+            let cwnd = grown.cwnd.0;
+            slow.ssthresh = Bytes(100_000);
+            slow.on_ack(&ack(3000), siblings);
+            assert_eq!(slow.cwnd.0 - cwnd, 3000 * 9 / 256);
+            grown.on_ack(&Ack { flight: Bytes(1), ..ack(cwnd) }, siblings);
+            assert_eq!(grown.cwnd.0 - cwnd, avoidance);
+            lost.on_loss(&loss(cwnd), siblings);
+            assert_eq!(lost.cwnd.0, cwnd / 2);
+        }
+        for (mtus, growth) in [(32, 1500 * 32 * 2 / 256), (65, 0)] {
+            let cwnd = 1500 * mtus;
+            let view = PathView::new(cwnd as f64, 0.02, 1500.0, true);
+            let mut path = Sctp::new(&setup_with(1468, cwnd, 1500, BYTES), Coupling::MptcpLike, true);
+            path.on_ack(&Ack { flight: Bytes(1), ..ack(cwnd) }, Paths { all: &[view, view], me: 0 });
+            assert_eq!(path.cwnd.0 - cwnd, growth);
+        }
+    }
+
     #[test]
     fn slow_start_is_shared_and_one_path_is_alone() {
         let (mut paths, all) = pair(Coupling::RpV1, false);
@@ -265,8 +305,7 @@ mod tests {
 
     #[test]
     fn freebsd_counts_in_mtus_and_halves_to_two_of_them() {
-        let mut window =
-            Sctp::new(&setup_with(1468, 4464, 100_000, BYTES), Coupling::None, &rules("freebsd"));
+        let mut window = Sctp::new(&setup_with(1468, 4464, 100_000, BYTES), Coupling::None, true);
         window.on_ack(&ack(4404), Paths::ALONE);
         assert_eq!(window.cwnd, Bytes(4464 + 3000));
         window.cwnd = Bytes(5000);

@@ -408,7 +408,7 @@ fn after_a_timeout_the_threshold_is_half_the_flight() {
             // These controls have no slow-start threshold.
             "bbr" | "fixed-rate" => continue,
             "cubic" => Bytes(28_000),
-            "peach" | "sctp" | "rpv1" | "rpv2" => Bytes(20_000),
+            "peach" | "sctp" | "rpv1" | "rpv2" | "mptcp_like" => Bytes(20_000),
             _ => Bytes(12_000),
         };
         assert_eq!(cc.window().ssthresh, wanted, "{}", row.name);

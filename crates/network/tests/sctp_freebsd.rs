@@ -77,6 +77,12 @@ fn goodput_shares_and_retransmissions_are_those_of_the_library() {
         (false, format!("{cmt}{split}delayed_ack = true\n{}", buffers("1MiB")), [10.0, 0.875, 1.157]),
         (false, format!("{cmt}{split}congestion = \"rpv1\"\n{}", buffers("256KiB")), [9.2, 0.796, 0.0]),
         (false, format!("{cmt}congestion = \"rpv2\"\n{}", buffers("256KiB")), [9.29, 0.947, 0.259]),
+        (
+            false,
+            format!("{cmt}{split}congestion = \"mptcp_like\"\n{}", buffers("256KiB")),
+            [9.96, 0.852, 0.0],
+        ),
+        (false, format!("{cmt}congestion = \"mptcp_like\"\n{}", buffers("1MiB")), [9.98, 0.941, 0.071]),
     ] {
         let found = means(equal, &keys);
         let near = (found[0] / goodput - 1.0).abs() < 0.1

@@ -41,7 +41,7 @@ const FAMILIES: &[Family] = &[
     Family {
         catalogue: catalogue::CONGESTION,
         folder: "congestion",
-        shared: &[("vegas_linux", "vegas"), ("rpv2", "rpv1")],
+        shared: &[("vegas_linux", "vegas"), ("rpv2", "rpv1"), ("mptcp_like", "rpv1")],
     },
     Family { catalogue: catalogue::SCHEDULER, folder: "schedulers", shared: &[] },
     Family { catalogue: catalogue::PATH_MANAGER, folder: "path-managers", shared: &[] },

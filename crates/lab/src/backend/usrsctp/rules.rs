@@ -63,7 +63,7 @@ pub(super) const INITIAL_CWND: Rule = rule("transport.initial_cwnd", "\"4464B\",
 pub(super) const RETRANSMISSION: Rule = rule("transport.retransmission", "\"largest-window\"");
 pub(super) const CONGESTION: Rule = rule(
     "transport.congestion",
-    "\"sctp\" with rules = \"freebsd\"; with \"cmt-sctp\" also rpv1 and rpv2 with these rules",
+    "\"sctp\" with rules = \"freebsd\"; with \"cmt-sctp\" also rpv1 and rpv2 with these rules, and mptcp_like",
 );
 pub(super) const REDUCTIONS: Rule = rule("transport.reductions", "\"each\"");
 pub(super) const COOKIE: Rule = rule("transport.data_is_cookie_ack", "true");

@@ -248,6 +248,7 @@ fn concurrent(part: Part, config: CmtConfig, refused: &mut Refusals) -> (BufferS
 /// The mode of concurrent transfer with this congestion control, if the library has it.
 fn coupling(congestion: &Choice<Congestion>) -> Option<Cmt> {
     let mode = match congestion.name() {
+        "mptcp_like" => return Some(Cmt::Mptcp),
         "sctp" => Cmt::Base,
         "rpv1" => Cmt::RpV1,
         "rpv2" => Cmt::RpV2,
