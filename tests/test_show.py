@@ -94,7 +94,7 @@ def test_version(ropewalk: Ropewalk) -> None:
 def test_doctor_is_content(ropewalk: Ropewalk) -> None:
     done = ropewalk("doctor")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ok ") == 6
+    assert done.stdout.count("ok ") == 7
     assert re.search(r"^ok   ropewalk: .* (ordinary|guided by a profile|unoptimised) build, ", done.stdout)
     assert "FAIL" not in done.stdout
 

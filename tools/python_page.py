@@ -38,7 +38,8 @@ PARTS = {
     "A scenario and its results": {
         "scenario.py": ["Scenario"],
         "captures.py": ["Capture"],
-        "results.py": ["Results", "Totals"],
+        "results.py": ["Results", "Totals", "Accuracy"],
+        "comparison.py": ["compare", "Comparison", "Compared"],
         "connections.py": ["read", "Reading", "anonymise", "Anonymised"],
         "why/model.py": ["Diagnosis", "FlowDiagnosis", "Reason", "Cure"],
         "plots/__init__.py": ["Plots"],

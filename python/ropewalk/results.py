@@ -45,6 +45,23 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How late packets were in a replication in the time of the host."""
+
+    seed: int
+    p50_s: float
+    """Median lateness."""
+    p99_s: float
+    """99 % of packets were not later."""
+    max_s: float
+    """The latest."""
+    cpu_share: float
+    """Share of one core that the links took."""
+    real_time: bool
+    """Their thread had real-time priority."""
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """The scenario and the seeds that results come from."""
 
@@ -76,6 +93,8 @@ class Results:
         """Readable traces by seed; empty unless asked for."""
         self.captures: dict[int, Path] = {}
         """Files with captured packets by seed; empty unless asked for."""
+        self.accuracies: list[Accuracy] = []
+        """How exact the runs of the back end `linux` were; empty in virtual time, and in results read."""
 
     @classmethod
     def from_output(
@@ -85,7 +104,9 @@ class Results:
         totals = Totals(output.events, output.packet_hops, output.cpu_s)
         tables = {name: pl.DataFrame(columns) for name, columns in output.tables}
         origin = Origin(scenario, seeds, _core.MODEL_VERSION, totals, backend)
-        return cls(origin, tables, dict(output.traces))
+        results = cls(origin, tables, dict(output.traces))
+        results.accuracies = [Accuracy(*found) for found in output.accuracies]
+        return results
 
     @property
     def runs(self) -> pl.DataFrame:

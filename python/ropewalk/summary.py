@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+import dataclasses
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import polars as pl
 
@@ -140,6 +141,7 @@ class Summary(TypedDict):
     events: int | None
     packet_hops: int
     cpu_s: float
+    accuracy: NotRequired[list[dict[str, object]]]
     flows: list[FlowSummary]
     measures: list[MeasureSummary]
     pages: list[PageSummary]
@@ -151,7 +153,7 @@ class Summary(TypedDict):
 def summarise(results: Results) -> Summary:
     """Aggregates the tables of `results` over replications."""
     origin = results.origin
-    return Summary(
+    summary = Summary(
         scenario=origin.scenario.name,
         model_version=origin.model_version,
         backend=origin.backend,
@@ -167,6 +169,9 @@ def summarise(results: Results) -> Summary:
         legs=[_leg(group) for group in _groups(results.legs, "flow", "connection", "leg")],
         links=[_link(group) for group in _groups(results.links, "link")],
     )
+    if results.accuracies:
+        summary["accuracy"] = [dataclasses.asdict(one) for one in results.accuracies]
+    return summary
 
 
 def _groups(table: pl.DataFrame, *keys: str) -> Iterator[pl.DataFrame]:

@@ -34,7 +34,8 @@ use trace::{Accuracy, Measured, Table};
 #[cfg(target_os = "linux")]
 pub use backend::Linux;
 pub use backend::{
-    Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, Usrsctp, backends, described, ns3, usrsctp,
+    Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, Usrsctp, backends, described, emulation,
+    ns3, usrsctp,
 };
 pub use capture::CaptureOrder;
 pub use catalogue::catalogue;

@@ -159,6 +159,13 @@ mod _core {
         lab::ns3::installed()
     }
 
+    /// Rights of this process for the back end `linux`: `real-time`, `ordinary` (priority), `user-namespace` (only inside
+    /// of one), `none`.
+    #[pyfunction]
+    fn emulation(py: Python<'_>) -> &'static str {
+        py.detach(lab::emulation)
+    }
+
     /// Every column of every table, and every time series, with unit, label and meaning: a JSON object.
     #[pyfunction]
     fn metrics() -> String {

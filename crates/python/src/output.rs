@@ -19,6 +19,10 @@ pub struct Output {
     /// CPU seconds inside the engine, over all threads.
     #[pyo3(get)]
     cpu_s: f64,
+    /// Seed, lateness (median, 99th percentile, maximum, in seconds), share of a core, and whether it had real-time priority, of
+    /// each replication in the time of the host.
+    #[pyo3(get)]
+    accuracies: Vec<(u64, f64, f64, f64, f64, bool)>,
     /// `(seed, text)` of every readable trace.
     #[pyo3(get)]
     traces: Vec<(u64, String)>,
@@ -35,7 +39,13 @@ impl Output {
             events: output.totals.events,
             packet_hops: output.totals.packet_hops,
             cpu_s: output.totals.cpu.map_or(0.0, |spent| spent.as_secs_f64()),
+            accuracies: output.accuracies.into_iter().map(accuracy).collect(),
             traces: output.traces.into_iter().map(|trace| (trace.seed, trace.text)).collect(),
         })
     }
+}
+
+fn accuracy((seed, found): (u64, trace::Accuracy)) -> (u64, f64, f64, f64, f64, bool) {
+    let [p50, p99, max] = [found.p50, found.p99, found.max].map(|late| late.as_secs_f64());
+    (seed, p50, p99, max, found.cpu_share, found.real_time)
 }

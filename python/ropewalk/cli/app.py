@@ -11,6 +11,7 @@ import click
 
 from ropewalk import _core, backends
 from ropewalk.cli.bond import bond, init, new
+from ropewalk.cli.emulate import compare, emulate
 from ropewalk.cli.examples import examples
 from ropewalk.cli.kinds import is_study, refuse_other_kind
 from ropewalk.cli.measure import import_
@@ -152,7 +153,7 @@ def run(
         from ropewalk.captures import SNAP
         from ropewalk.cli.run import Order, execute
 
-        chosen = _seeds(scenario, seeds, seed)
+        chosen = chosen_seeds(scenario, seeds, seed)
         kept = SNAP if snap is None else snap
         order = Order(
             file, chosen, jobs, out, as_json, trace, plots, backend, overrides, capture, kept, no_clobber
@@ -160,7 +161,8 @@ def run(
         execute(scenario, order)
 
 
-def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int]:
+def chosen_seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int]:
+    """The seeds that `--seeds` and `--seed` ask for."""
     if count is None and first is None:
         return scenario.seeds
     start = 1 if first is None else first
@@ -170,6 +172,8 @@ def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int
         fail(f"--seed {start}: {error}", WRONG_INPUT)
 
 
+app.add_command(emulate)
+app.add_command(compare)
 app.add_command(bond)
 app.add_command(init)
 app.add_command(new)
@@ -217,7 +221,7 @@ def why(
 
         kept = file if file.is_dir() else None
         scenario = load(file, overrides) if kept is None else scenario_of(kept, overrides)
-        chosen = None if seeds is None else _seeds(scenario, seeds, None)
+        chosen = None if seeds is None else chosen_seeds(scenario, seeds, None)
         execute(scenario, WhyOrder(chosen, effort, jobs, kept, as_json))
 
 

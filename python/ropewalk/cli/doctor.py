@@ -101,6 +101,21 @@ def _directories() -> str:
     return ", ".join(str(place) for place in places) + " are writable"
 
 
+def _kernel() -> str:
+    found = {
+        "real-time": "scenarios can run on it, with real-time priority",
+        "ordinary": "scenarios can run on it, with ordinary priority: exact on an idle machine alone",
+        "user-namespace": "scenarios can run on it in a user namespace, with ordinary priority: exact on an "
+        "idle machine alone",
+        "none": "scenarios cannot run on it: neither root nor user namespaces, or no /dev/net/tun",
+    }[_core.emulation()]
+    try:
+        mptcp = Path("/proc/sys/net/mptcp/enabled").read_text(encoding="ascii").strip() == "1"
+    except OSError:
+        mptcp = False
+    return f"{platform.release()}, {'with' if mptcp else 'without'} MPTCP; {found}"
+
+
 CHECKS: dict[str, Callable[[], str]] = {
     "ropewalk": _versions,
     "python": _python,
@@ -108,4 +123,5 @@ CHECKS: dict[str, Callable[[], str]] = {
     "engine": _engine,
     "plots": _plots,
     "directories": _directories,
+    "kernel": _kernel,
 }

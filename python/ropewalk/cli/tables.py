@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MeasureSummary,
         PageSummary,
         SubflowSummary,
+        Summary,
     )
 
 T = TypeVar("T")
@@ -218,10 +219,31 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
     if links := summary["links"]:
         busiest = _busiest(links)
         _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
+    out.paragraph(_cost(summary))
+    show_exactness(out, results)
+
+
+def _cost(summary: Summary) -> str:
     rate = summary["packet_hops"] / summary["cpu_s"] / 1e6 if summary["cpu_s"] > 0 else 0.0
     events = "" if summary["events"] is None else f"{summary['events']:,} events, "
     cost = f"{summary['cpu_s']:.2f} CPU s ({rate:.1f} million hops/s)"
-    out.paragraph(f"{summary['packet_hops']:,} packet hops, {events}{cost}")
+    return f"{summary['packet_hops']:,} packet hops, {events}{cost}"
+
+
+def show_exactness(out: Printer, results: Results) -> None:
+    """How late packets were, of runs in the time of the host."""
+    found = results.accuracies
+    if not found:
+        return
+    p50, p99, late = (
+        1e6 * max(times) for times in zip(*((one.p50_s, one.p99_s, one.max_s) for one in found), strict=True)
+    )
+    share = 100 * max(one.cpu_share for one in found)
+    priority = "real-time priority" if all(one.real_time for one in found) else "ordinary priority"
+    out.paragraph(
+        f"Packets were late by {p50:.0f} us (median), {p99:.0f} us (p99), {late:.0f} us at most; links took "
+        f"{share:.1f} % of a core, with {priority}"
+    )
 
 
 def few_seeds(estimates: Iterable[Mapping[str, Any] | None]) -> bool:

@@ -26,7 +26,7 @@ use crate::capture::CaptureOrder;
 
 pub use described::described;
 #[cfg(target_os = "linux")]
-pub use linux::Linux;
+pub use linux::{Linux, emulation};
 pub use ns3::Ns3;
 pub use simulator::Simulator;
 pub use usrsctp::Usrsctp;
@@ -94,6 +94,12 @@ pub trait Backend: Sync {
         debug_assert!(!self.captures(), "a back end that captures says how");
         self.run(scenario, seed, observe, watch)
     }
+}
+
+/// Other systems have no kernel that the links could be between.
+#[cfg(not(target_os = "linux"))]
+pub fn emulation() -> &'static str {
+    "none"
 }
 
 /// All back ends, the one that is used unless another is asked for first. They keep what they build in `folder`.

@@ -172,6 +172,16 @@ impl Backend for Linux {
     }
 }
 
+/// Rights of this process: `real-time`, `ordinary`, `user-namespace` or `none`.
+pub fn emulation() -> &'static str {
+    match privilege() {
+        Privilege::Direct { real_time: true } => "real-time",
+        Privilege::Direct { real_time: false } => "ordinary",
+        Privilege::UserNamespace => "user-namespace",
+        Privilege::None => "none",
+    }
+}
+
 fn record(
     (scenario, seed): (&Scenario, u64),
     plan: &emulate::Plan,

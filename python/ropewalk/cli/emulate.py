@@ -1,0 +1,161 @@
+"""`ropewalk emulate` and `ropewalk compare`: scenarios on the Linux kernel of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ropewalk import _core
+from ropewalk.cli.options import WholeNumber, as_json, directory, overrides, pairs_of
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, reported
+
+if TYPE_CHECKING:
+    from ropewalk.comparison import Comparison
+    from ropewalk.scenario import Scenario
+
+BACKEND = "linux"
+INSIDE = "ROPEWALK_IN_USER_NAMESPACE"
+"""Set for the command that this one has started in a user namespace: it does not start another."""
+
+
+def permitted() -> None:
+    """Goes on in a user namespace if the kernel wants that; ends the command if it permits nothing."""
+    found = _core.emulation()
+    if found in {"real-time", "ordinary"}:
+        return
+    unshare = shutil.which("unshare")
+    if found == "user-namespace" and unshare is not None and INSIDE not in os.environ:
+        arguments = ["unshare", "--user", "--map-root-user", sys.executable, "-m", "ropewalk", *sys.argv[1:]]
+        sys.stdout.flush()
+        # This process becomes the other one: its threads, if any, end, and signals reach it.
+        os.execve(unshare, arguments, {**os.environ, INSIDE: "1"})  # noqa: S606
+    fail(
+        "this machine does not permit network namespaces with TUN devices\n"
+        "  fix: run it as root, or allow user namespaces (user.max_user_namespaces) and /dev/net/tun",
+        RUN_FAILED,
+    )
+
+
+def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int]:
+    from ropewalk.cli.app import chosen_seeds
+
+    return chosen_seeds(scenario, count, first)
+
+
+def _load(file: Path, sets: tuple[str, ...]) -> Scenario:
+    from ropewalk.errors import ScenarioError
+    from ropewalk.scenario import Scenario
+
+    try:
+        return Scenario.load(Path("/dev/stdin") if str(file) == "-" else file, pairs_of(sets))
+    except ScenarioError:
+        raise
+    except OSError as error:
+        fail(describe(error), WRONG_INPUT)
+
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+SEEDS = click.option(
+    "--seeds", type=WholeNumber(1, 1000), metavar="N", help="Replications; without it as the scenario says."
+)
+SEED = click.option("--seed", type=WholeNumber(0), metavar="N", help="First seed; alone: just this one.")
+OUT = click.option("--out", callback=directory, metavar="DIR", help="Write results.")
+
+
+@click.command()
+@FILE
+@SEEDS
+@SEED
+@overrides
+@OUT
+@as_json
+@click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
+def emulate(
+    *,
+    file: Path,
+    seeds: int | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    plots: bool,
+) -> None:
+    """Run a scenario on the Linux kernel of this machine, in real time.
+
+    The links are those of the simulator, with the same random numbers; the ends are TCP and MPTCP of the
+    kernel, in network namespaces of their own. As root, or as a user who may make user namespaces. A run that
+    was not exact enough fails.
+    """
+    with reported():
+        if plots and out is None:
+            fail("--plots without --out\n  fix: add --out DIR, the plots go into DIR/plots/", WRONG_INPUT)
+        permitted()
+        scenario = _load(file, overrides)
+        from ropewalk.cli.run import Order, execute
+
+        chosen = _seeds(scenario, seeds, seed)
+        execute(scenario, Order(file, chosen, 1, out, as_json, False, plots, BACKEND, overrides))
+
+
+@click.command()
+@FILE
+@SEEDS
+@SEED
+@overrides
+@OUT
+@as_json
+def compare(
+    *,
+    file: Path,
+    seeds: int | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a scenario on the Linux kernel and on the simulator, and say how far they differ.
+
+    Both have the same seeds. Goodput and completion time may differ by 10 %, shares, round-trip times, drops
+    and retransmissions by 25 %. With --out DIR also a page with the goodput of both over time. Exit code 1: a
+    figure is outside.
+    """
+    with reported():
+        permitted()
+        scenario = _load(file, overrides)
+        from ropewalk.cli.progress import Progress
+        from ropewalk.comparison import compare as run_both
+
+        chosen = _seeds(scenario, seeds, seed)
+        with Progress(scenario.name, scenario.duration_s) as progress:
+            found = run_both(scenario, chosen, simulated=progress.simulated)
+        if out is not None:
+            found.write(out)
+        _show(found, as_json=as_json)
+        if found.outside:
+            sys.exit(RUN_FAILED)
+
+
+def _show(found: Comparison, *, as_json: bool) -> None:
+    import json
+
+    from ropewalk.cli.columns import Column, show_table
+    from ropewalk.cli.tables import printer, show_exactness
+    from ropewalk.comparison import HEADERS, cells
+
+    if as_json:
+        sys.stdout.write(json.dumps(found.to_dict(), indent=2) + "\n")
+        return
+    rows = [cells(row) for row in found.rows]
+    texts = {"of", "quantity", "verdict"}
+    columns = [
+        Column(header, [row[place] for row in rows], header not in texts, header in {"of", "quantity"})
+        for place, header in enumerate(HEADERS)
+    ]
+    out = printer()
+    show_table(out, f"{found.kernel.origin.scenario.name}: simulator and kernel", columns)
+    show_exactness(out, found.kernel)

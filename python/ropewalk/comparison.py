@@ -1,0 +1,210 @@
+"""The simulator beside the Linux kernel: the same scenario under the same seeds, with computed verdicts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ropewalk.disk import write_whole
+from ropewalk.statistics import Estimate, estimate, paired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from os import PathLike
+
+    import polars as pl
+
+    from ropewalk.results import Results
+    from ropewalk.scenario import Scenario
+
+CLOSE = 0.10
+"""Tolerance of what a user notices: goodput, completion time."""
+LOOSE = 0.25
+"""Tolerance of what explains it."""
+WITHIN, OUTSIDE, OPEN = "within", "outside", "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A column that is compared."""
+
+    table: str
+    column: str
+    keys: tuple[str, ...]
+    """Columns that name a row besides the seed."""
+    tolerance: float
+    count: bool = False
+    """Events of few episodes, which range widely: compared with the range of the kernel's runs."""
+
+
+QUANTITIES = (
+    Quantity("flows", "goodput_bit_s", ("flow",), CLOSE),
+    Quantity("flows", "completion_s", ("flow",), CLOSE),
+    Quantity("flows", "retransmitted_segments", ("flow",), LOOSE, count=True),
+    Quantity("subflows", "share", ("flow", "subflow", "path"), LOOSE),
+    Quantity("subflows", "srtt_mean_s", ("flow", "subflow", "path"), LOOSE),
+    Quantity("links", "drops_queue", ("link",), LOOSE, count=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One figure of both."""
+
+    what: str
+    """Flow, subflow or link."""
+    quantity: str
+    """Name of the column."""
+    kernel: Estimate
+    simulator: Estimate
+    difference: float | None
+    """Mean of simulator less kernel over the kernel's mean; None where that is 0."""
+    ci95: float | None
+    """Half width of its interval over pairs of seeds."""
+    tolerance: float
+    verdict: str
+    """`within` or `outside` the tolerance; `open` where the interval has room for both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All figures of a scenario, and the runs that they come from."""
+
+    kernel: Results
+    simulator: Results
+    rows: list[Compared]
+
+    @property
+    def outside(self) -> list[Compared]:
+        """Figures that differ by more than their tolerance."""
+        return [row for row in self.rows if row.verdict == OUTSIDE]
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON."""
+        origin = self.kernel.origin
+        return {
+            "scenario": origin.scenario.name,
+            "seeds": origin.seeds,
+            "model_version": origin.model_version,
+            "accuracy": [asdict(one) for one in self.kernel.accuracies],
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+    def write(self, directory: str | PathLike[str]) -> None:
+        """Writes `comparison.json`, a page with plots of the goodput over time, and the results of both."""
+        from ropewalk.plots.beside import goodput
+
+        out = Path(directory)
+        self.kernel.write(out / "linux")
+        self.simulator.write(out / "simulator")
+        write_whole(
+            out / "comparison.json", (json.dumps(self.to_dict(), indent=2) + "\n").encode(), lasting=False
+        )
+        figures = goodput(self, out)
+        text = [f"# {self.kernel.origin.scenario.name}: simulator and kernel", "", *markdown(self.rows), ""]
+        text += [f"![Goodput of {flow} over time]({name})" for flow, name in figures]
+        write_whole(out / "comparison.md", ("\n".join(text) + "\n").encode(), lasting=False)
+
+
+def compare(
+    scenario: Scenario,
+    seeds: int | Iterable[int] | None = None,
+    *,
+    simulated: Callable[[float], object] | None = None,
+) -> Comparison:
+    """Runs `scenario` on the kernel and on the simulator under the same seeds.
+
+    Args:
+        scenario: what both run.
+        seeds: as of `Scenario.run`.
+        simulated: told how many seconds the kernel has run.
+
+    Raises:
+        ScenarioError: the kernel cannot run it.
+        RunFailed: the kernel is not permitted, or was not exact enough.
+    """
+    kernel = scenario.run(seeds, backend="linux", simulated=simulated)
+    simulator = scenario.run(kernel.origin.seeds)
+    return Comparison(kernel, simulator, rows(kernel, simulator))
+
+
+def rows(kernel: Results, simulator: Results) -> list[Compared]:
+    """The comparison of what both have measured."""
+    found = []
+    for quantity in QUANTITIES:
+        ours, theirs = (_values(results.tables[quantity.table], quantity) for results in (simulator, kernel))
+        for name, measured in theirs.items():
+            if name in ours and (row := _compared(name, quantity, measured, ours[name])) is not None:
+                found.append(row)
+    return found
+
+
+def _values(table: pl.DataFrame, quantity: Quantity) -> dict[str, dict[int, float]]:
+    """Values by name of the row and seed."""
+    found: dict[str, dict[int, float]] = {}
+    for row in table.select("run", *quantity.keys, quantity.column).iter_rows():
+        seed, *keys, value = row
+        if value is not None:
+            found.setdefault(" ".join(str(key) for key in keys), {})[seed] = float(value)
+    return found
+
+
+def _compared(
+    what: str, quantity: Quantity, kernel: dict[int, float], simulator: dict[int, float]
+) -> Compared | None:
+    theirs, ours = estimate(kernel.values()), estimate(simulator.values())
+    pairs = paired(simulator, kernel)
+    if theirs is None or ours is None or pairs is None or theirs.max == ours.max == 0.0:
+        return None
+    difference = pairs.mean / theirs.mean if theirs.mean else None
+    ci95 = pairs.ci95 / theirs.mean if theirs.mean and pairs.ci95 is not None else None
+    judged = (
+        _in_range(ours, theirs, quantity.tolerance) if quantity.count else _judged(difference, ci95, quantity)
+    )
+    return Compared(what, quantity.column, theirs, ours, difference, ci95, quantity.tolerance, judged)
+
+
+def _in_range(ours: Estimate, theirs: Estimate, tolerance: float) -> str:
+    inside = (1.0 - tolerance) * theirs.min <= ours.mean <= (1.0 + tolerance) * theirs.max
+    return WITHIN if inside else OUTSIDE
+
+
+def _judged(difference: float | None, ci95: float | None, quantity: Quantity) -> str:
+    if difference is None:
+        return OUTSIDE
+    if abs(difference) + (ci95 or 0.0) <= quantity.tolerance:
+        return WITHIN
+    return OUTSIDE if abs(difference) - (ci95 or 0.0) > quantity.tolerance else OPEN
+
+
+UNITS = {"goodput_bit_s": (1e6, "goodput, Mbit/s"), "completion_s": (1.0, "completion, s")}
+UNITS |= {"srtt_mean_s": (1e-3, "RTT, ms"), "share": (1.0, "share"), "drops_queue": (1.0, "drops")}
+UNITS |= {"retransmitted_segments": (1.0, "retransmitted segments")}
+
+
+def cells(row: Compared) -> list[str]:
+    """A row of the table that users see."""
+    scale, label = UNITS[row.quantity]
+
+    def figure(found: Estimate) -> str:
+        if row.quantity in {"drops_queue", "retransmitted_segments"}:
+            spread = "" if found.min == found.max else f" ({found.min:.0f} to {found.max:.0f})"
+            return f"{found.mean:.0f}{spread}"
+        width = "" if found.ci95 is None else f" ± {found.ci95 / scale:.3g}"
+        return f"{found.mean / scale:.4g}{width}"
+
+    difference = "" if row.difference is None else f"{100 * row.difference:+.1f} %"
+    if row.ci95 is not None:
+        difference += f" ± {100 * row.ci95:.1f}"
+    return [row.what, label, figure(row.kernel), figure(row.simulator), difference, row.verdict]
+
+
+HEADERS = ("of", "quantity", "kernel", "simulator", "difference", "verdict")
+
+
+def markdown(compared: Iterable[Compared]) -> list[str]:
+    """The same as lines of Markdown."""
+    lines = [f"| {' | '.join(HEADERS)} |", "|---|---|---|---|---|---|"]
+    return lines + [f"| {' | '.join(cells(row))} |" for row in compared]

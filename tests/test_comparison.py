@@ -1,0 +1,129 @@
+"""`ropewalk emulate` and `ropewalk compare`."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import polars as pl
+import pytest
+
+import ropewalk as rw
+from ropewalk import _core
+from ropewalk.comparison import OPEN, OUTSIDE, WITHIN, cells, compare, rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Ropewalk
+    from ropewalk.results import Results
+
+SCENARIO = """\
+name = "short"
+duration = "4s"
+
+[[path]]
+name = "a"
+both = { rate = "4Mbit/s", delay = "50ms", queue = "50kB" }
+
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+app = "bulk"
+transport = { kind = "tcp", profile = "linux" }
+"""
+PERMITTED = _core.emulation() in {"real-time", "ordinary"}
+
+
+def results(goodput: list[float], drops: list[int], share: list[float]) -> Results:
+    seeds = list(range(1, len(goodput) + 1))
+    none = [None] * len(seeds)
+    flow = {"run": seeds, "flow": "up"}
+    flows = pl.DataFrame(flow | {"goodput_bit_s": goodput, "completion_s": none, "retransmitted_segments": 0})
+    subflow = flow | {"subflow": 0, "path": "a", "share": share, "srtt_mean_s": 0.1}
+    links = pl.DataFrame({"run": seeds, "link": "a.up", "drops_queue": drops})
+    tables = {"flows": flows, "subflows": pl.DataFrame(subflow), "links": links}
+    return cast("Results", SimpleNamespace(tables=tables))
+
+
+def verdicts(kernel: Results, simulator: Results) -> dict[str, str]:
+    return {row.quantity: row.verdict for row in rows(kernel, simulator)}
+
+
+def test_verdicts_follow_from_tolerance_and_interval() -> None:
+    """Pairs differ by 5 %; by 15 %; by 8 to 12 %: the interval of the last has 10 % inside."""
+    kernel = results([10e6] * 3, [100, 120, 140], [0.5, 0.5, 0.5])
+    found = verdicts(kernel, results([10.5e6] * 3, [160] * 3, [0.55] * 3))
+    assert found == {
+        "goodput_bit_s": WITHIN,
+        "share": WITHIN,
+        "srtt_mean_s": WITHIN,
+        "drops_queue": WITHIN,
+    }, "0 completions and 0 retransmissions are no figures"
+    found = verdicts(kernel, results([11.5e6] * 3, [180] * 3, [0.8] * 3))
+    assert [found["goodput_bit_s"], found["share"], found["drops_queue"]] == [OUTSIDE] * 3
+    assert verdicts(kernel, results([10.8e6, 11e6, 11.2e6], [70] * 3, [0.5] * 3))["goodput_bit_s"] == OPEN
+
+
+def test_drops_are_compared_with_the_range_of_the_kernel() -> None:
+    """75 % of the least is 30, 125 % of the most 250."""
+    kernel = results([1e6] * 3, [40, 100, 200], [1.0] * 3)
+    for drops, verdict in [(29, OUTSIDE), (30, WITHIN), (250, WITHIN), (251, OUTSIDE)]:
+        assert verdicts(kernel, results([1e6] * 3, [drops] * 3, [1.0] * 3))["drops_queue"] == verdict, drops
+
+
+def test_drops_that_the_kernel_has_not_are_outside() -> None:
+    kernel = results([1e6] * 2, [0, 0], [1.0] * 2)
+    [row] = [
+        one for one in rows(kernel, results([1e6] * 2, [5, 5], [1.0] * 2)) if one.quantity == "drops_queue"
+    ]
+    assert (row.verdict, row.difference, cells(row)[2:4]) == (OUTSIDE, None, ["0", "5"])
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Path:
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+@pytest.mark.skipif(not PERMITTED, reason="network namespaces are not permitted here")
+def test_four_seconds_on_the_kernel_beside_the_simulator(short: Path, tmp_path: Path) -> None:
+    try:
+        found = compare(rw.Scenario.load(short), 1)
+    except rw.RunFailed as error:
+        if "not exact enough" in str(error):
+            pytest.skip(str(error))
+        raise
+    [goodput] = [row for row in found.rows if row.quantity == "goodput_bit_s"]
+    assert goodput.verdict == WITHIN, goodput
+    [accuracy] = found.kernel.accuracies
+    assert 0.0 < accuracy.p50_s <= accuracy.p99_s <= accuracy.max_s
+    assert accuracy.p99_s <= 1e-3
+    found.write(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))
+    assert written["accuracy"][0]["seed"] == 1
+    assert "goodput-0.png" in (tmp_path / "out" / "comparison.md").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "goodput-0.png").stat().st_size > 1000
+    assert rw.Results.read(tmp_path / "out" / "linux").origin.backend == "linux"
+
+
+@pytest.mark.skipif(not PERMITTED, reason="network namespaces are not permitted here")
+def test_the_command_says_how_exact_it_was(ropewalk: Ropewalk, short: Path) -> None:
+    done = ropewalk("emulate", short, "--seed", "3", "--set", "duration=1s")
+    if "not exact enough" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert "on linux" in done.stdout
+    assert "Packets were late by" in done.stdout
+
+
+def test_keys_that_the_kernel_does_not_have_are_named(ropewalk: Ropewalk, short: Path) -> None:
+    for command in ("emulate", "compare"):
+        done = ropewalk(command, short, "--set", "flow.up.transport.congestion=vegas")
+        if "does not permit" in done.stderr:
+            pytest.skip(done.stderr)
+        assert done.returncode == 2
+        assert 'flow.up.transport.congestion: found "vegas", which linux cannot run' in done.stderr
