@@ -96,7 +96,10 @@ def expression(reproduction: Reproduction, number: Number) -> Expression:
 def computed(name: str, results: Path, text: str) -> dict[str, str]:
     """The text of each number of the page, by its key, in the form that it has there."""
     reproduction = rep.load(name)
-    studies = {place.name: StudyResults.read(place) for place in sorted((results / "studies").iterdir())}
+    studies = {
+        place.parent.name: StudyResults.read(place.parent)
+        for place in sorted((results / "studies").glob("*/study.json"))
+    }
     found = {}
     for number in numbers(text):
         profile = number.profile.strip() or (reproduction.profiles or ("",))[0]
