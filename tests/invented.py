@@ -17,6 +17,8 @@ Key = tuple[str, tuple[str, ...]]
 SPREAD = 0.01
 """Seeds differ by this in all cases alike, so that paired comparisons are beyond doubt."""
 RUNS = 3
+ENOUGH = 12
+"""Runs whose standard deviation has an interval that does not reach 0."""
 FACTORS = (-1.0, 1e-3, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.05, 1.15, 1.4, 2.0, 3.0, 10.0, 30.0, 1e3)
 CLEAR, SMALL = 0.1, 1e-3
 """A value that is to be larger is larger by this factor, and at least by a little."""
@@ -197,10 +199,13 @@ class Search:
 
 
 def _runs(tree: ast.expr) -> dict[str, int]:
-    """As many replications of each quantity as the check wants to count."""
+    """As many replications of each quantity as the check wants to count, or an interval of a spread needs."""
     found: dict[str, int] = {}
     for node in ast.walk(tree):
         match node:
+            case ast.Call(func=ast.Name(id="spread"), args=[wide]):
+                spread = {part.id: ENOUGH for part in ast.walk(wide) if isinstance(part, ast.Name)}
+                found = spread | found
             case ast.Call(
                 args=[ast.Call(func=ast.Name(id="runs"), args=[counted]), ast.Constant(value=int(number)), *_]
             ):
