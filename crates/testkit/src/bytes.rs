@@ -4,12 +4,18 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use transport::AddressPair;
 use transport::config::{MptcpConfig, TcpConfig};
 use transport::mptcp::option::MptcpOption;
 use transport::packet::{Body, Packet, PathId};
+use transport::sctp::SctpConfig;
+use transport::sctp::chunk::Control;
+use transport::sctp::gaps::GapBlocks;
+use transport::seq::StreamOffset;
 use transport::space::SpaceSignal;
+use transport::tcp::ranges::RangeSet;
 use transport::tcp::segment::TcpSegment;
 use units::{Bytes, SimTime};
 use wire::codec::{CodecError, ConnectionNumber, Opening};
@@ -33,6 +39,15 @@ fn address(host: u8, interface: u8) -> std::net::IpAddr {
 }
 
 impl ByteCheck {
+    /// Associations with these settings.
+    pub(crate) fn associations(config: &SctpConfig) -> Self {
+        let mut check = Self::new(&TcpConfig::default(), None);
+        for settings in &mut check.settings {
+            *settings = EndSettings::of_association(config.overhead, Arc::clone(&settings.addresses));
+        }
+        check
+    }
+
     pub(crate) fn new(tcp: &TcpConfig, mptcp: Option<&MptcpConfig>) -> Self {
         let settings = [1, 2].map(|host| {
             let addresses = (0..=u8::MAX).map(|interface| address(host, interface)).collect();
@@ -104,7 +119,19 @@ fn on_wire(packet: &Packet, settings: &EndSettings) -> Packet {
                 snack.bits = (u64::BITS - snack.vector.leading_zeros()) as u8;
             }
         }
-        Body::Udp(_) | Body::Sctp(_) => {}
+        Body::Sctp(body) => {
+            packet.offset = StreamOffset::START;
+            if let Control::Sack(sack) = &mut body.control {
+                sack.packets = sack.packets.min(3);
+                // The same blocks have two forms in the machine.
+                let mut arrived = RangeSet::default();
+                for block in sack.gaps.blocks(sack.next) {
+                    arrived.insert(block);
+                }
+                sack.gaps = GapBlocks::new(sack.next, &arrived);
+            }
+        }
+        Body::Udp(_) => {}
     }
     packet
 }

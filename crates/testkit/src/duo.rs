@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use engine::EventQueue;
 use transport::config::{MptcpConfig, TcpConfig};
 use transport::packet::Packet;
+use transport::sctp::SctpConfig;
 use transport::{AddressPair, Connection, Departure, Limit, SenderState};
 use units::{Bytes, SimTime};
 
@@ -145,6 +146,13 @@ impl Duo {
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = Some(Vec::new());
+        self
+    }
+
+    /// The same for associations.
+    #[must_use]
+    pub fn with_chunks(mut self, config: &SctpConfig) -> Self {
+        self.bytes = Some(ByteCheck::associations(config));
         self
     }
 

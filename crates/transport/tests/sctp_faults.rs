@@ -1,4 +1,5 @@
-//! Associations over faulty wires: whatever is lost, repeated or late, every byte arrives once and in order.
+//! Associations over faulty wires: whatever is lost, repeated or late, every byte arrives once and in order; and the bytes of each
+//! packet are as long as the packet and mean it.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -190,7 +191,7 @@ proptest! {
         let total = total.min(config.message.0 * 200);
         let (client, server) = sctp_pair_with(&config, control, scheduler, paths);
         let wires = (0..paths).map(|i| wire(10 + 40 * u64::from(i))).collect();
-        let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed);
+        let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_chunks(&config);
         if download {
             duo = duo.download();
         }

@@ -5,8 +5,9 @@
 //! So every packet must pass through the codec in the order in which they are sent.
 //!
 //! `decode(encode(packet))` is the packet, but for what no header carries: that it is a retransmission; time stamps below a
-//! millisecond; a window below the unit of its scale.
+//! millisecond; a window below the unit of its scale; the stream offset of SCTP. `associations.rs` has the rest for SCTP.
 
+mod associations;
 mod decode;
 mod encode;
 
@@ -24,6 +25,7 @@ use units::Bytes;
 use crate::frame::{Ends, Malformed};
 use crate::numbers::{EndSettings, Numbers};
 use crate::options::OptionSpaceFull;
+use associations::Tags;
 
 /// A connection, as the user of the codec numbers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +49,10 @@ pub enum CodecError {
     Unknown(Ends),
     /// The key of an end is needed and has not been seen.
     NoKey,
-    /// The protocol has no form on the wire: STP is not TCP, and that of SCTP is not written yet.
+    /// The protocol has no form on the wire: no specification of STP says which bytes it has.
     NoForm,
+    /// The verification tag of an end is needed and has not been seen.
+    NoTag,
     /// Options do not fit into the header.
     Options(OptionSpaceFull),
     /// The packet is not as long as the size that was charged for it.
@@ -69,7 +73,8 @@ impl fmt::Display for CodecError {
         match self {
             Self::Unknown(ends) => write!(f, "no subflow from {} to {}", ends.source, ends.destination),
             Self::NoKey => f.write_str("an MPTCP option before the keys were exchanged"),
-            Self::NoForm => f.write_str("STP and SCTP have no form on the wire here"),
+            Self::NoForm => f.write_str("STP has no form on the wire"),
+            Self::NoTag => f.write_str("an SCTP packet before the tags were exchanged"),
             Self::Options(error) => error.fmt(f),
             Self::Size { written, charged } => {
                 write!(f, "{written} bytes on the wire, {charged} in the simulator")
@@ -111,6 +116,8 @@ struct Association {
     keys: [Option<Key>; 2],
     /// Highest data sequence numbers sent.
     sent: [Dsn; 2],
+    /// With SCTP.
+    tags: Tags,
 }
 
 /// Subflows by their addresses, and the connections to which they belong.
@@ -131,7 +138,12 @@ impl Codec {
         let new = self.associations.len();
         let association = *self.numbered.entry(opening.connection).or_insert(new);
         if association == new {
-            self.associations.push(Association { settings, keys: [None; 2], sent: [Dsn(0); 2] });
+            self.associations.push(Association {
+                settings,
+                keys: [None; 2],
+                sent: [Dsn(0); 2],
+                tags: Tags::default(),
+            });
         }
         self.ends.insert(ends, self.subflows.len());
         self.subflows.push(Subflow { opening, association, numbers, sent: [Seq::SYN; 2] });

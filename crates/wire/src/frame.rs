@@ -1,4 +1,4 @@
-//! IP datagrams with TCP or UDP in them: header fields and bytes.
+//! IP datagrams with TCP, UDP or SCTP in them: header fields and bytes.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -7,7 +7,9 @@ use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpDscp, IpNumber, Ipv4Header, Ipv6Header, LaxIpSlice};
 use transport::seq::Seq32;
 
+use crate::crc32c::Crc32c;
 use crate::options::{OPTION_SPACE, OptionBytes, Options, bytes_at};
+use crate::sctp::{self, Chunks, SctpHeader};
 
 /// Hops that a packet may make: the default of Linux.
 const TTL: u8 = 64;
@@ -79,6 +81,8 @@ pub enum Transport<'a> {
     Tcp(TcpHeader<'a>),
     /// UDP.
     Udp,
+    /// SCTP.
+    Sctp(SctpHeader<'a>),
     /// Another protocol, or a fragment.
     Other(u8),
 }
@@ -103,7 +107,7 @@ impl Ends {
 /// An IP datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Addresses and ports; ports are 0 for other protocols than TCP and UDP.
+    /// Addresses and ports; ports are 0 for other protocols than TCP, UDP and SCTP.
     pub ends: Ends,
     /// ECN codepoint.
     pub ecn: u8,
@@ -111,18 +115,18 @@ pub struct Frame<'a> {
     pub transport: Transport<'a>,
     /// Bytes of the datagram, as its header has it; more than were captured where it was cut.
     pub len: usize,
-    /// Bytes of payload behind the header of TCP or UDP, as the IP header has it.
+    /// Bytes of payload behind the header of TCP or UDP, or the common header of SCTP, as the IP header has it.
     pub payload_len: usize,
     /// Bytes of the payload that were captured.
     pub payload: &'a [u8],
 }
 
-/// Why bytes are no IP datagram with a TCP or UDP header.
+/// Why bytes are no IP datagram with the header of a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// The IP header is cut off, or none.
     Ip,
-    /// The header of TCP or UDP is cut off.
+    /// The header of TCP, UDP or SCTP is cut off.
     Cut,
     /// Its lengths contradict each other.
     Length,
@@ -132,7 +136,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ip => "no IP header",
-            Self::Cut => "the header of TCP or UDP is cut off",
+            Self::Cut => "the header of TCP, UDP or SCTP is cut off",
             Self::Length => "lengths of headers contradict each other",
         })
     }
@@ -176,7 +180,7 @@ impl<'a> Frame<'a> {
             Ok(Self { ends: ends(ports), ecn, transport, len: total, payload_len, payload })
         };
         let number = body.ip_number;
-        if body.fragmented || (number != IpNumber::TCP && number != IpNumber::UDP) {
+        if body.fragmented || ![IpNumber::TCP, IpNumber::UDP, IpNumber::SCTP].contains(&number) {
             return frame([0, 0], Transport::Other(number.0), 0);
         }
         let ports = bytes_at::<4>(body.payload, 0).ok_or(Malformed::Cut)?;
@@ -184,9 +188,20 @@ impl<'a> Frame<'a> {
         if number == IpNumber::UDP {
             return frame(ports, Transport::Udp, UDP_HEADER);
         }
+        if number == IpNumber::SCTP {
+            let left = carried.checked_sub(sctp::COMMON_HEADER).ok_or(Malformed::Length)?;
+            return frame(ports, Transport::Sctp(sctp_header(body.payload, left)?), sctp::COMMON_HEADER);
+        }
         let tcp = tcp_header(body.payload)?;
         frame(ports, Transport::Tcp(tcp), TCP_HEADER + tcp.options_len)
     }
+}
+
+/// `left`: bytes of chunks, by the IP header.
+fn sctp_header(bytes: &[u8], left: usize) -> Result<SctpHeader<'_>, Malformed> {
+    let tag = bytes_at(bytes, 4).map(u32::from_be_bytes).ok_or(Malformed::Cut)?;
+    let checksum = bytes_at(bytes, 8).ok_or(Malformed::Cut)?;
+    Ok(SctpHeader { tag, checksum, chunks: Chunks::new(&bytes[sctp::COMMON_HEADER..], left) })
 }
 
 fn tcp_header(bytes: &[u8]) -> Result<TcpHeader<'_>, Malformed> {
@@ -266,6 +281,20 @@ pub fn write_udp(out: &mut Vec<u8>, ends: Ends, ecn: u8, payload: &[u8]) {
     write_ip(out, ends, ecn, IpNumber::UDP, length);
     out.extend_from_slice(&header);
     out.extend_from_slice(payload);
+}
+
+/// Appends an IP datagram with an SCTP packet to `out`.
+pub fn write_sctp(out: &mut Vec<u8>, ends: Ends, ecn: u8, tag: u32, chunks: &[u8]) {
+    let mut header = [0; sctp::COMMON_HEADER];
+    header[0..2].copy_from_slice(&ends.source.port().to_be_bytes());
+    header[2..4].copy_from_slice(&ends.destination.port().to_be_bytes());
+    header[4..8].copy_from_slice(&tag.to_be_bytes());
+    // RFC 9260 section 6.8: the checksum is computed with a field of zeros.
+    let checksum = Crc32c::default().with(&header).with(chunks).field();
+    header[8..12].copy_from_slice(&checksum);
+    write_ip(out, ends, ecn, IpNumber::SCTP, header.len() + chunks.len());
+    out.extend_from_slice(&header);
+    out.extend_from_slice(chunks);
 }
 
 /// The part of an IP header that the checksums of TCP and UDP cover.
@@ -386,6 +415,24 @@ mod tests {
         write_udp(&mut bytes, ends(false), 0, b"abcd");
         let pseudo = [&bytes[12..20], &[0, 17, 0, 12][..], &bytes[20..]].concat();
         assert_eq!(words(&pseudo), 0xffff);
+    }
+
+    #[test]
+    fn an_sctp_packet_is_read_as_it_was_written() {
+        for six in [false, true] {
+            let mut bytes = Vec::new();
+            // COOKIE ACK.
+            write_sctp(&mut bytes, ends(six), 0, 0x0102_0304, &[11, 0, 0, 4]);
+            let frame = Frame::decode(&bytes).expect("it is whole");
+            assert_eq!((frame.ends, frame.payload_len), (ends(six), 4));
+            let Transport::Sctp(header) = frame.transport else { panic!("{frame:?}") };
+            assert_eq!(header.tag, 0x0102_0304);
+            assert_eq!({ header.chunks }.map(|chunk| chunk.kind).collect::<Vec<_>>(), [11]);
+            let start = if six { 40 } else { 20 };
+            let sum = [&bytes[start..start + 8], &[0; 4], &bytes[start + 12..]].concat();
+            assert_eq!(header.checksum, Crc32c::default().with(&sum).field());
+            assert!(Frame::decode(&bytes[..start + 10]).is_err(), "the common header is cut off");
+        }
     }
 
     proptest! {

@@ -71,6 +71,13 @@ impl EndSettings {
     }
 }
 
+impl EndSettings {
+    /// Settings of an end of an association.
+    pub fn of_association(overhead: Bytes, addresses: Arc<[IpAddr]>) -> Self {
+        Self { overhead, ..Self::new(&TcpConfig::default(), None, addresses) }
+    }
+}
+
 /// The smallest shift with which the field can say the largest window.
 fn shift(largest: Bytes) -> u8 {
     (0..LARGEST_SHIFT).find(|shift| largest.0 >> shift <= u64::from(u16::MAX)).unwrap_or(LARGEST_SHIFT)

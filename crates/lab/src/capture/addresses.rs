@@ -38,6 +38,9 @@ impl Addresses {
         ends.map(|node| {
             let addresses =
                 self.topology.leaving(node).iter().map(|link| address(*link, is_ipv6(flow))).collect();
+            if let Some(sctp) = &flow.transport.sctp {
+                return EndSettings::of_association(sctp.config.overhead, addresses);
+            }
             let mut settings = EndSettings::new(&flow.transport.tcp, mptcp, addresses);
             if let Some(udp) = flow.transport.udp {
                 settings.overhead = udp.overhead;

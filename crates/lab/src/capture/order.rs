@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use scenario::model::{Flow, Scenario};
 use transport::config::Reliability;
+use transport::sctp::chunk::COMMON_HEADER;
 use units::Bytes;
 
 /// IPv4 and IPv6 headers with a TCP header; the same with a UDP header.
 const TCP_HEADERS: [Bytes; 2] = [Bytes(40), Bytes(60)];
 const UDP_HEADERS: [Bytes; 2] = [Bytes(28), Bytes(48)];
+/// The same with the common header of SCTP.
+const SCTP_HEADERS: [Bytes; 2] = [Bytes(32), Bytes(52)];
 /// Duplex links that have an IPv4 network each: 10.0.0.0/24 to 10.255.255.0/24.
 const MAX_LINKS: usize = 1 << 16;
 
@@ -77,16 +80,13 @@ impl CaptureOrder {
 /// The packets of a flow have bytes.
 fn writable(flow: &Flow) -> Result<(), String> {
     let Flow { name, transport, .. } = flow;
-    if transport.udp.is_none() && transport.tcp.recovery.reliability == Reliability::Poll {
+    if transport.is_stream() && transport.tcp.recovery.reliability == Reliability::Poll {
         return Err(format!(
-            "flow {name}: STP is not TCP and has no packets that other programs read\n  \
+            "flow {name}: STP has no published format of its packets, so that no program could read them\n  \
              fix: capture a scenario without it"
         ));
     }
-    let (header, known) = match transport.udp {
-        Some(udp) => (udp.header, UDP_HEADERS),
-        None => (transport.tcp.segment.header, TCP_HEADERS),
-    };
+    let (header, known) = headers(flow);
     if !known.contains(&header) {
         return Err(format!(
             "flow {name}: a header of {header} is none of IPv4 ({}) or IPv6 ({})\n  \
@@ -97,10 +97,17 @@ fn writable(flow: &Flow) -> Result<(), String> {
     Ok(())
 }
 
+/// The header of IP and transport, and those that it can be with IPv4 and IPv6.
+fn headers(Flow { transport, .. }: &Flow) -> (Bytes, [Bytes; 2]) {
+    match (&transport.udp, &transport.sctp) {
+        (Some(udp), _) => (udp.header, UDP_HEADERS),
+        (None, Some(sctp)) => (sctp.config.ip_header + COMMON_HEADER, SCTP_HEADERS),
+        (None, None) => (transport.tcp.segment.header, TCP_HEADERS),
+    }
+}
+
 /// The flow uses IPv6.
 pub(super) fn is_ipv6(flow: &Flow) -> bool {
-    match flow.transport.udp {
-        Some(udp) => udp.header == UDP_HEADERS[1],
-        None => flow.transport.tcp.segment.header == TCP_HEADERS[1],
-    }
+    let (header, [_, six]) = headers(flow);
+    header == six
 }

@@ -63,6 +63,17 @@ fn the_same_seed_gives_the_same_bytes() {
     assert!(captured(TEXT, "server", "node").len() < first.len());
 }
 
+/// Every packet of associations has bytes, in both versions of IP: one that has none would be an error of the run.
+#[test]
+fn associations_are_captured() {
+    for (kind, header) in [("sctp", "32B"), ("cmt-sctp", "32B"), ("cmt-sctp", "52B")] {
+        let transport = format!(r#"kind = "{kind}", header = "{header}", nr_sack = true"#);
+        let text = TEXT.replace(r#"kind = "mptcp", profile = "linux""#, &transport);
+        let bytes = captured(&text, "both", &format!("sctp-{kind}-{header}"));
+        assert!(bytes.len() > 100_000, "{} bytes", bytes.len());
+    }
+}
+
 #[test]
 fn a_flow_without_bytes_is_refused() {
     let refusal = |text: &str, at: &str| {
@@ -73,7 +84,7 @@ fn a_flow_without_bytes_is_refused() {
     let stp =
         TEXT.replace(r#"{ kind = "mptcp", profile = "linux" }"#, r#"{ kind = "tcp", profile = "stp" }"#);
     let stp = refusal(&stp, "both");
-    assert!(stp.contains("STP is not TCP"), "{stp}");
+    assert!(stp.contains("STP has no published format"), "{stp}");
     let header = TEXT.replace(r#"profile = "linux" }"#, r#"profile = "linux", header = "52B" }"#);
     let header = refusal(&header, "both");
     assert!(header.contains("a header of 52B is none of IPv4"), "{header}");

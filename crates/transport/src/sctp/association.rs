@@ -34,6 +34,9 @@ use crate::setup::NewCongestion;
 use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::sender::SenderState;
 
+/// An IPv6 header without extensions.
+const IPV6_HEADER: Bytes = Bytes(40);
+
 /// The parts that an association is made from.
 pub struct AssociationSetup {
     /// Settings.
@@ -98,7 +101,8 @@ impl Association {
             tag,
             window: window_field(config.receive_buffer),
             streams: u16::MAX,
-            addresses: AddressList::new(paths.iter().filter_map(|pair| pair.local)),
+            addresses: AddressList::new(paths.iter().filter_map(|pair| pair.local))
+                .over_ipv6(config.ip_header == IPV6_HEADER),
         };
         let chunk = config.largest_chunk();
         let control = CongestionSetup {

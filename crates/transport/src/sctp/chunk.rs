@@ -98,6 +98,8 @@ pub struct Cookie {
 pub struct AddressList {
     len: u8,
     list: [u8; MAX_ADDRESSES],
+    /// IPv6 addresses.
+    six: bool,
 }
 
 impl AddressList {
@@ -111,14 +113,31 @@ impl AddressList {
         all
     }
 
+    /// The same addresses, of this version of IP.
+    #[must_use]
+    pub fn over_ipv6(self, six: bool) -> Self {
+        Self { six, ..self }
+    }
+
     /// It lists this address.
     pub fn contains(&self, address: u8) -> bool {
         self.list[..usize::from(self.len)].contains(&address)
     }
 
-    /// Bytes of the address parameters (IPv4); an end with a single address lists none.
+    /// Addresses in their order.
+    pub fn iter(&self) -> impl Iterator<Item = u8> {
+        self.list.into_iter().take(usize::from(self.len))
+    }
+
+    /// An INIT lists them: an end with a single address lists none (RFC 9260 section 5.1.2).
+    pub fn are_listed(&self) -> bool {
+        self.len > 1
+    }
+
+    /// Bytes of the address parameters (RFC 9260 section 3.3.2.1).
     fn size(&self) -> Bytes {
-        if self.len > 1 { Bytes(8) * u64::from(self.len) } else { Bytes::ZERO }
+        let parameter = if self.six { Bytes(20) } else { Bytes(8) };
+        if self.are_listed() { parameter * u64::from(self.len) } else { Bytes::ZERO }
     }
 }
 
@@ -358,6 +377,8 @@ mod tests {
         let init = Init { addresses: two, ..Init::default() };
         let cookie = Cookie { peer: init, ..Cookie::default() };
         assert_eq!(Control::Init(init).size(), Bytes(36));
+        let six = Init { addresses: two.over_ipv6(true), ..init };
+        assert_eq!(Control::Init(six).size(), Bytes(60));
         assert_eq!(Control::InitAck(init, cookie).size(), Bytes(36 + 4 + 36 + 20 + 44));
         let sack = Sack { duplicates: 2, ..Sack::default() };
         assert_eq!(Control::Sack(sack).size(), Bytes(24));

@@ -10,6 +10,7 @@ use transport::tcp::segment::{Flags, TcpSegment, Timestamps};
 use transport::udp::{Datagram, MessageNumber};
 use units::{Bytes, SimTime};
 
+use super::associations::Peers;
 use super::{Association, Codec, CodecError, Subflow};
 use crate::frame::{Ends, Frame, TcpFlags, TcpHeader, Transport};
 use crate::mptcp::{Mapping, Mptcp, Number};
@@ -57,7 +58,14 @@ impl Codec {
                 }
                 packet.offset = packet.segment().map_or(StreamOffset::START, TcpSegment::stream_offset);
             }
-            Transport::Other(_) => return Err(CodecError::Meaningless("neither TCP nor UDP")),
+            Transport::Sctp(header) => {
+                let peers = Peers::new(association, &subflow.opening, (frame.ends.source.is_ipv6(), end));
+                let body = peers.read(&header)?;
+                // No chunk has the offset of its data in the stream.
+                packet.payload = body.data.user_data().0 as u32;
+                packet.body = Body::Sctp(body);
+            }
+            Transport::Other(_) => return Err(CodecError::Meaningless("neither TCP, UDP nor SCTP")),
         }
         Ok((frame.ends, packet))
     }

@@ -9,6 +9,7 @@ use transport::tcp::segment::{TcpSegment, Timestamps};
 use transport::udp::Datagram;
 use units::Bytes;
 
+use super::associations::Peers;
 use super::{Association, Codec, CodecError, Subflow};
 use crate::frame::{self, Ends, TCP_HEADER, TcpFields, TcpFlags};
 use crate::mptcp::{Mapping, Mptcp, Number};
@@ -53,7 +54,11 @@ impl Codec {
         let start = out.len();
         let six = ends.source.is_ipv6();
         match &packet.body {
-            Body::Sctp(_) => return Err(CodecError::NoForm),
+            Body::Sctp(body) => {
+                let peers = Peers::new(association, &subflow.opening, (six, end));
+                let written = peers.write((ends, ecn, packet.offset), body, out);
+                written.inspect_err(|_| out.truncate(start))?;
+            }
             Body::Udp(datagram) => write_datagram(out, ends, ecn, packet.offset, datagram),
             Body::Tcp(segment) => {
                 let writer = Writer { subflow, association, end, six };
@@ -101,6 +106,9 @@ fn write_datagram(out: &mut Vec<u8>, ends: Ends, ecn: u8, offset: StreamOffset, 
 impl Association {
     /// Keys and the progress of the stream, from a packet of `end`.
     fn learn(&mut self, end: usize, packet: &Packet) {
+        if let Body::Sctp(body) = &packet.body {
+            self.tags.learn(end, body);
+        }
         let Some(segment) = packet.segment() else { return };
         match segment.mptcp {
             MptcpOption::CapableSynAck(key) => self.keys[end] = Some(key),
