@@ -79,6 +79,12 @@ pub(crate) const ROW: Algorithm = Algorithm {
              streams, and one with pipelining for `omueti2007` (D-72)",
         ),
         OptionSpec::new(
+            "objects_per_connection",
+            OptionKind::Integer { min: 0, max: 10_000 },
+            "0",
+            "HTTP/1.1: objects after which a connection is closed; 0: no limit, 1: a connection for each object",
+        ),
+        OptionSpec::new(
             "pipelining",
             FLAG,
             "false",
@@ -124,7 +130,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
         return fault("sizes", message, "remove `sizes`, or choose a page of which only the sum is known");
     }
     if page.protocol == Protocol::Http2
-        && let Some(option) = ["connections", "pipelining"].iter().find(given)
+        && let Some(option) = ["connections", "objects_per_connection", "pipelining"].iter().find(given)
     {
         let message = "HTTP/2 has one connection for each domain, and all requests leave at once".into();
         return fault(option, message, "remove it, or set protocol = \"http/1.1\"");
@@ -144,8 +150,10 @@ struct Link {
     id: ConnectionId,
     stream: u16,
     domain: usize,
-    /// Requests without a complete answer.
+    /// Requests without a complete answer, and all requests.
     outstanding: u64,
+    requests: u64,
+    closed: bool,
     /// Server, HTTP/2: objects under way, and what is left of them.
     active: VecDeque<(usize, Bytes)>,
     /// Server, HTTP/2: a frame waits for the send buffer.
@@ -161,6 +169,8 @@ pub(crate) struct Http {
     sigma: Option<f64>,
     /// Most connections for each domain; 0: as many as browsers have.
     connections: usize,
+    /// Requests of a connection.
+    most_requests: u64,
     /// HTTP/1.1: streams of each connection, which is known when the first is opened.
     streams: usize,
     pipelining: bool,
@@ -189,6 +199,10 @@ impl Http {
             main_only: options.choice("mptcp_domains") == "main",
             sigma: drawn.then(|| options.number("sigma")),
             connections: if one_each { 1 } else { connections },
+            most_requests: match options.integer("objects_per_connection") {
+                0 => u64::MAX,
+                most => most,
+            },
             streams: 1,
             pipelining: one_each || pipelining || options.flag("pipelining"),
             request: options.size("request"),
@@ -222,9 +236,11 @@ impl Http {
     /// Gives the waiting objects of a domain to connections.
     fn assign(&mut self, domain: usize, ctx: &mut dyn AppContext) {
         while let Some(&object) = self.waiting[domain].front() {
-            let mine = || self.links.iter().enumerate().filter(|(_, link)| link.domain == domain);
-            let least =
-                mine().min_by_key(|(_, link)| link.outstanding).map(|(i, link)| (i, link.outstanding));
+            let mine = || self.links.iter().enumerate().filter(|(_, l)| l.domain == domain && !l.closed);
+            let least = mine()
+                .filter(|(_, link)| link.requests < self.most_requests)
+                .min_by_key(|(_, link)| link.outstanding)
+                .map(|(i, link)| (i, link.outstanding));
             let link = match least {
                 Some((i, 0)) => i,
                 _ if mine().count() < self.connections * self.streams => self.open(domain, ctx),
@@ -234,6 +250,7 @@ impl Http {
             self.waiting[domain].pop_front();
             self.load.ask(object, (ctx.now(), link), self.page.objects[object]);
             self.links[link].outstanding += 1;
+            self.links[link].requests += 1;
             let message = Message { size: self.request, tag: object as u64, log: None };
             let stream = self.stream(link, object, ctx);
             ctx.send_on(self.links[link].id, Side::Receiver, stream, message);
@@ -250,7 +267,7 @@ impl Http {
 
     /// One more connection, or the next stream of the latest one to this domain.
     fn open(&mut self, domain: usize, ctx: &mut dyn AppContext) -> usize {
-        let latest = self.links.iter().rfind(|link| link.domain == domain);
+        let latest = self.links.iter().rfind(|link| link.domain == domain && !link.closed);
         let next = latest.map(|link| (link.id, link.stream + 1));
         let (id, stream) =
             next.filter(|(_, stream)| usize::from(*stream) < self.streams).unwrap_or_else(|| {
@@ -258,7 +275,17 @@ impl Http {
                 let plain = self.main_only && domain > 0;
                 (if plain { ctx.open_plain() } else { ctx.open() }, 0)
             });
-        self.links.push(Link { id, stream, domain, outstanding: 0, active: VecDeque::new(), busy: false });
+        let (active, none) = (VecDeque::new(), 0);
+        self.links.push(Link {
+            id,
+            stream,
+            domain,
+            outstanding: none,
+            requests: none,
+            closed: false,
+            active,
+            busy: false,
+        });
         self.links.len() - 1
     }
 
@@ -307,7 +334,12 @@ impl Http {
     fn complete(&mut self, link: usize, object: usize, ctx: &mut dyn AppContext) {
         let size = self.page.objects[object];
         let domain = self.links[link].domain;
-        self.links[link].outstanding -= 1;
+        let done = &mut self.links[link];
+        done.outstanding -= 1;
+        if done.requests == self.most_requests && done.outstanding == 0 {
+            done.closed = true;
+            ctx.close(done.id, Side::Receiver);
+        }
         let start = self.load.arrive(object, size);
         let delay = Some(ctx.now().since(start));
         ctx.log(Measurement { what: "object", size, start, ended: true, delay });
@@ -340,7 +372,7 @@ impl Http {
         );
         debug_assert!(
             (0..self.waiting.len()).all(|domain| {
-                let links = self.links.iter().filter(|l| l.domain == domain).count();
+                let links = self.links.iter().filter(|l| l.domain == domain && !l.closed).count();
                 links <= self.connections * self.streams
             }),
             "more than {} connections with {} streams to a domain",
@@ -362,7 +394,7 @@ impl Http {
         self.load.end();
         if !self.keep_alive || self.left == 0 {
             // Each connection once: its first stream stands for it.
-            for link in self.links.drain(..).filter(|link| link.stream == 0) {
+            for link in self.links.drain(..).filter(|link| link.stream == 0 && !link.closed) {
                 ctx.close(link.id, Side::Receiver);
             }
         }
@@ -413,172 +445,4 @@ impl App for Http {
 }
 
 #[cfg(test)]
-mod tests {
-    use registry::OptionValue;
-    use units::SimTime;
-
-    use super::*;
-    use crate::testing::{Asked, Script};
-
-    fn browser(set: &[(&str, OptionValue)]) -> Script<Http> {
-        let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
-        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
-        let mut script = Script::new(Http::new(&options));
-        script.start();
-        script
-    }
-
-    /// Connections opened and requests or frames sent.
-    fn counts(asked: &[Asked]) -> (usize, usize) {
-        let count = |test: fn(&&Asked) -> bool| asked.iter().filter(test).count();
-        (count(|a| matches!(a, Asked::Open(_))), count(|a| matches!(a, Asked::Send(..))))
-    }
-
-    #[test]
-    fn six_connections_with_one_request_each() {
-        let mut script = browser(&[]);
-        assert_eq!(counts(&script.take()), (1, 1));
-        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-        assert_eq!(counts(&script.take()), (0, 1));
-        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-        assert_eq!(counts(&script.take()), (5, 6), "the connection of the page and five more");
-        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
-        script.take();
-        // The answer is the last that was sent, behind five requests.
-        script.arrive(SimTime::from_secs(4), 5, Side::Receiver);
-        assert_eq!(counts(&script.take()), (0, 1), "the next object, on the connection that is idle");
-    }
-
-    #[test]
-    fn other_domains_may_be_plain_servers() {
-        let set = [
-            ("domains", OptionValue::Integer(2)),
-            ("objects", OptionValue::Integer(4)),
-            ("mptcp_domains", OptionValue::Choice("main".into())),
-        ];
-        let mut script = browser(&set);
-        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-        script.take();
-        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-        let asked = script.take();
-        let opened = |test: fn(&Asked) -> bool| asked.iter().filter(|one| test(one)).count();
-        // Objects 1 and 3 are of the other domain; the main one has a connection that is idle and opens one more.
-        assert_eq!(opened(|one| matches!(one, Asked::OpenPlain(_))), 2);
-        assert_eq!(opened(|one| matches!(one, Asked::Open(_))), 1);
-        let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
-        let options = options.with("mptcp_domains", OptionValue::Choice("main".into()));
-        assert_eq!(check(&options).unwrap_err().option, "mptcp_domains");
-    }
-
-    #[test]
-    fn pipelined_requests_leave_at_once() {
-        let set = [("pipelining", OptionValue::Flag(true)), ("connections", OptionValue::Integer(1))];
-        let mut script = browser(&set);
-        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-        script.take();
-        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-        assert_eq!(counts(&script.take()), (0, 10));
-    }
-
-    /// One connection with all requests at once, unless the scenario says how many connections.
-    #[test]
-    fn the_page_of_omueti_is_fetched_as_it_was_published() {
-        let fetched = |set: &[(&'static str, OptionValue)]| {
-            let page = ("page", OptionValue::Choice("omueti2007".into()));
-            let mut script = browser(&[&[page], set].concat());
-            script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-            script.take();
-            script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-            counts(&script.take())
-        };
-        assert_eq!(fetched(&[]), (0, 15));
-        assert_eq!(fetched(&[("connections", OptionValue::Integer(6))]), (5, 6));
-        assert_eq!(fetched(&[("connections", OptionValue::Integer(1))]), (0, 1));
-    }
-
-    #[test]
-    fn frames_of_all_objects_in_turn() {
-        let set = [
-            ("protocol", OptionValue::Choice("http/2".into())),
-            ("objects", OptionValue::Integer(2)),
-            ("object", OptionValue::Size(Bytes(40_000))),
-        ];
-        let mut script = browser(&set);
-        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-        script.accept(0, Side::Sender);
-        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-        script.take();
-        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
-        script.arrive(SimTime::from_secs(3), 0, Side::Sender);
-        (0..6).for_each(|_| script.accept(0, Side::Sender));
-        let frames: Vec<_> = script
-            .take()
-            .into_iter()
-            .filter_map(|asked| match asked {
-                Asked::Send(_, Side::Sender, message) => Some((message.tag, message.size.0)),
-                _ => None,
-            })
-            .collect();
-        let full = 16_384;
-        let rest = 40_000 - 2 * full;
-        // The first frame leaves before the second request is there.
-        assert_eq!(frames, [(1, full), (1, full), (2, full), (1, rest), (2, full), (2, rest)]);
-        // The rest of the first object overtakes its second frame: the object is complete with that.
-        let objects = |asked: Vec<Asked>| asked.iter().filter(|one| matches!(one, Asked::Log(_))).count();
-        for (skip, complete) in [(0, 0), (2, 0), (0, 1)] {
-            script.arrive(SimTime::from_secs(4), skip, Side::Receiver);
-            assert_eq!(objects(script.take()), complete);
-        }
-    }
-
-    /// Three streams of one association take the place of three connections; it is closed once.
-    #[test]
-    fn streams_take_the_place_of_connections() {
-        let set = [("objects", OptionValue::Integer(4))];
-        let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
-        let options = set.iter().fold(options, |options, (name, value)| options.with(name, value.clone()));
-        let mut script = Script::new(Http::new(&options)).with_streams(3);
-        script.start();
-        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-        assert_eq!(counts(&script.take()), (1, 2), "one association, a request and its answer");
-        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-        assert_eq!(
-            counts(&script.take()),
-            (0, 3),
-            "two requests beside the first, and none that waits for an answer"
-        );
-        for _ in 0..3 {
-            script.arrive(SimTime::from_secs(3), 0, Side::Sender);
-        }
-        assert_eq!(
-            script.take_streams(),
-            [0, 0, 0, 1, 2, 0, 1, 2],
-            "answers have the streams of their requests"
-        );
-        script.arrive(SimTime::from_secs(4), 1, Side::Receiver);
-        assert_eq!(script.take_streams(), [1], "the last object goes to the stream that is idle");
-        script.arrive(SimTime::from_secs(5), 2, Side::Sender);
-        (0..3).for_each(|_| script.arrive(SimTime::from_secs(6), 0, Side::Receiver));
-        let closed = script.take().into_iter().filter(|one| matches!(one, Asked::Close(..))).count();
-        assert_eq!(closed, 1);
-    }
-
-    #[test]
-    fn a_page_ends_with_its_last_object_and_the_next_waits_its_time() {
-        let set = [
-            ("objects", OptionValue::Integer(0)),
-            ("pages", OptionValue::Integer(2)),
-            ("interval", OptionValue::Duration(Nanos::from_secs(30))),
-        ];
-        let mut script = browser(&set);
-        script.arrive(SimTime::from_secs(1), 0, Side::Sender);
-        script.take();
-        script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
-        let asked = script.take();
-        assert!(matches!(asked[1], Asked::Page(page) if page.complete && page.size == Bytes(10_000)));
-        assert_eq!(asked[2], Asked::Close(0, Side::Receiver));
-        assert_eq!(script.next_wake(), Some(SimTime::from_secs(30)));
-        script.wake();
-        assert_eq!(counts(&script.take()), (1, 1));
-    }
-}
+mod tests;

@@ -63,6 +63,21 @@ fn cf_2() {
     assert_eq!((page.objects, page.size, page.connections), (16, Bytes(127_080), 1));
 }
 
+/// A connection for each of four objects: a handshake and a request each, one after the other. A connection that stays open has one
+/// handshake.
+#[test]
+fn connections_that_close_cost_a_handshake_each() {
+    for (option, expected) in
+        [("", 5), (", objects_per_connection = 1", 8), (", objects_per_connection = 2", 6)]
+    {
+        let page = "kind = \"http\", page = \"custom\", main = \"1kB\", objects = 3, object = \"1kB\", connections = 1";
+        let flow = round_trips(&format!("{{ {page}{option} }}"));
+        let page = &flow.pages[0];
+        assert_eq!(whole_seconds(page.start, page.end.expect("complete")), expected, "{option}");
+        assert_eq!(flow.failure, None);
+    }
+}
+
 /// Six connections, one request each: handshake and main object as before, then two rounds with a handshake (five
 /// new connections) and one without for what is left.
 #[test]

@@ -51,7 +51,11 @@ pub(crate) fn flow(flow: &mut Table, path: &str, report: &mut Report<'_>) {
     let Some(kind) = transport.text("kind").filter(|kind| is_sctp(kind)) else { return };
     let mut refuse = |table: &Table, key: &str, message: String, help: &str| {
         let at = table.get(key).map_or(Origin::Default, |node| node.at);
-        let key = if key == "compare_paths" { key.to_owned() } else { format!("transport.{key}") };
+        let key = match key {
+            "compare_paths" => key.to_owned(),
+            "objects_per_connection" => format!("app.{key}"),
+            _ => format!("transport.{key}"),
+        };
         report.add(at, Code::Contradiction, &format!("{path}.{key}"), message, help.into());
     };
     if flow.flag("compare_paths") == Some(true) {
@@ -65,6 +69,15 @@ pub(crate) fn flow(flow: &mut Table, path: &str, report: &mut Report<'_>) {
     if let Some(size) = transport.text("send_buffer").filter(|size| size.parse::<Bytes>().is_err()) {
         let message = format!("send_buffer = \"{size}\" is for TCP; found kind = \"{kind}\"");
         refuse(transport, "send_buffer", message, "give a size, such as send_buffer = \"1MiB\"");
+    }
+    let above = |table: &Table, key: &str, least: i64| table.integer(key).is_some_and(|n| n > least);
+    if let Some(app) = flow.table("app").filter(|app| above(app, "objects_per_connection", 0))
+        && above(transport, "streams", 1)
+    {
+        let message = "the streams of an association stay open; found streams above 1".to_owned();
+        let help =
+            "remove `objects_per_connection`, or set streams = 1: each connection is an association then";
+        refuse(app, "objects_per_connection", message, help);
     }
     let off = |key: &str, word: &str| transport.text(key) == Some(word);
     // Keys without effect beside the value of another, which is the cure.
