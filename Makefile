@@ -20,7 +20,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp test-rain reproduce validate validate-sctp storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp test-rain reproduce validate validate-sctp compare storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -130,6 +130,10 @@ validate: build
 # results/validation-sctp: make validate-sctp ARGS="--only 'equal/*' --seeds 6"
 validate-sctp: $(VENV)/.requirements usrsctp
 	@$(BIN)/python validation/sctp.py $(ARGS)
+
+# The simulator beside the kernel of this machine, twelve minutes as root: make compare ARGS="k1 k2"
+compare: build
+	@$(BIN)/python tools/kernel.py $(ARGS)
 
 # First what `make build` makes, also where `make pgo` was last; then what `make pgo` makes, which stays.
 bench: count

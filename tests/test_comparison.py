@@ -1,15 +1,17 @@
-"""`ropewalk emulate` and `ropewalk compare`."""
+"""`ropewalk emulate`, `ropewalk compare`, and the record of `make compare`."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 import pytest
 
 import ropewalk as rw
+from conftest import ROOT
 from ropewalk import _core
 from ropewalk.comparison import OPEN, OUTSIDE, WITHIN, cells, compare, rows
 
@@ -126,4 +128,31 @@ def test_keys_that_the_kernel_does_not_have_are_named(ropewalk: Ropewalk, short:
         if "does not permit" in done.stderr:
             pytest.skip(done.stderr)
         assert done.returncode == 2
-        assert 'flow.up.transport.congestion: found "vegas", which linux cannot run' in done.stderr
+        assert "flow.up.transport.congestion: found" in done.stderr
+        assert "which linux cannot run" in done.stderr
+
+
+def tool() -> Any:  # noqa: ANN401
+    place = importlib.util.spec_from_file_location("kernel", ROOT / "tools" / "kernel.py")
+    assert place is not None
+    assert place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+def test_the_page_says_what_is_on_record() -> None:
+    kernel = tool()
+    assert kernel.PAGE.read_text(encoding="utf-8") == kernel.page()
+
+
+@pytest.mark.parametrize("name", ["k1", "k8"])
+def test_the_simulator_is_where_the_record_has_it(name: str) -> None:
+    """Scenarios without chance: the simulator stays as close to the recorded kernel as the tolerance says."""
+    kernel = tool()
+    recorded = json.loads(kernel.RECORD.read_text(encoding="utf-8"))["scenarios"][name]
+    flows = rw.Scenario.load(kernel.SCENARIOS / f"{name}.toml").run(1, series=False).flows
+    for row in kernel.compared(recorded):
+        if row.quantity in {"goodput_bit_s", "completion_s"}:
+            now = flows[row.quantity][0]
+            assert abs(now / row.kernel.mean - 1.0) <= row.tolerance, row

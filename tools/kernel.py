@@ -1,0 +1,117 @@
+"""`make compare`: the simulator beside the kernel of this machine, K1 to K8; writes the record and the page.
+
+Without arguments: runs everything, about twelve minutes, as root on a machine with little other work.
+`--page` writes the page from the record alone. A scenario that was not exact enough is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import ropewalk as rw
+from ropewalk.comparison import Compared, cells, compare, markdown
+from ropewalk.statistics import Estimate
+
+ROOT = Path(__file__).resolve().parents[1]
+SCENARIOS = ROOT / "crates" / "lab" / "tests" / "kernel"
+RECORD = ROOT / "validation" / "kernel-recorded.json"
+PAGE = ROOT / "docs" / "explanation" / "kernel.md"
+NAMES = ("k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8")
+SEEDS = {"k4": 5, "k6": 5}
+"""Replications of scenarios with losses by chance; the others have three."""
+ATTEMPTS = 4
+CAUSES = ROOT / "validation" / "kernel-causes.json"
+"""Causes of differences by scenario, flow or link, and quantity; one without is called unexplained."""
+
+INTRODUCTION = """# The simulator beside the Linux kernel
+
+The back end [`linux`](../howto/run-on-linux.md) runs a scenario on the kernel: TCP and MPTCP of Linux at
+both ends, and between them the links of the simulator with the same random numbers. `make compare` runs
+eight scenarios (`crates/lab/tests/kernel/`) on both under the same seeds, and writes this page. `ropewalk
+compare FILE` does it for any scenario that the kernel can run.
+
+The difference is that of the means over the kernel's mean, with the half width of its 95 % interval over
+pairs of seeds. Goodput and completion time are within their tolerance if they differ by 10 % at most,
+shares and round-trip times by 25 %; `open` means that the interval has room for both. Drops and
+retransmissions come in few episodes and range widely in the kernel ([decision
+0014](../decisions/0014-drops-of-the-kernel-are-a-range.md)): the mean of the simulator is to be within 25 %
+of the range of the kernel's runs. Time in the kernel is real: two runs with the same seed differ. Scenarios
+without losses by chance have three seeds.
+"""
+
+
+def one(name: str) -> dict[str, Any]:
+    """Runs one scenario on both."""
+    scenario = rw.Scenario.load(SCENARIOS / f"{name}.toml")
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return compare(scenario, SEEDS.get(name, 3)).to_dict()
+        except rw.RunFailed as error:
+            if attempt == ATTEMPTS or "not exact enough" not in str(error):
+                raise
+            sys.stdout.write(f"{name}: {error}; once more\n")
+    raise AssertionError(name)
+
+
+def record(names: tuple[str, ...]) -> None:
+    """Runs and keeps."""
+    found = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"scenarios": {}}
+    found["kernel"] = platform.release()
+    for name in names:
+        found["scenarios"][name] = one(name)
+        RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        for row in compared(found["scenarios"][name]):
+            sys.stdout.write(f"{name}: {', '.join(cells(row))}\n")
+        sys.stdout.flush()
+
+
+def compared(scenario: dict[str, Any]) -> list[Compared]:
+    """The rows of a scenario on record."""
+    rows = []
+    for row in scenario["rows"]:
+        both = {name: Estimate(**row[name]) for name in ("kernel", "simulator")}
+        rows.append(Compared(**{**row, **both}))
+    return rows
+
+
+def page() -> str:
+    """The page of what is on record."""
+    found = json.loads(RECORD.read_text(encoding="utf-8"))
+    causes = json.loads(CAUSES.read_text(encoding="utf-8")) if CAUSES.exists() else {}
+    scenarios = found["scenarios"]
+    late = [one["p99_s"] for scenario in scenarios.values() for one in scenario["accuracy"]]
+    share = [one["cpu_share"] for scenario in scenarios.values() for one in scenario["accuracy"]]
+    verdicts = [row.verdict for scenario in scenarios.values() for row in compared(scenario)]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in ("within", "outside", "open"))
+    lines = [
+        INTRODUCTION,
+        f"On record: Linux {found['kernel']}, {len(late)} runs. The 99th percentile of lateness was "
+        f"{1e6 * min(late):.0f} to {1e6 * max(late):.0f} us; the links took {100 * min(share):.0f} to "
+        f"{100 * max(share):.0f} % of a core.",
+        "",
+        f"Of {len(verdicts)} figures, {counts}.",
+    ]
+    for name, scenario in scenarios.items():
+        rows = compared(scenario)
+        seeds = len(scenario["seeds"])
+        lines += ["", f"## {scenario['scenario']}", "", f"{seeds} seeds.", "", *markdown(rows)]
+        differing = [row for row in rows if row.verdict == "outside"]
+        for row in differing:
+            cause = causes.get(name, {}).get(f"{row.what} {row.quantity}", "unexplained")
+            lines += ["", f"{row.what}, {cells(row)[1]}: {cause}."]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> None:
+    """Runs what is asked for, and writes the page."""
+    if arguments != ["--page"]:
+        record(tuple(arguments) or NAMES)
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
