@@ -260,10 +260,12 @@ impl Connection {
     }
 
     /// No deadline is earlier than this, which is mostly cheaper to tell than `next_deadline`; after that it is the same.
+    #[inline]
     pub fn wake_at(&mut self) -> SimTime {
         match &mut self.0 {
             Machine::Mptcp(c) => c.wake_at(),
-            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => self.next_deadline(),
+            Machine::Tcp(c, _) => c.endpoint().next_deadline(),
+            Machine::Sctp(_) | Machine::Subflow(_) => self.next_deadline(),
         }
     }
 

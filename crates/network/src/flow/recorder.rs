@@ -73,6 +73,8 @@ pub(crate) struct Recorder {
     last_waiting: Bytes,
     /// Deliveries are reported one by one, since they may overtake each other.
     by_message: bool,
+    /// A bit for each subflow that held something above a gap of its own when it was last looked at.
+    holding: u64,
     /// By subflow index.
     pub(crate) subflows: Vec<SubflowRecorder>,
 }
@@ -124,13 +126,17 @@ impl Recorder {
         if out_of_order == Bytes::ZERO && self.last_out_of_order == Bytes::ZERO {
             return;
         }
-        self.held_by(now, receiver, subflow, flow);
+        let waiting = receiver.waiting_for_others();
+        // Mostly nothing is missing on any subflow.
+        if self.holding != 0 || out_of_order != waiting.unwrap_or_default() {
+            self.held_by(now, receiver, subflow, flow);
+        }
         if out_of_order != self.last_out_of_order {
             let held = flow.out_of_order.value() + out_of_order - self.last_out_of_order;
             flow.out_of_order.set(now, held);
             self.last_out_of_order = out_of_order;
         }
-        if let Some(waiting) = receiver.waiting_for_others()
+        if let Some(waiting) = waiting
             && waiting != self.last_waiting
         {
             let start = flow.start;
@@ -144,6 +150,8 @@ impl Recorder {
     fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: PathId, flow: &FlowRecorder) {
         let index = subflow.index();
         let held = receiver.held_by_subflow(index);
+        let bit = 1 << index.min(63);
+        self.holding = if held > Bytes::ZERO { self.holding | bit } else { self.holding & !bit };
         let known = self.subflow(index);
         if held != known.held.as_ref().map_or(Bytes::ZERO, |levels| levels.value()) {
             known.held.get_or_insert_with(|| Box::new(TimeLevels::new(flow.start))).set(now, held);

@@ -72,10 +72,16 @@ impl Writes {
         if until.0 <= self.delivered {
             return Bytes::ZERO;
         }
-        let done = self.count(now, 0, Range::new(self.delivered, until.0), delays);
-        // Mostly none or one, for which a range is dear.
-        for _ in 0..done {
-            self.writes.pop_front();
+        let (mut from, mut done) = (self.delivered, 0);
+        while from < until.0 {
+            let &(end, written) = self.writes.front().expect("what is delivered was written");
+            let to = end.min(until.0);
+            delays.add(now.since(written), to - from);
+            from = to;
+            if end == to {
+                self.writes.pop_front();
+                done += 1;
+            }
         }
         if self.writes.is_empty() && self.writes.capacity() > KEPT {
             self.writes = VecDeque::new();

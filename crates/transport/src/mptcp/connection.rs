@@ -129,7 +129,7 @@ impl MptcpConnection {
 
     /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
     pub fn send_space(&self) -> Bytes {
-        if !self.is_established() || self.lifetime.has_failed() {
+        if !self.usual.is_open() && (!self.is_established() || self.lifetime.has_failed()) {
             return Bytes::ZERO;
         }
         self.send.space(&self.subflows)
@@ -149,7 +149,10 @@ impl MptcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         let Self { receive, subflows, .. } = self;
         receive.on_read(now, bytes, || subflows.iter().filter_map(Subflow::receive_rtt).max());
-        if receive.deserves_update(subflows.held(), subflows.largest_window_limit()) {
+        // Mostly not even the whole buffer would be news.
+        if receive.deserves_update(subflows.held(), Bytes::MAX)
+            && receive.deserves_update(subflows.held(), subflows.largest_window_limit())
+        {
             subflows.acknowledge_everywhere();
         }
         self.follow_the_peer();

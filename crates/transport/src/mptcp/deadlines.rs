@@ -38,7 +38,9 @@ impl Deadlines {
     /// No deadline is earlier.
     #[inline]
     pub(super) fn bound(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
-        for i in std::mem::take(&mut self.stale).iter() {
+        // Mostly a single one, for which a loop is dear.
+        while let Some(i) = self.stale.first() {
+            self.stale.remove(i);
             if let Some(subflow) = &subflows[i] {
                 self.bound = self.bound.min(subflow.next_deadline());
             }

@@ -355,8 +355,13 @@ impl SendSide {
     /// The buffer expands, and the application waits for space for a segment.
     #[inline]
     pub(super) fn waits_to_expand(&self, subflows: &Subflows) -> bool {
-        let expands = matches!(self.tcp.buffers.send_buffer, SendBuffer::Expand { .. });
-        expands && subflows.any_ever_established() && self.space(subflows) < self.mss
+        let SendBuffer::Expand { max, .. } = self.tcp.buffers.send_buffer else { return false };
+        let unlimited = max >= self.mss && self.tcp.buffers.unsent_limit == Bytes::MAX;
+        if self.written == self.una && unlimited {
+            // All of the buffer is free, at least of ten segments.
+            return false;
+        }
+        subflows.any_ever_established() && self.space(subflows) < self.mss
     }
 
     /// The application waits for space, and an acknowledgement has arrived on subflow `i`.

@@ -337,22 +337,36 @@ impl Subflows {
         alone
     }
 
+    /// True if subflow `i` has nothing to send now: the ACK that it owes is delayed.
+    #[inline]
+    pub(super) fn rests_now(&mut self, now: SimTime, i: usize) -> bool {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
+        let rests = subflow.rests_now(now);
+        if rests {
+            self.busy.remove(i);
+            self.touch(i);
+        }
+        rests
+    }
+
     /// Data of `len` bytes may be given to subflow `i` with `pass`, if it has room.
     #[inline]
     pub(super) fn may_pass(&self, i: usize, len: u64) -> bool {
         self.get(i).is_some_and(|subflow| subflow.endpoint().may_pass(len) && !subflow.is_backup())
     }
 
-    /// New data is given to subflow `i` and leaves at once.
+    /// New data is given to subflow `i` and leaves at once. Returns true if the window of the subflow is filled now.
     #[inline(always)]
-    pub(super) fn pass(&mut self, now: SimTime, i: usize, data: Range<Dsn>, packet: &mut Packet) {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return };
+    pub(super) fn pass(&mut self, now: SimTime, i: usize, data: Range<Dsn>, packet: &mut Packet) -> bool {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
         subflow.pass(now, data, self.sack_blocks[0], packet);
+        let filled = subflow.sender().is_filled();
         self.views.touch(i);
-        if subflow.sender().is_filled() {
+        if filled {
             self.views.note_full(i);
         }
         self.deadlines.touch(i);
+        filled
     }
 
     /// Writes a pure ACK of subflow `i` that has room for an option of the connection.

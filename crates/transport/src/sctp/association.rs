@@ -293,6 +293,7 @@ impl Association {
     }
 
     /// When `on_timeout` is due.
+    #[inline(never)]
     pub fn next_deadline(&self) -> SimTime {
         // Paths are asked while data may leave.
         let asks = self.life.may_send();

@@ -13,7 +13,7 @@ use super::endpoint::{Endpoint, Offer};
 use super::segment::{Flags, TcpSegment};
 use crate::config::{SendBuffer, TcpConfig};
 use crate::departure::Departure;
-use crate::packet::{Packet, PathId};
+use crate::packet::{Body, Packet, PathId};
 use crate::role::Role;
 use crate::seq::Seq;
 use crate::setup::Setup;
@@ -168,8 +168,36 @@ impl TcpConnection {
     /// Takes in a packet; one that carries no segment of TCP is ignored.
     #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
-        let Some(segment) = packet.segment() else { return };
         let blocked = self.is_blocked();
+        if !self.on_usual_packet(now, packet) {
+            self.take_in(now, packet);
+        }
+        if blocked {
+            self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
+        }
+        self.follow_the_peer();
+    }
+
+    /// The usual arrivals: the next data, or a bare ACK of new data. False if the packet is another; then nothing has changed.
+    #[inline(always)]
+    fn on_usual_packet(&mut self, now: SimTime, packet: &Packet) -> bool {
+        let Body::Tcp(segment) = &packet.body else { return false };
+        if !segment.flags.is_ack_alone() {
+            return false;
+        }
+        if segment.len == 0 {
+            return self.endpoint.on_new_ack(now, segment, Paths::ALONE);
+        }
+        let taken = segment.end() <= self.window.right() && self.endpoint.on_next_data(now, segment);
+        if taken {
+            self.endpoint.open_window(segment.len, self.free());
+        }
+        taken
+    }
+
+    #[inline(never)]
+    fn take_in(&mut self, now: SimTime, packet: &Packet) {
+        let Some(segment) = packet.segment() else { return };
         if segment.payload().end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
             self.on_segment_beyond(now, packet, segment);
         } else {
@@ -178,10 +206,6 @@ impl TcpConnection {
                 self.endpoint.open_window(segment.len, self.free());
             }
         }
-        if blocked {
-            self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
-        }
-        self.follow_the_peer();
     }
 
     /// The peer did not keep to the window: what the buffer can hold is taken, what it cannot is cut off and answered
@@ -226,6 +250,9 @@ impl TcpConnection {
     #[inline(never)]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
+        if self.endpoint.rests_now(now) {
+            return Departure::Nothing;
+        }
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
             return Departure::Nothing;
         };

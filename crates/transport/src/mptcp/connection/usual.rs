@@ -99,12 +99,16 @@ impl MptcpConnection {
     pub(super) fn poll_usual(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         let (busy, waiting, full) = (self.subflows.busy(), self.send.unassigned(), self.send.mss().0);
         if waiting == 0 {
-            if let Some(i) = busy.single()
-                && self.subflows.write_ack(now, i, packet)
-            {
-                self.complete_usual(i, None, packet);
-                self.watch_progress(now);
-                return Departure::LastPacket;
+            if let Some(i) = busy.single() {
+                if self.subflows.write_ack(now, i, packet) {
+                    self.complete_usual(i, None, packet);
+                    self.watch_progress(now);
+                    return Departure::LastPacket;
+                }
+                if self.subflows.rests_now(now, i) {
+                    self.watch_progress(now);
+                    return Departure::Nothing;
+                }
             }
         } else if busy.is_empty() && waiting >= full && self.send.window() >= full {
             self.watch_progress(now);
@@ -112,9 +116,14 @@ impl MptcpConnection {
                 && self.subflows.may_pass(i, full)
             {
                 let data = self.send.take_new(full);
-                self.subflows.pass(now, i, data, packet);
+                let filled = self.subflows.pass(now, i, data, packet);
                 self.complete_usual(i, Some(data.start), packet);
-                return self.after_usual_data(now, i);
+                if filled && waiting >= 2 * full && self.send.window() >= full {
+                    // No other subflow has room, as this one was the only choice.
+                    self.watch_progress(now);
+                    return Departure::WindowFilled;
+                }
+                return if self.may_follow() { Departure::Packet } else { self.after_last(now, i) };
             }
         }
         self.poll_choosing(now, packet)
@@ -130,16 +139,6 @@ impl MptcpConnection {
         self.sizes.complete(packet, window);
     }
 
-    /// Data has just left on subflow `i`: may more follow?
-    #[inline(always)]
-    fn after_usual_data(&mut self, now: SimTime, i: usize) -> Departure {
-        if self.may_follow() {
-            return Departure::Packet;
-        }
-        self.watch_progress(now);
-        if self.is_filled(i) { Departure::WindowFilled } else { Departure::LastPacket }
-    }
-
     /// The same where several subflows could send, or something small.
     #[inline(never)]
     fn poll_choosing(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
@@ -148,9 +147,7 @@ impl MptcpConnection {
         } else if self.may_follow() {
             Departure::Packet
         } else {
-            self.rest(now);
-            let filled = self.is_filled(packet.path.index());
-            if filled { Departure::WindowFilled } else { Departure::LastPacket }
+            self.after_last(now, packet.path.index())
         }
     }
 
@@ -201,13 +198,14 @@ impl MptcpConnection {
             && self.subflows.get(i).is_some_and(|subflow| subflow.is_usable() && subflow.sender().is_filled())
     }
 
-    /// The packet just written was the last: sets the timers that wait for an answer.
+    /// The packet just written, on subflow `i`, was the last: sets the timers that wait for an answer.
     #[inline]
-    fn rest(&mut self, now: SimTime) {
+    fn after_last(&mut self, now: SimTime, i: usize) -> Departure {
         self.watch_progress(now);
         if self.send.unassigned() > 0 {
             self.send.watch_window(now, &self.subflows);
         }
+        if self.is_filled(i) { Departure::WindowFilled } else { Departure::LastPacket }
     }
 
     /// Asserts what holds between calls, in debug builds.

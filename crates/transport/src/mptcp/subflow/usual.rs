@@ -41,6 +41,12 @@ impl Subflow {
         self.endpoint.write_ack(now, blocks, packet)
     }
 
+    /// As `rests_now` of the endpoint.
+    #[inline]
+    pub(in crate::mptcp) fn rests_now(&mut self, now: SimTime) -> bool {
+        self.endpoint.rests_now(now)
+    }
+
     /// As `pass` of the endpoint.
     #[inline(always)]
     pub(in crate::mptcp) fn pass(

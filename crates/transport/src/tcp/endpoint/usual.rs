@@ -136,6 +136,12 @@ impl Endpoint {
         Some(Written::LAST)
     }
 
+    /// True if `poll_transmit` would find nothing now: an ACK is delayed, or none is owed. Has the effects that this would have.
+    #[inline]
+    pub fn rests_now(&mut self, now: SimTime) -> bool {
+        self.usual.is_open() && !self.receiver.ack_is_due(now) && self.sender.rests_without_data()
+    }
+
     /// After a segment has left: true if it is known that `poll_transmit` would find nothing more. Has the effects that this
     /// would have.
     #[inline]
