@@ -148,6 +148,12 @@ impl Heard {
         }
     }
 
+    /// Sequence numbers begin anew: a SYN behind data, which was reordered or belongs to a damaged file.
+    fn restart(&mut self) {
+        (self.sent, self.again) = Default::default();
+        (self.rtt_until, self.sacked, self.acked) = (0, 0, 0);
+    }
+
     /// A packet of this direction has this timestamp.
     pub(crate) fn stamp(&mut self, at: u64, value: u32) {
         if self.stamps.back().is_none_or(|(known, _)| *known != value) {
@@ -232,6 +238,7 @@ impl Direction {
         if syn && !self.synchronised {
             (self.initial, self.synchronised, self.highest) = (Some(field), true, Seq::SYN);
             (self.seen, self.next) = (RangeSet::default(), 1);
+            self.heard.restart();
         }
         let before_first = Seq32(field.0.wrapping_sub(1));
         let initial = *self.initial.get_or_insert(before_first);
