@@ -10,8 +10,11 @@ import ropewalk as rw
 from conftest import ROOT
 
 SCENARIOS = sorted(file.stem for file in (ROOT / "scenarios").glob("*.toml"))
-NO_BYTES = {"sctp-failover", "wlan-lte-cmt", "space-transports"}
-"""Flows over SCTP or STP, whose packets are not written."""
+NO_BYTES = {"space-transports"}
+"""Flows over STP, whose packets have no published format."""
+LONG = {"sctp-failover"}
+"""Its outage ends after 80 s, and whole packets are needed: the capture would have a gigabyte."""
+ASSOCIATIONS = {"wlan-lte-cmt"}
 PROXIES = {"geo-split-proxy", "hybrid-access-proxies", "proxy-on-one-subflow"}
 """A flow is two connections or more, each of them captured at one end."""
 DURATION = {"leo-handovers": "14s", "path-outage": "25s", "path-removal": "17s", "geo-rain-fade": "20s"}
@@ -33,7 +36,9 @@ def captured(name: str, folder: Path, at: str) -> tuple[pl.DataFrame, pl.DataFra
     scenario = rw.Scenario.load(
         ROOT / "scenarios" / f"{name}.toml", [("duration", DURATION.get(name, "12s"))]
     )
-    results = scenario.run([1], capture=rw.Capture(folder, at=at))
+    # 96 bytes cut the gap blocks of long SACKs, and with them round trips.
+    snap = 0 if name in ASSOCIATIONS else 96
+    results = scenario.run([1], capture=rw.Capture(folder, at=at, snap=snap))
     own = ~pl.col("flow").cast(pl.String).str.contains("@")
     flows = results.flows.filter(own & (pl.col("transport") != "udp") & (pl.col("segments_sent") > 0))
     subflows = results.subflows.filter(own & pl.col("established_s").is_not_null())
@@ -59,7 +64,7 @@ def columns(told: dict[str, object], found: dict[str, object], passed: set[str])
     return wrong
 
 
-@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in NO_BYTES | PROXIES])
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in NO_BYTES | PROXIES | LONG])
 def test_both_ends_give_the_tables_of_the_run(name: str, tmp_path: Path) -> None:
     flows, subflows, reading = captured(name, tmp_path, "both")
     connections = subflows.group_by("flow").agg(pl.col("connection").max())
@@ -79,6 +84,8 @@ def test_both_ends_give_the_tables_of_the_run(name: str, tmp_path: Path) -> None
     run = flows.sort(ORDER)
     assert read.height == run.height
     for told_row, found_row in zip(run.to_dicts(), read.to_dicts(), strict=True):
+        # Packets do not tell whether an association uses its paths at once.
+        found_row["transport"] = "cmt-sctp" if told_row["transport"] == "cmt-sctp" else found_row["transport"]
         stopped = found_row["completed"] and not told_row["completed"]
         assert columns(told_row, found_row, NAMES | (CLOSED if stopped else set())) == [], told_row["flow"]
         mine = subflows.filter(pl.col("flow").cast(pl.String) == told_row["flow"])

@@ -42,8 +42,8 @@ class Reading(Results):
         self._kept = files, packets
         self.packets = totals["packets"]
         """Packets in all files."""
-        self.not_read = totals["other"] + totals["not_tcp"]
-        """Packets among them that are not TCP over IP, or whose headers are cut off."""
+        self.not_read = totals["other"] + totals["not_read"]
+        """Packets among them that are not TCP or SCTP over IP, or whose headers are cut off."""
         self.problems = problems
         """A sentence on each file that could not be read whole."""
 

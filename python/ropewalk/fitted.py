@@ -179,7 +179,8 @@ def fit(
     told: str = "as Linux 6",
 ) -> Fitted:
     """The scenario of the connection with most data, of those that were captured at their sender."""
-    known = tables["flows"].filter(pl.col("segments_sent").is_not_null()).sort("bytes", descending=True)
+    fits = pl.col("segments_sent").is_not_null() & pl.col("transport").cast(pl.String).is_in(["tcp", "mptcp"])
+    known = tables["flows"].filter(fits).sort("bytes", descending=True)
     if known.is_empty():
         text = _unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])

@@ -6,6 +6,7 @@ use transport::mptcp::keys::Key;
 use transport::tcp::ranges::{Range, RangeSet};
 use wire::frame::Ends;
 
+use crate::association::{Association, OnPath};
 use crate::direction::Direction;
 use crate::held::Holding;
 use crate::link::Way;
@@ -49,6 +50,15 @@ pub enum Mode {
     Multipath,
     /// Asked for, and the connection is plain TCP.
     FellBack,
+    /// A path of an SCTP association.
+    Association,
+}
+
+impl Mode {
+    /// Its connection counts data for itself, beside its subflows.
+    pub(crate) fn has_stream(self) -> bool {
+        matches!(self, Self::Multipath | Self::Association)
+    }
 }
 
 /// One subflow at one place. Arrays are by end, the one that opened it first.
@@ -71,6 +81,8 @@ pub(crate) struct Subflow {
     /// A RST, and the reason of MP_TCPRST.
     pub(crate) reset: bool,
     pub(crate) reason: Option<u8>,
+    /// With SCTP: state that only its paths have.
+    pub(crate) on_path: Option<Box<[OnPath; 2]>>,
 }
 
 impl Subflow {
@@ -109,8 +121,10 @@ pub(crate) struct Connection {
     pub(crate) streams: [Stream; 2],
     /// Its first packet at any place of the file.
     pub(crate) start: u64,
-    /// MP_FASTCLOSE was seen.
+    /// MP_FASTCLOSE, or ABORT of SCTP, was seen.
     pub(crate) aborted: bool,
+    /// With SCTP: TSNs and tags.
+    pub(crate) association: Option<Box<Association>>,
 }
 
 /// The data of one end of a connection. Data sequence numbers are counted from the initial ones.
@@ -217,6 +231,20 @@ impl Stream {
             other: self.window.unwrap_or(0),
             ..Sample::default()
         }
+    }
+
+    /// User data of an association that is new here, and what of it is delivered by now.
+    pub(crate) fn note_chunks(&mut self, (start, at): (u64, u64), fresh: u64, delivered: u64, waiting: u64) {
+        let first = self.highest.max(1);
+        let range = Range::new(first, first.saturating_add(fresh));
+        self.seen.insert(range);
+        self.highest = range.end;
+        let next = delivered.saturating_add(1);
+        if self.next.is_none_or(|before| next > before) {
+            self.delivered_at = if delivered > 0 { Some(at) } else { None };
+            self.next = Some(next);
+        }
+        self.held[0].set(start, at, waiting);
     }
 
     fn check(&self) {

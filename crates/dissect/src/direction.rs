@@ -305,6 +305,47 @@ impl Direction {
         Range::new(before, self.next)
     }
 
+    /// A packet with DATA chunks of SCTP: user data in all, of it new here, put on this path by it, and whether later chunks were
+    /// seen before. The data of a path is counted as if it followed each other.
+    pub(crate) fn chunks(&mut self, at: u64, [len, fresh, placed]: [u64; 3], late: bool) -> Transmission {
+        self.counts.segments += 1;
+        self.counts.bytes += len;
+        self.largest = self.largest.max(len);
+        self.counts.repeated_segments += u64::from(fresh < len);
+        self.counts.repeated_bytes += len - fresh;
+        self.counts.copied_segments += u64::from(fresh == 0);
+        self.counts.late_segments += u64::from(late && fresh > 0);
+        let unique = self.seen.bytes();
+        self.seen.insert(Range::new(1 + unique, (1 + unique).saturating_add(fresh)));
+        self.highest = Seq(self.highest.distance().saturating_add(placed));
+        let first = self.data.map_or(at, |[first, ..]| first);
+        self.data = Some([first, at, at]);
+        if fresh < len {
+            self.waiting.repeats(self.highest.distance());
+        }
+        self.check();
+        Transmission { number: self.counts.packets, at }
+    }
+
+    /// User data that is no longer outstanding on this path: acknowledged, or sent again over another one.
+    pub(crate) fn release(&mut self, at: u64, len: u64) {
+        self.heard.acked = self.heard.acked.saturating_add(len).min(self.highest.distance());
+        self.heard.acked_at = Some(at);
+    }
+
+    /// An acknowledgement of a chunk whose round trip is measured, or of a HEARTBEAT.
+    pub(crate) fn round_trip(&mut self, sample: u64) {
+        self.heard.rtt.add(sample);
+        self.heard.echoed.add(sample);
+    }
+
+    /// A packet whose chunks are sent again.
+    pub(crate) fn repeat_packet(&mut self, packet: Transmission) {
+        if self.heard.lost.len() < MEASURED && self.heard.lost.last() != Some(&packet) {
+            self.heard.lost.push(packet);
+        }
+    }
+
     /// An acknowledgement of data of this direction: a sample of the round trip. `echo`: its TSecr; `sacked`: the end of its highest
     /// SACK block.
     pub(crate) fn ack(&mut self, at: u64, ack: Seq, (echo, sacked): (Option<u32>, Option<Seq>)) {

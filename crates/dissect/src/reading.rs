@@ -9,6 +9,7 @@ use wire::frame::{Ends, Frame, TcpFlags, TcpHeader, Transport};
 use wire::mptcp::{Mapping, Mptcp, Number};
 use wire::options::TcpOption;
 
+use crate::associations::Associations;
 use crate::connection::{Connection, Mode, Subflow};
 use crate::direction::Mapped;
 use crate::file::{Input, Unreadable};
@@ -28,20 +29,21 @@ pub struct Options {
     pub packets: u64,
     /// Without an IP header, or with one that is cut off or wrong.
     pub other: u64,
-    /// IP packets that are not TCP.
-    pub not_tcp: u64,
+    /// IP packets that are neither TCP nor SCTP.
+    pub not_read: u64,
 }
 
 /// A place, the interface there, and the two ends in order.
-type Key = (Place, Ends);
+pub(crate) type Key = (Place, Ends);
 /// A file, and the direction of packets from the lower end.
-type Place = (u32, Option<Way>);
+pub(crate) type Place = (u32, Option<Way>);
 
 /// Everything that was found.
 #[derive(Debug, Default)]
 pub struct Reading {
-    subflows: Vec<Subflow>,
-    connections: Vec<Connection>,
+    pub(crate) subflows: Vec<Subflow>,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) associations: Associations,
     /// The last subflow between two ends.
     known: BTreeMap<Key, usize>,
     /// Connections that can be joined, by place and token.
@@ -56,7 +58,7 @@ pub struct Reading {
     clock: Clock,
     problems: Vec<Unreadable>,
     /// First packet of connections by file, ends and sequence number, at whichever place of it.
-    opened: BTreeMap<(u32, Ends, u32), u64>,
+    pub(crate) opened: BTreeMap<(u32, Ends, u32), u64>,
 }
 
 /// Content of the options of a segment: DSS, or MP_CAPABLE in its place; timestamps and SACK.
@@ -89,6 +91,13 @@ fn read_inputs(inputs: &[Input]) -> Reading {
     reading.problems = packets.into_problems();
     for link in &reading.links {
         let reason = format!("packets of link type {link} are not read");
+        reading.problems.push(Unreadable { file: PathBuf::new(), reason });
+    }
+    let cut = reading.associations.cut();
+    if cut > 0 {
+        let reason = format!(
+            "{cut} bytes of SCTP chunks were cut off: a packet with several needs a larger snap length (tcpdump -s 0)"
+        );
         reading.problems.push(Unreadable { file: PathBuf::new(), reason });
     }
     reading.check();
@@ -149,16 +158,20 @@ impl Reading {
             self.options.other += 1;
             return;
         };
-        let Transport::Tcp(header) = &frame.transport else {
-            self.options.not_tcp += 1;
+        if !matches!(frame.transport, Transport::Tcp(_) | Transport::Sctp(_)) {
+            self.options.not_read += 1;
             return;
-        };
+        }
         // Within an interface the order is that of the file: a time that goes back is taken for the one before.
         let [start, last] = self.span.unwrap_or([record.at; 2]);
         let at = record.at.max(last);
         self.span = Some([start, at]);
         let way = record.way.or(datagram.way);
-        self.segment(at, (packet.file, way), &frame, header);
+        match &frame.transport {
+            Transport::Tcp(header) => self.segment(at, (packet.file, way), &frame, header),
+            Transport::Sctp(header) => self.sctp(at, (packet.file, way), &frame, header),
+            Transport::Udp | Transport::Other(_) => {}
+        }
     }
 
     fn segment(
@@ -246,7 +259,7 @@ impl Reading {
     }
 
     /// Updates the limits of both senders of a subflow after a packet of `end`.
-    fn wait(&mut self, at: u64, index: usize, end: usize) {
+    pub(crate) fn wait(&mut self, at: u64, index: usize, end: usize) {
         let subflow = &mut self.subflows[index];
         let established = subflow.is_established();
         let connection = &mut self.connections[subflow.connection];
@@ -263,7 +276,7 @@ impl Reading {
             let heard = sender != end;
             let sent = direction.sent();
             direction.waiting.packet(at, &sent, heard);
-            if subflow.mode == Mode::Multipath {
+            if subflow.mode.has_stream() {
                 let sent = stream.sent(sent.segment, sent.rtt);
                 stream.waiting.packet(at, &sent, heard);
             }
@@ -271,11 +284,11 @@ impl Reading {
     }
 
     /// Samples of a subflow and of its connection, before a packet changes them.
-    fn sample(&mut self, at: u64, index: usize) {
+    pub(crate) fn sample(&mut self, at: u64, index: usize) {
         let at = self.since_start(at);
         let clock = self.clock;
         let subflow = &mut self.subflows[index];
-        let multipath = subflow.mode == Mode::Multipath;
+        let multipath = subflow.mode.has_stream();
         let connection = &mut self.connections[subflow.connection];
         let mut full = false;
         for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
@@ -368,6 +381,7 @@ impl Reading {
             last: at,
             reset: false,
             reason: None,
+            on_path: None,
         });
         self.known.insert(key, index);
         index
@@ -483,7 +497,7 @@ impl Reading {
     }
 }
 
-fn opposite(way: Way) -> Way {
+pub(crate) fn opposite(way: Way) -> Way {
     match way {
         Way::In => Way::Out,
         Way::Out => Way::In,

@@ -360,7 +360,16 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
     row.put("connection", one.number);
     row.put("side", one.flow.side());
     row.put("from_client", end == 0);
-    row.put("transport", if multipath { "mptcp" } else { "tcp" });
+    row.put(
+        "transport",
+        if multipath {
+            "mptcp"
+        } else if any.is_association() {
+            "sctp"
+        } else {
+            "tcp"
+        },
+    );
     row.put("start_s", one.start());
     row.put("end_s", one.end());
     row.put("completed", one.is_complete());
@@ -421,7 +430,7 @@ fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -
     row.put("subflow", index);
     row.put("path", path(any.ends(), end));
     row.put("side", one.flow.side());
-    row.maybe("established_s", of.sender.unwrap_or(any).established());
+    row.maybe("established_s", of.sender.unwrap_or(any).established(end));
     row.maybe("goodput_bit_s", one.rate(arrived));
     row.maybe("share", share(arrived, all));
     row.put("packets", any.counts(end).packets);
@@ -453,9 +462,12 @@ fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -
     }
     if let Some(receiver) = of.receiver {
         let counts = receiver.counts(end);
-        let gaps = receiver.held(end, one.end());
-        held(&mut row, ["ofo_mean_bytes", "ofo_p95_bytes", "ofo_max_bytes"], &gaps);
-        row.put("out_of_order_s", gaps.time.as_secs_f64());
+        // TSNs are those of an association: its paths have no gaps of their own.
+        if !one.flow.any().is_association() {
+            let gaps = receiver.held(end, one.end());
+            held(&mut row, ["ofo_mean_bytes", "ofo_p95_bytes", "ofo_max_bytes"], &gaps);
+            row.put("out_of_order_s", gaps.time.as_secs_f64());
+        }
         row.put("segments_received", counts.segments);
         row.maybe("seen_retransmitted_share", share(counts.copied_segments, counts.segments));
         row.maybe("seen_late_share", share(counts.late_segments, counts.segments));

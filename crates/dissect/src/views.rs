@@ -144,6 +144,16 @@ impl<'a> ConnectionView<'a> {
         self.subflows().any(|subflow| subflow.mode() == Mode::Multipath)
     }
 
+    /// It is an SCTP association.
+    pub fn is_association(&self) -> bool {
+        self.connection.association.is_some()
+    }
+
+    /// It counts data for itself, beside its subflows.
+    fn has_stream(&self) -> bool {
+        self.is_multipath() || self.is_association()
+    }
+
     /// Bytes of the stream that an end has sent, each once: by data sequence numbers, or of the only subflow.
     pub fn bytes(&self, end: usize) -> u64 {
         let mapped = self.stream(end).seen.bytes();
@@ -160,7 +170,7 @@ impl<'a> ConnectionView<'a> {
 
     /// Bytes that are complete at this place: delivered, if it is that of the receiver.
     pub fn complete_bytes(&self, end: usize) -> u64 {
-        if self.is_multipath() {
+        if self.has_stream() {
             self.stream(end).delivered()
         } else {
             self.directions(end).map(Direction::complete_bytes).sum()
@@ -169,7 +179,7 @@ impl<'a> ConnectionView<'a> {
 
     /// When the last of them came, in seconds from the first packet of all.
     pub fn completed(&self, end: usize) -> Option<f64> {
-        let at = if self.is_multipath() {
+        let at = if self.has_stream() {
             self.stream(end).delivered_at
         } else {
             self.directions(end).filter_map(|direction| direction.data).map(|[_, _, complete]| complete).max()
@@ -179,7 +189,7 @@ impl<'a> ConnectionView<'a> {
 
     /// Bytes that the other end has acknowledged.
     pub fn acknowledged_bytes(&self, end: usize) -> u64 {
-        if self.is_multipath() {
+        if self.has_stream() {
             self.stream(end).acknowledged_bytes()
         } else {
             self.directions(end).map(Direction::acknowledged_bytes).sum()
@@ -188,7 +198,7 @@ impl<'a> ConnectionView<'a> {
 
     /// When the last acknowledgement of new data came, in seconds from the first packet of all.
     pub fn acknowledged(&self, end: usize) -> Option<f64> {
-        let at = if self.is_multipath() {
+        let at = if self.has_stream() {
             self.stream(end).acked_at
         } else {
             self.directions(end).filter_map(|direction| direction.heard.acked_at).max()
@@ -198,16 +208,16 @@ impl<'a> ConnectionView<'a> {
 
     /// An end has said that it sends no more.
     pub fn is_finished(&self, end: usize) -> bool {
-        if self.is_multipath() {
+        if self.has_stream() {
             self.stream(end).fin
         } else {
             self.directions(end).any(|direction| direction.fin)
         }
     }
 
-    /// It was aborted: MP_FASTCLOSE, or a RST of plain TCP.
+    /// It was aborted: MP_FASTCLOSE, ABORT of SCTP, or a RST of plain TCP.
     pub fn is_aborted(&self) -> bool {
-        self.connection.aborted || !self.is_multipath() && self.subflows().any(|subflow| subflow.is_reset())
+        self.connection.aborted || !self.has_stream() && self.subflows().any(|subflow| subflow.is_reset())
     }
 
     /// Its first packet, at this place or at another one of the same file, in seconds from the first packet of all.
@@ -230,7 +240,7 @@ impl<'a> ConnectionView<'a> {
     /// Bytes of an end that are held because of gaps until `until` seconds: all, and those complete on their subflow.
     pub fn held(&self, end: usize, until: f64) -> [Held; 2] {
         let until = self.reading.instant(until);
-        if self.is_multipath() {
+        if self.has_stream() {
             return [0, 1].map(|which| self.stream(end).held[which].until(until));
         }
         let all =
@@ -241,7 +251,7 @@ impl<'a> ConnectionView<'a> {
     /// Seconds until `until` in which there was nothing to send, the receive window was full, and losses were repaired.
     pub fn waited(&self, end: usize, until: f64) -> [Option<f64>; 3] {
         let at = self.reading.instant(until);
-        if self.is_multipath() {
+        if self.has_stream() {
             let waiting = &self.stream(end).waiting;
             let seconds = |cause| Some(waiting.spent(cause, at) as f64 / 1e9);
             return [seconds(Cause::Nothing), seconds(Cause::Window), None];
@@ -309,7 +319,10 @@ impl<'a> SubflowView<'a> {
 
     /// Bytes of one end that the other has acknowledged on this subflow.
     pub fn acknowledged_bytes(&self, end: usize) -> u64 {
-        self.subflow.directions[end].acknowledged_bytes()
+        match &self.subflow.on_path {
+            Some(sides) => sides[end].acked,
+            None => self.subflow.directions[end].acknowledged_bytes(),
+        }
     }
 
     /// Mean, least and most of the round trips of data of one end, in seconds, as this place sees them.
@@ -351,9 +364,14 @@ impl<'a> SubflowView<'a> {
         found.into_iter().map(|times| times.map(|at| self.reading.seconds(at))).collect()
     }
 
-    /// When the third packet of the handshake was seen, in seconds from the first packet of all.
-    pub fn established(&self) -> Option<f64> {
-        self.subflow.handshake[2].map(|at| self.reading.seconds(at))
+    /// When the third packet of the handshake was seen, in seconds from the first packet of all; a path of SCTP: when an end knew that
+    /// it works.
+    pub fn established(&self, end: usize) -> Option<f64> {
+        let known = match &self.subflow.on_path {
+            Some(sides) => sides[end].usable,
+            None => self.subflow.handshake[2],
+        };
+        known.map(|at| self.reading.seconds(at))
     }
 
     /// First and last packet, in seconds from the first packet of all.

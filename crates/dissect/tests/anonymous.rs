@@ -22,7 +22,7 @@ fn anonymous(file: &Path) -> Vec<u8> {
 fn told(reading: &Reading) -> Vec<String> {
     let subflow = |s: SubflowView<'_>| {
         let ends = [0, 1].map(|end| format!("{:?} {:?} {:?}", s.counts(end), s.rtt(end), s.active(end)));
-        format!("{:?} {:?} {:?} {:?} {ends:?}", s.side(), s.mode(), s.joins(), s.established())
+        format!("{:?} {:?} {:?} {:?} {ends:?}", s.side(), s.mode(), s.joins(), s.established(0))
     };
     let connection = |c: dissect::ConnectionView<'_>| {
         let bytes = [0, 1].map(|end| (c.bytes(end), c.complete_bytes(end), c.acknowledged_bytes(end)));

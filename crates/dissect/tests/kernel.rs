@@ -69,7 +69,7 @@ fn two_subflows() {
         let [mean, least, _] = subflow.rtt(0).expect("samples");
         assert!(base <= least && least < base + 0.02 && mean < base + 0.2, "{least} {mean}");
     }
-    let joined = second.established().expect("a handshake");
+    let joined = second.established(0).expect("a handshake");
     assert!((joined - 0.2016).abs() < 1e-4, "{joined}");
     identity(&reading);
 }
@@ -95,7 +95,7 @@ fn a_late_address() {
     assert_eq!(counts(&second), [40, 35, 48_272, 0, 0, 10_096, 26, 0]);
     assert_eq!([first.unique_bytes(0), second.unique_bytes(0)], [261_824, 48_272]);
     assert_eq!(bytes(&reading), [300_000]);
-    let ([opened, _], joined) = (second.lifetime(), second.established());
+    let ([opened, _], joined) = (second.lifetime(), second.established(0));
     assert!(
         (opened - 1.062).abs() < 1e-3 && joined.is_some_and(|at| (at - 1.183).abs() < 1e-3),
         "{opened} {joined:?}"

@@ -32,6 +32,6 @@ pub(crate) fn read(py: Python<'_>, files: &[PathBuf]) -> PyResult<Read> {
     let tables = tables.map(columns).collect::<PyResult<_>>()?;
     let problems = reading.problems().iter().map(ToString::to_string).collect();
     let options = reading.options();
-    let totals = [("packets", options.packets), ("other", options.other), ("not_tcp", options.not_tcp)];
+    let totals = [("packets", options.packets), ("other", options.other), ("not_read", options.not_read)];
     Ok((tables, problems, totals.into_iter().collect()))
 }

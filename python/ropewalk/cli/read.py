@@ -140,7 +140,7 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
 
 def _print(reading: connections.Reading) -> None:
     screen = printer()
-    others = f", {reading.not_read} of them no TCP" if reading.not_read else ""
+    others = f", {reading.not_read} of them neither TCP nor SCTP" if reading.not_read else ""
     screen.paragraph(f"{reading.packets} packets{others}", style="bold")
     screen.line()
     if not reading.flows.height:
