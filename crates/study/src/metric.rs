@@ -5,19 +5,20 @@ use trace::metrics::TABLES;
 use trace::{Kind, MetricSpec};
 
 /// First word of a metric, and the table that it stands for.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("run", "runs"),
     ("flow", "flows"),
     ("subflow", "subflows"),
+    ("leg", "legs"),
     ("link", "links"),
     ("message", "messages"),
     ("measure", "measures"),
     ("page", "pages"),
 ];
 /// Tables with any number of rows for one name in a replication.
-const SEVERAL: [&str; 2] = ["messages", "pages"];
+const SEVERAL: [&str; 3] = ["messages", "pages", "legs"];
 /// Tables in which a name has a second part after the flow.
-const PARTS: [&str; 2] = ["subflows", "measures"];
+const PARTS: [&str; 3] = ["subflows", "legs", "measures"];
 /// The functions of several rows of a replication; besides these `p95` and the like.
 const FUNCTIONS: [&str; 7] = ["sum", "mean", "median", "min", "max", "count", "jain"];
 
@@ -30,7 +31,7 @@ pub struct Metric {
     pub function: Option<String>,
     /// Name of the table, such as `flows`.
     pub table: &'static str,
-    /// Flow, `FLOW.INDEX` of a subflow, `FLOW.WHAT` of measures, or link; with `*` and `?`. Empty for `runs`.
+    /// Flow, `FLOW.INDEX` of a subflow or a leg, `FLOW.WHAT` of measures, or link; with `*` and `?`. Empty for `runs`.
     pub name: String,
     /// Name of the column.
     pub column: String,
@@ -243,6 +244,7 @@ mod tests {
             ("flow.upload.transport", "is not a column of figures", "known: "),
             ("flow.*.goodput_bit_s", "several rows", "mean(flow.*.goodput_bit_s)"),
             ("message.a.delay_s", "several rows", "functions: sum"),
+            ("leg.a.1.lost_bytes", "several rows", "mean(leg.a.1.lost_bytes)"),
             ("summ(flow.*.goodput_bit_s)", "\"summ\" is not a function", "did you mean `sum`?"),
             ("p101(flow.*.goodput_bit_s)", "not a function", "p50, p95"),
         ] {
@@ -267,6 +269,8 @@ mod tests {
             ("sum(flow.*@*.goodput_bit_s)", true),
             ("sum(flow.*n.goodput_bit_s)", true),
             ("subflow.down.0.share", true),
+            ("max(leg.down.1.held_max_bytes)", true),
+            ("max(leg.up.1.held_max_bytes)", false),
             ("run.end_s", true),
         ] {
             assert_eq!(metric(text).names(&known), fits, "{text}");

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-PARTS = {"subflows": "subflow", "measures": "what"}
+PARTS = {"subflows": "subflow", "legs": "leg", "measures": "what"}
 """Tables in which a name has a second part after the flow, and its column."""
 
 
@@ -35,7 +35,7 @@ class Metric:
     table: str
     """Name of the table, such as `flows`."""
     name: str
-    """Flow, `FLOW.INDEX` of a subflow, `FLOW.WHAT` of measures, or link; with `*` and `?`.
+    """Flow, `FLOW.INDEX` of a subflow or a leg, `FLOW.WHAT` of measures, or link; with `*` and `?`.
     Empty for `runs`."""
     column: str
 
