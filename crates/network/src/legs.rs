@@ -143,8 +143,13 @@ fn record(
         Egress::Over(link) => Some(duplex_link_of(link)),
         Egress::PerPacket | Egress::Unreachable => None,
     };
+    // A leg of one subflow among others has delivered what arrived on it; any other what its end has in order.
+    let arrived = match (ends.subflow, machine(ends.receiver)) {
+        (None, Some(receiver)) => receiver.delivered(),
+        _ => Bytes(received.bytes_received),
+    };
     let at_proxy = |(relay, from): (&Relay, LegEnd)| -> (Held, Bytes) {
-        (held(relay.held(from), now), relay.lost(from))
+        (held(relay.held(from), now), relay.lost(from, arrived))
     };
     Some(LegRecord {
         connection,

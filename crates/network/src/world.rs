@@ -158,6 +158,9 @@ impl World {
             self.on_flow_event(now, event);
             self.serve_dirty(now);
         }
+        while let Some(crash) = self.plan.take_crash(now) {
+            self.crash(now, crash);
+        }
         if let Some(sampler) = &mut self.sampler
             && sampler.next() <= now
         {

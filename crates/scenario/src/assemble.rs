@@ -24,7 +24,7 @@ use crate::held::{Read as _, fields};
 use crate::keys::{AUTO, EXPAND, EXPAND_LARGEST};
 use crate::model::{
     Associations, Change, Choice, Direction, DuplexLink, Endpoint, Flow, FlowAction, FlowEvent, Multipath,
-    Node, Proxy, Queue, Scenario, Setting, Strip, Transport,
+    Node, Proxy, ProxyCrash, Queue, Scenario, Setting, Strip, Transport,
 };
 use crate::path_managers::PathManagers;
 use crate::proxies;
@@ -191,6 +191,9 @@ impl Assembler<'_> {
                 node: self.node(keys.text("node")?)?,
                 kind: keys.read("kind")?,
                 handshake: keys.read("handshake")?,
+                rate: keys.read("rate"),
+                connections: keys.read("connections"),
+                crashes: crashes(root, keys.text("name")?)?,
                 flows: proxies::intercepted(root, keys)?,
                 client: Arc::new(self.transport(keys.table("client")?)?),
                 server: Arc::new(self.transport(keys.table("server")?)?),
@@ -317,6 +320,15 @@ impl Assembler<'_> {
             up: set.read("up"),
         })
     }
+}
+
+/// The crashes of a proxy, by time.
+fn crashes(root: &Table, proxy: &str) -> Option<Vec<ProxyCrash>> {
+    let mine = root.tables("event").filter(|(_, event)| event.text("proxy") == Some(proxy));
+    let crash = |event: &Table| Some(ProxyCrash { at: event.read("at")?, form: event.read("crash")? });
+    let mut crashes: Vec<ProxyCrash> = mine.map(|(_, event)| crash(event)).collect::<Option<_>>()?;
+    crashes.sort_by_key(|crash| crash.at);
+    Some(crashes)
 }
 
 fn udp(keys: &Table) -> Option<Transport> {

@@ -14,7 +14,7 @@ use transport::sctp::config::{
 };
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
-use crate::model::{Ecmp, ProxyHandshake, ProxyKind};
+use crate::model::{CrashForm, Ecmp, ProxyHandshake, ProxyKind};
 use document::keys::UNLIMITED;
 use document::tree::{Placed, Table, Value};
 
@@ -57,6 +57,7 @@ words! {
     Ecmp { "flow" => Self::Flow, "packet" => Self::Packet }
     ProxyKind { "split" => Self::Split, "mptcp" => Self::Mptcp, "one-subflow" => Self::OneSubflow }
     ProxyHandshake { "early" => Self::Early, "late" => Self::Late }
+    CrashForm { "reset" => Self::Reset, "silent" => Self::Silent }
     AbortForm { "ack" => Self::Ack, "reset" => Self::Reset }
     Reinjection { "timeout" => Self::Timeout, "death" => Self::Death, "upstream" => Self::Upstream }
     ReinjectOn {

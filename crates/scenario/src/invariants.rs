@@ -70,6 +70,8 @@ impl Scenario {
             check_transport(name, side);
             debug_assert!(side.is_stream(), "{name} speaks TCP or MPTCP");
         }
+        debug_assert!(proxy.crashes.is_sorted_by_key(|crash| crash.at), "{name}: crashes out of order");
+        debug_assert!(proxy.connections != Some(0), "{name} accepts no connection");
         let multipath = proxy.client.mptcp.is_some();
         debug_assert_eq!(multipath, proxy.kind == ProxyKind::Mptcp, "{name}: kind and transport differ");
     }

@@ -231,6 +231,12 @@ pub struct Proxy {
     pub kind: ProxyKind,
     /// When it answers the client.
     pub handshake: ProxyHandshake,
+    /// Most that it passes on in each direction, all connections together; `None`: no limit.
+    pub rate: Option<BitsPerSecond>,
+    /// Most connections at a time; `None`: no limit.
+    pub connections: Option<u32>,
+    /// When it crashes, by time.
+    pub crashes: Vec<ProxyCrash>,
     /// The flows that it intercepts where they cross its node: all of them carry TCP or MPTCP.
     pub flows: Vec<usize>,
     /// Its end of the connection with the client.
@@ -248,6 +254,24 @@ pub enum ProxyKind {
     Mptcp,
     /// One subflow of an MPTCP connection, as if it were its end: the server speaks MPTCP too.
     OneSubflow,
+}
+
+/// A crash of a proxy while the run goes on: its connections are gone with all that they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxyCrash {
+    /// When.
+    pub at: SimTime,
+    /// How its peers learn of it.
+    pub form: CrashForm,
+}
+
+/// How the peers of a proxy learn that it has crashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashForm {
+    /// The process dies: its kernel resets the connections, and the process begins anew at once.
+    Reset,
+    /// The power fails: nothing answers any more.
+    Silent,
 }
 
 /// When a proxy answers the SYN of a client.

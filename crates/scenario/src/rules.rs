@@ -98,6 +98,14 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
             let message = format!("there is no path or link \"{name}\"");
             report.add(node.at, Code::UnknownName, &format!("{path}.link"), message, help);
         }
+        if let Some(node) = event.get("proxy")
+            && let Some(name) = node.as_text()
+            && !root.tables("proxy").any(|(_, proxy)| proxy.text("name") == Some(name))
+        {
+            let known = root.tables("proxy").filter_map(|(_, proxy)| proxy.text("name"));
+            let (help, message) = (suggest(name, "proxies", known), format!("there is no proxy \"{name}\""));
+            report.add(node.at, Code::UnknownName, &format!("{path}.proxy"), message, help);
+        }
         if let Some(node) = event.get("set")
             && let Some(set) = node.as_table()
             && set.entries.is_empty()
@@ -109,7 +117,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
     }
 }
 
-/// An event is about a link or about a flow.
+/// An event is about a link, a flow or a proxy.
 fn shape(event: &Table, at: Origin, path: &str, report: &mut Report<'_>) {
     if event.partial {
         return;
@@ -118,16 +126,20 @@ fn shape(event: &Table, at: Origin, path: &str, report: &mut Report<'_>) {
         let (key, message) = (format!("{path}.{key}"), format!("`{key}` is missing"));
         report.add(at, Code::MissingKey, &key, message, help.into());
     };
-    match ["link", "set", "flow", "do"].map(|key| event.has(key)) {
-        [true, true, false, false] | [false, false, true, true] => {}
-        [false, false, false, false] => missing("link", "add `link` and `set`, or `flow` and `do`"),
-        [false, true, false, false] => missing("link", "add `link`: the name of what changes"),
-        [true, false, false, false] => missing("set", "add `set`: what the link becomes"),
-        [false, false, false, true] => missing("flow", "add `flow`: to whose connection it happens"),
-        [false, false, true, false] => missing("do", "add `do`, as in do = { leave = \"beam2\" }"),
+    let all = ["link", "set", "flow", "do", "proxy", "crash"];
+    let found: Vec<&str> = all.into_iter().filter(|key| event.has(key)).collect();
+    match found.as_slice() {
+        ["link", "set"] | ["flow", "do"] | ["proxy", "crash"] => {}
+        [] => missing("link", "add `link` and `set`, `flow` and `do`, or `proxy` and `crash`"),
+        ["set"] => missing("link", "add `link`: the name of what changes"),
+        ["link"] => missing("set", "add `set`: what the link becomes"),
+        ["do"] => missing("flow", "add `flow`: to whose connection it happens"),
+        ["flow"] => missing("do", "add `do`, as in do = { leave = \"beam2\" }"),
+        ["crash"] => missing("proxy", "add `proxy`: which of them crashes"),
+        ["proxy"] => missing("crash", "add `crash`, as in crash = \"reset\""),
         _ => {
-            let (at, key) = blame(event, &["flow", "do"], at);
-            let message = "an event is about a link (`link`, `set`) or about a flow (`flow`, `do`)".into();
+            let (at, key) = blame(event, &["proxy", "crash", "flow", "do"], at);
+            let message = "an event is about a link (`link`, `set`), a flow (`flow`, `do`) or a proxy (`proxy`, `crash`)".into();
             let help = "write two events".into();
             report.add(at, Code::Contradiction, &format!("{path}.{key}"), message, help);
         }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_round_trip, good};
-use scenario::model::ProxyHandshake;
+use scenario::model::{CrashForm, ProxyHandshake};
 use scenario::{Document, Registries, schema};
 
 const CHAIN: &str = r#"
@@ -61,6 +61,8 @@ const CHANGES: &[(&str, &[(&str, &str)])] = &[
     ("node", &[("path.satellite.to", "modem"), ("path.internet.from", "modem"), ("proxy.pep.node", "modem")]),
     ("kind", &[("proxy.pep.kind", "mptcp"), ("proxy.pep.client.kind", "mptcp")]),
     ("handshake", &[("proxy.pep.handshake", "late")]),
+    ("rate", &[("proxy.pep.rate", "5Mbit/s")]),
+    ("connections", &[("proxy.pep.connections", "3")]),
     ("flows", &[("proxy.pep.flows", "[\"probe\"]"), ("flow.probe.to", "server")]),
     ("client", &[("proxy.pep.client.congestion", "newreno")]),
     ("server", &[("proxy.pep.server.send_buffer", "1MB")]),
@@ -103,6 +105,31 @@ fn a_proxy_for_subflows_answers_late_and_shares_no_flow() {
     let found = Document::parse(&second, "test.toml", &[], &Registries::builtin());
     let text = found.expect_err("two kinds for one flow").to_string();
     assert!(text.contains("one of them by the subflow") && text.contains("proxy.second.kind"), "{text}");
+}
+
+const CRASH: &str = "[[event]]\nat = \"9s\"\nproxy = \"pep\"\ncrash = \"silent\"\n\
+                     [[event]]\nat = \"3s\"\nproxy = \"pep\"\ncrash = \"reset\"\n";
+
+#[test]
+fn a_proxy_crashes_at_its_events() {
+    let document = good(&format!("{CHAIN}{CRASH}"), &[]);
+    assert_round_trip(&document);
+    let crashes = &document.scenario.proxies[0].crashes;
+    let found: Vec<_> = crashes.iter().map(|crash| (crash.at.0 / 1_000_000_000, crash.form)).collect();
+    assert_eq!(found, [(3, CrashForm::Reset), (9, CrashForm::Silent)], "by time");
+    for (text, words) in [
+        (CRASH.replace("pep", "box"), "there is no proxy \"box\""),
+        (CRASH.replace("crash = \"reset\"\n", ""), "`crash` is missing"),
+        (CRASH.replace("proxy = \"pep\"\n", ""), "`proxy` is missing"),
+        (
+            CRASH.replace("proxy = \"pep\"", "proxy = \"pep\"\nlink = \"spur\""),
+            "or a proxy (`proxy`, `crash`)",
+        ),
+    ] {
+        let found = Document::parse(&format!("{CHAIN}{text}"), "test.toml", &[], &Registries::builtin());
+        let told = found.expect_err(words).to_string();
+        assert!(told.contains(words), "{told}");
+    }
 }
 
 #[test]

@@ -21,7 +21,8 @@ pub fn scenario(grammar: &Grammar, seed: u64) -> Table {
     let time = if dice.chance(0.1) { dice.log(0.002, 0.02) } else { time };
     let extreme = if dice.chance(0.5) { 0.0 } else { 0.15 };
     let spread = Spread { extreme, rate, time };
-    Builder { grammar, dice, spread, nodes: Vec::new(), links: Vec::new(), flows: Vec::new() }.build(paths)
+    Builder { grammar, dice, spread, nodes: Vec::new(), links: Vec::new(), flows: Vec::new(), proxies: 0 }
+        .build(paths)
 }
 
 struct Builder<'a> {
@@ -32,6 +33,8 @@ struct Builder<'a> {
     /// Links by name with their ends and the names of their directions.
     links: Vec<Link>,
     flows: Vec<String>,
+    /// Number of proxies, whose names are x0 and so on.
+    proxies: u64,
 }
 
 #[derive(Clone)]
@@ -281,6 +284,7 @@ impl Builder<'_> {
             return None;
         }
         let many = self.dice.between(1, 2);
+        self.proxies = many;
         // A proxy for single subflows shares no flow with one for whole connections.
         let one_subflow = self.dice.chance(0.25);
         let proxy = |number| Value::from(self.proxy((number, one_subflow), &between));
@@ -394,6 +398,11 @@ impl Builder<'_> {
             }
             self.fill("do", &mut what, &["leave", "join", "backup", "regular", "abort"], 0.3);
             table.insert("do".into(), what.into());
+            return table;
+        }
+        if self.proxies > 0 && self.dice.chance(0.25) {
+            table.insert("proxy".into(), format!("x{}", self.dice.below(self.proxies)).into());
+            table.insert("crash".into(), self.dice.one(&["reset", "silent"]).into());
             return table;
         }
         let link = self.links[self.dice.below(self.links.len() as u64) as usize].clone();

@@ -130,7 +130,7 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
     // An end whose packets are lost gives up after the data has arrived; an event can abort what is complete.
     let failure = row.word("failure");
     let unanswered = ["too many timeouts", "the peer cannot be reached", "the handshake was not answered"];
-    let gave_up = unanswered.contains(&failure.as_str()) || !scenario.flow_events.is_empty();
+    let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario);
     hold!(!row.flag("completed") || failure.is_empty() || gave_up, "{name}: completed and failed, {failure}");
     hold!(row.count("retransmitted_segments") <= row.count("segments_sent"), "{name}: retransmissions");
     for share in ["seen_retransmitted_share", "seen_late_share"] {
@@ -217,4 +217,9 @@ fn page(row: Row<'_>) -> Verdict {
         "{name}: ends before it starts"
     );
     Ok(())
+}
+
+/// An event aborts connections, or a proxy crashes with them.
+fn is_cut_short(scenario: &Scenario) -> bool {
+    !scenario.flow_events.is_empty() || scenario.proxies.iter().any(|proxy| !proxy.crashes.is_empty())
 }

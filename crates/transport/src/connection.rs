@@ -94,10 +94,10 @@ impl Connection {
         }
     }
 
-    /// Two such ends: what `self` has received goes on at `other`. Returns how many bytes of data.
-    pub fn pass_on(&mut self, now: SimTime, other: &mut Self) -> Bytes {
+    /// Two such ends: what `self` has received goes on at `other`, about `most` bytes of it. Returns how many bytes of data.
+    pub fn pass_on(&mut self, now: SimTime, other: &mut Self, most: Bytes) -> Bytes {
         match (&mut self.0, &mut other.0) {
-            (Machine::Subflow(from), Machine::Subflow(to)) => pass_on(now, from, to),
+            (Machine::Subflow(from), Machine::Subflow(to)) => pass_on(now, from, to, most),
             _ => Bytes::ZERO,
         }
     }

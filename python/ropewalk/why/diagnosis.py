@@ -12,6 +12,7 @@ from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_
 from ropewalk.why.evidence import FULL, LATE, Seen, evidence, is_loss_limited
 from ropewalk.why.model import Cure, FlowDiagnosis, Reason
 from ropewalk.why.paths import directions, is_odd, paths, ramp
+from ropewalk.why.proxies import at_proxies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +145,7 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
         reasons=tuple(reasons),
         vs_best=estimate(rates[seed] / best[seed] for seed in rates if best.get(seed)),
         best_path=path,
+        proxies=at_proxies(bench.base, flow),
     )
 
 

@@ -55,6 +55,16 @@ class ReasonDict(TypedDict):
     cures: list[CureDict]
 
 
+class AtProxyDict(TypedDict):
+    """A proxy on the way of a flow."""
+
+    node: str
+    to: str
+    held_bytes: float
+    srtt_s: float | None
+    lost_bytes: float
+
+
 class FlowDict(TypedDict):
     """One flow."""
 
@@ -62,6 +72,7 @@ class FlowDict(TypedDict):
     goodput_bit_s: EstimateDict | None
     budget: dict[str, float]
     reasons: list[ReasonDict]
+    proxies: list[AtProxyDict]
 
 
 class DiagnosisDict(TypedDict):
@@ -105,6 +116,32 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class AtProxy:
+    """A proxy on the way of a flow, and the leg behind it; means over replications."""
+
+    node: str
+    """Node of the proxy."""
+    to: str
+    """Node where the leg behind it ends."""
+    held_bytes: float
+    """Bytes that it had acknowledged and that nothing behind it had, average over time."""
+    srtt_s: float | None
+    """Round-trip time of the leg behind it."""
+    lost_bytes: float
+    """Bytes that it had acknowledged and that never arrived."""
+
+    def to_dict(self) -> AtProxyDict:
+        """For JSON."""
+        return AtProxyDict(
+            node=self.node,
+            to=self.to,
+            held_bytes=self.held_bytes,
+            srtt_s=self.srtt_s,
+            lost_bytes=self.lost_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class FlowDiagnosis:
     """Why one flow is as slow as it is."""
 
@@ -120,6 +157,8 @@ class FlowDiagnosis:
     """Goodput over that of its best path alone; None if it has one path."""
     best_path: str | None = None
     """The path that is most often the best one."""
+    proxies: tuple[AtProxy, ...] = ()
+    """On its way, from the data sender on."""
 
     def to_dict(self) -> FlowDict:
         """For JSON."""
@@ -128,6 +167,7 @@ class FlowDiagnosis:
             goodput_bit_s=None if self.goodput_bit_s is None else self.goodput_bit_s.to_dict(),
             budget=dict(self.budget),
             reasons=[_reason(reason) for reason in self.reasons],
+            proxies=[proxy.to_dict() for proxy in self.proxies],
         )
 
 

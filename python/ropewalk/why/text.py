@@ -10,7 +10,7 @@ from ropewalk.numbers import count, interval, percent
 from ropewalk.why.evidence import mbit
 
 if TYPE_CHECKING:
-    from ropewalk.why.model import Cure, Diagnosis, FlowDiagnosis, Reason
+    from ropewalk.why.model import AtProxy, Cure, Diagnosis, FlowDiagnosis, Reason
 
 LEAST = 0.005
 """Smaller shares of the time are not printed."""
@@ -36,6 +36,8 @@ def flow_lines(flow: FlowDiagnosis, width: int = WIDTH) -> list[str]:
     found = _wrapped(headline(flow), width)
     if told := spent(flow.budget):
         found += _wrapped(f"Limits, by time: {told}", width, 2)
+    for proxy in flow.proxies:
+        found += _wrapped(held(proxy), width, 2)
     for number, reason in enumerate(flow.reasons, 1):
         found += _reason(number, reason, width)
     if not flow.reasons:
@@ -59,6 +61,16 @@ def spent(budget: dict[str, float]) -> str:
     """Limits and their shares of the time, the largest first."""
     found = sorted(budget.items(), key=lambda item: -item[1])
     return ", ".join(f"{name.replace('_', ' ')} {percent(share)}" for name, share in found if share >= LEAST)
+
+
+def held(proxy: AtProxy) -> str:
+    """Bytes that a proxy held, and those that were lost there."""
+    rtt = "" if proxy.srtt_s is None else f" (RTT {1e3 * proxy.srtt_s:.3g} ms)"
+    kept = f"held {proxy.held_bytes / 1e3:.3g} kB on average"
+    text = f"Proxy at {proxy.node}: {kept} for the leg to {proxy.to}{rtt}"
+    if proxy.lost_bytes > 0:
+        text += f"; {proxy.lost_bytes / 1e3:.3g} kB that it had acknowledged never arrived"
+    return f"{text}."
 
 
 def told(cure: Cure) -> str:

@@ -72,7 +72,7 @@ impl World {
                 queue.push(flow.timing().start(), Event::Start(index as u32));
             }
         }
-        let plan = Plan::new(changes, flow_events);
+        let plan = Plan::new(changes, flow_events, proxies::crashes(scenario));
         Self::at_start((seed, duration), (queue, network, hosts), (flows, relays), plan, sampler)
     }
 }

@@ -19,7 +19,9 @@ use crate::host::config::{KnownAddresses, Listener, Opener, Protocol};
 use crate::net::address::{Port, SocketAddress};
 use crate::net::routing::{Routes, Target};
 use crate::net::topology::NodeId;
+use crate::plan::Crash;
 use crate::relay::Relays;
+use crate::relay::gate::Gate;
 use crate::relay::onward::Onward;
 use crate::relay::place::{Stop, first_stop};
 
@@ -30,7 +32,7 @@ pub(super) fn place(
     (routes, hosts): (&mut Routes, &mut Hosts),
     flows: &Flows,
 ) -> Relays {
-    let mut relays = Relays::default();
+    let mut relays = Relays::new(scenario.proxies.iter().map(Gate::new).collect());
     if scenario.proxies.is_empty() {
         return relays;
     }
@@ -54,6 +56,17 @@ pub(super) fn place(
         }
     }
     relays
+}
+
+/// All crashes of proxies, the last one first.
+pub(super) fn crashes(scenario: &Scenario) -> Vec<Crash> {
+    let of = |(index, proxy): (usize, &Proxy)| {
+        proxy.crashes.iter().map(|crash| (crash.at, index, crash.form)).collect::<Vec<_>>()
+    };
+    let mut all: Vec<Crash> = scenario.proxies.iter().enumerate().flat_map(of).collect();
+    all.sort_by_key(|crash| crash.0);
+    all.reverse();
+    all
 }
 
 /// A listener of a proxy: the proxy, the way on, and the port of the server.
@@ -112,7 +125,7 @@ impl Planner<'_, '_> {
         let own = hosts.listen(stop.node, listener);
         let ends = self.scenario.flows[flow as usize].transport.mptcp.as_ref();
         let options = Arc::new(ends.map_or_else(MptcpConfig::default, |mptcp| mptcp.config.clone()));
-        let onward = Onward::new(model.kind, model.handshake, opener, stranger, options);
+        let onward = Onward::new((proxy, model.kind, model.handshake), opener, stranger, options);
         relays.listen(stop.node, own, onward);
         self.known.0.insert(place, own);
         for pair in pairs {

@@ -156,7 +156,7 @@ impl HostConnection {
     /// The instant to push into the queue for the next deadline of the end of a relay, if one is needed.
     pub(crate) fn arm_leg(&mut self, now: SimTime) -> Option<SimTime> {
         let Self { machine: Machine::Leg(leg), timer, .. } = self else { return None };
-        timer.set(leg.connection_mut().wake_at().max(now))
+        timer.set(leg.wake_at().max(now))
     }
 
     /// In-order bytes delivered so far; none with datagrams.

@@ -48,13 +48,18 @@ pub(crate) struct Leg {
     /// subflow of an MPTCP connection that it knows nothing of.
     known_as: PathId,
     recorder: Recorder,
+    /// When the proxy may pass on more of what waits here; `NEVER` while nothing waits for that.
+    resumes: SimTime,
+    /// The power of the proxy has failed: nothing is taken in, and nothing leaves.
+    silent: bool,
 }
 
 impl Leg {
     /// An end that closes when its relay says so. `known_as` is the number of its first subflow at the peer.
     pub(crate) fn new(mut connection: Connection, relay: RelayId, known_as: PathId) -> Self {
         connection.hold_open();
-        Self { connection, relay, known_as, recorder: Recorder::default() }
+        let (recorder, resumes) = (Recorder::default(), SimTime::NEVER);
+        Self { connection, relay, known_as, recorder, resumes, silent: false }
     }
 
     /// Its relay.
@@ -72,6 +77,42 @@ impl Leg {
         &mut self.connection
     }
 
+    /// It is asked again for what waits at this time.
+    pub(crate) fn resume_at(&mut self, at: SimTime) {
+        self.resumes = at;
+    }
+
+    /// When something is to be done: a deadline, or the proxy may pass on more.
+    pub(crate) fn wake_at(&mut self) -> SimTime {
+        if self.silent { SimTime::NEVER } else { self.connection.wake_at().min(self.resumes) }
+    }
+
+    /// Acts on what is due. False if nothing is.
+    pub(crate) fn on_timeout(&mut self, now: SimTime) -> bool {
+        if self.silent {
+            return false;
+        }
+        let due = self.connection.next_deadline() <= now;
+        if due {
+            self.connection.on_timeout(now);
+        }
+        let resumes = self.resumes <= now;
+        if resumes {
+            self.resumes = SimTime::NEVER;
+        }
+        due || resumes
+    }
+
+    /// The power of the proxy fails.
+    pub(crate) fn fall_silent(&mut self) {
+        self.silent = true;
+    }
+
+    /// Nothing leaves any more.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.silent
+    }
+
     /// Congestion windows over time.
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
@@ -79,6 +120,9 @@ impl Leg {
 
     /// Takes in a packet.
     pub(crate) fn receive(&mut self, now: SimTime, packet: &Packet) {
+        if self.silent {
+            return;
+        }
         if self.known_as == PathId::FIRST {
             self.connection.on_packet(now, packet);
         } else {

@@ -6,12 +6,14 @@
 //! May: move bytes between two ends, and pass on that a stream has ended or a connection has failed. May not: send
 //! packets, or acknowledge what no end of its own has received.
 
+pub(crate) mod gate;
 pub(crate) mod leg;
 pub(crate) mod onward;
 pub(crate) mod place;
 
 use std::collections::BTreeMap;
 
+use scenario::model::CrashForm;
 use trace::TimeLevels;
 use transport::packet::{Packet, PathId};
 use transport::{AbortForm, Connection};
@@ -22,7 +24,8 @@ use crate::host::connection::HostConnection;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::topology::NodeId;
-use crate::relay::leg::{LegEnd, RelayId};
+use crate::relay::gate::Gate;
+use crate::relay::leg::{Leg, LegEnd, RelayId};
 use crate::relay::onward::Onward;
 
 /// One direction of a relay.
@@ -40,13 +43,15 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// One subflow of a connection between others: what its end `here` has got goes on.
-    fn pass_on(&mut self, now: SimTime, here: &mut Connection, there: &mut Connection) {
-        self.moved += here.pass_on(now, there).0;
+    fn pass_on(&mut self, now: SimTime, [here, there]: [&mut Leg; 2], most: Bytes) -> Bytes {
+        let (here, there) = (here.connection_mut(), there.connection_mut());
+        let moved = here.pass_on(now, there, most);
         if let Some(overreach) = here.overreach(there) {
             for (most, bytes) in self.overreach.iter_mut().zip(overreach) {
                 *most = bytes.max(*most);
             }
         }
+        moved
     }
 }
 
@@ -64,8 +69,8 @@ pub(crate) struct Relay {
     waiting: Option<(PacketAddresses, Packet)>,
     /// From the client to the server, and back.
     streams: [Stream; 2],
-    /// Bytes that were acknowledged and not delivered when a connection failed, by direction.
-    lost: [Bytes; 2],
+    /// Bytes that it had received in order when a connection failed or the proxy crashed, by direction.
+    received: [Bytes; 2],
     over: bool,
 }
 
@@ -81,7 +86,7 @@ impl Relay {
             sockets: [None; 2],
             waiting: None,
             streams: [stream(), stream()],
-            lost: [Bytes::ZERO; 2],
+            received: [Bytes::ZERO; 2],
             over: false,
         }
     }
@@ -144,36 +149,63 @@ impl Relay {
         self.subflow.map(|_| self.streams[end.index()].overreach)
     }
 
-    /// Bytes of that direction that it has acknowledged and that are lost.
-    pub(crate) fn lost(&self, end: LegEnd) -> Bytes {
-        self.lost[end.index()]
+    /// Bytes of that direction that it has acknowledged and that are lost, where the next end has got `arrived`.
+    pub(crate) fn lost(&self, end: LegEnd, arrived: Bytes) -> Bytes {
+        self.received[end.index()].saturating_sub(arrived)
     }
 
     /// Moves what has arrived at each end to the other, as far as that has room; passes on ends and failures.
-    pub(crate) fn serve(&mut self, now: SimTime, hosts: &mut Hosts) {
+    fn serve(&mut self, now: SimTime, hosts: &mut Hosts, (id, gate): (RelayId, &mut Gate)) {
+        if self.over {
+            return gate.forget(id);
+        }
         for from in LegEnd::BOTH {
             let [Some(here), Some(there)] = [from, from.other()].map(|end| self.socket(end)) else {
                 continue;
             };
-            let whole = self.subflow.is_none();
+            self.pass(now, (hosts, id, gate), from, [here, there]);
             let stream = &mut self.streams[from.index()];
-            if whole {
-                let bytes = leg(hosts, here).readable().min(leg(hosts, there).send_space());
-                if bytes > Bytes::ZERO {
-                    leg_mut(hosts, here).read(now, bytes);
-                    leg_mut(hosts, there).write(bytes);
-                    stream.moved += bytes.0;
-                }
-            } else if let [Some(here), Some(there)] = hosts.pair_mut(here, there).map(HostConnection::leg_mut)
-            {
-                stream.pass_on(now, here.connection_mut(), there.connection_mut());
-            }
             if !stream.closed && leg(hosts, here).peer_finished() {
                 stream.closed = true;
                 leg_mut(hosts, there).close();
             }
         }
         self.pass_on_failure(now, hosts);
+        self.note_held(now, hosts);
+        self.check(hosts);
+    }
+
+    /// Moves what has arrived at the first socket to the second, as far as that has room and the proxy is fast enough.
+    fn pass(
+        &mut self,
+        now: SimTime,
+        (hosts, id, gate): (&mut Hosts, RelayId, &mut Gate),
+        from: LegEnd,
+        [here, there]: [SocketId; 2],
+    ) {
+        let most = gate.allows(now, from, id);
+        let stream = &mut self.streams[from.index()];
+        let moved = if self.subflow.is_some() {
+            match hosts.pair_mut(here, there).map(HostConnection::leg_mut) {
+                [Some(here), Some(there)] => stream.pass_on(now, [here, there], most),
+                _ => Bytes::ZERO,
+            }
+        } else {
+            let bytes = leg(hosts, here).readable().min(leg(hosts, there).send_space()).min(most);
+            if bytes > Bytes::ZERO {
+                leg_mut(hosts, here).read(now, bytes);
+                leg_mut(hosts, there).write(bytes);
+            }
+            bytes
+        };
+        stream.moved += moved.0;
+        // Data that lacks room at the other end goes on when an acknowledgement comes, and does not wait for the rate.
+        let room = self.subflow.is_some() || leg(hosts, there).send_space() > Bytes::ZERO;
+        let more = moved >= most && room && leg(hosts, here).readable() > Bytes::ZERO;
+        gate.passed(now, from, id, ((most > Bytes::ZERO).then_some(moved), more));
+    }
+
+    fn note_held(&mut self, now: SimTime, hosts: &Hosts) {
         for from in LegEnd::BOTH {
             let held = self.holds(hosts, from);
             let known = &mut self.streams[from.index()].held;
@@ -181,7 +213,30 @@ impl Relay {
                 known.set(now, held);
             }
         }
-        self.check(hosts);
+    }
+
+    /// The proxy crashes: what it holds is gone.
+    pub(crate) fn crash(&mut self, now: SimTime, hosts: &mut Hosts, form: CrashForm) {
+        if self.over {
+            return;
+        }
+        match form {
+            CrashForm::Reset => self.fail(now, hosts),
+            CrashForm::Silent => {
+                self.lose(hosts);
+                for socket in self.sockets.into_iter().flatten() {
+                    hosts.get_mut(socket).leg_mut().into_iter().for_each(Leg::fall_silent);
+                }
+            }
+        }
+        self.waiting = None;
+        self.note_held(now, hosts);
+    }
+
+    /// Nothing of it goes on: a place for another connection.
+    pub(crate) fn is_done(&self, hosts: &Hosts) -> bool {
+        let closed = |socket: &SocketId| leg(hosts, *socket).is_closed();
+        self.over || self.sockets.iter().flatten().count() == 2 && self.sockets.iter().flatten().all(closed)
     }
 
     /// One of its connections has failed.
@@ -192,11 +247,14 @@ impl Relay {
     /// A connection that has failed takes the other with it.
     fn pass_on_failure(&mut self, now: SimTime, hosts: &mut Hosts) {
         let failed = |socket: &SocketId| leg(hosts, *socket).failure().is_some();
-        if self.over || !self.sockets.iter().flatten().any(failed) {
-            return;
+        if self.sockets.iter().flatten().any(failed) {
+            self.fail(now, hosts);
         }
+    }
+
+    /// Both connections are reset.
+    fn fail(&mut self, now: SimTime, hosts: &mut Hosts) {
         self.lose(hosts);
-        self.over = true;
         for socket in self.sockets.into_iter().flatten() {
             let connection = leg_mut(hosts, socket);
             if connection.failure().is_none() && !connection.is_closed() {
@@ -205,10 +263,11 @@ impl Relay {
         }
     }
 
+    /// Bytes that it has received and not passed on are lost from now on.
     fn lose(&mut self, hosts: &Hosts) {
-        if !self.over {
-            self.lost = LegEnd::BOTH.map(|from| self.holds(hosts, from));
-        }
+        let received = |from: LegEnd| self.socket(from).map(|socket| leg(hosts, socket).delivered());
+        self.received = LegEnd::BOTH.map(|from| received(from).unwrap_or_default());
+        self.over = true;
     }
 
     /// Bytes that the end on this side has received in order and that the peer of the other has not acknowledged.
@@ -260,9 +319,57 @@ pub(crate) struct Relays {
     relays: Vec<Relay>,
     /// The relay of a connection whose SYN came from this address, by the node of the proxy.
     by_client: BTreeMap<(NodeId, SocketAddress), RelayId>,
+    /// By proxy.
+    gates: Vec<Gate>,
 }
 
 impl Relays {
+    /// None yet; `gates` are the limits of the proxies.
+    pub(crate) fn new(gates: Vec<Gate>) -> Self {
+        Self { gates, ..Self::default() }
+    }
+
+    /// Moves what has arrived at each end of a relay to the other.
+    pub(crate) fn serve(&mut self, id: RelayId, now: SimTime, hosts: &mut Hosts) {
+        let relay = &mut self.relays[id.0 as usize];
+        relay.serve(now, hosts, (id, &mut self.gates[self.onward[relay.onward].proxy()]));
+    }
+
+    /// The relays of a proxy, the one of `id`, whose turn it is to pass on bytes: by direction with the end that is to wake then.
+    pub(crate) fn turns(&self, id: RelayId) -> impl Iterator<Item = (SocketId, SimTime)> {
+        let gate = &self.gates[self.onward[self.get(id).onward].proxy()];
+        LegEnd::BOTH.into_iter().filter_map(|from| {
+            let (relay, at) = gate.next(from)?;
+            Some((self.get(relay).socket(from)?, at))
+        })
+    }
+
+    /// The proxy of a listener accepts another connection.
+    pub(crate) fn accepts(&self, onward: usize, hosts: &Hosts) -> bool {
+        let proxy = self.onward[onward].proxy();
+        let gate = &self.gates[proxy];
+        let mine = |relay: &&Relay| self.onward[relay.onward].proxy() == proxy && !relay.is_done(hosts);
+        let room = |most| self.relays.iter().filter(mine).count() < most as usize;
+        !gate.is_silent() && gate.connections().is_none_or(room)
+    }
+
+    /// A proxy crashes. Returns its relays.
+    pub(crate) fn crash(
+        &mut self,
+        now: SimTime,
+        hosts: &mut Hosts,
+        (proxy, form): (usize, CrashForm),
+    ) -> Vec<RelayId> {
+        self.gates[proxy].crash(form == CrashForm::Silent);
+        let onward = &self.onward;
+        let mine = self.relays.iter_mut().zip(0..).filter(|(r, _)| onward[r.onward].proxy() == proxy);
+        mine.map(|(relay, id)| {
+            relay.crash(now, hosts, form);
+            RelayId(id)
+        })
+        .collect()
+    }
+
     /// A proxy listens at a port of its node.
     pub(crate) fn listen(&mut self, node: NodeId, port: Port, onward: Onward) -> usize {
         self.listeners.insert((node, port), self.onward.len());

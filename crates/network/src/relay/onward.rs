@@ -17,6 +17,8 @@ use crate::net::topology::NodeId;
 /// The way on from a listener of a proxy.
 #[derive(Debug)]
 pub(crate) struct Onward {
+    /// Index of the proxy.
+    proxy: usize,
     kind: ProxyKind,
     handshake: ProxyHandshake,
     /// Towards the server.
@@ -30,13 +32,17 @@ pub(crate) struct Onward {
 impl Onward {
     /// A listener's way on: `opener` makes the end towards the server, `stranger` answers unknown subflows.
     pub(crate) fn new(
-        kind: ProxyKind,
-        handshake: ProxyHandshake,
+        (proxy, kind, handshake): (usize, ProxyKind, ProxyHandshake),
         opener: Opener,
         stranger: Listener,
         options: Arc<MptcpConfig>,
     ) -> Self {
-        Self { kind, handshake, opener, stranger, options }
+        Self { proxy, kind, handshake, opener, stranger, options }
+    }
+
+    /// Index of the proxy.
+    pub(crate) fn proxy(&self) -> usize {
+        self.proxy
     }
 
     /// Each of its relays carries one subflow of a connection between others.

@@ -7,6 +7,7 @@ mod measures;
 mod multipath;
 mod one_subflow;
 mod proxies;
+mod proxy_limits;
 mod scheduling;
 mod sky;
 mod stations;

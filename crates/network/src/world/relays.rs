@@ -3,6 +3,7 @@
 //! May: open and accept the ends of relays, and send what they have to send. May not: move bytes; a relay does.
 
 use engine::EventQueue;
+use scenario::model::CrashForm;
 use transport::Departure;
 use transport::mptcp::option::MptcpOption;
 use transport::packet::{Packet, PathId};
@@ -47,6 +48,9 @@ impl World {
         if let Some(relay) = self.relays.of_client(node, addresses.source) {
             // A SYN repeated while the server has not answered; or one of a connection that is forgotten.
             debug_assert!(self.relays.get(relay).waiting().is_some() || self.relays.get(relay).is_over());
+            return None;
+        }
+        if !self.relays.accepts(proxy, &self.hosts) {
             return None;
         }
         if of_subflow {
@@ -165,15 +169,25 @@ impl World {
     pub(super) fn on_leg_timer(&mut self, now: SimTime, socket: SocketId) {
         let end = self.hosts.get_mut(socket);
         let Some(leg) = end.leg_mut() else { return };
-        if leg.connection_mut().next_deadline() > now {
+        if !leg.on_timeout(now) {
             if let Some(at) = end.arm_leg(now) {
                 self.queue.push(at, Event::Timer(socket));
             }
             return;
         }
-        leg.connection_mut().on_timeout(now);
         let relay = leg.relay();
         self.serve_relay(now, relay);
+    }
+
+    /// A proxy crashes; its ends say so to their peers if they still can.
+    pub(super) fn crash(&mut self, now: SimTime, event: (usize, CrashForm)) {
+        for id in self.relays.crash(now, &mut self.hosts, event) {
+            for end in LegEnd::BOTH {
+                if let Some(socket) = self.relays.get(id).socket(end) {
+                    self.send_from_leg(now, socket);
+                }
+            }
+        }
     }
 
     /// Moves bytes between the ends of a relay and lets both send.
@@ -193,10 +207,22 @@ impl World {
                 leg.receive(now, &syn);
             }
         }
-        self.relays.get_mut(id).serve(now, &mut self.hosts);
+        self.relays.serve(id, now, &mut self.hosts);
         for end in LegEnd::BOTH {
             if let Some(socket) = self.relays.get(id).socket(end) {
                 self.send_from_leg(now, socket);
+            }
+        }
+        self.wake_next(now, id);
+    }
+
+    /// The relays that wait for the rate of a proxy wake in turn.
+    fn wake_next(&mut self, now: SimTime, id: RelayId) {
+        for (socket, at) in self.relays.turns(id) {
+            let end = self.hosts.get_mut(socket);
+            end.leg_mut().into_iter().for_each(|leg| leg.resume_at(at));
+            if let Some(at) = end.arm_leg(now) {
+                self.queue.push(at, Event::Timer(socket));
             }
         }
     }
@@ -236,7 +262,7 @@ type Parts<'w> = (&'w mut Hosts, &'w mut WorldNetwork, &'w mut EventQueue<Event>
 /// Sends the next packet of an end.
 fn send_one(now: SimTime, socket: SocketId, (hosts, network, queue): Parts<'_>) -> Sent {
     let end = hosts.get_mut(socket);
-    let Some(leg) = end.leg_mut() else { return Sent::Nothing };
+    let Some(leg) = end.leg_mut().filter(|leg| !leg.is_silent()) else { return Sent::Nothing };
     let packet: &mut Packet = network.draft();
     if leg.connection_mut().poll_transmit_into(now, packet) == Departure::Nothing {
         return Sent::Nothing;

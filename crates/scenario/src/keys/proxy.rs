@@ -1,10 +1,11 @@
 //! The table of a proxy.
 
+use super::tables::RATE;
 use super::transport::TRANSPORT;
 use crate::held::Words;
 use crate::model::{ProxyHandshake, ProxyKind};
 use document::keys::{Fallback, Kind, Scalar, Section};
-use document::shorthand::{NAME, key, reference, words};
+use document::shorthand::{NAME, integer, key, reference, words};
 
 pub(crate) static PROXY: Section = Section {
     name: "proxy",
@@ -40,6 +41,18 @@ pub(crate) static PROXY: Section = Section {
             Fallback::Absent,
             "it answers the SYN of the client at once, or when the server has answered its own; if absent `early`, and `late` for \
              `one-subflow`, which needs the keys of the server",
+        ),
+        key(
+            "rate",
+            RATE,
+            Fallback::Absent,
+            "most that it passes on in each direction, all of its connections together; if absent what its links carry",
+        ),
+        key(
+            "connections",
+            integer(1, 1_000_000),
+            Fallback::Absent,
+            "most connections at a time; the SYN of another gets no answer, as before a full backlog, until one has ended",
         ),
         key(
             "flows",

@@ -8,7 +8,7 @@ use super::proxy::PROXY;
 use super::transport::TRANSPORT;
 use super::{END, GIB, SYN};
 use crate::held::Words;
-use crate::model::Ecmp;
+use crate::model::{CrashForm, Ecmp};
 use crate::registries::catalogue;
 use document::keys::{Fallback, Key, Kind, Scalar, Section};
 use document::shorthand::{
@@ -17,7 +17,7 @@ use document::shorthand::{
 
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 const DAY: Nanos = Nanos::from_secs(86_400);
-const RATE: Kind = rate(BitsPerSecond(1), BitsPerSecond(10_000_000_000_000));
+pub(super) const RATE: Kind = rate(BitsPerSecond(1), BitsPerSecond(10_000_000_000_000));
 /// Rate of a token bucket, which must have a limit.
 const SHAPED: Kind = rate(BitsPerSecond(1), BitsPerSecond(u64::MAX));
 const DELAY: Kind = duration(Nanos::ZERO, DAY);
@@ -330,8 +330,8 @@ static FLOW: Section = Section {
 static EVENT: Section = Section {
     name: "event",
     what: "an event",
-    doc: "A change while the run goes on: of a link (`link` and `set`), or of an address or a connection (`flow` and \
-          `do`).",
+    doc: "A change while the run goes on: of a link (`link` and `set`), of an address or a connection (`flow` and \
+          `do`), or the crash of a proxy (`proxy` and `crash`).",
     inline: false,
     inherits: false,
     keys: &[
@@ -345,6 +345,13 @@ static EVENT: Section = Section {
         key("set", Kind::Table(&SET), Fallback::Absent, "what it becomes; the other keys stay"),
         key("flow", reference("a flow"), Fallback::Absent, "to whose connection something happens"),
         key("do", Kind::Table(&DO), Fallback::Absent, "what happens to it"),
+        key("proxy", reference("a proxy"), Fallback::Absent, "which crashes: what it holds is lost"),
+        key(
+            "crash",
+            words(CrashForm::WORDS),
+            Fallback::Absent,
+            "`reset`: its process dies, its peers get a RST, and it accepts connections again; `silent`: nothing answers any more",
+        ),
     ],
 };
 

@@ -316,8 +316,8 @@ impl SubflowEnd {
 }
 
 /// Passes on what one end of a proxy has received to the other: options, Data ACKs, and the data that is in order, as far as the
-/// peer behind it has offered a window and its send buffer has room. Returns how many bytes.
-pub fn pass_on(now: SimTime, from: &mut SubflowEnd, to: &mut SubflowEnd) -> Bytes {
+/// peer behind it has offered a window and its send buffer has room; no more segments once `most` bytes have gone. Returns how many bytes.
+pub fn pass_on(now: SimTime, from: &mut SubflowEnd, to: &mut SubflowEnd, most: Bytes) -> Bytes {
     if to.greeting.pass_on(&mut from.greeting) {
         // The handshake has got further, or was asked about again.
         to.endpoint.acknowledge_now();
@@ -330,7 +330,8 @@ pub fn pass_on(now: SimTime, from: &mut SubflowEnd, to: &mut SubflowEnd) -> Byte
     from.inbox.is_delivered(to.peer_data_ack());
     let mut moved = Bytes::ZERO;
     let idle = |to: &SubflowEnd| to.endpoint.sender().unacked() == 0;
-    while to.may_send()
+    while moved < most
+        && to.may_send()
         && let Some(data) = from.inbox.next(to.outbox.right(), to.send_space(), idle(to))
     {
         to.endpoint.sender_mut().give(data);
