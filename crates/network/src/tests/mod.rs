@@ -8,6 +8,7 @@ mod multipath;
 mod one_subflow;
 mod proxies;
 mod proxy_limits;
+mod proxy_pairs;
 mod scheduling;
 mod sky;
 mod stations;
