@@ -456,7 +456,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         sending: fields!(keys => SendingConfig { nagle, minshall, pacing }),
         buffers: fields!(keys => BufferConfig {
             send_buffer: send_buffer(keys)?,
-            receive_buffer, receive_buffer_max, receive_counts, unsent_limit,
+            receive_buffer, receive_buffer_max, receive_counts, header_room, unsent_limit,
         }),
     })
 }

@@ -148,6 +148,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "receive_counts", "flow.upload.transport.receive_counts", "payload"),
     ("transport", "send_buffer", "flow.upload.transport.send_buffer", "1MB"),
     ("transport", "send_buffer_max", "flow.upload.transport.send_buffer_max", "1MB"),
+    ("transport", "header_room", "flow.upload.transport.header_room", "192B"),
 ];
 
 /// Keys with tests of their own: `like` is inheritance, SACK cannot be turned off alone, and only SCPS-TP has peers

@@ -82,6 +82,7 @@ fn linux() {
             receive_buffer_max: Bytes(6 << 20),
             receive_counts: ReceiveCounts::Memory,
             send_buffer: SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Sum },
+            header_room: Bytes(320),
             unsent_limit: Bytes::MAX,
         },
     };
@@ -148,6 +149,7 @@ fn ns3() {
             receive_buffer_max: Bytes(5_000_000),
             receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(5_000_000)),
+            header_room: Bytes(320),
             unsent_limit: Bytes::MAX,
         },
     };
@@ -191,6 +193,7 @@ fn opnet2007() {
             receive_buffer_max: Bytes(128 << 10),
             receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(128 << 10)),
+            header_room: Bytes(320),
             unsent_limit: Bytes::MAX,
         },
     };
@@ -238,6 +241,7 @@ fn rfc() {
             receive_buffer_max: Bytes(4_000_000),
             receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(4_000_000)),
+            header_room: Bytes(320),
             unsent_limit: Bytes::MAX,
         },
     };
@@ -280,6 +284,7 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             receive_buffer_max: Bytes(16_000_000),
             receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(16_000_000)),
+            header_room: Bytes(320),
             unsent_limit: Bytes::MAX,
         },
     }

@@ -133,6 +133,8 @@ pub struct BufferConfig {
     pub receive_counts: ReceiveCounts,
     /// Send buffer: fixed, or twice the congestion window up to a maximum.
     pub send_buffer: SendBuffer,
+    /// Bytes for headers in the memory of a segment, where the send buffer counts memory (MAX_TCP_HEADER of Linux).
+    pub header_room: Bytes,
     /// The application may write only while less than this waits to be sent for the first time; `Bytes::MAX`: no limit.
     pub unsent_limit: Bytes,
 }
@@ -499,6 +501,7 @@ impl Default for BufferConfig {
             receive_buffer_max: Bytes(100_000_000),
             receive_counts: ReceiveCounts::Payload,
             send_buffer: SendBuffer::Fixed(Bytes(100_000_000)),
+            header_room: Bytes(320),
             unsent_limit: Bytes::MAX,
         }
     }

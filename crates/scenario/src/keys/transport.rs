@@ -284,6 +284,12 @@ pub(crate) static TRANSPORT: Section = Section {
              or of the largest",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit where it is not fixed, with `expand` of each subflow"),
+        tcp(
+            "header_room",
+            size(Bytes(0), Bytes(4096)),
+            "bytes for headers in the memory of a segment that `expand` counts (MAX_TCP_HEADER): 320 in kernels of distributions, 192 without \
+             wireless networks and tunnels",
+        ),
         sctp(
             "message",
             size(Bytes(1), Bytes(1 << 20)),

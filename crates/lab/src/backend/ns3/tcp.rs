@@ -121,8 +121,15 @@ fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusa
 
 /// The send buffer, and both as attributes.
 fn buffer_sizes(part: Part, buffers: BufferConfig, refused: &mut Refusals) -> (Bytes, [Pair; 2]) {
-    let BufferConfig { receive_buffer, receive_buffer_max, receive_counts, send_buffer, unsent_limit } =
-        buffers;
+    // Without `expand`, which is refused, no memory is counted.
+    let BufferConfig {
+        receive_buffer,
+        receive_buffer_max,
+        receive_counts,
+        send_buffer,
+        header_room: _,
+        unsent_limit,
+    } = buffers;
     refused.unless(receive_counts == ReceiveCounts::Payload, part, rules::RECEIVE_COUNTS);
     refused.unless(receive_buffer_max == receive_buffer, part, rules::RECEIVE_BUFFER_MAX);
     refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
