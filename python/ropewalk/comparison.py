@@ -58,12 +58,15 @@ class Compared:
     quantity: str
     """Name of the column."""
     kernel: Estimate
+    """Over the runs on the kernel."""
     simulator: Estimate
+    """Over the simulated runs of the same seeds."""
     difference: float | None
     """Mean of simulator less kernel over the kernel's mean; None where that is 0."""
     ci95: float | None
     """Half width of its interval over pairs of seeds."""
     tolerance: float
+    """Greatest difference that counts as agreement, a share."""
     verdict: str
     """`within` or `outside` the tolerance; `open` where the interval has room for both."""
 
@@ -73,8 +76,11 @@ class Comparison:
     """All figures of a scenario, and the runs that they come from."""
 
     kernel: Results
+    """The runs on the kernel."""
     simulator: Results
+    """The simulated runs of the same seeds."""
     rows: list[Compared]
+    """One for each figure that both have."""
 
     @property
     def outside(self) -> list[Compared]:

@@ -49,6 +49,7 @@ class Accuracy:
     """How late packets were in a replication in the time of the host."""
 
     seed: int
+    """Seed of the replication."""
     p50_s: float
     """Median lateness."""
     p99_s: float

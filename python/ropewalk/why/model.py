@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,8 @@ class FlowDict(TypedDict):
     goodput_bit_s: EstimateDict | None
     budget: dict[str, float]
     reasons: list[ReasonDict]
-    proxies: list[AtProxyDict]
+    proxies: NotRequired[list[AtProxyDict]]
+    """If proxies are on its way."""
 
 
 class DiagnosisDict(TypedDict):
@@ -162,13 +163,15 @@ class FlowDiagnosis:
 
     def to_dict(self) -> FlowDict:
         """For JSON."""
-        return FlowDict(
+        flow = FlowDict(
             flow=self.flow,
             goodput_bit_s=None if self.goodput_bit_s is None else self.goodput_bit_s.to_dict(),
             budget=dict(self.budget),
             reasons=[_reason(reason) for reason in self.reasons],
-            proxies=[proxy.to_dict() for proxy in self.proxies],
         )
+        if self.proxies:
+            flow["proxies"] = [proxy.to_dict() for proxy in self.proxies]
+        return flow
 
 
 @dataclass(frozen=True, slots=True)

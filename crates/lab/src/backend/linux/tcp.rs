@@ -129,8 +129,15 @@ fn buffer_sizes(
     buffers: BufferConfig,
     refused: &mut Refusals,
 ) -> (Option<u32>, [(&'static str, String); 2]) {
-    let BufferConfig { receive_buffer, receive_buffer_max, receive_counts, send_buffer, unsent_limit } =
-        buffers;
+    // The memory of a segment is that of the kernel which runs; what a scenario says of it is for the simulator.
+    let BufferConfig {
+        receive_buffer,
+        receive_buffer_max,
+        receive_counts,
+        send_buffer,
+        header_room: _,
+        unsent_limit,
+    } = buffers;
     refused.unless(receive_counts == ReceiveCounts::Memory, part, rules::RECEIVE_COUNTS);
     refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
     let send_max = match send_buffer {
