@@ -118,7 +118,7 @@ def compare(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a scenario on the Linux kernel and on the simulator, and say how far they differ.
+    """Run a scenario on kernel and simulator, and compare.
 
     Both have the same seeds. Goodput and completion time may differ by 10 %, shares, round-trip times, drops
     and retransmissions by 25 %. With --out DIR also a page with the goodput of both over time. Exit code 1: a

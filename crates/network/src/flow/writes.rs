@@ -21,10 +21,10 @@ pub(crate) struct Writes {
     sent: u64,
     /// The first write with a byte at or behind `sent`.
     next: usize,
-    /// Sent before what lies between it and `sent`.
-    ahead: RangeSet,
-    /// Delivered before what lies between it and `delivered`.
-    overtaking: RangeSet,
+    /// Sent before what lies between it and `sent`: where several subflows send, and thousands of connections have one.
+    ahead: Option<Box<RangeSet>>,
+    /// Delivered before what lies between it and `delivered`: of messages alone, and thousands of streams have none.
+    overtaking: Option<Box<RangeSet>>,
 }
 
 impl Writes {
@@ -51,17 +51,19 @@ impl Writes {
         if part.is_empty() {
             return;
         }
-        if part.start == self.sent && self.ahead.is_empty() {
+        if part.start == self.sent && self.ahead.as_ref().is_none_or(|ahead| ahead.is_empty()) {
             self.sent = part.end;
             self.next = self.count(now, self.next, part, waits);
             return;
         }
-        while let Some(gap) = self.ahead.first_gap(part) {
+        let mut ahead = self.ahead.take().unwrap_or_default();
+        while let Some(gap) = ahead.first_gap(part) {
             let first = self.writes.partition_point(|(end, _)| *end <= gap.start);
             self.count(now, first, gap, waits);
-            self.ahead.insert(gap);
+            ahead.insert(gap);
         }
-        self.sent = self.ahead.take_from(self.sent);
+        self.sent = ahead.take_from(self.sent);
+        self.ahead = Some(ahead);
         self.next = self.writes.partition_point(|(end, _)| *end <= self.sent);
         self.check();
     }
@@ -95,14 +97,15 @@ impl Writes {
 
     /// A part of the stream is delivered, which nothing before was; its bytes are counted in `delays`.
     pub(crate) fn arrived(&mut self, now: SimTime, part: Range, delays: &mut Histogram) {
-        debug_assert!(
-            part.start >= self.delivered && self.overtaking.first_gap(part) == Some(part),
-            "delivered twice"
-        );
         let first = self.writes.partition_point(|(end, _)| *end <= part.start);
         self.count(now, first, part, delays);
-        self.overtaking.insert(part);
-        self.delivered = self.overtaking.take_from(self.delivered);
+        let overtaking = self.overtaking.get_or_insert_default();
+        debug_assert!(
+            part.start >= self.delivered && overtaking.first_gap(part) == Some(part),
+            "delivered twice"
+        );
+        overtaking.insert(part);
+        self.delivered = overtaking.take_from(self.delivered);
         let done = self.writes.partition_point(|(end, _)| *end <= self.delivered);
         self.writes.drain(..done);
         if self.writes.is_empty() && self.writes.capacity() > KEPT {
@@ -120,7 +123,10 @@ impl Writes {
             "a delivered write is kept"
         );
         debug_assert!(
-            self.ahead.is_empty() || self.ahead.first_gap(Range::new(self.sent, self.sent + 1)).is_some()
+            self.ahead
+                .iter()
+                .all(|ahead| ahead.is_empty()
+                    || ahead.first_gap(Range::new(self.sent, self.sent + 1)).is_some())
         );
     }
 
