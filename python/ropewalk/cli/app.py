@@ -409,10 +409,11 @@ def read(
 @overrides
 @click.option("--reading", metavar="NAME", help="Of a study: with the changes of this reading.")
 def show(*, file: Path, overrides: tuple[str, ...], reading: str | None) -> None:
-    """Print a scenario with every default filled in, or the whole of a study.
+    """Print a scenario or study with all that it leaves out.
 
-    The output is itself a scenario and gives the same results. Of a study it is the whole: what it takes from
-    the study that it is like is written out, and files are named as seen from its folder.
+    Every default is filled in. The output is itself a scenario and gives the same results. Of a study it is
+    the whole: what it takes from the study that it is like is written out, and files are named as seen from
+    its folder.
     """
     with reported():
         if is_study(file):

@@ -85,11 +85,11 @@ def emulate(
     as_json: bool,
     plots: bool,
 ) -> None:
-    """Run a scenario on the Linux kernel of this machine, in real time.
+    """Run a scenario on the Linux kernel of this machine.
 
     The links are those of the simulator, with the same random numbers; the ends are TCP and MPTCP of the
-    kernel, in network namespaces of their own. As root, or as a user who may make user namespaces. A run that
-    was not exact enough fails.
+    kernel, in network namespaces of their own, in real time. As root, or as a user who may make user
+    namespaces. A run that was not exact enough fails.
     """
     with reported():
         if plots and out is None:
