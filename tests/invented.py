@@ -235,7 +235,12 @@ def missing(name: str, values: list[Value], options: dict[str, float]) -> float:
     if name in {"within", "between", "at_least", "at_most"}:
         low, high = _allowed(name, bounds, options)
         return math.fsum(_outside(x, low, high) for x in first)
-    if name in {"order", "mostly"}:
+    if name == "nearer":
+        # The geometric mean is between them; if they are equal, any end will do.
+        near, far = bounds
+        middle = math.sqrt(max(near * far, 0.0))
+        rows = [[far], [middle], first] if near < far else [first, [middle], [far]]
+    if name in {"order", "mostly", "nearer"}:
         width = max(map(len, rows))
         columns = zip(*(row * width if len(row) == 1 else row for row in rows), strict=True)
         return math.fsum(_below(a, b) for column in columns for a, b in itertools.pairwise(column))

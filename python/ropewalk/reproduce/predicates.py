@@ -199,7 +199,7 @@ def nearer(value: Value, near: Value, far: Value) -> Outcome:
     steps = []
     for place, (item, label) in enumerate(_labelled(value)):
         one, other = _at(near, place), _at(far, place)
-        if mean_of(one) == mean_of(other):
+        if not isinstance(one, Sample) and one == other:
             raise WrongUse("nearer(x, a, b) needs two values that differ")
         high, low = (one, other) if mean_of(one) > mean_of(other) else (other, one)
         middle = combine(_geometric, one, other)
