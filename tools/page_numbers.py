@@ -4,7 +4,8 @@ A number that is followed by a comment with an expression, written as in claims,
 
     4.51 s<!-- = time["10 MB", "both"] --> or 1.29 ± 0.03<!-- as-published = plt["viveris", "mptcp 8+8"] -->
 
-`tools/counts.py` writes the numbers anew after a whole run and records them in `counts.json`.
+`tools/counts.py` writes the numbers anew after a whole run, runs the studies that no claim needs and a number
+does, and records all of them in `counts.json`.
 `tests/test_counts.py` compares both: a number that was typed over, and one whose expression has changed, is
 found without a run. Without results:
 
@@ -22,6 +23,8 @@ from ropewalk import reproduce as rep
 from ropewalk.reproduce.expressions import Evaluator, Expression, parse
 from ropewalk.reproduce.sources import StudySource
 from ropewalk.reproduce.values import Row, estimate_of
+from ropewalk.study import Study
+from ropewalk.study.plan import plan
 from ropewalk.study.results import StudyResults
 
 if TYPE_CHECKING:
@@ -89,20 +92,18 @@ def expression(reproduction: Reproduction, number: Number) -> Expression:
     Raises:
         ExpressionError: it has a mistake.
     """
-    profile = number.profile.strip() or (reproduction.profiles or ("",))[0]
+    profile = _profile(reproduction, number)
     return parse(number.value, reproduction.names(profile), check=False)
 
 
 def computed(name: str, results: Path, text: str) -> dict[str, str]:
     """The text of each number of the page, by its key, in the form that it has there."""
     reproduction = rep.load(name)
-    studies = {
-        place.parent.name: StudyResults.read(place.parent)
-        for place in sorted((results / "studies").glob("*/study.json"))
-    }
+    wanted = numbers(text)
+    studies = {study: _results(reproduction, study, results) for study in _studies(reproduction, wanted)}
     found = {}
-    for number in numbers(text):
-        profile = number.profile.strip() or (reproduction.profiles or ("",))[0]
+    for number in wanted:
+        profile = _profile(reproduction, number)
         source = StudySource(reproduction, profile, studies)
         evaluator = Evaluator(source, reproduction.names(profile), None, reproduction.published)
         value = evaluator.value(expression(reproduction, number).tree)
@@ -110,6 +111,30 @@ def computed(name: str, results: Path, text: str) -> dict[str, str]:
             sys.exit(f"{name}: {number.key} is {len(value.items)} numbers; name one level of each factor")
         found[number.key] = number.text(estimate_of(value))
     return found
+
+
+def _profile(reproduction: Reproduction, number: Number) -> str:
+    return number.profile.strip() or (reproduction.profiles or ("",))[0]
+
+
+def _studies(reproduction: Reproduction, wanted: list[Number]) -> list[str]:
+    """The studies that numbers come from."""
+    return sorted(
+        {
+            reproduction.study_of(use.quantity, _profile(reproduction, number))
+            for number in wanted
+            for use in expression(reproduction, number).uses
+            if use.quantity in reproduction.quantities
+        }
+    )
+
+
+def _results(reproduction: Reproduction, study: str, results: Path) -> StudyResults:
+    """The results of the reproduction, or those of a study that it does not need and that is run now."""
+    place = results / "studies" / study
+    if not (place / "study.json").exists():
+        Study(plan(reproduction.studies[study])).run(place, store=results / "store")
+    return StudyResults.read(place)
 
 
 def rewritten(text: str, told: Callable[[Number], str]) -> str:
