@@ -46,7 +46,7 @@ def test_numbers_keep_the_form_that_they_have_on_the_page() -> None:
     assert (one.key, one.shown, two.key, two.shown) == (
         '= time["10 MB"]',
         "4.50",
-        'as-x = a["b"] / 2',
+        'as-x = a["b"] / 2 ±',
         "12 ± 3",
     )
     assert one.text(Estimate(1.23456, None, 1, 1, 1)) == "1.23"

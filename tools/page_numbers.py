@@ -59,8 +59,8 @@ class Number:
 
     @property
     def key(self) -> str:
-        """Reading and expression."""
-        return f"{self.profile}= {self.value}"
+        """Reading, expression, and whether the interval is shown."""
+        return f"{self.profile}= {self.value}{'' if self.half is None else ' ±'}"
 
     def text(self, found: Estimate) -> str:
         """The number in the form that it has on the page."""
@@ -101,7 +101,7 @@ def computed(name: str, results: Path, text: str) -> dict[str, str]:
     reproduction = rep.load(name)
     wanted = numbers(text)
     studies = {study: _results(reproduction, study, results) for study in _studies(reproduction, wanted)}
-    found = {}
+    found: dict[str, str] = {}
     for number in wanted:
         profile = _profile(reproduction, number)
         source = StudySource(reproduction, profile, studies)
@@ -109,7 +109,9 @@ def computed(name: str, results: Path, text: str) -> dict[str, str]:
         value = evaluator.value(expression(reproduction, number).tree)
         if isinstance(value, Row):
             sys.exit(f"{name}: {number.key} is {len(value.items)} numbers; name one level of each factor")
-        found[number.key] = number.text(estimate_of(value))
+        told = number.text(estimate_of(value))
+        if found.setdefault(number.key, told) != told:
+            sys.exit(f"{name}: {number.key} has {found[number.key]} and {told}; give both as many decimals")
     return found
 
 
