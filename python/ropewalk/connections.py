@@ -43,7 +43,7 @@ class Reading(Results):
         self.packets = totals["packets"]
         """Packets in all files."""
         self.not_read = totals["other"] + totals["not_read"]
-        """Packets among them that are not TCP or SCTP over IP, or whose headers are cut off."""
+        """Packets among them that are not TCP, SCTP or UDP over IP, or whose headers are cut off."""
         self.problems = problems
         """A sentence on each file that could not be read whole."""
 
@@ -86,7 +86,7 @@ def anonymise(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[st
 
 
 def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
-    """Reads captures (pcap, pcapng) together: TCP and MPTCP connections, their subflows and their data.
+    """Reads captures (pcap, pcapng) together: TCP, MPTCP, SCTP and UDP, their subflows and their data.
 
     A file that is damaged is read up to there, and `problems` says so.
     """

@@ -135,21 +135,8 @@ impl Reading {
         });
         let index = self.subflows.len();
         self.connections[connection].subflows.push(index);
-        self.subflows.push(Subflow {
-            file,
-            ends,
-            connection,
-            joins: joined.is_some(),
-            directions: Default::default(),
-            mode: Mode::Association,
-            handshake: [None; 3],
-            way,
-            first: at,
-            last: at,
-            reset: false,
-            reason: None,
-            on_path: Some(Box::default()),
-        });
+        let opened = Subflow::open(at, (file, way), ends, connection, Mode::Association);
+        self.subflows.push(Subflow { joins: joined.is_some(), on_path: Some(Box::default()), ..opened });
         self.associations.paths.insert(key, index);
         index
     }

@@ -10,11 +10,15 @@ use crate::association::{Association, OnPath};
 use crate::direction::Direction;
 use crate::held::Holding;
 use crate::link::Way;
+use crate::reading::{Place, opposite};
 use crate::samples::{Sample, Samples};
 use crate::waiting::{Sent, Waiting};
 
 /// Least ratio of the waits of both ends, where a handshake tells the side.
 const CLEARLY: u64 = 3;
+
+/// Room for data sequence numbers below the first one that was seen: those of subflows that are slower.
+const STRAY: u64 = 1 << 32;
 
 /// Where packets were captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,14 +54,18 @@ pub enum Mode {
     Multipath,
     /// Asked for, and the connection is plain TCP.
     FellBack,
+    /// It was MPTCP until it fell back: data follows without mappings.
+    Infinite,
     /// A path of an SCTP association.
     Association,
+    /// UDP.
+    Datagrams,
 }
 
 impl Mode {
     /// Its connection counts data for itself, beside its subflows.
     pub(crate) fn has_stream(self) -> bool {
-        matches!(self, Self::Multipath | Self::Association)
+        matches!(self, Self::Multipath | Self::Infinite | Self::Association)
     }
 }
 
@@ -78,6 +86,10 @@ pub(crate) struct Subflow {
     pub(crate) way: Option<Way>,
     pub(crate) first: u64,
     pub(crate) last: u64,
+    /// Its connection is not known yet: the handshake was not captured, or the one of the connection.
+    pub(crate) stray: bool,
+    /// MP_FAIL was seen.
+    pub(crate) failed: bool,
     /// A RST, and the reason of MP_TCPRST.
     pub(crate) reset: bool,
     pub(crate) reason: Option<u8>,
@@ -86,6 +98,34 @@ pub(crate) struct Subflow {
 }
 
 impl Subflow {
+    /// One whose first packet comes at `at`; `ends` and direction are those of its client.
+    pub(crate) fn open(at: u64, (file, way): Place, ends: Ends, connection: usize, mode: Mode) -> Self {
+        Self {
+            file,
+            ends,
+            connection,
+            joins: false,
+            directions: Default::default(),
+            mode,
+            handshake: [None; 3],
+            way,
+            first: at,
+            last: at,
+            stray: false,
+            failed: false,
+            reset: false,
+            reason: None,
+            on_path: None,
+        }
+    }
+
+    /// Takes the other end for the client.
+    pub(crate) fn turn(&mut self) {
+        self.ends = self.ends.reversed();
+        self.way = self.way.map(opposite);
+        self.directions.swap(0, 1);
+    }
+
     /// The handshake is complete, or was not captured.
     pub(crate) fn is_established(&self) -> bool {
         self.handshake[2].is_some() || self.handshake[0].is_none()
@@ -151,8 +191,12 @@ pub(crate) struct Stream {
     pub(crate) held: [Holding; 2],
     pub(crate) waiting: Waiting,
     pub(crate) samples: Samples,
-    /// DATA_FIN was seen.
+    /// DATA_FIN was seen, or FIN after a fallback.
     pub(crate) fin: bool,
+    /// Where the numbers of a capture begin that has neither key nor handshake: with the first acknowledgement.
+    stray: Option<u64>,
+    /// Its last number, that of the DATA_FIN, if the capture has no handshake.
+    last: Option<u64>,
     /// Window that the other end offers.
     pub(crate) window: Option<u64>,
 }
@@ -174,9 +218,34 @@ impl Connection {
 }
 
 impl Stream {
+    /// The capture has neither its key nor its handshake: numbers are counted from far below this one.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        if self.base.is_none() {
+            (self.base, self.stray) = (Some(number.wrapping_sub(STRAY)), Some(0));
+        }
+    }
+
+    /// Neither key nor handshake was captured.
+    pub(crate) fn is_stray(&self) -> bool {
+        self.stray.is_some()
+    }
+
+    /// A mapping, which has the number of the DATA_FIN as its last if there is one.
+    pub(crate) fn note_mapping(&mut self, dsn: u64, len: u16) {
+        if self.is_stray() && self.fin {
+            self.last = self.last.max(Some(dsn.saturating_add(u64::from(len)).saturating_sub(1)));
+        }
+    }
+
     /// Data that is complete on its subflow.
     pub(crate) fn complete(&mut self, at: u64, range: Range<u64>) {
-        let next = *self.next.get_or_insert(1);
+        let first = match self.stray {
+            None => 1,
+            // Before the first acknowledgement it is not known what is complete.
+            Some(0) => return,
+            Some(first) => first,
+        };
+        let next = *self.next.get_or_insert(first);
         let rest = Range::new(range.start.max(next), range.end.max(next));
         if rest.start == next && self.early.is_empty() {
             self.next = Some(rest.end);
@@ -200,20 +269,32 @@ impl Stream {
 
     /// Bytes delivered in order: the first data sequence number is 1.
     pub(crate) fn delivered(&self) -> u64 {
-        self.next.map_or(0, |next| next - 1)
+        self.next.map_or(0, |next| next.saturating_sub(self.stray.unwrap_or(1)))
     }
 
     /// A Data ACK of the other end.
     pub(crate) fn ack(&mut self, at: u64, ack: u64) {
-        // An acknowledgement of what was never sent belongs to a damaged file.
-        if ack > self.acked && ack <= self.highest.saturating_add(1) {
+        if self.stray == Some(0) {
+            (self.stray, self.acked) = (Some(ack), ack);
+            return;
+        }
+        // An acknowledgement of what was never sent belongs to a damaged file. Without a handshake part of the data has no mapping.
+        let most = if self.is_stray() {
+            self.acked.saturating_add(STRAY / 2)
+        } else {
+            self.highest.saturating_add(1)
+        };
+        if ack > self.acked && ack <= most {
             (self.acked, self.acked_at) = (ack, Some(at));
         }
     }
 
     /// Bytes that the other end has acknowledged; DATA_FIN counts in an acknowledgement.
     pub(crate) fn acknowledged_bytes(&self) -> u64 {
-        self.acked.saturating_sub(1).min(self.seen.bytes())
+        match self.stray {
+            None => self.acked.saturating_sub(1).min(self.seen.bytes()),
+            Some(first) => self.acked.min(self.last.unwrap_or(u64::MAX)).saturating_sub(first),
+        }
     }
 
     /// Positions after a packet.

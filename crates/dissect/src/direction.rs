@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, VecDeque};
 use transport::seq::{Position as _, Seq, Seq32};
 use transport::tcp::ranges::{Range, RangeSet};
 
+use crate::beginning::Beginning;
 use crate::held::Holding;
 use crate::pace::Paces;
 use crate::samples::{Sample, Samples};
-use crate::waiting::{Sent, Waiting};
+use crate::waiting::{Cause, Sent, Waiting};
 
 /// Mappings that are kept: those of data behind a gap, and of data without an option of its own; kernels repeat theirs.
 const MAPPINGS: usize = 1 << 16;
@@ -69,6 +70,10 @@ pub(crate) struct Direction {
     next: u64,
     /// By first sequence number.
     mappings: BTreeMap<u64, Mapped>,
+    /// The mapping of all data behind a fallback.
+    pub(crate) fallen: Option<Mapped>,
+    /// Where its sequence numbers begin, if the SYN was not captured.
+    beginning: Option<Beginning>,
     /// Acknowledgements of this direction, and what they tell of its receiver.
     pub(crate) heard: Heard,
     pub(crate) held: Holding,
@@ -83,7 +88,7 @@ pub(crate) struct Direction {
 }
 
 /// Acknowledgements, windows and round trips of a direction, which packets of the other direction tell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heard {
     /// Segments that were sent once.
     sent: VecDeque<Once>,
@@ -102,8 +107,12 @@ pub(crate) struct Heard {
     pub(crate) acked_at: Option<u64>,
     /// Acknowledgement and window of the last packet of this direction.
     last: Option<(Seq32, u16)>,
+    /// Its acknowledgements are held back on purpose (SCPS-TP): the newest data of each has waited least.
+    pub(crate) held_back: bool,
     /// Shift of the windows of this direction, from its SYN.
     pub(crate) scale: Option<u8>,
+    /// Without a shift its windows are not scaled: no option of its SYN was cut off.
+    pub(crate) unscaled: bool,
     /// Window that the other end offers to this direction.
     pub(crate) window: Option<u64>,
     /// Round trips of the data of this direction that was sent once, and of all by their echoed timestamps.
@@ -130,6 +139,29 @@ struct Once {
     packet: Transmission,
     /// Its timestamp.
     stamp: u32,
+}
+
+impl Default for Heard {
+    fn default() -> Self {
+        Self {
+            sent: VecDeque::new(),
+            again: BTreeMap::new(),
+            lost: Vec::new(),
+            stamps: VecDeque::new(),
+            rtt_until: 0,
+            sacked: 0,
+            acked: 0,
+            acked_at: None,
+            last: None,
+            scale: None,
+            held_back: false,
+            unscaled: true,
+            window: None,
+            rtt: RoundTrips::default(),
+            echoed: RoundTrips::default(),
+            paces: Paces::default(),
+        }
+    }
 }
 
 impl Heard {
@@ -327,6 +359,20 @@ impl Direction {
         Transmission { number: self.counts.packets, at }
     }
 
+    /// A datagram with payload: each is new.
+    pub(crate) fn datagram(&mut self, at: u64, len: u64) {
+        self.counts.segments += 1;
+        self.counts.bytes += len;
+        self.largest = self.largest.max(len);
+        let start = self.unique().saturating_add(1);
+        self.next = start.saturating_add(len);
+        self.seen.insert(Range::new(start, self.next));
+        self.highest = Seq(self.next);
+        let first = self.data.map_or(at, |[first, ..]| first);
+        self.data = Some([first, at, at]);
+        self.check();
+    }
+
     /// User data that is no longer outstanding on this path: acknowledged, or sent again over another one.
     pub(crate) fn release(&mut self, at: u64, len: u64) {
         self.heard.acked = self.heard.acked.saturating_add(len).min(self.highest.distance());
@@ -375,11 +421,21 @@ impl Direction {
         {
             heard.rtt.add(at.saturating_sub(segment.packet.at));
         }
+        let mut repeated: Option<Transmission> = None;
         while let Some((end, _)) = heard.again.first_key_value()
             && *end <= ack.distance()
         {
-            heard.again.pop_first();
+            let packet = heard.again.pop_first().map(|(_, packet)| packet);
+            repeated = packet.filter(|packet| repeated.is_none_or(|one| one.at < packet.at)).or(repeated);
         }
+        // Karn's rule, where timestamps do not tell which transmission was acknowledged.
+        let oldest = if echo.is_some() {
+            oldest
+        } else if heard.held_back {
+            newest.filter(|newest| repeated.is_none_or(|again| again.at < newest.packet.at))
+        } else {
+            oldest.filter(|_| repeated.is_none())
+        };
         let sent = if advanced { heard.echoed_at(echo, oldest) } else { heard.sacked_at(sacked) };
         if let Some(sent) = sent {
             heard.echoed.add(at.saturating_sub(sent));
@@ -424,8 +480,14 @@ impl Direction {
         if self.synchronised { 1 } else { self.seen.iter().next().map_or(0, |first| first.start) }
     }
 
-    /// Its values for a sample.
-    pub(crate) fn sample(&self) -> Sample {
+    /// Its values for a sample. `stream`: what keeps the connection of several subflows from sending: a subflow without data may wait for
+    /// its scheduler.
+    pub(crate) fn sample(&self, stream: Option<Cause>) -> Sample {
+        let cause = match (self.waiting.cause(), stream) {
+            (own @ (Cause::Handshake | Cause::Reset | Cause::Recovery), _) | (own, None) => own,
+            (_, Some(all @ (Cause::Nothing | Cause::Window))) => all,
+            _ => Cause::Unknown,
+        };
         Sample {
             at: 0,
             fresh: self.unique(),
@@ -434,6 +496,7 @@ impl Direction {
             other: self.heard.echoed.smoothed,
             rtt: self.heard.rtt.latest,
             repeated: self.counts.repeated_segments,
+            cause,
         }
     }
 
@@ -447,6 +510,21 @@ impl Direction {
             other: self.heard.window.unwrap_or(0),
             ..Sample::default()
         }
+    }
+
+    /// How far behind its mapping a segment begins. Without a SYN the mappings of several segments tell.
+    pub(crate) fn behind_mapping(&mut self, seq: Seq, mapping: (u32, u16), len: u64) -> Option<u32> {
+        // The field has the low half of the number, which is close to that of the segment.
+        let field = seq.distance() as u32;
+        let initial = if self.synchronised {
+            0
+        } else {
+            if len > 0 {
+                self.beginning = Some(Beginning::note(self.beginning, field, mapping, len));
+            }
+            self.beginning?.initial()?
+        };
+        Some(field.wrapping_sub(mapping.0).wrapping_sub(initial))
     }
 
     /// A mapping of this direction. That of data which is complete already is not needed.

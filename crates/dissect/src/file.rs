@@ -32,6 +32,8 @@ pub(crate) struct Record<'a> {
     pub(crate) link: i32,
     /// Direction, if the file has it.
     pub(crate) way: Option<Way>,
+    /// Bytes that it had.
+    pub(crate) len: u32,
     /// The bytes that were kept.
     pub(crate) bytes: &'a [u8],
 }
@@ -79,6 +81,10 @@ pub struct Unreadable {
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.file.as_os_str().is_empty() {
+            // It is one of all files together.
+            return f.write_str(&self.reason);
+        }
         write!(f, "{}: {}", self.file.display(), self.reason)
     }
 }
@@ -233,6 +239,7 @@ fn packet<'a>(
                 interface: 0,
                 link: interface.link,
                 way: None,
+                len: packet.origlen,
                 bytes: kept(packet.data, packet.caplen),
             })
         }
@@ -256,7 +263,8 @@ fn packet<'a>(
             });
             let bytes = kept(block.packet_data(), block.caplen);
             let number = *before + block.if_id;
-            Some(Record { at: interface.nanos(units), interface: number, link: interface.link, way, bytes })
+            let (at, link, len) = (interface.nanos(units), interface.link, block.origlen);
+            Some(Record { at, interface: number, link, way, len, bytes })
         }
         PcapBlockOwned::NG(Block::SimplePacket(block)) => {
             let interface = interfaces.first()?;
@@ -266,6 +274,7 @@ fn packet<'a>(
                 interface: *before,
                 link: interface.link,
                 way: None,
+                len: block.origlen,
                 bytes: block.packet_data(),
             })
         }

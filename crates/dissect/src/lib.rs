@@ -1,9 +1,9 @@
-//! Captures of real or simulated connections: TCP, MPTCP and SCTP, their subflows or paths, and what became of their data.
+//! Captures of real or simulated connections: TCP, MPTCP, SCTP and UDP, their subflows or paths, and what became of their data.
 //!
 //! - `file.rs`: pcap and pcapng; `link.rs`: link headers; `order.rs`: packets of all interfaces in the order of time;
 //! - `direction.rs`, `connection.rs`: state of a direction, of subflows and connections; in it `held.rs`: bytes behind gaps,
-//!   `waiting.rs`: limits of a sender, `pace.rs`: rates of acknowledgements, `samples.rs`: values over time;
-//! - `associations.rs`: the same for SCTP, with the TSNs of `association.rs` and the messages of `messages.rs`;
+//!   `waiting.rs`: limits of a sender, `pace.rs`: rates of acknowledgements, `beginning.rs`: initial numbers, `samples.rs`: values over time;
+//! - `multipath.rs`: options of MPTCP; `associations.rs`: the same for SCTP, with the TSNs of `association.rs` and the messages of `messages.rs`; `datagrams.rs`: UDP;
 //! - `reading.rs`: from packets to that state; `views.rs`: what it says; `tables.rs`: the tables of a run, as far as a capture
 //!   knows them; `anonymous.rs`: captures without addresses, payload and keys.
 //!
@@ -13,12 +13,15 @@
 mod anonymous;
 mod association;
 mod associations;
+mod beginning;
 mod connection;
+mod datagrams;
 mod direction;
 mod file;
 mod held;
 mod link;
 mod messages;
+mod multipath;
 mod order;
 mod pace;
 mod reading;

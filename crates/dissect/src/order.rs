@@ -16,6 +16,7 @@ struct Head {
     interface: u32,
     link: i32,
     way: Option<Way>,
+    len: u32,
     bytes: Vec<u8>,
 }
 
@@ -53,8 +54,8 @@ impl Source {
             let more = self.packets.next(|record| {
                 wanted = only.is_none_or(|only| only == record.interface);
                 if wanted {
-                    (head.at, head.interface, head.link, head.way) =
-                        (record.at, record.interface, record.link, record.way);
+                    (head.at, head.interface, head.link) = (record.at, record.interface, record.link);
+                    (head.way, head.len) = (record.way, record.len);
                     head.bytes.clear();
                     head.bytes.extend_from_slice(record.bytes);
                 }
@@ -123,8 +124,8 @@ impl InOrder {
             return false;
         };
         let source = &mut self.sources[first];
-        let Head { at, interface, link, way, bytes } = &source.head;
-        let record = Record { at: *at, interface: *interface, link: *link, way: *way, bytes };
+        let Head { at, interface, link, way, len, bytes } = &source.head;
+        let record = Record { at: *at, interface: *interface, link: *link, way: *way, len: *len, bytes };
         take(Ordered { file: source.file, record });
         match source.advance() {
             Ok(true) => {}

@@ -3,22 +3,26 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use transport::mptcp::keys::Token;
-use transport::seq::{Position as _, Seq, Seq32};
-use wire::frame::{Ends, Frame, TcpFlags, TcpHeader, Transport};
-use wire::mptcp::{Mapping, Mptcp, Number};
+use transport::seq::{Position as _, Seq};
+use wire::frame::{Ends, Frame, Malformed, TcpFlags, TcpHeader, Transport};
+use wire::mptcp::Mptcp;
 use wire::options::TcpOption;
 
 use crate::associations::Associations;
 use crate::connection::{Connection, Mode, Subflow};
-use crate::direction::Mapped;
 use crate::file::{Input, Unreadable};
 use crate::link::{Way, datagram};
+use crate::multipath::{Known, Signal};
 use crate::order::{InOrder, Ordered};
 use crate::samples::Clock;
 
-/// A capture may go on for a day after its last TCP packet.
+/// A capture may go on for a day after its last packet.
 const LONGEST_END: u64 = 86_400_000_000_000;
+
+/// A packet that has fewer bytes has no IP header.
+const SHORT: usize = 20;
+/// The cure for packets that are cut off.
+const LARGER: &str = "capture with a larger snap length (tcpdump -s 128)";
 
 /// Packets with each MPTCP option, and packets that are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +33,9 @@ pub struct Options {
     pub packets: u64,
     /// Without an IP header, or with one that is cut off or wrong.
     pub other: u64,
-    /// IP packets that are neither TCP nor SCTP.
+    /// Packets among these that are cut off within headers.
+    pub cut: u64,
+    /// IP packets that are none of TCP, SCTP and UDP.
     pub not_read: u64,
 }
 
@@ -46,12 +52,13 @@ pub struct Reading {
     pub(crate) associations: Associations,
     /// The last subflow between two ends.
     known: BTreeMap<Key, usize>,
-    /// Connections that can be joined, by place and token.
-    tokens: BTreeMap<(u32, Option<Way>, u32), usize>,
-    options: Options,
+    /// The same for UDP.
+    pub(crate) conversations: BTreeMap<Key, usize>,
+    pub(crate) multipath: Known,
+    pub(crate) options: Options,
     /// Link types that are not known.
     links: Vec<i32>,
-    /// Times of the first and the last TCP packet.
+    /// Times of the first and the last packet that was read.
     span: Option<[u64; 2]>,
     /// When the capture ended, if a file says it.
     ended: Option<u64>,
@@ -59,17 +66,6 @@ pub struct Reading {
     problems: Vec<Unreadable>,
     /// First packet of connections by file, ends and sequence number, at whichever place of it.
     pub(crate) opened: BTreeMap<(u32, Ends, u32), u64>,
-}
-
-/// Content of the options of a segment: DSS, or MP_CAPABLE in its place; timestamps and SACK.
-#[derive(Clone, Copy, Debug, Default)]
-struct Signal {
-    mapping: Option<Mapping>,
-    data_ack: Option<Number>,
-    /// TSval and TSecr.
-    timestamps: Option<[u32; 2]>,
-    /// The end of the highest SACK block.
-    sacked: Option<Seq32>,
 }
 
 /// Reads capture files together. What cannot be read is a problem; the rest is read.
@@ -91,6 +87,17 @@ fn read_inputs(inputs: &[Input]) -> Reading {
     reading.problems = packets.into_problems();
     for link in &reading.links {
         let reason = format!("packets of link type {link} are not read");
+        reading.problems.push(Unreadable { file: PathBuf::new(), reason });
+    }
+    let (headers, options) = (reading.options.cut, reading.multipath.cut);
+    if headers > 0 {
+        let reason = format!("{headers} packets are cut off within their headers, and not read: {LARGER}");
+        reading.problems.push(Unreadable { file: PathBuf::new(), reason });
+    }
+    if options > 0 {
+        let reason = format!(
+            "options of {options} TCP packets are cut off, so that MPTCP is not seen whole: {LARGER}"
+        );
         reading.problems.push(Unreadable { file: PathBuf::new(), reason });
     }
     let cut = reading.associations.cut();
@@ -153,12 +160,15 @@ impl Reading {
                 None
             }
         };
-        let Some((datagram, frame)) = found.and_then(|found| Some((found, Frame::decode(found.bytes).ok()?)))
-        else {
+        let decoded = found.map(|found| (found, Frame::decode(found.bytes)));
+        let Some((datagram, Ok(frame))) = decoded else {
             self.options.other += 1;
+            let short = decoded.map_or(record.bytes.len(), |(found, _)| found.bytes.len()) < SHORT;
+            let cut = short || matches!(decoded, Some((_, Err(Malformed::Cut))));
+            self.options.cut += u64::from(cut && record.bytes.len() < record.len as usize);
             return;
         };
-        if !matches!(frame.transport, Transport::Tcp(_) | Transport::Sctp(_)) {
+        if matches!(frame.transport, Transport::Other(_)) {
             self.options.not_read += 1;
             return;
         }
@@ -170,7 +180,8 @@ impl Reading {
         match &frame.transport {
             Transport::Tcp(header) => self.segment(at, (packet.file, way), &frame, header),
             Transport::Sctp(header) => self.sctp(at, (packet.file, way), &frame, header),
-            Transport::Udp | Transport::Other(_) => {}
+            Transport::Udp => self.datagram(at, (packet.file, way), &frame),
+            Transport::Other(_) => {}
         }
     }
 
@@ -191,6 +202,9 @@ impl Reading {
             Some(index) if !(opens && self.is_another(index, frame.ends, header)) => index,
             _ => self.open(at, (place, lower), (file, way), frame.ends, header),
         };
+        if self.subflows[index].stray {
+            self.find_connection(index, frame.ends, header);
+        }
         let end = usize::from(self.subflows[index].ends != frame.ends);
         self.sample(at, index);
         let payload = frame.payload_len as u64;
@@ -207,12 +221,14 @@ impl Reading {
         let syn = header.flags.has(TcpFlags::SYN);
         let seq = direction.seq(header.seq, syn);
         if let Some(mapping) = signal.mapping {
-            let mapped = self.mapped(index, end, seq, mapping);
-            self.subflows[index].directions[end].map(mapped);
+            self.map((index, end), seq, mapping, payload);
         }
         self.acknowledge(at, (index, end), header, (&signal, payload == 0));
         if payload > 0 {
             let first = if syn { Seq(seq.distance() + 1) } else { seq };
+            if self.subflows[index].mode.has_stream() {
+                self.notice_fallback((index, end), first, &signal);
+            }
             self.data(at, index, end, first, payload);
         }
         self.wait(at, index, end);
@@ -239,7 +255,9 @@ impl Reading {
         let shift = match (has(TcpFlags::SYN), own.heard.scale, peer.heard.scale) {
             (true, ..) => Some(0),
             (false, Some(shift), Some(_)) => Some(shift),
-            (false, ..) => own.synchronised.then_some(0),
+            (false, ..) => {
+                [&*own, &*peer].iter().all(|one| one.synchronised && one.heard.unscaled).then_some(0)
+            }
         };
         let window = shift.map(|shift| u64::from(header.window) << shift);
         peer.heard.window = window;
@@ -248,6 +266,11 @@ impl Reading {
             peer.ack(at, ack, (signal.timestamps.map(|[_, echo]| echo), sacked));
         }
         let connection = &mut self.connections[subflow.connection];
+        if let (Some(fallen), Some(ack)) = (peer.fallen, peer.acknowledged(header.ack))
+            && let Some(behind) = ack.distance().checked_sub(fallen.seq)
+        {
+            connection.streams[1 - end].ack(at, fallen.dsn.saturating_add(behind));
+        }
         if let Some(number) = signal.data_ack
             && let Some(initial) = connection.known_initial(1 - end)
         {
@@ -293,7 +316,7 @@ impl Reading {
         let mut full = false;
         for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
             if direction.samples.is_due(clock, at) {
-                let values = direction.sample();
+                let values = direction.sample(multipath.then(|| stream.waiting.cause()));
                 full |= direction.samples.take(clock, at, values);
             }
             if stream.samples.is_due(clock, at) {
@@ -317,7 +340,8 @@ impl Reading {
         let start = connection.start;
         let stream = &mut connection.streams[end];
         let direction = &mut subflow.directions[end];
-        let multipath = subflow.mode == Mode::Multipath;
+        let multipath = matches!(subflow.mode, Mode::Multipath | Mode::Infinite);
+        stream.fin |= direction.fallen.is_some() && direction.fin;
         let before = direction.behind_a_gap();
         let complete = direction.data(at, seq, len, |direction, part| {
             if !multipath {
@@ -359,7 +383,8 @@ impl Reading {
                 token = Some(of);
             }
         }
-        let joined = token.and_then(|Token(token)| self.tokens.get(&(file, way, token)).copied());
+        let joined = token.and_then(|token| self.joined((file, way), ends, header.seq, token));
+        let stray = joined.is_none() && (token.is_some() || !syn);
         let connection = joined.unwrap_or_else(|| {
             // Seen before at the other end of it, in the same file and by the same clock.
             let start = *self.opened.entry((file, ends, header.seq.0)).or_insert(at);
@@ -368,123 +393,10 @@ impl Reading {
         });
         let index = self.subflows.len();
         self.connections[connection].subflows.push(index);
-        self.subflows.push(Subflow {
-            file,
-            ends,
-            connection,
-            joins: token.is_some(),
-            directions: Default::default(),
-            mode: Mode::Plain,
-            handshake: [None; 3],
-            way,
-            first: at,
-            last: at,
-            reset: false,
-            reason: None,
-            on_path: None,
-        });
+        let opened = Subflow::open(at, (file, way), ends, connection, Mode::Plain);
+        self.subflows.push(Subflow { joins: token.is_some(), stray, ..opened });
         self.known.insert(key, index);
         index
-    }
-
-    /// MPTCP options of a segment: keys, the mode, and what a DSS option says. The scale of windows as well.
-    fn mptcp(&mut self, index: usize, end: usize, header: &TcpHeader<'_>, payload: bool) -> Signal {
-        let (mut signal, mut any) = (Signal::default(), false);
-        let syn = header.flags.has(TcpFlags::SYN);
-        for option in header.options {
-            let option = match option {
-                TcpOption::Mptcp(option) => option,
-                TcpOption::WindowScale(shift) if syn => {
-                    // RFC 7323 section 2.3: at most 14.
-                    self.subflows[index].directions[end].heard.scale = Some(shift.min(14));
-                    continue;
-                }
-                TcpOption::Timestamps { value, echo } => {
-                    signal.timestamps = Some([value, echo]);
-                    continue;
-                }
-                TcpOption::Sack(list) => {
-                    let ends = list.blocks().map(|[_, end]| end);
-                    signal.sacked = ends.reduce(|one, other| if one.precedes(other) { other } else { one });
-                    continue;
-                }
-                _ => continue,
-            };
-            any = true;
-            self.options.subtypes[subtype(&option)] += 1;
-            match option {
-                Mptcp::Capable { sender, receiver, data_len, .. } => {
-                    self.learn(index, [(end, sender), (1 - end, receiver)]);
-                    if let (Some(len), Some(key)) = (data_len, sender) {
-                        let dsn = wire::mptcp::Number::Wide(key.initial_dsn().wrapping_add(1));
-                        signal.mapping = Some(Mapping { dsn, ssn: 1, len, checksum: None });
-                    }
-                }
-                Mptcp::Dss { data_ack, mapping, data_fin } => {
-                    signal.data_ack = data_ack;
-                    // RFC 8684 section 3.7: an infinite mapping ends the use of MPTCP.
-                    if mapping.is_some_and(|mapping| mapping.len == 0) {
-                        self.subflows[index].mode = Mode::FellBack;
-                    } else {
-                        signal.mapping = mapping;
-                    }
-                    let connection = self.subflows[index].connection;
-                    self.connections[connection].streams[end].fin |= data_fin;
-                }
-                Mptcp::FastClose { .. } => {
-                    let connection = self.subflows[index].connection;
-                    self.connections[connection].aborted = true;
-                }
-                Mptcp::Reset { reason, .. } => self.subflows[index].reason = Some(reason),
-                _ => {}
-            }
-        }
-        let subflow = &mut self.subflows[index];
-        subflow.mode = match (subflow.mode, any) {
-            (Mode::Plain, true) if syn && end == 0 => Mode::Asked,
-            // The capture began in the middle.
-            (Mode::Plain | Mode::Asked, true) => Mode::Multipath,
-            (Mode::Asked, false) if end == 1 && (syn || payload) => Mode::FellBack,
-            (mode, _) => mode,
-        };
-        signal
-    }
-
-    fn learn(&mut self, index: usize, found: [(usize, Option<transport::mptcp::keys::Key>); 2]) {
-        let subflow = &self.subflows[index];
-        let connection = &mut self.connections[subflow.connection];
-        for (end, key) in found {
-            if let Some(key) = key
-                && connection.keys[end].is_none()
-            {
-                connection.keys[end] = Some(key);
-            }
-        }
-        // Joins come from the client, with the token of the server.
-        if let Some(key) = connection.keys[1] {
-            self.tokens.entry((subflow.file, subflow.way, key.token().0)).or_insert(subflow.connection);
-        }
-    }
-
-    /// The mapping in numbers that count from the initial ones.
-    fn mapped(&mut self, index: usize, end: usize, seq: Seq, mapping: Mapping) -> Mapped {
-        if !self.subflows[index].directions[end].synchronised {
-            // The number of the subflow counts from a SYN that was not captured.
-            return Mapped { seq: 0, dsn: 0, len: 0 };
-        }
-        let joins = self.subflows[index].joins;
-        let connection = &mut self.connections[self.subflows[index].connection];
-        let highest = connection.streams[end].highest;
-        let number = mapping.dsn.near(highest);
-        // The third ACK may be lost, and overtaken by data: on the first subflow both numbers begin together.
-        let behind = if joins { 1 } else { u64::from(mapping.ssn.max(1)) };
-        let initial = connection.initial(end, number.wrapping_sub(behind));
-        let near = initial.wrapping_add(highest);
-        let dsn = mapping.dsn.near(near).wrapping_sub(initial);
-        // The field has the low half of the number, which is close to that of the segment.
-        let behind = (seq.distance() as u32).wrapping_sub(mapping.ssn);
-        let start = seq.distance().wrapping_sub(u64::from(behind));
-        Mapped { seq: start, dsn, len: u64::from(mapping.len) }
     }
 
     fn check(&self) {
@@ -517,19 +429,4 @@ fn note_handshake(subflow: &mut Subflow, at: u64, end: usize, header: &TcpHeader
     }
     subflow.reset |= has(TcpFlags::RST);
     subflow.last = at;
-}
-
-fn subtype(option: &Mptcp<'_>) -> usize {
-    match option {
-        Mptcp::Capable { .. } => 0,
-        Mptcp::JoinSyn { .. } | Mptcp::JoinSynAck { .. } | Mptcp::JoinAck { .. } => 1,
-        Mptcp::Dss { .. } => 2,
-        Mptcp::AddAddr { .. } => 3,
-        Mptcp::RemoveAddr(_) => 4,
-        Mptcp::Prio { .. } => 5,
-        Mptcp::Fail { .. } => 6,
-        Mptcp::FastClose { .. } => 7,
-        Mptcp::Reset { .. } => 8,
-        Mptcp::Unknown(body) => body.first().map_or(15, |first| usize::from(first >> 4)),
-    }
 }

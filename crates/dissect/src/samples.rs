@@ -1,5 +1,7 @@
 //! Samples of a direction over time: as many as fit, and fewer per second the longer the capture is.
 
+use crate::waiting::Cause;
+
 /// Samples are this far apart at first.
 const INTERVAL_NANOS: u64 = 20_000_000;
 /// More samples make every second one go, and double the interval.
@@ -46,6 +48,8 @@ pub(crate) struct Sample {
     pub(crate) rtt: u64,
     /// Segments that repeat what this place has seen.
     pub(crate) repeated: u64,
+    /// The limit of the sender, as far as packets tell.
+    pub(crate) cause: Cause,
 }
 
 /// Samples of one direction.

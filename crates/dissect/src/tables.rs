@@ -7,7 +7,6 @@
 use trace::{Better, Kind, MetricSpec, Table, TableSpec, Unit, metrics};
 use wire::frame::Ends;
 
-use crate::connection::Mode;
 use crate::reading::Reading;
 use crate::rows::{Own, Row, table};
 use crate::samples::Sample;
@@ -165,16 +164,28 @@ impl<'a> Conversation<'a> {
         self.flow.places().map(|place| place.bytes(self.end)).max().unwrap_or(0)
     }
 
-    /// Delivered at the receiver, or else acknowledged. `None`: no data of a multipath connection has a mapping that was captured.
+    /// Delivered at the receiver, or else acknowledged. `None`: no data of a multipath connection has a mapping that was captured, or
+    /// datagrams were not captured at their receiver.
     fn delivered(&self) -> Option<u64> {
         let place = self.receiver().unwrap_or(self.flow.any());
-        if place.is_unmapped(self.end) {
+        if place.is_unmapped(self.end) || self.receiver().is_none() && self.is_datagrams() {
             return None;
         }
         Some(match self.receiver() {
             Some(receiver) => receiver.complete_bytes(self.end),
             None => place.acknowledged_bytes(self.end),
         })
+    }
+
+    fn is_datagrams(&self) -> bool {
+        self.flow.any().is_datagrams()
+    }
+
+    fn transport(&self) -> &'static str {
+        let any = self.flow.any();
+        let is_one = [any.is_multipath(), any.is_association(), any.is_datagrams()];
+        let first = is_one.iter().position(|is| *is);
+        first.map_or("tcp", |index| ["mptcp", "sctp", "udp"][index])
     }
 
     fn start(&self) -> f64 {
@@ -248,13 +259,22 @@ impl Rows {
         let all: u64 = subflows.iter().map(|subflow| subflow.arrived(one.end)).sum();
         for (index, of) in (0..).zip(&subflows) {
             self.subflows.push(subflow(one, (index, of), all));
-            self.series_of_subflow(one, index, of);
-            self.samples(one, index, of);
+            if !one.is_datagrams() {
+                self.series_of_subflow(one, index, of);
+                self.samples(one, index, of);
+            }
         }
         self.series_of_flow(one);
     }
 
-    fn sample(&mut self, one: &Conversation<'_>, subflow: Option<u64>, at: u64, metric: &str, value: f64) {
+    fn sample(
+        &mut self,
+        one: &Conversation<'_>,
+        subflow: Option<u64>,
+        at: u64,
+        metric: &str,
+        value: impl Into<Option<f64>>,
+    ) {
         let mut row = Row::default();
         row.put("run", RUN);
         row.put("flow", one.name());
@@ -262,7 +282,7 @@ impl Rows {
         row.maybe("subflow", subflow);
         row.put("t_s", at as f64 / 1e9);
         row.put("metric", metric);
-        row.put("value", value);
+        row.maybe("value", value.into());
         self.series.push(row);
     }
 
@@ -292,7 +312,8 @@ impl Rows {
             None => self.rates(of_rate, of.any.samples(one.end).map(|sample| (sample.at, sample.acked))),
         }
         let Some(sender) = of.sender else { return };
-        for Sample { at, waiting, other, .. } in sender.samples(one.end).copied() {
+        for Sample { at, waiting, other, cause, .. } in sender.samples(one.end).copied() {
+            self.sample(one, Some(index), at, "limit", cause.limit().map(f64::from));
             if other > 0 {
                 self.sample(one, Some(index), at, "srtt_s", other as f64 / 1e9);
             }
@@ -334,11 +355,14 @@ impl Rows {
     fn series_of_flow(&mut self, one: &Conversation<'_>) {
         let place = one.receiver().unwrap_or(one.flow.any());
         let received = one.receiver().is_some();
+        if !received && one.is_datagrams() {
+            return;
+        }
         let samples: Vec<Sample> = place.samples(one.end).copied().collect();
         let bytes = |sample: &Sample| if received { sample.fresh } else { sample.acked };
         self.rates((one, None, "goodput_bit_s"), samples.iter().map(|sample| (sample.at, bytes(sample))));
         for sample in &samples {
-            if received {
+            if received && !one.is_datagrams() {
                 self.sample(one, None, sample.at, "ofo_bytes", sample.waiting as f64);
             }
             if sample.other > 0 {
@@ -360,22 +384,14 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
     row.put("connection", one.number);
     row.put("side", one.flow.side());
     row.put("from_client", end == 0);
-    row.put(
-        "transport",
-        if multipath {
-            "mptcp"
-        } else if any.is_association() {
-            "sctp"
-        } else {
-            "tcp"
-        },
-    );
+    row.put("transport", one.transport());
     row.put("start_s", one.start());
     row.put("end_s", one.end());
     row.put("completed", one.is_complete());
     let aborted = one.flow.places().any(|place| place.is_aborted());
     row.maybe("failure", aborted.then_some("the connection was aborted"));
-    row.put("fell_back", any.subflows().next().is_some_and(|first| first.mode() == Mode::FellBack));
+    let alone = subflows.len() == 1;
+    row.put("fell_back", any.subflows().next().is_some_and(|first| first.fell_back(alone)));
     row.maybe("delivered_bytes", one.delivered());
     row.maybe("last_delivery_s", one.receiver().and_then(|receiver| receiver.completed(end)));
     row.maybe("goodput_bit_s", one.delivered().and_then(|bytes| one.rate(bytes)));
@@ -384,7 +400,7 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
     row.maybe("retransmitted_segments", sum(&|view| view.counts(end).repeated_segments));
     row.maybe("reinjected_bytes", sum(&|view| view.counts(end).reinjected_bytes));
     row.maybe("wire_bit_s", sum(&|view| view.counts(end).wire_bytes).and_then(|bytes| one.rate(bytes)));
-    if let Some(receiver) = one.receiver() {
+    if let Some(receiver) = one.receiver().filter(|_| !one.is_datagrams()) {
         let [all, of_connection] = receiver.held(end, one.end());
         held(&mut row, ["ofo_mean_bytes", "ofo_p95_bytes", "ofo_max_bytes"], &all);
         if multipath {
@@ -401,7 +417,7 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
         row.maybe("seen_retransmitted_share", share(sum(&|view| view.counts(end).copied_segments), arrived));
         row.maybe("seen_late_share", share(sum(&|view| view.counts(end).late_segments), arrived));
     }
-    if let Some(sender) = one.sender() {
+    if let Some(sender) = one.sender().filter(|_| !one.is_datagrams()) {
         let [nothing, window, recovery] = sender.waited(end, one.end());
         row.maybe("nothing_to_send_s", nothing);
         row.maybe("window_full_s", window);

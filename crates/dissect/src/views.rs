@@ -58,7 +58,7 @@ impl Reading {
                     continue;
                 }
             };
-            let number = first.subflow.directions[0].initial_number();
+            let number = (first.mode() == Mode::Datagrams, first.subflow.directions[0].initial_number());
             let next = found.len();
             let index: usize = *known.entry((first.ends(), number)).or_insert(next);
             match found.get_mut(index) {
@@ -78,7 +78,7 @@ impl Reading {
         self.since_start(at) as f64 / 1e9
     }
 
-    /// First to last TCP packet, in seconds.
+    /// First to last packet, in seconds.
     pub fn duration(&self) -> f64 {
         self.seconds(self.last())
     }
@@ -141,12 +141,17 @@ impl<'a> ConnectionView<'a> {
 
     /// MPTCP is in use.
     pub fn is_multipath(&self) -> bool {
-        self.subflows().any(|subflow| subflow.mode() == Mode::Multipath)
+        self.subflows().any(|subflow| matches!(subflow.mode(), Mode::Multipath | Mode::Infinite))
     }
 
     /// It is an SCTP association.
     pub fn is_association(&self) -> bool {
         self.connection.association.is_some()
+    }
+
+    /// It is a conversation over UDP.
+    pub fn is_datagrams(&self) -> bool {
+        self.subflows().any(|subflow| subflow.mode() == Mode::Datagrams)
     }
 
     /// It counts data for itself, beside its subflows.
@@ -156,8 +161,13 @@ impl<'a> ConnectionView<'a> {
 
     /// Bytes of the stream that an end has sent, each once: by data sequence numbers, or of the only subflow.
     pub fn bytes(&self, end: usize) -> u64 {
-        let mapped = self.stream(end).seen.bytes();
-        if mapped > 0 {
+        let stream = self.stream(end);
+        if stream.is_stray() {
+            // Data that was acknowledged was sent, with a mapping that was captured or without.
+            return stream.seen.bytes().max(stream.acknowledged_bytes());
+        }
+        let mapped = stream.seen.bytes();
+        if mapped > 0 && self.has_stream() {
             return mapped;
         }
         self.directions(end).map(Direction::unique).sum()
@@ -290,6 +300,12 @@ impl<'a> SubflowView<'a> {
     /// Whether it speaks MPTCP.
     pub fn mode(&self) -> Mode {
         self.subflow.mode
+    }
+
+    /// MPTCP was wanted, and it is plain TCP, at least from some time on: no options, an infinite mapping, or MP_FAIL without another
+    /// subflow.
+    pub fn fell_back(&self, alone: bool) -> bool {
+        matches!(self.subflow.mode, Mode::FellBack | Mode::Infinite) || alone && self.subflow.failed
     }
 
     /// It joined a connection.

@@ -24,6 +24,20 @@ pub(crate) enum Cause {
     Unknown,
 }
 
+impl Cause {
+    /// Its number among the limits of a run (`trace::LIMITS`), if it is one of them.
+    pub(crate) fn limit(self) -> Option<u8> {
+        match self {
+            Self::Nothing => Some(0),
+            Self::Window => Some(2),
+            Self::Recovery => Some(6),
+            Self::Handshake => Some(7),
+            Self::Reset => Some(8),
+            Self::Unknown => None,
+        }
+    }
+}
+
 /// Silences that are kept with their times.
 const KEPT: usize = 64;
 /// All causes, in the order of their numbers.
@@ -83,6 +97,11 @@ impl Waiting {
     /// Data is repeated: it has been lost, or is believed to be.
     pub(crate) fn repeats(&mut self, highest: u64) {
         self.recover.get_or_insert(highest);
+    }
+
+    /// Why nothing more is sent now.
+    pub(crate) fn cause(&self) -> Cause {
+        self.cause
     }
 
     /// A loss is being repaired.

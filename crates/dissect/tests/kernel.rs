@@ -112,12 +112,80 @@ fn fallback() {
     assert_eq!((bytes(&reading), only.mode()), (vec![60_000], Mode::FellBack));
 }
 
+/// Captures over tunnels with delay, on all interfaces (`tcpdump -i any`, Linux cooked 2): kind of what was captured, and where.
+fn over_tunnels(name: &str) -> Reading {
+    let file =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name).with_extension("pcap");
+    read(&[file])
+}
+
+/// `fell_back` of the only connection.
+fn fell_back(reading: &Reading) -> bool {
+    let connections: Vec<_> = reading.connections().collect();
+    let [connection] = connections[..] else { panic!("one connection") };
+    let alone = connection.subflows().count() == 1;
+    connection.subflows().next().is_some_and(|first| first.fell_back(alone))
+}
+
+/// The second address is announced with the flag of a backup: nothing is sent there.
+#[test]
+fn backup() {
+    let reading = over_tunnels("backup");
+    assert_eq!((reading.problems(), totals(&reading)), (&[][..], (101, 1, 2, [5, 2, 91, 2, 0])));
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first)[..6], [52, 45, 60_000, 0, 0, 0]);
+    assert_eq!((counts(&second)[2], second.joins(), bytes(&reading)), (0, true, vec![60_000]));
+    assert_eq!((first.side(), fell_back(&reading)), (Side::Server, false));
+    identity(&reading);
+}
+
+/// A middlebox takes options from all packets but SYNs: the client sends keys with its first 20,000 bytes, and falls back.
+#[test]
+fn options_that_are_taken_away() {
+    let reading = over_tunnels("no-mptcp-behind");
+    assert_eq!((reading.problems(), totals(&reading)), (&[][..], (78, 1, 1, [5, 0, 8, 0, 0])));
+    let [only] = subflows(&reading)[..] else { panic!("one subflow") };
+    assert_eq!((counts(&only)[1], counts(&only)[2], only.mode()), (43, 60_000, Mode::Infinite));
+    let connection = reading.connections().next().expect("one");
+    assert_eq!((connection.bytes(0), connection.acknowledged_bytes(0)), (60_000, 60_000));
+    assert!(fell_back(&reading) && connection.is_finished(0));
+    identity(&reading);
+}
+
+/// A middlebox takes options from SYN/ACKs: the server has sent its key, and gets none.
+#[test]
+fn a_third_ack_without_a_key() {
+    let reading = over_tunnels("third-ack-stripped");
+    assert_eq!(totals(&reading), (58, 1, 1, [2, 0, 0, 0, 0]));
+    let [only] = subflows(&reading)[..] else { panic!("one subflow") };
+    assert_eq!((counts(&only)[1], only.mode(), fell_back(&reading)), (28, Mode::FellBack, true));
+    let connection = reading.connections().next().expect("one");
+    assert_eq!(
+        (connection.bytes(0), connection.complete_bytes(0), connection.is_finished(0)),
+        (40_000, 40_000, true)
+    );
+}
+
+/// A byte was changed on the way, and the capture begins in the middle: MP_FAIL both ways on the only subflow.
+#[test]
+fn a_checksum_that_fails() {
+    let reading = over_tunnels("checksum-failed");
+    assert!(fell_back(&reading));
+}
+
+/// 68 bytes of a tunnel: the third ACK has lost the keys, and data its mappings. That is no fallback, and it is said.
+#[test]
+fn keys_that_are_cut_off() {
+    let reading = over_tunnels("snap68");
+    let [problem] = reading.problems() else { panic!("{:?}", reading.problems()) };
+    assert!(problem.reason.contains("TCP packets are cut off, so that MPTCP is not seen whole"), "{problem}");
+    assert!(!fell_back(&reading) && subflows(&reading)[0].mode() == Mode::Multipath);
+}
+
 /// Captures over Ethernet without delay: round trips of 20 us are those of the hosts, so that the place stays open where the
 /// handshake does not tell it clearly.
 fn over_ethernet(name: &str) -> Reading {
-    let file =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name).with_extension("pcap");
-    let reading = read(&[file]);
+    let reading = over_tunnels(name);
     assert_eq!(reading.problems(), []);
     reading
 }
@@ -153,7 +221,8 @@ fn abort() {
 /// connection are guessed.
 #[test]
 fn options_that_are_cut_off() {
-    let reading = over_ethernet("ipv6-cut");
+    let reading = over_tunnels("ipv6-cut");
+    assert_eq!(reading.problems().len(), 1, "it is said");
     let found: Vec<_> =
         subflows(&reading).iter().map(|s| (s.counts(0).segments, s.counts(0).bytes)).collect();
     assert_eq!(found, [(16, 458_752), (9, 141_248)]);

@@ -140,11 +140,11 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
 
 def _print(reading: connections.Reading) -> None:
     screen = printer()
-    others = f", {reading.not_read} of them neither TCP nor SCTP" if reading.not_read else ""
+    others = f", {reading.not_read} of them neither TCP, SCTP nor UDP" if reading.not_read else ""
     screen.paragraph(f"{reading.packets} packets{others}", style="bold")
     screen.line()
     if not reading.flows.height:
-        screen.paragraph("No TCP connection has sent data.")
+        screen.paragraph("No connection has sent data.")
         return
     show_table(screen, "Connections", _columns(FLOWS, reading.flows))
     several = reading.subflows.filter(reading.subflows["flow"].is_duplicated())

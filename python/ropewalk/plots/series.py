@@ -27,7 +27,8 @@ LONGEST_BIN_S = 1.0
 MAX_PANELS = 6
 MAX_STRIPS = 16
 LONG_LABEL = 12
-RIBBON = "The ribbon shows what kept each subflow from sending more."
+RIBBON = "The ribbon shows what kept each subflow from sending more"
+NOT_TOLD = "; it is white where packets do not tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Choice:
     run: int
     left_out: str
     """The names of those that are not shown; empty if all are."""
+    simulated: bool = True
 
     @classmethod
     def make(cls, results: Results, flow: str | None, run: int | None, *, udp: bool = True) -> Choice:
@@ -67,7 +69,8 @@ class Choice:
         if run is not None and run not in results.origin.seeds:
             raise ValueError(f"there is no run {run}; seeds: {results.origin.seeds}")
         shown, left_out = choose_flows(results, flow, udp=udp)
-        return cls(shown, results.origin.seeds[0] if run is None else run, left_out)
+        shown_run = results.origin.seeds[0] if run is None else run
+        return cls(shown, shown_run, left_out, results.origin.simulated)
 
     def title(self, what: str, results: Results, *, spread: bool = False) -> str:
         """The title: quantity, scenario, run, and whether other runs are shown."""
@@ -78,7 +81,8 @@ class Choice:
 
     def caption(self, text: str) -> str:
         """How to read a plot over time."""
-        return f"{text} {RIBBON}{in_caption(self.left_out)}"
+        ribbon = RIBBON if self.simulated else RIBBON + NOT_TOLD
+        return f"{text} {ribbon}.{in_caption(self.left_out)}"
 
 
 def in_title(left_out: str) -> str:
@@ -169,11 +173,14 @@ def _spans(at: Reals, limit: Reals) -> list[tuple[float, float, str]]:
         return []
     names = list(catalogue.limits().values())
     begin = np.concatenate([at[:1], at[:-1]])
-    starts = np.flatnonzero(np.diff(limit, prepend=np.nan) != 0.0)
-    ends = np.append(starts[1:], len(limit)) - 1
+    # Packets of a capture do not always tell.
+    code = np.where(np.isfinite(limit), limit, -1.0)
+    starts = np.flatnonzero(np.diff(code, prepend=np.nan) != 0.0)
+    ends = np.append(starts[1:], len(code)) - 1
     return [
-        (float(begin[first]), float(at[last]), names[int(limit[first])])
+        (float(begin[first]), float(at[last]), names[int(code[first])])
         for first, last in zip(starts, ends, strict=True)
+        if code[first] >= 0.0
     ]
 
 

@@ -1,6 +1,8 @@
 //! Input of strangers: bytes that become scenario files, files that a scenario names, packets of a peer, or captures. Nothing may
 //! panic, and what is accepted must mean something. Fuzzers call these functions, and so do tests with a corpus.
 
+mod captured;
+mod file;
 mod mutate;
 mod packets;
 
@@ -16,6 +18,7 @@ use crate::grammar::Grammar;
 use crate::text::Text;
 use crate::values::{self, Spread};
 
+pub use captured::Corpus;
 pub use mutate::mutated;
 pub use packets::packets;
 

@@ -29,7 +29,8 @@ fn part(dice: &mut Dice, bytes: &[u8]) -> Vec<u8> {
     bytes[start..].iter().take(many).copied().collect()
 }
 
-fn change(dice: &mut Dice, bytes: &mut Vec<u8>, other: &[u8]) {
+/// One edit.
+pub(super) fn change(dice: &mut Dice, bytes: &mut Vec<u8>, other: &[u8]) {
     let place = dice.below(bytes.len() as u64 + 1) as usize;
     let end = (place + dice.log(1.0, 65.0) as usize).min(bytes.len());
     match dice.below(6) {
