@@ -107,6 +107,22 @@ def test_published_marks_beside_bars_are_in_the_legend_once(tmp_path: Path) -> N
     assert sorted(labels) == ["lia", "olia", "olia", "published"]
 
 
+@pytest.mark.parametrize(("highest", "cut"), [(2, False), (3, True)])
+def test_a_published_mark_on_the_end_of_an_axis_is_drawn_whole(
+    highest: int, cut: bool, tmp_path: Path
+) -> None:
+    place = write_reproduction(tmp_path)
+    head = '[[figure]]\nid = "f"\ntitle = "F"\nkind = "bars"\nticks = ["a", "b"]\ny = { to = 2 }\n'
+    curve = '[[figure.curve]]\nlabel = "lia"\nvalue = \'rate["lia", :]\'\n'
+    published = f"published = {{ values = [1, {highest}] }}\n"
+    (place / "figures.toml").write_text(head + curve + published, encoding="utf-8")
+    loaded = rep.load(place)
+    made = rep.reproduce(loaded, tmp_path / "out")
+    lines = figures.draw(figures.load(loaded)[0], made.sources).axes[0].get_lines()
+    (marks,) = [line for line in lines if line.get_marker() == "D"]
+    assert marks.get_clip_on() is cut
+
+
 def test_a_study_whose_runs_have_all_failed_is_named(ropewalk: Ropewalk, tmp_path: Path) -> None:
     place = write_reproduction(tmp_path)
     study = STUDY.replace(

@@ -154,6 +154,12 @@ def test_the_explanation_page_exists_and_is_listed() -> None:
         assert f"explanation/reproductions/{name}.md" in listed
 
 
+def test_parts_that_are_no_figure_say_where_they_are() -> None:
+    quick("cnes2019")
+    page = (place_of("cnes2019") / "verdicts.html").read_text(encoding="utf-8")
+    assert "W1: web page table 1" in page
+
+
 def test_results_are_written() -> None:
     made, out = quick("omueti2007"), place_of("omueti2007")
     files = {path.name for path in out.iterdir()}

@@ -365,6 +365,7 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             markerfacecolor="white",
             markeredgecolor=BLACK,
             zorder=5,
+            clip_on=_passes(drawing.y, ys),
             label=_once(axes, "published"),
         )
         return
@@ -389,6 +390,13 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             alpha=0.8,
             label=label,
         )
+
+
+def _passes(axis: Axis, values: Sequence[float]) -> bool:
+    """Whether a value is beyond an end that the axis is given; a mark on the end itself is drawn whole."""
+    low = -math.inf if axis.low is None else axis.low
+    high = math.inf if axis.high is None else axis.high
+    return not all(low <= value <= high for value in values)
 
 
 def _once(axes: Axes, label: str) -> str | None:

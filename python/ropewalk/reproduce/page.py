@@ -171,8 +171,15 @@ def _parts(made: Reproduced, pictures: Sequence[Picture], directory: Path | None
         lines = tuple(_line(made.reproduction, row, claims, causes, directory) for row in own)
         numbers = Counter(row.verdict for row in own)
         tally = tuple((verdict, numbers[verdict]) for verdict in Verdict if numbers[verdict])
-        found.append(Part(name, tuple(drawn), lines, tally))
+        found.append(Part(_title(name, own), tuple(drawn), lines, tally))
     return found
+
+
+def _title(name: str, rows: Sequence[VerdictRow]) -> str:
+    """A part that is no figure, table or section says where in the document its claims are."""
+    if name.partition(" ")[0] in PARTS.values():
+        return name
+    return f"{name}: {'; '.join(dict.fromkeys(row.locator for row in rows))}"
 
 
 def _part(row: VerdictRow) -> str:
