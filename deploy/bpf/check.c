@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The rules of the programs without a kernel: each line of the input is a question, each line of the output its answer. A test of
+ * crates/congestion compares them.
+ *
+ *     lia ME [CWND RTT_US 0]...          segments
+ *     olia ME [CWND RTT_US BYTES]...     share * 2^40, segments
+ *     balia ME [CWND RTT_US 0]...        segments, threshold
+ *     wvegas CWND BASE_US RTT_US OTHERS  queued * 2^10, rate, alpha, fitting, drained
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "balia.h"
+#include "lia.h"
+#include "olia.h"
+#include "wvegas.h"
+
+static void wvegas(const char *rest)
+{
+	__u32 cwnd = 0, base = 0, rtt = 0;
+	__u64 others = 0, rate;
+
+	sscanf(rest, "%" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu64, &cwnd, &base, &rtt, &others);
+	rate = wvegas_rate(cwnd, rtt);
+	printf("%" PRIu64 " %" PRIu64 " %u %u %u\n", wvegas_queued(cwnd, base, rtt), rate, wvegas_alpha(rate, others),
+	       wvegas_fitting(cwnd, base, rtt), wvegas_drained(cwnd, base, rtt));
+}
+
+int main(void)
+{
+	char line[1024], name[16];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		struct paths paths = { .me = MOST_SUBFLOWS };
+		int used = 0, more = 0;
+		char *rest = line;
+
+		if (sscanf(rest, "%15s%n", name, &used) != 1)
+			return 1;
+		rest += used;
+		if (!strcmp(name, "wvegas")) {
+			wvegas(rest);
+			continue;
+		}
+		sscanf(rest, "%" SCNu32 "%n", &paths.me, &used);
+		rest += used;
+		for (int i = 0; i < MOST_SUBFLOWS; i++, rest += more) {
+			struct path *path = &paths.all[i];
+
+			if (sscanf(rest, "%" SCNu32 " %" SCNu32 " %" SCNu64 "%n", &path->cwnd, &path->rtt_us, &path->measured,
+				   &more) != 3)
+				break;
+		}
+		if (!strcmp(name, "lia"))
+			printf("%u\n", lia_segments(&paths));
+		else if (!strcmp(name, "balia"))
+			printf("%u %u\n", balia_segments(&paths), balia_ssthresh(&paths));
+		else if (!strcmp(name, "olia"))
+			printf("%" PRId64 " %u\n", (int64_t)olia_share(&paths),
+			       olia_segments(olia_share(&paths), paths.all[paths.me % MOST_SUBFLOWS].cwnd));
+		else
+			return 1;
+	}
+	return 0;
+}

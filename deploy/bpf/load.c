@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Registers a congestion control of this directory with the kernel:
+ *
+ *     load FILE.bpf.o NAME        until the standard input ends, or this process does, however it does
+ *     load FILE.bpf.o NAME PIN    until the file PIN, in a BPF file system, is removed
+ *
+ * It writes "ready" once the control can be used.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME "name-of-control"
+#define LONGEST 15
+/* enum values that headers older than the kernel lack. */
+#define FLAG_LINK (1U << 13)
+#define ATTACH_STRUCT_OPS 44
+
+static int verbose;
+
+static int print(enum libbpf_print_level level, const char *format, va_list rest)
+{
+	return level == LIBBPF_WARN || verbose ? vfprintf(stderr, format, rest) : 0;
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "%s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+/* The file, with the name in the place that the program leaves for it. */
+static char *read_named(const char *path, const char *name, long *size)
+{
+	FILE *file = fopen(path, "rb");
+	char *bytes = NULL;
+	int found = 0;
+
+	if (!file || fseek(file, 0, SEEK_END) || (*size = ftell(file)) < (long)sizeof(NAME) || fseek(file, 0, SEEK_SET))
+		return NULL;
+	bytes = malloc(*size);
+	if (!bytes || fread(bytes, 1, *size, file) != (size_t)*size)
+		return NULL;
+	fclose(file);
+	for (long at = 0; at + (long)sizeof(NAME) <= *size; at++) {
+		if (!memcmp(bytes + at, NAME, sizeof(NAME))) {
+			memset(bytes + at, 0, sizeof(NAME));
+			memcpy(bytes + at, name, strlen(name));
+			found++;
+		}
+	}
+	errno = EINVAL;
+	return found == 1 ? bytes : NULL;
+}
+
+/* A link to the registered control, whose end is that of the registration; negative: an error. */
+static int attach(struct bpf_object *object)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, "control");
+	struct bpf_link *link;
+
+	if (!map)
+		return -1;
+	/* A registration that belongs to a link, and not to nothing. */
+	bpf_map__set_map_flags(map, FLAG_LINK);
+	if (bpf_object__load(object))
+		return -1;
+	link = bpf_map__attach_struct_ops(map);
+	if (!link)
+		return -1;
+	/* libbpf before 1.2 fills the map and knows no such links. */
+	if (libbpf_major_version() > 1 || libbpf_minor_version() >= 2)
+		return bpf_link__fd(link);
+	return bpf_link_create(bpf_map__fd(map), 0, ATTACH_STRUCT_OPS, NULL);
+}
+
+int main(int count, char **arguments)
+{
+	struct bpf_object *object;
+	char *bytes, rest[256];
+	long size;
+	int link;
+
+	if (count < 3 || count > 4 || !*arguments[2] || strlen(arguments[2]) > LONGEST) {
+		fprintf(stderr, "usage: load FILE.bpf.o NAME [PIN]; a name has 15 characters at most\n");
+		return 2;
+	}
+	verbose = getenv("VERBOSE") != NULL;
+	libbpf_set_print(print);
+	bytes = read_named(arguments[1], arguments[2], &size);
+	if (!bytes)
+		return fail(arguments[1]);
+	object = bpf_object__open_mem(bytes, size, NULL);
+	if (!object)
+		return fail("no BPF object");
+	link = attach(object);
+	if (link < 0)
+		return fail("the kernel does not take it");
+	if (count == 4) {
+		if (bpf_obj_pin(link, arguments[3]))
+			return fail(arguments[3]);
+		puts("ready");
+		return 0;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
+		;
+	return 0;
+}
