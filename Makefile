@@ -20,7 +20,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp test-rain reproduce validate validate-sctp compare storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp bpf test-rain reproduce validate validate-sctp compare storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -100,6 +100,10 @@ test-python: build browser tshark
 usrsctp:
 	@$(PYTHON) tools/usrsctp.py
 
+# Compilers for BPF, for coupled congestion controls on the kernel.
+bpf:
+	@$(PYTHON) tools/bpf.py
+
 # Chromium and its driver, for the tests of the report.
 browser: $(VENV)/.requirements
 	@$(BIN)/python tools/browser.py
@@ -131,8 +135,8 @@ validate: build
 validate-sctp: $(VENV)/.requirements usrsctp
 	@$(BIN)/python validation/sctp.py $(ARGS)
 
-# The simulator beside the kernel of this machine, twelve minutes as root: make compare ARGS="k1 k2"
-compare: build
+# The simulator beside the kernel of this machine, forty minutes as root: make compare ARGS="k1 k2"
+compare: build bpf
 	@$(BIN)/python tools/kernel.py $(ARGS)
 
 # First what `make build` makes, also where `make pgo` was last; then what `make pgo` makes, which stays.

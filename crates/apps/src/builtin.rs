@@ -2,7 +2,7 @@
 
 use registry::{Family, Options};
 
-use crate::{App, bulk, ftp, game, http, iperf, onoff, player, probe, replay, video};
+use crate::{App, bulk, command, ftp, game, http, iperf, onoff, player, probe, replay, video};
 
 /// The applications.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,7 @@ impl Family for Apps {
         replay::ROW,
         probe::SOCKPERF,
         probe::PING,
+        command::ROW,
     ];
 }
 

@@ -9,6 +9,7 @@
 mod bounds;
 mod builtin;
 mod bulk;
+mod command;
 mod ftp;
 mod game;
 mod http;
@@ -30,6 +31,7 @@ use std::fmt;
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 pub use builtin::{Algorithm, Apps, Registry};
+pub use command::COMMAND;
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,6 +31,12 @@ const BATCH: usize = 32;
 /// Longest sleep: the end of the run is noticed then.
 const LOOK: Nanos = Nanos::from_millis(10);
 
+/// Sees packets at the interfaces of hosts, in the order of time.
+pub trait Tap: Send {
+    /// A packet leaves or has arrived at an interface. It is called on the thread of the links: it must not wait.
+    fn packet(&mut self, at: SimTime, interface: Interface, leaves: bool, packet: &[u8]);
+}
+
 /// Links and devices.
 pub(crate) struct Bridge {
     carrier: Carrier,
@@ -40,6 +46,7 @@ pub(crate) struct Bridge {
     clock: HostClock,
     lateness: Lateness,
     sampling: Option<Sampling>,
+    tap: Option<Box<dyn Tap>>,
 }
 
 /// Time series of the links.
@@ -61,9 +68,9 @@ impl Bridge {
     pub(crate) fn new(
         carrier: Carrier,
         mut devices: Vec<Device>,
-        overhead: Bytes,
+        (overhead, series): (Bytes, Option<Nanos>),
         clock: HostClock,
-        series: Option<Nanos>,
+        tap: Option<Box<dyn Tap>>,
     ) -> Self {
         devices.sort_by_key(|device| device.interface);
         let sampling = series.map(|interval| Sampling {
@@ -71,7 +78,7 @@ impl Bridge {
             next: SimTime::ZERO + interval,
             series: Series::default(),
         });
-        Self { carrier, devices, overhead, clock, lateness: Lateness::default(), sampling }
+        Self { carrier, devices, overhead, clock, lateness: Lateness::default(), sampling, tap }
     }
 
     /// Moves packets until the run is closed; links are measured up to the end of `Stage::Running`.
@@ -127,6 +134,9 @@ impl Bridge {
             debug_assert!(false, "a packet arrived at {to:?}, which has no device");
             return;
         };
+        if let Some(tap) = &mut self.tap {
+            tap.packet(due, to, false, packet);
+        }
         if self.devices[place].write(packet) {
             self.lateness.add(due, self.clock.now());
         } else {
@@ -150,6 +160,9 @@ impl Bridge {
         let destination = address::of_packet(packet).and_then(|(_, to)| address::interface(to));
         // Links are asked in the order of time.
         let now = self.deliver();
+        if let Some(tap) = &mut self.tap {
+            tap.packet(now, from, true, packet);
+        }
         let carried =
             destination.is_some_and(|to| self.carrier.send(now, (from, to), packet.to_vec(), self.overhead));
         self.lateness.strays += u64::from(!carried);

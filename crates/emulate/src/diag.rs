@@ -5,11 +5,15 @@
 
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
 
+use nix::errno::Errno;
+use nix::sys::socket::{NetlinkAddr, bind};
 use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Nanos};
 
 use crate::fault::Fault;
+use crate::socket::again;
 
 const AF_NETLINK: i32 = 16;
 const NETLINK_SOCK_DIAG: i32 = 4;
@@ -19,6 +23,10 @@ const NLMSG_DONE: u16 = 3;
 /// NLM_F_REQUEST and NLM_F_DUMP.
 const DUMP: u16 = 0x301;
 const AF_INET: u8 = 2;
+/// Servers that listen on `::` have IPv4 peers in its mapped addresses.
+const AF_INET6: u8 = 10;
+/// Begins them.
+const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 const IPPROTO_TCP: u8 = 6;
 const IPPROTO_MPTCP: u32 = 262;
 const INET_DIAG_INFO: u16 = 2;
@@ -109,27 +117,57 @@ pub(crate) struct Sockets {
 /// The way to ask about the sockets of the namespace in which it was made.
 pub(crate) struct Diag {
     socket: Socket,
+    /// Tells of TCP sockets that go, as they were at last.
+    ends: Socket,
     answer: Vec<u8>,
 }
 
+/// Multicast groups of TCP sockets that go: SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY.
+const GONE: u32 = 1 | 1 << 2;
+
 impl Diag {
     pub(crate) fn new() -> Result<Self, Fault> {
+        let failed = Fault::io("sock_diag");
         let protocol = Protocol::from(NETLINK_SOCK_DIAG);
-        let socket = Socket::new(Domain::from(AF_NETLINK), Type::RAW, Some(protocol))
-            .map_err(Fault::io("sock_diag"))?;
-        Ok(Self { socket, answer: vec![0; LARGEST_ANSWER] })
+        let open = || Socket::new(Domain::from(AF_NETLINK), Type::RAW, Some(protocol));
+        let ends = open().map_err(&failed)?;
+        bind(ends.as_raw_fd(), &NetlinkAddr::new(0, GONE)).map_err(|error| Fault::of("sock_diag", error))?;
+        ends.set_nonblocking(true).map_err(&failed)?;
+        Ok(Self { socket: open().map_err(&failed)?, ends, answer: vec![0; LARGEST_ANSWER] })
+    }
+
+    /// TCP sockets that have gone since the last time, as they were at last.
+    pub(crate) fn gone(&mut self) -> Result<Vec<SubflowState>, Fault> {
+        let mut found = Vec::new();
+        loop {
+            let length = match self.ends.read(&mut self.answer) {
+                Ok(length) => length,
+                Err(error) if again(&error) => return Ok(found),
+                // Some are lost: their last sample stands.
+                Err(error) if error.raw_os_error() == Some(Errno::ENOBUFS as i32) => continue,
+                Err(error) => return Err(Fault::of("sock_diag", error)),
+            };
+            let mut rest = &self.answer[..length];
+            while let Some((_, body, next)) = message(rest) {
+                found.extend(subflow(body));
+                rest = next;
+            }
+        }
     }
 
     /// All sockets with IPv4 addresses.
     pub(crate) fn sockets(&mut self) -> Result<Sockets, Fault> {
         let mut found = Sockets::default();
-        self.dump(None, |message| found.subflows.extend(subflow(message)))?;
-        self.dump(Some(IPPROTO_MPTCP), |message| found.connections.extend(connection(message)))?;
+        for family in [AF_INET, AF_INET6] {
+            self.dump((family, None), |message| found.subflows.extend(subflow(message)))?;
+            let mptcp = (family, Some(IPPROTO_MPTCP));
+            self.dump(mptcp, |message| found.connections.extend(connection(message)))?;
+        }
         Ok(found)
     }
 
-    fn dump(&mut self, protocol: Option<u32>, mut each: impl FnMut(&[u8])) -> Result<(), Fault> {
-        self.socket.write_all(&request(protocol)).map_err(Fault::io("sock_diag"))?;
+    fn dump(&mut self, of: (u8, Option<u32>), mut each: impl FnMut(&[u8])) -> Result<(), Fault> {
+        self.socket.write_all(&request(of)).map_err(Fault::io("sock_diag"))?;
         loop {
             let length = self.socket.read(&mut self.answer).map_err(Fault::io("sock_diag"))?;
             let mut rest = &self.answer[..length];
@@ -149,15 +187,15 @@ impl Diag {
     }
 }
 
-/// A dump of all sockets: of TCP, or of a protocol with a larger number.
-fn request(protocol: Option<u32>) -> Vec<u8> {
+/// A dump of all sockets of a family: of TCP, or of a protocol with a larger number.
+fn request((family, protocol): (u8, Option<u32>)) -> Vec<u8> {
     let length = HEADER + REQUEST + if protocol.is_some() { 8 } else { 0 };
     let mut bytes = Vec::with_capacity(length);
     bytes.extend((length as u32).to_ne_bytes());
     bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes.extend(DUMP.to_ne_bytes());
     bytes.resize(HEADER, 0);
-    bytes.extend([AF_INET, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0]);
+    bytes.extend([family, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0]);
     bytes.extend(STATES.to_ne_bytes());
     bytes.resize(HEADER + REQUEST, 0);
     if let Some(protocol) = protocol {
@@ -200,9 +238,17 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// Local and remote address and port of `struct inet_diag_msg`.
+/// Local and remote address and port of `struct inet_diag_msg`; `None` for addresses of IPv6.
 fn ends(message: &[u8]) -> Option<[(Ipv4Addr, u16); 2]> {
-    let address = |at: usize| message.get(at..)?.first_chunk::<4>().map(|bytes| Ipv4Addr::from(*bytes));
+    let address = |at: usize| {
+        let bytes = message.get(at..)?.first_chunk::<16>()?;
+        let [a, b, c, d, .., e, f, g, h] = *bytes;
+        match message[0] {
+            AF_INET => Some(Ipv4Addr::new(a, b, c, d)),
+            _ if bytes.starts_with(&MAPPED) => Some(Ipv4Addr::new(e, f, g, h)),
+            _ => None,
+        }
+    };
     let port = |at: usize| message.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
     Some([(address(8)?, port(4)?), (address(24)?, port(6)?)])
 }

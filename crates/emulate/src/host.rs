@@ -53,7 +53,7 @@ impl Host {
 
 /// A device with its addresses and routes.
 fn attach(uplink: &Uplink) -> Result<Device, Fault> {
-    let Uplink { interface, further, mtu, routes } = uplink;
+    let Uplink { interface, further, mtu, routes, congestion } = uplink;
     let device = Device::new(*interface)?;
     let name = device::name(*interface);
     for number in 0..=*further {
@@ -63,7 +63,10 @@ fn attach(uplink: &Uplink) -> Result<Device, Fault> {
     let first = address(*interface);
     let table = FIRST_TABLE + u32::from(interface.number);
     for route in routes {
-        let to = format!("{}/32 dev {name} src {first}", route.to);
+        let mut to = format!("{}/32 dev {name} src {first}", route.to);
+        if let Some(congestion) = congestion {
+            to += &format!(" congctl {congestion}");
+        }
         if route.preferred {
             ip(&format!("route add {to}"))?;
         }

@@ -2,8 +2,13 @@
 
 use std::net::Ipv4Addr;
 
+use apps::Apps;
 use network::{Interface, NodeId};
+use scenario::model::Choice;
 use units::{Bytes, Nanos, SimTime};
+
+use crate::command::CommandPlan;
+use crate::control::ControlPlan;
 
 /// A run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,6 +17,8 @@ pub struct Plan {
     pub hosts: Vec<HostPlan>,
     /// Transfers.
     pub flows: Vec<FlowPlan>,
+    /// Congestion controls that the kernel does not have.
+    pub controls: Vec<ControlPlan>,
     /// Bytes that a link charges for each packet beside the IP packet.
     pub overhead: Bytes,
     /// Interval of the time series; `None`: none are recorded.
@@ -44,6 +51,8 @@ pub struct Uplink {
     pub mtu: u32,
     /// Addresses that it leads to.
     pub routes: Vec<Route>,
+    /// Congestion control of sockets that set none.
+    pub congestion: Option<String>,
 }
 
 /// A destination behind a device.
@@ -75,9 +84,24 @@ pub struct Endpoint {
     pub flags: Vec<&'static str>,
 }
 
-/// A bulk transfer over one connection.
+/// The two ends of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Program {
+    /// An application of the simulator.
+    App(Choice<Apps>),
+    /// Commands of the user.
+    Commands(CommandPlan),
+}
+
+/// A flow: an application and how its connections are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
+    /// Its name, which its random numbers belong to.
+    pub name: String,
+    /// Seed of its random numbers.
+    pub seed: u64,
+    /// Its two ends.
+    pub program: Program,
     /// Node that sends the data.
     pub from: NodeId,
     /// Node that receives it.
@@ -91,13 +115,17 @@ pub struct FlowPlan {
     /// MPTCP instead of TCP.
     pub mptcp: bool,
     /// Congestion control by the kernel's name.
-    pub congestion: &'static str,
-    /// When it is opened.
+    pub congestion: String,
+    /// When it starts; with `after` the time from the last end of those flows.
     pub start: SimTime,
-    /// When its application stops writing.
+    /// Flows that must have ended before, by their place in the plan.
+    pub after: Vec<usize>,
+    /// It starts at a random time up to this much later.
+    pub spread: Nanos,
+    /// When its application stops writing at the latest.
     pub stop: SimTime,
-    /// Bytes; `None`: until it stops.
-    pub size: Option<u64>,
+    /// Least that a reader with a rate reads at a time.
+    pub mss: Bytes,
     /// `SO_RCVBUF`; `None`: autotuned.
     pub receive_buffer: Option<u32>,
     /// `TCP_NODELAY`.
@@ -118,8 +146,13 @@ impl FlowPlan {
 
 /// Ports of the listeners: this one and those above, by flow.
 const FIRST_PORT: u16 = 5001;
+/// Ports of servers that do not speak MPTCP.
+const FIRST_PLAIN_PORT: u16 = 15_001;
+/// Flows that have ports.
+pub const MOST_FLOWS: usize = 1_000;
 
-/// The port at which the server of a flow listens.
-pub(crate) fn port(flow: usize) -> u16 {
-    FIRST_PORT + flow as u16
+/// The ports at which the server of a flow and the plain one beside it listen.
+pub(crate) fn ports(flow: usize) -> [u16; 2] {
+    debug_assert!(flow < MOST_FLOWS, "flow {flow} has no port");
+    [FIRST_PORT, FIRST_PLAIN_PORT].map(|first| first + flow as u16)
 }

@@ -1,28 +1,38 @@
 //! One run: hosts, links, applications and samplers, from the first to the last.
 
-use std::sync::{Mutex, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use apps::Apps;
+use engine::Stream;
 use network::{Carrier, NodeId};
-use socket2::Socket;
+use nix::sys::prctl;
+use scenario::model::Choice;
 use trace::{Accuracy, LinkRecord, Series};
 use units::{Nanos, SimTime};
 
-use crate::bridge::{Bridge, Bridged};
-use crate::bulk::{End, Transfer, listen};
+use crate::bridge::{Bridge, Bridged, Tap};
 use crate::clock::HostClock;
+use crate::command::{self, CommandPlan};
+use crate::control::Registered;
+use crate::conversation::{Conversation, State};
+use crate::device::Device;
 use crate::fault::Fault;
 use crate::host::Host;
 use crate::namespace::joined;
-use crate::plan::Plan;
+use crate::plan::{FlowPlan, Plan, Program, ports};
 use crate::sampler::{Samples, sample};
+use crate::socket::listen;
 use crate::stop::{Stage, Stop};
+use crate::talk::Talk;
 
 /// From the set-up to time zero: threads get to their places.
 const LEAD: Duration = Duration::from_millis(100);
 /// Time between two looks at what has ended.
 const LOOK: Duration = Duration::from_millis(10);
+/// Time between two looks at the flows that one waits for.
+const SOON: Duration = Duration::from_millis(1);
 
 /// A host, and the descriptor of its namespace in this process.
 pub type Entrance = (NodeId, i32);
@@ -30,10 +40,10 @@ pub type Entrance = (NodeId, i32);
 /// One flow of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRan {
-    /// Its transfer.
-    pub transfer: Transfer,
-    /// Port of its server, by which its sockets are found.
-    pub port: u16,
+    /// Record of its application.
+    pub talk: Talk,
+    /// Ports of its servers, by which its sockets are found.
+    pub ports: [u16; 2],
 }
 
 /// Everything that was measured.
@@ -55,56 +65,56 @@ pub struct Ran {
     pub accuracy: Accuracy,
 }
 
-/// Runs a plan over these links for `duration`, or until all transfers are complete. `watch` is asked now and then; false ends the run
-/// with `None`. `ready` is told the descriptors of the namespaces, by host.
+/// Parts of a run beside its plan.
+pub struct Surroundings<'a> {
+    /// The links.
+    pub carrier: Carrier,
+    /// Sees the packets, if there is one.
+    pub tap: Option<Box<dyn Tap>>,
+    /// Told the descriptors of the namespaces, by host.
+    pub ready: &'a dyn Fn(&[Entrance]),
+    /// Asked now and then; false ends the run.
+    pub watch: &'a dyn Fn(SimTime) -> bool,
+}
+
+/// Runs a plan for `duration`, or until nothing of any flow remains. `None`: it was ended from outside.
 ///
 /// # Errors
 /// The kernel refuses something.
-pub fn run(
-    plan: &Plan,
-    carrier: Carrier,
-    duration: Nanos,
-    ready: &dyn Fn(&[Entrance]),
-    watch: &dyn Fn(SimTime) -> bool,
-) -> Result<Option<Ran>, Fault> {
+pub fn run(plan: &Plan, duration: Nanos, around: Surroundings<'_>) -> Result<Option<Ran>, Fault> {
+    let _controls = plan.controls.iter().map(Registered::new).collect::<Result<Vec<_>, _>>()?;
     let mut hosts = plan.hosts.iter().map(Host::new).collect::<Result<Vec<_>, _>>()?;
     let namespaces: Vec<_> =
         plan.hosts.iter().zip(&hosts).map(|(plan, host)| (plan.node, host.namespace.descriptor())).collect();
-    ready(&namespaces);
+    (around.ready)(&namespaces);
     let devices = hosts.iter_mut().flat_map(|host| host.devices.drain(..)).collect();
-    let clock = HostClock::starting_in(LEAD);
-    let bridge = Bridge::new(carrier, devices, plan.overhead, clock, plan.series);
-    let run = Run {
-        plan,
-        hosts: &hosts,
-        transfers: plan.flows.iter().map(|_| Mutex::default()).collect(),
-        clock,
-        stop: Stop::new(),
-    };
-    run.all(bridge, SimTime::ZERO + duration, watch)
+    let talks = plan.flows.iter().map(|_| Mutex::default()).collect();
+    Run { plan, hosts: &hosts, talks, stop: Stop::new() }.all(devices, SimTime::ZERO + duration, around)
 }
 
 /// State that the threads of a run share.
 struct Run<'a> {
     plan: &'a Plan,
     hosts: &'a [Host],
-    transfers: Vec<Mutex<Transfer>>,
-    clock: HostClock,
+    /// As far as others are to know them before the end.
+    talks: Vec<Mutex<Talk>>,
     stop: Stop,
 }
 
 impl Run<'_> {
-    fn all(
-        self,
-        bridge: Bridge,
-        end: SimTime,
-        watch: &dyn Fn(SimTime) -> bool,
-    ) -> Result<Option<Ran>, Fault> {
+    fn all(self, devices: Vec<Device>, end: SimTime, around: Surroundings<'_>) -> Result<Option<Ran>, Fault> {
+        let Surroundings { carrier, tap, watch, ready: _ } = around;
         let done = thread::scope(|scope| {
+            let waiting = self.prepare(scope)?;
+            let clock = HostClock::starting_in(LEAD);
+            let bridge = Bridge::new(carrier, devices, (self.plan.overhead, self.plan.series), clock, tap);
             let links = scope.spawn(|| bridge.run(&self.stop));
-            let samplers = self.samplers(scope);
-            let started = self.start(scope);
-            let ended = started.and_then(|()| self.wait(&links, end, watch));
+            let samplers = self.samplers(scope, clock);
+            for flow in waiting {
+                // A thread that has ended has told why.
+                let _ = flow.send(clock);
+            }
+            let ended = self.wait(clock, &links, end, watch);
             self.stop.advance(Stage::Measuring);
             let samples: Result<Vec<Samples>, Fault> =
                 samplers.into_iter().map(|sampler| joined(sampler.join())?).collect();
@@ -115,63 +125,150 @@ impl Run<'_> {
         })?;
         let Some((end, hosts, bridged)) = done else { return Ok(None) };
         let Bridged { links, events, series, accuracy } = bridged;
-        let transfer = |(flow, transfer): (usize, Mutex<Transfer>)| FlowRan {
-            transfer: transfer.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner),
-            port: crate::plan::port(flow),
+        let flow = |(flow, talk): (usize, Mutex<Talk>)| FlowRan {
+            talk: talk.into_inner().unwrap_or_else(PoisonError::into_inner),
+            ports: ports(flow),
         };
-        let flows = self.transfers.into_iter().enumerate().map(transfer).collect();
+        let flows = self.talks.into_iter().enumerate().map(flow).collect();
         Ok(Some(Ran { end, flows, hosts, links, series, events, accuracy }))
     }
 
-    fn samplers<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Vec<ScopedJoinHandle<'s, Result<Samples, Fault>>> {
+    fn samplers<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        clock: HostClock,
+    ) -> Vec<ScopedJoinHandle<'s, Result<Samples, Fault>>> {
         let sampler = |host: &'s Host| {
             scope.spawn(move || {
                 host.namespace.enter()?;
-                sample(self.plan.series, self.clock, &self.stop)
+                sample(self.plan.series, clock, &self.stop)
             })
         };
         self.hosts.iter().map(sampler).collect()
     }
 
-    /// Starts the applications, the servers first.
-    fn start<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Result<(), Fault> {
+    /// A thread for each flow, whose server listens when this returns. Each waits for the clock; without one it ends.
+    fn prepare<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Result<Vec<mpsc::Sender<HostClock>>, Fault> {
         let (ready, listening) = mpsc::channel::<Result<(), Fault>>();
+        let mut waiting = Vec::with_capacity(self.plan.flows.len());
         for (index, flow) in self.plan.flows.iter().enumerate() {
-            let (end, host) = (self.end(index), self.host(flow.server_node())?);
+            let (go, start) = mpsc::channel();
+            waiting.push(go);
             let ready = ready.clone();
             scope.spawn(move || {
-                let listener = host.namespace.enter().and_then(|()| listen(end.plan, index));
-                let (told, listener) = match listener {
-                    Ok(listener) => (Ok(()), Some(listener)),
-                    Err(fault) => (Err(fault), None),
+                let failed = match &flow.program {
+                    Program::App(app) => self.converse(index, app, &ready, &start),
+                    Program::Commands(commands) => self.command(index, commands, &ready, &start),
                 };
-                // The run waits for it.
-                let _ = ready.send(told);
-                if let Some(listener) = listener {
-                    serve(&end, listener);
+                if let Err(fault) = failed {
+                    self.talk(index).failure.get_or_insert_with(|| fault.message.clone());
+                    // The run may wait for it.
+                    let _ = ready.send(Err(fault));
                 }
             });
         }
         drop(ready);
-        listening.into_iter().take(self.plan.flows.len()).collect::<Result<(), Fault>>()?;
-        for (index, flow) in self.plan.flows.iter().enumerate() {
-            let (end, host) = (self.end(index), self.host(flow.client_node())?);
-            scope.spawn(move || {
-                if host.namespace.enter().is_ok() {
-                    end.connect(index);
-                }
-            });
+        listening.iter().take(self.plan.flows.len()).collect::<Result<(), Fault>>()?;
+        Ok(waiting)
+    }
+
+    /// An application from its listeners to its end.
+    fn converse(
+        &self,
+        index: usize,
+        app: &Choice<Apps>,
+        ready: &mpsc::Sender<Result<(), Fault>>,
+        start: &mpsc::Receiver<HostClock>,
+    ) -> Result<(), Fault> {
+        let flow = &self.plan.flows[index];
+        let app = (app.row.build)(&app.options);
+        let [port, plain] = ports(index);
+        self.host(flow.server_node())?.namespace.enter()?;
+        let mut listeners = vec![listen(flow, flow.mptcp, port)?];
+        if flow.mptcp && app.meets_plain_servers() {
+            listeners.push(listen(flow, false, plain)?);
         }
+        self.host(flow.client_node())?.namespace.enter()?;
+        // A wake-up of an application is to be on time.
+        let _ = prctl::set_timerslack(1);
+        let _ = ready.send(Ok(()));
+        let Ok(clock) = start.recv() else { return Ok(()) };
+        if !self.wait_for_start(flow, clock) {
+            return Ok(());
+        }
+        // Without MPTCP all servers are plain.
+        let state = State::new(flow, [port, if flow.mptcp { plain } else { port }]);
+        let mut talk = Conversation::new(state, app, listeners, clock);
+        talk.start();
+        let (mut failed, mut noted) = (None, (None, None));
+        while self.stop.stage() == Stage::Running && failed.is_none() {
+            failed = talk.turn().err();
+            let now = (talk.talk().end, talk.talk().done);
+            if now != noted {
+                noted = now;
+                self.talk(index).clone_from(talk.talk());
+            }
+        }
+        talk.over(clock.now().min(flow.stop));
+        self.wait_for_closing();
+        let mut talk = talk.into_talk();
+        talk.failure = talk.failure.or(failed.map(|fault| fault.message));
+        *self.talk(index) = talk;
         Ok(())
     }
 
-    fn end(&self, flow: usize) -> End<'_> {
-        End {
-            plan: &self.plan.flows[flow],
-            transfer: &self.transfers[flow],
-            clock: self.clock,
-            stop: &self.stop,
+    /// Commands from the start of the server to the end of the client.
+    fn command(
+        &self,
+        index: usize,
+        commands: &CommandPlan,
+        ready: &mpsc::Sender<Result<(), Fault>>,
+        start: &mpsc::Receiver<HostClock>,
+    ) -> Result<(), Fault> {
+        let flow = &self.plan.flows[index];
+        self.host(flow.server_node())?.namespace.enter()?;
+        let _server = command::serve(commands, flow, index)?;
+        self.host(flow.client_node())?.namespace.enter()?;
+        let _ = ready.send(Ok(()));
+        let Ok(clock) = start.recv() else { return Ok(()) };
+        if !self.wait_for_start(flow, clock) {
+            return Ok(());
         }
+        let (talk, _client) = command::run(commands, flow, index, clock, &self.stop);
+        *self.talk(index) = talk;
+        // Their sockets are measured before they go.
+        self.wait_for_closing();
+        Ok(())
+    }
+
+    fn wait_for_closing(&self) {
+        while self.stop.stage() < Stage::Closing {
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// Until a flow starts. False if the run is over before.
+    fn wait_for_start(&self, flow: &FlowPlan, clock: HostClock) -> bool {
+        let spread = Stream::named(flow.seed, &flow.name, "start").uniform() * flow.spread.0 as f64;
+        let pause = flow.start.since(SimTime::ZERO) + Nanos(spread as u64);
+        let mut from = SimTime::ZERO;
+        for &other in &flow.after {
+            loop {
+                if let Some(end) = self.talk(other).end {
+                    from = from.max(end);
+                    break;
+                }
+                if self.stop.stage() > Stage::Running {
+                    return false;
+                }
+                thread::sleep(SOON);
+            }
+        }
+        self.stop.wait_until(clock, from + pause, Stage::Running)
+    }
+
+    fn talk(&self, flow: usize) -> MutexGuard<'_, Talk> {
+        self.talks[flow].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn host(&self, node: NodeId) -> Result<&Host, Fault> {
@@ -181,15 +278,16 @@ impl Run<'_> {
             .ok_or_else(|| Fault::of("a flow", "its host is not in the plan"))
     }
 
-    /// Until the end, or until everything is complete. `None` if the caller ends it.
+    /// Until the end, or until nothing of any flow remains. `None` if the caller ends it.
     fn wait(
         &self,
+        clock: HostClock,
         links: &ScopedJoinHandle<'_, Result<Bridged, Fault>>,
         end: SimTime,
         watch: &dyn Fn(SimTime) -> bool,
     ) -> Result<Option<SimTime>, Fault> {
         loop {
-            let now = self.clock.now();
+            let now = clock.now();
             if now >= end {
                 return Ok(Some(end));
             }
@@ -202,22 +300,13 @@ impl Run<'_> {
             if links.is_finished() {
                 return Err(Fault::of("the links", "their thread has ended before the run"));
             }
-            thread::sleep(LOOK.min(self.clock.until(end)));
+            thread::sleep(LOOK.min(clock.until(end)));
         }
     }
 
-    /// When the last transfer was complete, if all have a size.
+    /// When the last flow was done, if nothing of any remains.
     fn all_complete(&self) -> Option<SimTime> {
-        let completed = |transfer: &Mutex<Transfer>| {
-            transfer.lock().unwrap_or_else(std::sync::PoisonError::into_inner).completed
-        };
-        let times: Option<Vec<SimTime>> = self.transfers.iter().map(completed).collect();
+        let times: Option<Vec<SimTime>> = (0..self.talks.len()).map(|flow| self.talk(flow).done).collect();
         times?.into_iter().max()
     }
-}
-
-/// The listener is closed with the connection: joins come to it.
-#[expect(clippy::needless_pass_by_value, reason = "it lives as long as the connection")]
-fn serve(end: &End<'_>, listener: Socket) {
-    end.serve(&listener);
 }

@@ -20,6 +20,8 @@ pub struct Sample {
     pub subflows: Vec<SubflowState>,
     /// MPTCP connections.
     pub connections: Vec<ConnectionState>,
+    /// TCP sockets that have gone since the sample before, as they were at last; they do not know their MPTCP connection.
+    pub gone: Vec<SubflowState>,
 }
 
 /// All samples of a host; the last one is that of the end of the run.
@@ -53,5 +55,6 @@ pub(crate) fn sample(interval: Option<Nanos>, clock: HostClock, stop: &Stop) -> 
 
 fn now(diag: &mut Diag, clock: HostClock) -> Result<Sample, Fault> {
     let sockets = diag.sockets()?;
-    Ok(Sample { at: clock.now(), subflows: sockets.subflows, connections: sockets.connections })
+    let gone = diag.gone()?;
+    Ok(Sample { at: clock.now(), subflows: sockets.subflows, connections: sockets.connections, gone })
 }

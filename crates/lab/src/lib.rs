@@ -35,7 +35,7 @@ use trace::{Accuracy, Measured, Table};
 pub use backend::Linux;
 pub use backend::{
     Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, Usrsctp, backends, described, emulation,
-    ns3, usrsctp,
+    kernel_control, ns3, usrsctp,
 };
 pub use capture::CaptureOrder;
 pub use catalogue::catalogue;

@@ -55,7 +55,7 @@ fn two_flows_over_two_paths_of_the_kernel() {
         // The reason stands in the output of the test.
         let _ = writeln!(std::io::stderr(), "skipped: {why}");
     };
-    let linux = Linux::default();
+    let linux = Linux::new(std::env::temp_dir());
     if let Err(why) = linux.prepare() {
         return skipped(why.to_string());
     }

@@ -166,6 +166,17 @@ mod _core {
         py.detach(lab::emulation)
     }
 
+    /// The program that registers a congestion control with the kernel, and the BPF object of this control, built in the directory
+    /// `folder` unless they are there.
+    ///
+    /// Raises `RunFailed` if there is no such control, or it cannot be built.
+    #[pyfunction]
+    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
+    fn kernel_control(py: Python<'_>, folder: PathBuf, name: String) -> PyResult<(PathBuf, PathBuf)> {
+        py.detach(|| lab::kernel_control(&folder, &name))
+            .map_err(|reason| RunFailed::new_err(reason.to_string()))
+    }
+
     /// Every column of every table, and every time series, with unit, label and meaning: a JSON object.
     #[pyfunction]
     fn metrics() -> String {

@@ -36,7 +36,11 @@ impl Grammar {
             ("rate-model", entries(&all.rates)),
             ("delay-model", entries(&all.delays)),
             ("queue-discipline", entries(&all.queues)),
-            ("application", entries(&all.apps)),
+            // No simulator runs commands.
+            (
+                "application",
+                entries(&all.apps).into_iter().filter(|entry| entry.name != apps::COMMAND).collect(),
+            ),
             ("path-manager", all.path_managers()),
         ];
         Self { schema: scenario::schema(&all), catalogues }

@@ -11,6 +11,7 @@ import click
 
 from ropewalk import _core, backends
 from ropewalk.cli.bond import bond, init, new
+from ropewalk.cli.control import cc
 from ropewalk.cli.emulate import compare, emulate
 from ropewalk.cli.examples import examples
 from ropewalk.cli.kinds import is_study, refuse_other_kind
@@ -174,6 +175,7 @@ def chosen_seeds(scenario: Scenario, count: int | None, first: int | None) -> li
 
 app.add_command(emulate)
 app.add_command(compare)
+app.add_command(cc)
 app.add_command(bond)
 app.add_command(init)
 app.add_command(new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import sys
@@ -113,7 +114,19 @@ def _kernel() -> str:
         mptcp = Path("/proc/sys/net/mptcp/enabled").read_text(encoding="ascii").strip() == "1"
     except OSError:
         mptcp = False
-    return f"{platform.release()}, {'with' if mptcp else 'without'} MPTCP; {found}"
+    return f"{platform.release()}, {'with' if mptcp else 'without'} MPTCP; {found}; {_programs()}"
+
+
+def _programs() -> str:
+    """Whether `ropewalk cc load` has what it needs."""
+    missing = [tool for tool in ("clang", "gcc") if shutil.which(tool) is None]
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        return "no coupled congestion control: the kernel has no BTF"
+    if os.geteuid() != 0:
+        return "no coupled congestion control: that needs root"
+    if missing:
+        return f"coupled congestion controls need {' and '.join(missing)}"
+    return "coupled congestion controls can be loaded"
 
 
 CHECKS: dict[str, Callable[[], str]] = {

@@ -75,6 +75,17 @@ OUT = click.option("--out", callback=directory, metavar="DIR", help="Write resul
 @OUT
 @as_json
 @click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
+@click.option(
+    "--capture",
+    metavar="WHERE",
+    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows), a node or a link.",
+)
+@click.option(
+    "--snap",
+    type=click.IntRange(0, 65_535),
+    metavar="BYTES",
+    help="With --capture, bytes that are kept of a packet; 96 by default, 0: all.",
+)
 def emulate(
     *,
     file: Path,
@@ -84,6 +95,8 @@ def emulate(
     out: Path | None,
     as_json: bool,
     plots: bool,
+    capture: str | None,
+    snap: int | None,
 ) -> None:
     """Run a scenario on the Linux kernel of this machine.
 
@@ -94,12 +107,22 @@ def emulate(
     with reported():
         if plots and out is None:
             fail("--plots without --out\n  fix: add --out DIR, the plots go into DIR/plots/", WRONG_INPUT)
+        if capture is not None and out is None:
+            fail(
+                "--capture without --out\n  fix: add --out DIR, the packets go into DIR/capture/", WRONG_INPUT
+            )
+        if snap is not None and capture is None:
+            fail("--snap without --capture\n  fix: add --capture both", WRONG_INPUT)
         permitted()
         scenario = _load(file, overrides)
+        from ropewalk.captures import SNAP
         from ropewalk.cli.run import Order, execute
 
         chosen = _seeds(scenario, seeds, seed)
-        execute(scenario, Order(file, chosen, 1, out, as_json, False, plots, BACKEND, overrides))
+        kept = SNAP if snap is None else snap
+        execute(
+            scenario, Order(file, chosen, 1, out, as_json, False, plots, BACKEND, overrides, capture, kept)
+        )
 
 
 @click.command()

@@ -26,7 +26,7 @@ use crate::capture::CaptureOrder;
 
 pub use described::described;
 #[cfg(target_os = "linux")]
-pub use linux::{Linux, emulation};
+pub use linux::{Linux, control as kernel_control, emulation};
 pub use ns3::Ns3;
 pub use simulator::Simulator;
 pub use usrsctp::Usrsctp;
@@ -102,6 +102,15 @@ pub fn emulation() -> &'static str {
     "none"
 }
 
+/// Only Linux takes BPF programs.
+#[cfg(not(target_os = "linux"))]
+pub fn kernel_control(
+    _folder: &Path,
+    name: &str,
+) -> Result<(std::path::PathBuf, std::path::PathBuf), NotReady> {
+    Err(NotReady { message: format!("{name}: this is not Linux"), help: "use a Linux machine".into() })
+}
+
 /// All back ends, the one that is used unless another is asked for first. They keep what they build in `folder`.
 pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
     vec![
@@ -109,7 +118,7 @@ pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
         Box::new(Ns3::new(folder.join("ns3"))),
         Box::new(Usrsctp::new(folder.join("usrsctp"))),
         #[cfg(target_os = "linux")]
-        Box::<Linux>::default(),
+        Box::new(Linux::new(folder.join("linux"))),
     ]
 }
 

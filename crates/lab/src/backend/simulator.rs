@@ -4,13 +4,16 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use network::{Observe, PacketSink, Watch, World};
-use scenario::Unsupported;
 use scenario::model::Scenario;
+use scenario::{Part, Unsupported};
 use trace::Measured;
 
-use super::{Backend, Failure, Replication};
+use super::{Backend, Failure, Replication, Rule};
 use crate::capture::{CaptureError, CaptureFile, CaptureOrder};
 use crate::cpu::Stopwatch;
+
+/// Commands are programs of a kernel.
+const APP: Rule = Rule { key: "app", allowed: "any but command" };
 
 /// The crate `network`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,8 +28,19 @@ impl Backend for Simulator {
         "the simulator of Ropewalk"
     }
 
-    fn unsupported(&self, _scenario: &Scenario) -> Vec<Unsupported> {
-        Vec::new()
+    fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let commands = scenario.flows.iter().enumerate().filter(|(_, flow)| flow.app.name() == apps::COMMAND);
+        let refused = |(index, _)| Unsupported {
+            part: Part::Flow(index),
+            key: APP.key,
+            allowed: APP.allowed.into(),
+            help: "run commands on the kernel: `ropewalk emulate FILE`".into(),
+        };
+        commands.map(refused).collect()
+    }
+
+    fn rules(&self) -> &'static [(&'static str, &'static [Rule])] {
+        &[("flow", &[APP])]
     }
 
     fn measured(&self) -> Measured {

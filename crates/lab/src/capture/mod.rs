@@ -108,7 +108,7 @@ impl CaptureFile {
 }
 
 /// The interface where a link direction leaves: `terminal on beam1`.
-fn interface(scenario: &Scenario, link: usize) -> Interface {
+pub(crate) fn interface(scenario: &Scenario, link: usize) -> Interface {
     let duplex = &scenario.duplex_links[link / 2];
     let name = format!("{} on {}", scenario.nodes[duplex.ends[link % 2]].name, duplex.name);
     let description = format!("to {}", scenario.nodes[duplex.ends[1 - link % 2]].name);

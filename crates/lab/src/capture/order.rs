@@ -67,12 +67,12 @@ impl CaptureOrder {
     }
 
     /// By link direction: packets are captured at the interface where it leaves.
-    pub(super) fn interfaces(&self) -> &[bool] {
+    pub(crate) fn interfaces(&self) -> &[bool] {
         &self.interfaces
     }
 
     /// Bytes that are kept of a packet; 0: all.
-    pub(super) fn snap(&self) -> u32 {
+    pub(crate) fn snap(&self) -> u32 {
         self.snap
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! May: translate a scenario, judge how exact a run was, make records. May not: open sockets (`emulate` does).
 
+mod capture;
+mod control;
 mod outcome;
 mod path_manager;
 mod rules;
@@ -9,10 +11,11 @@ mod tcp;
 mod translate;
 
 use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use emulate::{Entrance, Privilege, Ran, lateness_bound, privilege};
+use emulate::{ControlPlan, Entrance, Privilege, Ran, Surroundings, lateness_bound, privilege};
 use network::{Carrier, NodeId, Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
@@ -20,6 +23,10 @@ use trace::{Accuracy, Measured, MeasuredTable, RunRecord};
 use units::{Nanos, SimTime};
 
 use super::{Backend, Failure, NotReady, Replication, Rule};
+use crate::capture::CaptureOrder;
+use capture::CaptureFile;
+use control::CONTROLS;
+pub use control::control;
 use outcome::Observed;
 
 /// Columns that are measured.
@@ -83,15 +90,53 @@ const MEASURED: Measured = Measured::only(&[
         ],
     },
     MeasuredTable { table: "messages", columns: &["what", "size_bytes", "start_s", "end_s", "delay_s"] },
+    MeasuredTable {
+        table: "measures",
+        columns: &[
+            "sent",
+            "delivered",
+            "delivered_bytes",
+            "delay_mean_s",
+            "delay_p50_s",
+            "delay_p95_s",
+            "delay_p99_s",
+            "delay_max_s",
+            "jitter_s",
+            "jitter_rfc3550_s",
+            "late",
+        ],
+    },
+    MeasuredTable {
+        table: "pages",
+        columns: &[
+            "name",
+            "objects",
+            "arrived",
+            "size_bytes",
+            "connections",
+            "start_s",
+            "end_s",
+            "load_time_s",
+        ],
+    },
     MeasuredTable { table: "delays", columns: &["delay_s", "bytes"] },
     MeasuredTable { table: "series", columns: &["value"] },
 ]);
 
 /// The kernel of this machine.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Linux {
+    /// Programs are built there.
+    folder: PathBuf,
     /// One run at a time: two would make each other late.
     running: Mutex<()>,
+}
+
+impl Linux {
+    /// With programs in `folder`, built there when they are needed.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, running: Mutex::new(()) }
+    }
 }
 
 impl Backend for Linux {
@@ -100,7 +145,7 @@ impl Backend for Linux {
     }
 
     fn summary(&self) -> &'static str {
-        "TCP and MPTCP of the Linux kernel of this machine, in real time: bulk transfers over any links"
+        "TCP and MPTCP of the Linux kernel of this machine, in real time, over any links"
     }
 
     fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported> {
@@ -141,35 +186,81 @@ impl Backend for Linux {
         observe: Observe,
         watch: &dyn Watch,
     ) -> Result<Replication, Failure> {
-        let failed = |message: String, help: String| Failure::Failed { message, help };
+        self.replicate((scenario, seed), observe, None, watch)
+    }
+
+    fn captures(&self) -> bool {
+        true
+    }
+
+    fn run_captured(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: Observe,
+        capture: &CaptureOrder,
+        watch: &dyn Watch,
+    ) -> Result<Replication, Failure> {
+        self.replicate((scenario, seed), observe, Some(capture), watch)
+    }
+}
+
+impl Linux {
+    fn replicate(
+        &self,
+        (scenario, seed): (&Scenario, u64),
+        observe: Observe,
+        capture: Option<&CaptureOrder>,
+        watch: &dyn Watch,
+    ) -> Result<Replication, Failure> {
         let mut plan = translate::plan(scenario).map_err(|_| {
             failed("it was not asked what it supports".into(), "please report this scenario".into())
         })?;
+        add_controls(&mut plan, &self.folder).map_err(|reason| failed(reason.message, reason.help))?;
+        plan.flows.iter_mut().for_each(|flow| flow.seed = seed);
         plan.series = observe.series.then_some(scenario.record_interval);
         let _one = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let unwritable = |error: std::io::Error| {
+            failed(
+                format!("the capture cannot be written: {error}"),
+                "make room there, or name another directory".into(),
+            )
+        };
+        let interfaces: Vec<_> =
+            plan.hosts.iter().flat_map(|host| &host.uplinks).map(|uplink| uplink.interface).collect();
+        let (file, tap) = capture
+            .map(|order| CaptureFile::create(order, scenario, seed, &interfaces))
+            .transpose()
+            .map_err(unwritable)?
+            .unzip();
         let told = Cell::new(SimTime::ZERO);
-        let hosts: Vec<NodeId> = plan.hosts.iter().map(|host| host.node).collect();
-        let ran = emulate::run(
-            &plan,
-            Carrier::new(scenario, seed),
-            scenario.duration,
-            &|namespaces| tell(scenario, namespaces),
-            &|now| {
+        let around = Surroundings {
+            carrier: Carrier::new(scenario, seed),
+            tap,
+            ready: &|namespaces| tell(scenario, namespaces),
+            watch: &|now| {
                 watch.simulated(now.since(told.replace(now)));
                 !watch.is_stopped()
             },
-        );
+        };
+        let ran = emulate::run(&plan, scenario.duration, around);
         watch.simulated(scenario.duration.saturating_sub(told.get().since(SimTime::ZERO)));
         let ran = ran.map_err(|fault| failed(fault.message, fault.help))?.ok_or(Failure::Cancelled)?;
+        file.map_or(Ok(()), |file| file.finish(ran.end)).map_err(unwritable)?;
         judge(&ran.accuracy, lateness_bound(translate::smallest_rtt(scenario)))
             .map_err(|(message, help)| failed(message, help))?;
         let cpu = ran.accuracy.cpu_share * ran.end.as_secs_f64();
         let accuracy = Some(ran.accuracy);
+        let hosts: Vec<NodeId> = plan.hosts.iter().map(|host| host.node).collect();
         let record = record((scenario, seed), &plan, &hosts, ran, observe.series);
         let record =
             record.ok_or_else(|| failed("a host left no samples".into(), "please report it".into()))?;
         Ok(Replication { record, cpu: Some(Duration::from_secs_f64(cpu)), accuracy })
     }
+}
+
+fn failed(message: String, help: String) -> Failure {
+    Failure::Failed { message, help }
 }
 
 /// Rights of this process: `real-time`, `ordinary`, `user-namespace` or `none`.
@@ -180,6 +271,26 @@ pub fn emulation() -> &'static str {
         Privilege::UserNamespace => "user-namespace",
         Privilege::None => "none",
     }
+}
+
+/// Builds the controls that the kernel lacks, and gives each a name of this process.
+fn add_controls(plan: &mut emulate::Plan, folder: &Path) -> Result<(), NotReady> {
+    for name in CONTROLS {
+        let own = format!("{name}_{}", std::process::id());
+        let flows = plan.flows.iter_mut().map(|flow| &mut flow.congestion);
+        let routes = plan.hosts.iter_mut().flat_map(|host| &mut host.uplinks);
+        let named: Vec<&mut String> = flows
+            .chain(routes.filter_map(|uplink| uplink.congestion.as_mut()))
+            .filter(|known| *known == name)
+            .collect();
+        if named.is_empty() {
+            continue;
+        }
+        named.into_iter().for_each(|known| known.clone_from(&own));
+        let (loader, object) = control(folder, name)?;
+        plan.controls.push(ControlPlan { loader, object, name: own });
+    }
+    Ok(())
 }
 
 fn record(
@@ -193,9 +304,9 @@ fn record(
     let mut flows = Vec::with_capacity(plan.flows.len());
     for flow in plan.flows.iter().enumerate() {
         let observed = Observed::new((scenario, &ran), hosts, flow)?;
-        flows.push(observed.record(&ran));
+        flows.push(observed.record(ran.end));
         if with_series {
-            observed.series(ran.flows[flow.0].port, &mut series);
+            observed.series(&mut series);
         }
     }
     Some(RunRecord {

@@ -4,10 +4,10 @@
 
 use std::net::Ipv4Addr;
 
-use emulate::{ConnectionState, FlowPlan, Ran, Sample, Samples, SubflowState, interface};
+use emulate::{ConnectionState, FlowPlan, FlowRan, Ran, Sample, Samples, SubflowState, interface};
 use network::NodeId;
 use scenario::model::Scenario;
-use trace::{FlowRecord, Held, Limited, MessageRecord, Series, SeriesKey, SubflowRecord};
+use trace::{FlowRecord, Held, Limited, Series, SeriesKey, SubflowRecord};
 use units::{Bytes, Nanos, SimTime};
 
 use super::translate::link_of;
@@ -18,13 +18,22 @@ type Ends = [(Ipv4Addr, u16); 2];
 /// Handshakes are not subflows yet.
 const SYN_STATES: [u8; 2] = [2, 3];
 
+/// A socket of a flow, as its data sender sees it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    connection: u32,
+    subflow: u32,
+    ends: Ends,
+}
+
 /// One flow with the samples of the hosts at both of its ends.
 pub(super) struct Observed<'a> {
-    pub(super) scenario: &'a Scenario,
-    pub(super) plan: &'a FlowPlan,
-    pub(super) index: u32,
-    pub(super) sender: &'a Samples,
-    pub(super) receiver: &'a Samples,
+    scenario: &'a Scenario,
+    plan: &'a FlowPlan,
+    index: u32,
+    ran: &'a FlowRan,
+    sender: &'a Samples,
+    receiver: &'a Samples,
 }
 
 impl<'a> Observed<'a> {
@@ -39,93 +48,124 @@ impl<'a> Observed<'a> {
             scenario,
             plan,
             index: index as u32,
+            ran: &ran.flows[index],
             sender: samples(plan.from)?,
             receiver: samples(plan.to)?,
         })
     }
 
     /// The record of the flow in a run that ended at `end`.
-    pub(super) fn record(&self, ran: &Ran) -> FlowRecord {
-        let flow = &ran.flows[self.index as usize];
-        let transfer = &flow.transfer;
-        let start = self.plan.start.min(ran.end);
-        let end = transfer.completed.unwrap_or(self.plan.stop.min(ran.end)).max(start);
-        let subflows: Vec<SubflowRecord> = (0..)
-            .zip(self.subflows(flow.port))
-            .map(|(number, ends)| self.subflow(number, ends, end))
-            .collect();
-        let size = Bytes(transfer.delivered);
-        let message = transfer.completed.map(|at| MessageRecord {
-            what: "transfer",
-            size,
-            start,
-            end: Some(at),
-            delay: Some(at.since(start)),
-        });
-        let mut subflows = subflows;
-        if let (Some(first), Some(last)) = (subflows.first_mut(), self.connections(flow.port).last()) {
-            first.reinjected = last.reinjected;
+    pub(super) fn record(&self, end: SimTime) -> FlowRecord {
+        let talk = &self.ran.talk;
+        let start = talk.start.unwrap_or(self.plan.start).min(end);
+        let end = talk.end.unwrap_or(end).min(end).max(start);
+        let mut subflows: Vec<SubflowRecord> =
+            self.places().into_iter().map(|place| self.subflow(place, end)).collect();
+        if let Some(first) = subflows.first_mut() {
+            first.reinjected = self.reinjected();
         }
+        let carried: Bytes = subflows.iter().map(|subflow| subflow.received).sum();
         FlowRecord {
             start,
             end,
-            completed: transfer.completed.is_some(),
-            delivered: size,
-            last_delivery: transfer.last_delivery,
-            delay: transfer.delay.clone(),
+            completed: talk.completed,
+            delivered: if talk.command { carried } else { Bytes(talk.delivered) },
+            last_delivery: if talk.command && carried > Bytes::ZERO { Some(end) } else { talk.last_delivery },
+            delay: talk.delay.clone(),
             send_delay_mean: None,
             send_delay_p95: None,
             ofo: Held::default(),
             waiting_for_others: None,
-            failure: self.failure(transfer),
-            fell_back: self.fell_back(flow.port),
+            failure: self.failure(),
+            fell_back: self.fell_back(),
             limited: Vec::new(),
             subflows,
             legs: Vec::new(),
-            messages: message.into_iter().collect(),
-            pages: Vec::new(),
-            deadline: None,
+            messages: talk.messages.clone(),
+            pages: talk.pages.clone(),
+            deadline: talk.deadline,
         }
     }
 
-    fn failure(&self, transfer: &emulate::Transfer) -> Option<&'static str> {
-        if transfer.established.is_none() {
+    fn failure(&self) -> Option<&'static str> {
+        let talk = &self.ran.talk;
+        if talk.start.is_none() {
+            return Some("the flows that it waits for did not end in time");
+        }
+        if talk.command {
+            let none = self.places().is_empty().then_some("the commands opened no connection to {port}");
+            return talk.failure.as_ref().map(|_| "the command of the client failed").or(none);
+        }
+        if !talk.established {
             return Some(trace::NEVER_ESTABLISHED);
         }
-        transfer.failure.is_some().then_some("the kernel ended the connection")
+        talk.failure.is_some().then_some("the kernel ended the connection")
     }
 
     /// The kernel says so of the connection, or has none where there are sockets.
-    fn fell_back(&self, port: u16) -> bool {
-        let plain = |sample: &Sample| sample.subflows.iter().any(|s| of(s, port) && s.token.is_none());
+    fn fell_back(&self) -> bool {
+        let [port, _] = self.ran.ports;
+        let of_mptcp = |state: &&SubflowState| [state.local.1, state.remote.1].contains(&port);
+        let plain =
+            |sample: &Sample| sample.subflows.iter().filter(of_mptcp).any(|state| state.token.is_none());
         self.plan.mptcp
-            && (self.connections(port).any(|connection| connection.fell_back)
-                || (self.connections(port).next().is_none() && self.sender.samples.iter().any(plain)))
+            && (self.connections().any(|connection| connection.fell_back)
+                || (self.connections().next().is_none() && self.sender.samples.iter().any(plain)))
     }
 
-    fn connections(&self, port: u16) -> impl Iterator<Item = &ConnectionState> {
+    /// The port belongs to a server of the flow.
+    fn is_of(&self, ends: &Ends) -> bool {
+        ends.iter().any(|(_, port)| self.ran.ports.contains(port))
+    }
+
+    fn connections(&self) -> impl Iterator<Item = &ConnectionState> {
         let all = self.sender.samples.iter().flat_map(|sample| &sample.connections);
-        all.filter(move |connection| connection.local.1 == port || connection.remote.1 == port)
+        all.filter(|connection| self.is_of(&[connection.local, connection.remote]))
     }
 
-    /// The sockets at the data sender, the first subflow first and the others as they came.
-    fn subflows(&self, port: u16) -> Vec<Ends> {
-        let mut found: Vec<Ends> = Vec::new();
-        for state in self.sender.samples.iter().flat_map(|sample| &sample.subflows) {
-            let ends = [state.local, state.remote];
-            if of(state, port) && !SYN_STATES.contains(&state.state) && !found.contains(&ends) {
-                found.push(ends);
+    /// Payload that the connections have sent again on another subflow.
+    fn reinjected(&self) -> Bytes {
+        let mut last: Vec<(u32, Bytes)> = Vec::new();
+        for state in self.connections() {
+            match last.iter_mut().find(|(token, _)| *token == state.token) {
+                Some((_, bytes)) => *bytes = state.reinjected,
+                None => last.push((state.token, state.reinjected)),
             }
         }
-        let initial = |[local, remote]: &Ends| {
-            let pair = [local.0, remote.0];
-            pair == [self.plan.client, self.plan.server] || pair == [self.plan.server, self.plan.client]
-        };
-        found.sort_by_key(|ends| !initial(ends));
-        found
+        last.into_iter().map(|(_, bytes)| bytes).sum()
     }
 
-    fn subflow(&self, number: u32, ends: Ends, end: SimTime) -> SubflowRecord {
+    /// The sockets at the data sender, by connection in the order of opening: the first subflow first and the others as they came.
+    fn places(&self) -> Vec<Place> {
+        let mut found: Vec<(Ends, Option<u32>)> = Vec::new();
+        let seen = |sample: &'a Sample| sample.subflows.iter().chain(&sample.gone);
+        for state in self.sender.samples.iter().flat_map(seen) {
+            let ends = [state.local, state.remote];
+            if self.is_of(&ends) && !SYN_STATES.contains(&state.state) {
+                match found.iter_mut().find(|(known, _)| *known == ends) {
+                    Some((_, token)) => *token = token.or(state.token),
+                    None => found.push((ends, state.token)),
+                }
+            }
+        }
+        let mut places = Vec::with_capacity(found.len());
+        let of_commands = self.ran.talk.command.then(|| first_ports(&found, self.ran.ports));
+        for (connection, port) in (0..).zip(of_commands.as_ref().unwrap_or(&self.ran.talk.ports)) {
+            let is_first = |ends: &Ends| ends.iter().any(|(_, other)| other == port);
+            let Some(&(first, token)) = found.iter().find(|(ends, _)| is_first(ends)) else { continue };
+            places.push(Place { connection, subflow: 0, ends: first });
+            let joined =
+                found.iter().filter(|(ends, other)| token.is_some() && *other == token && *ends != first);
+            places.extend((1..).zip(joined).map(|(subflow, (ends, _))| Place {
+                connection,
+                subflow,
+                ends: *ends,
+            }));
+        }
+        places
+    }
+
+    fn subflow(&self, Place { connection, subflow, ends }: Place, end: SimTime) -> SubflowRecord {
         let states: Vec<&SubflowState> = self
             .sender
             .samples
@@ -133,15 +173,15 @@ impl<'a> Observed<'a> {
             .filter(|sample| sample.at <= end)
             .filter_map(|s| at(s, ends))
             .collect();
-        let last = self.sender.samples.iter().rev().find_map(|sample| at(sample, ends));
+        let last = final_state(self.sender, ends);
         let [local, remote] = ends;
-        let arrived = self.receiver.samples.iter().rev().find_map(|sample| at(sample, [remote, local]));
+        let arrived = final_state(self.receiver, [remote, local]);
         let rtts: Vec<u64> = states.iter().map(|s| s.srtt.0).filter(|srtt| *srtt > 0).collect();
         let windows = states.iter().map(|s| f64::from(s.cwnd) * s.mss.as_f64()).sum::<f64>();
         let link = interface(local.0).and_then(|at| link_of(self.scenario, at));
         SubflowRecord {
-            connection: 0,
-            subflow: number,
+            connection,
+            subflow,
             duplex_link: link,
             established: None,
             received: arrived.map_or(Bytes::ZERO, |s| s.received),
@@ -165,14 +205,14 @@ impl<'a> Observed<'a> {
     }
 
     /// Adds the time series of the flow and its subflows.
-    pub(super) fn series(&self, port: u16, series: &mut Series) {
-        let subflows = self.subflows(port);
+    pub(super) fn series(&self, series: &mut Series) {
+        let places = self.places();
         let every = self.sender.per_interval.max(1);
         let flow = SeriesKey::Flow(self.index);
         for sample in self.sender.samples.iter().skip(every - 1).step_by(every) {
-            for (number, ends) in (0..).zip(&subflows) {
-                let Some(state) = at(sample, *ends) else { continue };
-                let key = SeriesKey::Subflow(self.index, 0, number);
+            for place in &places {
+                let Some(state) = at(sample, place.ends) else { continue };
+                let key = SeriesKey::Subflow(self.index, place.connection, place.subflow);
                 let mss = state.mss.as_f64();
                 let mut push = |metric, value| series.push(sample.at, key, metric, value);
                 push("cwnd_bytes", f64::from(state.cwnd) * mss);
@@ -184,18 +224,18 @@ impl<'a> Observed<'a> {
                 }
                 push("inflight_bytes", f64::from(state.unacked) * mss);
             }
-            let windows = sample.subflows.iter().filter(|state| of(state, port));
+            let windows = sample.subflows.iter().filter(|state| self.is_of(&[state.local, state.remote]));
             if let Some(window) = windows.map(|state| state.send_window).max() {
                 series.push(sample.at, flow, "rwnd_bytes", window.as_f64());
             }
         }
-        self.throughput(&subflows, port, series);
+        self.throughput(&places, series);
     }
 
     /// Rates between samples at the receiver.
-    fn throughput(&self, subflows: &[Ends], port: u16, series: &mut Series) {
+    fn throughput(&self, places: &[Place], series: &mut Series) {
         let every = self.receiver.per_interval.max(1);
-        let (mut before, mut delivered) = (vec![Bytes::ZERO; subflows.len()], Bytes::ZERO);
+        let (mut before, mut delivered) = (vec![Bytes::ZERO; places.len()], Bytes::ZERO);
         let mut last = SimTime::ZERO;
         for sample in self.receiver.samples.iter().skip(every - 1).step_by(every) {
             let seconds = sample.at.since(last).as_secs_f64();
@@ -204,27 +244,55 @@ impl<'a> Observed<'a> {
             }
             last = sample.at;
             let rate = |bytes: Bytes| bytes.as_f64() * 8.0 / seconds;
-            let mut sum = Bytes::ZERO;
-            for (number, (&[local, remote], before)) in subflows.iter().zip(&mut before).enumerate() {
+            for (place, before) in places.iter().zip(&mut before) {
+                let [local, remote] = place.ends;
                 let Some(state) = at(sample, [remote, local]) else { continue };
-                sum += state.received;
-                let key = SeriesKey::Subflow(self.index, 0, number as u32);
+                let key = SeriesKey::Subflow(self.index, place.connection, place.subflow);
                 series.push(sample.at, key, "throughput_bit_s", rate(state.received.saturating_sub(*before)));
                 *before = state.received;
             }
-            let connection =
-                sample.connections.iter().find(|one| one.local.1 == port || one.remote.1 == port);
-            let now = connection.filter(|one| !one.fell_back).map_or(sum, |one| one.received);
+            let now = self.received(sample);
             let key = SeriesKey::Flow(self.index);
             series.push(sample.at, key, "goodput_bit_s", rate(now.saturating_sub(delivered)));
             delivered = now;
         }
     }
+
+    /// Data that all connections had delivered to the receiver, those of MPTCP by their own count.
+    fn received(&self, sample: &Sample) -> Bytes {
+        let whole: Vec<&ConnectionState> = sample
+            .connections
+            .iter()
+            .filter(|one| !one.fell_back && self.is_of(&[one.local, one.remote]))
+            .collect();
+        let plain = sample.subflows.iter().filter(|state| {
+            let counted = whole.iter().any(|one| Some(one.token) == state.token);
+            !counted && self.is_of(&[state.local, state.remote])
+        });
+        whole.iter().map(|one| one.received).chain(plain.map(|state| state.received)).sum()
+    }
 }
 
-/// It belongs to the flow of this port.
-fn of(state: &SubflowState, port: u16) -> bool {
-    state.local.1 == port || state.remote.1 == port
+/// Ports of the clients of commands, by connection in the order in which they were seen: the sockets of one connection share a token.
+fn first_ports(found: &[(Ends, Option<u32>)], servers: [u16; 2]) -> Vec<u16> {
+    let mut tokens = Vec::new();
+    let mut ports = Vec::new();
+    for (ends, token) in found {
+        if token.is_some() && tokens.contains(token) {
+            continue;
+        }
+        tokens.push(*token);
+        ports.extend(ends.iter().map(|(_, port)| *port).find(|port| !servers.contains(port)));
+    }
+    ports
+}
+
+/// A socket at the sender as it was at last.
+fn final_state(samples: &Samples, ends: Ends) -> Option<&SubflowState> {
+    samples.samples.iter().rev().find_map(|sample| {
+        let gone = sample.gone.iter().find(|state| [state.local, state.remote] == ends);
+        gone.or_else(|| at(sample, ends))
+    })
 }
 
 fn at(sample: &Sample, [local, remote]: Ends) -> Option<&SubflowState> {

@@ -10,9 +10,10 @@ const fn rule(key: &'static str, allowed: &'static str) -> Rule {
     Rule { key, allowed }
 }
 
-const SCENARIO_RULES: &[Rule] = &[DURATION, INTERVAL, PROXY, EVENT];
+const SCENARIO_RULES: &[Rule] = &[DURATION, INTERVAL, FLOWS, PROXY, EVENT];
 pub(super) const DURATION: Rule = rule("duration", "up to \"60min\": a run takes as long as it says");
 pub(super) const INTERVAL: Rule = rule("record.interval", "from \"10ms\" on");
+pub(super) const FLOWS: Rule = rule("flow", "up to 1000");
 pub(super) const PROXY: Rule = rule("proxy", "none");
 pub(super) const EVENT: Rule = rule("event", "changes of links, `strip_mptcp` not among them");
 
@@ -22,13 +23,11 @@ pub(super) const RATE: Rule =
 pub(super) const STRIP: Rule = rule("strip_mptcp", "false");
 
 const FLOW_RULES: &[Rule] = &[
-    AFTER,
-    SPREAD,
     COMPARE,
     ROUTE,
-    APP,
     KIND,
     CONGESTION,
+    SAME_CONGESTION,
     SCHEDULER,
     PATH_MANAGER,
     ENDPOINTS,
@@ -58,15 +57,17 @@ const FLOW_RULES: &[Rule] = &[
     SEND_BUFFER,
     UNSENT_LIMIT,
 ];
-pub(super) const AFTER: Rule = rule("after", "none");
-pub(super) const SPREAD: Rule = rule("spread", "none: every run starts at the same instant");
 pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const ROUTE: Rule = rule("to", "a node that routing reaches, both among the first 60 nodes");
-pub(super) const APP: Rule = rule("app", "bulk with a `size` or a `duration` of choice and no other option");
 pub(super) const KIND: Rule = rule("transport.kind", "\"tcp\" or \"mptcp\"");
 pub(super) const CONGESTION: Rule = rule(
     "transport.congestion",
-    "newreno (the kernel's reno), cubic with hystart = \"linux\" and its other defaults, bbr",
+    "newreno (the kernel's reno), cubic with hystart = \"linux\" and its other defaults, bbr; lia, olia, balia, wvegas with \
+     their defaults, as BPF programs",
+);
+pub(super) const SAME_CONGESTION: Rule = rule(
+    "transport.congestion",
+    "that of the other flows of its nodes where one has commands: they set none",
 );
 pub(super) const SCHEDULER: Rule =
     rule("transport.scheduler", "\"minratio\": the only one that the kernel has, `default`");

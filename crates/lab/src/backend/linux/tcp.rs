@@ -4,7 +4,7 @@
 //! kernel does anyway, or is refused.
 
 use congestion::{Congestion, Growth, SsthreshFrom};
-use registry::OptionValue;
+use registry::{OptionValue, Options};
 use scenario::Part;
 use scenario::model::Choice;
 use transport::config::{
@@ -14,6 +14,7 @@ use transport::config::{
 };
 use units::{Bytes, Nanos};
 
+use super::control::CONTROLS;
 use super::rules;
 use crate::backend::refusals::Refusals;
 
@@ -158,6 +159,10 @@ fn buffer_sizes(
 
 /// The kernel's name of a congestion control, if it has it with these options.
 pub(super) fn congestion(choice: &Choice<Congestion>) -> Option<&'static str> {
+    if CONTROLS.contains(&choice.name()) {
+        // The programs of deploy/bpf have the defaults.
+        return (choice.options == Options::defaults(choice.row.options)).then_some(choice.name());
+    }
     let kernels = choice.options.iter().all(|(name, value)| match (choice.name(), name, value) {
         ("cubic", "c", OptionValue::Number(c)) => c.to_bits() == 0.4_f64.to_bits(),
         ("cubic", "beta", OptionValue::Number(beta)) => beta.to_bits() == 0.7_f64.to_bits(),

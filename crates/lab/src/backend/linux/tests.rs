@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use emulate::{Limits, Plan};
+use emulate::{Limits, Plan, Program};
 use scenario::{Document, Registries};
 use trace::metrics::TABLES;
 
@@ -34,7 +34,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn refused(text: &str) -> Vec<&'static str> {
-    Linux::default().unsupported(&scenario(text)).iter().map(|one| one.key).collect()
+    Linux::new(std::env::temp_dir()).unsupported(&scenario(text)).iter().map(|one| one.key).collect()
 }
 
 fn plan(text: &str) -> Plan {
@@ -80,7 +80,7 @@ node 1, subflows 8, add_addr_accepted 8
 "
     );
     let [flow] = &plan.flows[..] else { panic!("one flow") };
-    assert_eq!((flow.mptcp, flow.congestion, flow.size), (true, "cubic", Some(1_000_000)));
+    assert_eq!((flow.mptcp, &*flow.congestion), (true, "cubic"));
     let rmem = plan.hosts[0].settings.iter().find(|(name, _)| *name == "net/ipv4/tcp_rmem").unwrap();
     assert_eq!(rmem.1, "4096 131072 6291456");
 }
@@ -108,7 +108,9 @@ fn endpoints_of_the_scenario_are_those_of_the_kernel() {
 fn keys_without_counterpart_are_refused() {
     assert_eq!(refused(TEXT), [""; 0]);
     let add = |line: &str| refused(&(TEXT.to_owned() + line));
-    assert_eq!(add("congestion = \"lia\"\n"), ["transport.congestion"]);
+    assert_eq!(add("congestion = \"lia\"\n"), [""; 0]);
+    assert_eq!(add("congestion = { kind = \"lia\", min_increase = \"1B\" }\n"), ["transport.congestion"]);
+    assert_eq!(add("congestion = \"vegas\"\n"), ["transport.congestion"]);
     assert_eq!(add("congestion = \"newreno\"\n"), [""; 0]);
     assert_eq!(add("initial_window = 3\n"), ["transport.initial_window"]);
     assert_eq!(add("ecn = true\n"), ["transport.ecn"]);
@@ -135,6 +137,28 @@ fn flows_of_one_host_have_the_same_settings() {
     let mptcp = "kind = \"mptcp\"\nscheduler = \"minratio\"\nreinjection = \"upstream\"\n";
     assert_eq!(second(mptcp), [""; 0]);
     assert_eq!(second(&format!("{mptcp}path_manager = \"ndiffports\"")), ["transport.path_manager"]);
+}
+
+/// Their sockets have the congestion control of the routes.
+#[test]
+fn commands_are_given_to_the_hosts_and_share_a_congestion_control() {
+    let app = "app = { kind = \"command\", client = \"a {server} {port}\", server = \"b {port}\" }\n";
+    let flow = format!(
+        "[[flow]]\nname = \"c\"\nfrom = \"terminal\"\nto = \"server\"\n{app}[flow.transport]\nkind = \"tcp\"\n"
+    );
+    let linux = format!("{TEXT}{flow}profile = \"linux\"\n");
+    let both = plan(&linux);
+    let Program::Commands(commands) = &both.flows[1].program else { panic!("commands") };
+    assert_eq!((&*commands.client, &*commands.server), ("a {server} {port}", "b {port}"));
+    let controls =
+        both.hosts.iter().flat_map(|host| &host.uplinks).map(|uplink| uplink.congestion.as_deref());
+    assert_eq!(controls.collect::<Vec<_>>(), [Some("cubic"); 4]);
+    assert_eq!(refused(&format!("{linux}congestion = \"newreno\"\n")), ["transport.congestion"]);
+    let refused = |backend: &dyn Backend| -> Vec<&str> {
+        backend.unsupported(&scenario(&linux)).iter().map(|one| one.key).filter(|key| *key == "app").collect()
+    };
+    assert_eq!(refused(&crate::Simulator), ["app"]);
+    assert_eq!(refused(&crate::Ns3::new(std::env::temp_dir())), ["app"; 2]);
 }
 
 #[test]

@@ -4,12 +4,13 @@
 //! kernel does anyway, or is refused.
 
 use apps::Apps;
-use emulate::{FlowPlan, HostPlan, MOST_NODES, Plan, Route, Uplink, address};
+use emulate::{
+    CommandPlan, FlowPlan, HostPlan, MOST_FLOWS, MOST_NODES, Plan, Program, Route, Uplink, address,
+};
 use network::{Carrier, Interface, NodeId};
-use registry::OptionValue;
 use scenario::model::{Choice, Flow, Scenario, Setting, Strip, Transport};
 use scenario::{Part, Unsupported};
-use units::{BitsPerSecond, Nanos};
+use units::{BitsPerSecond, Nanos, SimTime};
 
 use super::path_manager::{self, Ends};
 use super::{rules, tcp};
@@ -21,7 +22,7 @@ const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(10);
 const MOST_PACKETS: u64 = 50_000;
 const FULL_PACKET_BITS: u64 = 1500 * 8;
 
-/// The plan of a run, without time series.
+/// The plan of a run, without time series and seed.
 ///
 /// # Errors
 /// Keys that the kernel has nothing for.
@@ -43,6 +44,7 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     let mut refused = Refusals::default();
     refused.unless(*duration <= LONGEST, Part::Scenario, rules::DURATION);
     refused.unless(*record_interval >= SHORTEST_INTERVAL, Part::Scenario, rules::INTERVAL);
+    refused.unless(flows.len() <= MOST_FLOWS, Part::Scenario, rules::FLOWS);
     refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
     let strips = events.iter().any(|event| event.strip.is_some_and(|strip| strip != Strip::Never));
     refused.unless(flow_events.is_empty() && !strips, Part::Scenario, rules::EVENT);
@@ -50,6 +52,9 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     let mut plan = Plan::default();
     for (index, flow) in flows.iter().enumerate() {
         add_flow(&mut plan, (index, flow), scenario, &mut refused);
+    }
+    for index in control_of_commands(&mut plan) {
+        refused.add(Part::Flow(index), rules::SAME_CONGESTION);
     }
     if refused.is_empty() { Ok(plan) } else { Err(refused.into_list()) }
 }
@@ -72,7 +77,7 @@ fn links(scenario: &Scenario, refused: &mut Refusals) {
 
 fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario, refused: &mut Refusals) {
     let Flow {
-        name: _,
+        name: flow_name,
         from,
         to,
         opened_by_receiver,
@@ -86,8 +91,6 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         compare_paths,
     } = flow;
     let part = Part::Flow(index);
-    refused.unless(after.is_empty(), part, rules::AFTER);
-    refused.unless(*spread == Nanos::ZERO, part, rules::SPREAD);
     refused.unless(!compare_paths, part, rules::COMPARE);
     let (client, server) = if *opened_by_receiver { (*to, *from) } else { (*from, *to) };
     let pairs =
@@ -107,7 +110,6 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
     let name = tcp::congestion(congestion);
     refused.unless(name.is_some(), part, rules::CONGESTION);
     let (mut shared, own) = tcp::settings(part, config, refused);
-    let (size, lasts) = bulk(part, app, refused);
     for (node, pairs) in [(client, pairs.clone()), (server, pairs.iter().map(|&(a, b)| (b, a)).collect())] {
         route(host(plan, node), &pairs, shared.mtu);
     }
@@ -122,19 +124,51 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
     let agreed = [client, server].map(|node| agree(host(plan, node), &shared));
     refused.unless(same && agreed == [true; 2], part, rules::SAME_SETTINGS);
     plan.flows.push(FlowPlan {
+        name: flow_name.clone(),
+        seed: 0,
+        program: program(app),
         from: *from,
         to: *to,
         opened_by_receiver: *opened_by_receiver,
         client: address(first.0),
         server: address(first.1),
         mptcp: mptcp.is_some(),
-        congestion: name.unwrap_or_default(),
+        congestion: name.unwrap_or_default().into(),
         start: *start,
-        stop: lasts.map_or(*stop, |lasts: Nanos| (*stop).min(*start + lasts)),
-        size,
+        after: after.clone(),
+        spread: *spread,
+        stop: (*stop).min(SimTime::ZERO + scenario.duration),
+        mss: config.segment.mss,
         receive_buffer: own.receive_buffer,
         no_delay: own.no_delay,
     });
+}
+
+/// An application, or commands in its place.
+fn program(app: &Choice<Apps>) -> Program {
+    if app.name() != apps::COMMAND {
+        return Program::App(app.clone());
+    }
+    let text = |name| app.options.text(name).to_owned();
+    Program::Commands(CommandPlan { client: text("client"), server: text("server") })
+}
+
+/// Gives all routes of hosts with commands, which set none, the congestion control of their flows. Each flow that has another one.
+fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
+    let has_commands = |flow: &FlowPlan| matches!(flow.program, Program::Commands(_));
+    let nodes: Vec<NodeId> =
+        plan.flows.iter().filter(|flow| has_commands(flow)).flat_map(|flow| [flow.from, flow.to]).collect();
+    let mut others = Vec::new();
+    for node in nodes {
+        let mut flows =
+            plan.flows.iter().enumerate().filter(|(_, flow)| [flow.from, flow.to].contains(&node));
+        let Some(control) = flows.next().map(|(_, flow)| flow.congestion.clone()) else { continue };
+        others.extend(flows.filter(|(_, flow)| flow.congestion != control).map(|(index, _)| index));
+        for uplink in &mut host(plan, node).uplinks {
+            uplink.congestion = Some(control.clone());
+        }
+    }
+    others
 }
 
 /// The duplex link of an interface: interfaces are numbered in the order of links.
@@ -167,7 +201,13 @@ fn route(host: &mut HostPlan, pairs: &[(Interface, Interface)], mtu: u32) {
         let taken = |uplink: &Uplink| uplink.routes.iter().any(|route| route.to == to && route.preferred);
         let preferred = !host.uplinks.iter().any(taken);
         let place = host.uplinks.iter().position(|uplink| uplink.interface == local).unwrap_or_else(|| {
-            host.uplinks.push(Uplink { interface: local, further: 0, mtu, routes: Vec::new() });
+            host.uplinks.push(Uplink {
+                interface: local,
+                further: 0,
+                mtu,
+                routes: Vec::new(),
+                congestion: None,
+            });
             host.uplinks.len() - 1
         });
         let routes = &mut host.uplinks[place].routes;
@@ -187,27 +227,6 @@ fn agree(host: &mut HostPlan, shared: &tcp::Shared) -> bool {
         }
     }
     same
-}
-
-/// Size and duration of a bulk transfer.
-fn bulk(part: Part, app: &Choice<Apps>, refused: &mut Refusals) -> (Option<u64>, Option<Nanos>) {
-    let (mut size, mut lasts) = (None, None);
-    let plain = app.options.iter().all(|(name, value)| match (name, value) {
-        ("size", OptionValue::Size(bytes)) => {
-            size = (*bytes != units::Bytes::MAX).then_some(bytes.0);
-            true
-        }
-        ("duration", OptionValue::Duration(time)) => {
-            lasts = (time.0 != u64::MAX).then_some(*time);
-            true
-        }
-        ("read_rate", value) => *value == OptionValue::Rate(BitsPerSecond(u64::MAX)),
-        ("repeat" | "connections", value) => *value == OptionValue::Integer(1),
-        ("think", value) => *value == OptionValue::Duration(Nanos::ZERO),
-        _ => false,
-    });
-    refused.unless(app.name() == "bulk" && plain, part, rules::APP);
-    (size, lasts)
 }
 
 /// The smallest round-trip time of propagation on a link with plain delays.

@@ -1,0 +1,231 @@
+"""Applications, commands, captures and coupled controls on the kernel; what a killed run leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ropewalk as rw
+from conftest import COMMAND, ROOT
+from ropewalk import _core
+from ropewalk.cli.control import available
+
+if TYPE_CHECKING:
+    from conftest import Ropewalk
+
+PATHS = """\
+name = "kernel"
+duration = "4s"
+
+[[path]]
+name = "a"
+both = { rate = "8Mbit/s", delay = "20ms", queue = "60kB" }
+
+[[path]]
+name = "b"
+both = { rate = "8Mbit/s", delay = "20ms", queue = "60kB" }
+"""
+FLOW = """
+[[flow]]
+name = "{name}"
+from = "server"
+to = "terminal"
+opened_by = "{opened_by}"
+app = {app}
+transport = {transport}
+"""
+TCP = '{ kind = "tcp", profile = "linux" }'
+MPTCP = '{ kind = "mptcp", profile = "linux", scheduler = "minratio", reinjection = "upstream" }'
+KILLS = int(os.environ.get("ROPEWALK_KILLS", "2"))
+"""Moments at which a run is killed; the ten of the record take a minute."""
+
+pytestmark = pytest.mark.skipif(
+    _core.emulation() not in {"real-time", "ordinary"}, reason="network namespaces are not permitted here"
+)
+loads_controls = pytest.mark.skipif(
+    _core.emulation() != "real-time"
+    or not Path("/sys/kernel/btf/vmlinux").exists()
+    or not Path("/usr/include/bpf/libbpf.h").exists()
+    or shutil.which("clang") is None,
+    reason="BPF programs need root, BTF, clang and libbpf-dev",
+)
+
+
+def run(text: str, **options: object) -> rw.Results:
+    """One run on the kernel; skipped where the machine is too busy."""
+    try:
+        return rw.Scenario.parse(text, "kernel").run(1, backend="linux", **options)  # type: ignore[arg-type]
+    except rw.RunFailed as error:
+        if "not exact enough" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+def flow(name: str, app: str, transport: str = TCP) -> str:
+    opened_by = "receiver" if any(kind in app for kind in ("command", "http")) else "sender"
+    return FLOW.format(name=name, app=app, transport=transport, opened_by=opened_by)
+
+
+def test_pages_messages_and_probes_are_those_of_the_simulator() -> None:
+    """Sizes and times are drawn from the same streams; over idle links delays are near."""
+    apps = (
+        flow("pages", '{ kind = "http", page = "wikipedia" }', MPTCP)
+        + flow("messages", '{ kind = "onoff", rate = "400kbit/s", packet = "1000B" }')
+        + flow("probe", '{ kind = "ping", interval = "100ms" }')
+    )
+    found = run(PATHS + apps)
+    simulated = rw.Scenario.parse(PATHS + apps, "kernel").run(1)
+    assert found.flows["failure"].to_list() == [None] * 3
+    for name in ("messages", "probe"):
+        ours, theirs = (
+            results.flows.filter(results.flows["flow"] == name)["delivered_bytes"][0]
+            for results in (found, simulated)
+        )
+        assert theirs == pytest.approx(ours, rel=0.05), name
+    pings = found.messages.filter(found.messages["flow"] == "probe")["delay_s"].drop_nulls()
+    assert 0.040 < float(str(pings.median())) < 0.050
+    pages = found.tables["pages"]
+    assert pages["end_s"].drop_nulls().len() > 0
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is missing")
+def test_commands_run_inside_and_leave_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 500_000)
+    server = f"{sys.executable} -m http.server -d {tmp_path} {{port}} 2>/dev/null"
+    client = f"curl -s -o {tmp_path}/copy http://{{server}}:{{port}}/file && echo done"
+    app = f"{{ kind = 'command', client = '{client}', server = '{server}' }}"
+    found = run(PATHS + flow("curl", app))
+    [row] = found.flows.iter_rows(named=True)
+    assert row["failure"] is None
+    assert row["completed"]
+    assert (tmp_path / "copy").read_bytes() == b"x" * 500_000
+    # Beside the file there are headers of HTTP; the rate bounds the time.
+    assert 500_000 < row["delivered_bytes"] < 501_000
+    assert row["completion_s"] > 500_000 * 8 / 8e6
+    assert "done" in capfd.readouterr().err
+    assert not [line for line in processes() if str(tmp_path) in line]
+
+
+def test_a_command_that_fails_is_told(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    path = tmp_path / "false.toml"
+    app = "{ kind = 'command', client = 'false {server} {port}', server = 'exit 3 # {port}' }"
+    path.write_text(PATHS + flow("f", app), encoding="utf-8")
+    done = ropewalk("emulate", path, "--seed", "1")
+    assert done.returncode == 1
+    assert "the server of flow f has ended: exit code 3" in done.stderr
+    done = ropewalk("run", path, "--seed", "1")
+    assert done.returncode == 2
+    assert "flow.f.app" in done.stderr
+    assert "ropewalk emulate" in done.stderr
+
+
+def test_a_capture_reads_back_as_the_run(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    path = tmp_path / "capture.toml"
+    path.write_text(PATHS + flow("f", '{ kind = "bulk", size = "500kB" }', MPTCP), encoding="utf-8")
+    out = tmp_path / "out"
+    done = ropewalk("emulate", path, "--seed", "1", "--out", out, "--capture", "both")
+    if "not exact enough" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    [file] = (out / "capture").glob("*.pcapng")
+    found = ropewalk("read", file, "--out", tmp_path / "read")
+    assert found.returncode == 0, found.stderr
+    measured, captured = rw.Results.read(out), rw.Results.read(tmp_path / "read")
+    assert captured.subflows.height == measured.subflows.height == 2
+    for column in ("segments_sent", "retransmitted_segments"):
+        if column in captured.subflows.columns:
+            assert sorted(captured.subflows[column]) == sorted(measured.subflows[column]), column
+
+
+@loads_controls
+def test_a_run_loads_its_coupled_control_for_its_own_time() -> None:
+    """Ten seconds of K6; the acceptance is that of `make compare`."""
+    text = (ROOT / "crates/lab/tests/kernel/k6-lia.toml").read_text(encoding="utf-8").replace("40s", "10s")
+    found = run(text)
+    assert found.flows["congestion"].to_list() == ["lia", "newreno"]
+    assert f"lia_{os.getpid()}" not in available(), "it is unloaded"
+
+
+@loads_controls
+def test_a_control_is_loaded_for_the_time_of_the_command(ropewalk: Ropewalk) -> None:
+    name = f"rwtest{os.getpid() % 10_000}"
+    assert ropewalk("cc", "unload", name).returncode == 2
+    with subprocess.Popen(
+        [COMMAND, "cc", "load", "balia", "--as", name], stdout=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stdout is not None
+        assert f"{name} is loaded" in command.stdout.readline()
+        assert name in available()
+        again = ropewalk("cc", "load", "balia", "--as", name)
+        assert again.returncode == 1
+        assert "choose another name" in again.stderr
+        command.kill()
+    assert gone(lambda: name in available())
+
+
+def gone(there: object) -> bool:
+    """Whether it goes within two seconds."""
+    assert callable(there)
+    for _ in range(100):
+        if not there():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def processes() -> list[str]:
+    """The command lines of all processes."""
+    lines = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(place.read_text(encoding="utf-8", errors="replace").replace("\0", " "))
+    return lines
+
+
+def state() -> dict[str, set[str]]:
+    """Network namespaces with a name, and devices outside of namespaces."""
+    named = Path("/run/netns")
+    return {
+        "named": {place.name for place in named.iterdir()} if named.is_dir() else set(),
+        "devices": {place.name for place in Path("/sys/class/net").iterdir()},
+    }
+
+
+@loads_controls
+def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path) -> None:
+    """Kill -9 at random moments from the set-up on, with a control loaded or commands running."""
+    text = (ROOT / "crates/lab/tests/kernel/k6-lia.toml").read_text(encoding="utf-8")
+    marker = f"sleep 97{os.getpid()}"
+    server = f"{sys.executable} -m http.server {{port}}"
+    app = f"{{ kind = 'command', client = '{marker} # {{server}} {{port}}', server = '{server}' }}"
+    transport = '{ kind = "tcp", profile = "linux", congestion = "newreno" }'
+    for number, congestion in zip(range(KILLS), ["lia", "newreno"] * KILLS, strict=False):
+        path = tmp_path / "killed.toml"
+        # Commands have the control of their neighbours, and the coupled one has none.
+        commands = "" if congestion == "lia" else flow("c", app, transport)
+        path.write_text(text.replace('"lia"', f'"{congestion}"') + commands, encoding="utf-8")
+        before = state()
+        arguments = [str(COMMAND), "emulate", str(path), "--seed", "1"]
+        with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+            time.sleep(random.uniform(0.3, 5.0))
+            running = command.poll() is None
+            pid = command.pid
+            command.kill()
+        assert running, "it was killed before its end"
+
+        def left(pid: int = pid, before: dict[str, set[str]] = before) -> list[str]:
+            now = state()
+            found = [f"{kind} {one}" for kind in ("named", "devices") for one in now[kind] - before[kind]]
+            found += [name for name in available() if name.endswith(f"_{pid}")]
+            return found + [line for line in processes() if marker in line or f"_{pid}" in line]
+
+        assert gone(lambda left=left: bool(left())), (number, left())
