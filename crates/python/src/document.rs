@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -101,6 +101,14 @@ impl Document {
             self.inner.refuse("ns3", &unsupported).map_err(|mistakes| invalid(&mistakes))?;
             Ok(BTreeMap::new())
         })
+    }
+
+    /// Raises `InvalidScenario` with each key that the back end of this name cannot run.
+    fn check_backend(&self, backend: &str) -> PyResult<()> {
+        let all = lab::backends(Path::new(""));
+        let Some(chosen) = all.iter().find(|one| one.name() == backend) else { return Ok(()) };
+        let unsupported = chosen.unsupported(&self.inner.scenario);
+        self.inner.refuse(chosen.name(), &unsupported).map_err(|mistakes| invalid(&mistakes))
     }
 
     /// Runs one replication per seed on `jobs` threads, without the interpreter lock. `progress` is called with

@@ -237,6 +237,13 @@ def why(
     help="Replications of each case; without it as the study says.",
 )
 @click.option("--reading", metavar="NAME", help="Which of the readings, if the study has any.")
+@click.option(
+    "--backend",
+    type=click.Choice(backends.names()),
+    default=backends.default(),
+    show_default=True,
+    help="What runs it.",
+)
 @units
 @executor
 @click.option("--out", callback=directory, metavar="DIR", help="Results; results/STUDY by default.")
@@ -249,6 +256,7 @@ def study(
     overrides: tuple[str, ...],
     seeds: int | None,
     reading: str | None,
+    backend: str,
     jobs: int | None,
     executor: str,
     out: Path | None,
@@ -271,13 +279,18 @@ def study(
         except ValueError as error:
             fail(f"--executor: {error}", WRONG_INPUT)
         try:
-            loaded = Study.load(file, pairs_of(overrides), seeds, reading)
+            loaded = Study.load(file, pairs_of(overrides), seeds, reading, backend)
         except StudyError:
             refuse_other_kind(file, "run")
             raise
         except OSError as error:
             fail(describe(error), WRONG_INPUT)
         name = file.stem if reading is None else f"{file.stem}-{reading}"
+        if backend == "linux":
+            from ropewalk.cli.emulate import permitted
+
+            permitted()
+            jobs = 1
         order = StudyOrder(jobs, executor, out or Path("results") / name, store, as_json)
         (say if dry_run else execute)(loaded, order)
 

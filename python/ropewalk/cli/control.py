@@ -15,7 +15,7 @@ from ropewalk import _core, backends
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, fail, reported
 
 CONTROLS = ("lia", "olia", "balia", "wvegas")
-"""What there is in deploy/bpf."""
+"""The programs of deploy/bpf."""
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MOUNT = Path("/sys/fs/bpf")
 PINS = MOUNT / "ropewalk"

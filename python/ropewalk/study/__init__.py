@@ -58,6 +58,7 @@ class Study:
         overrides: Sequence[tuple[str, str]] = (),
         replications: int | None = None,
         reading: str | None = None,
+        backend: str = "simulator",
     ) -> Study:
         """Reads the study file `path`.
 
@@ -66,16 +67,17 @@ class Study:
             overrides: `(key, value)` pairs as after `--set`, for all cases.
             replications: instead of what the file says.
             reading: which of the readings, if the file has any.
+            backend: what runs it. On `linux` give `run` one job: the runs are made one at a time.
 
         Raises:
             OSError: the file cannot be read.
-            StudyError: it or its scenario has mistakes.
+            StudyError: it or its scenario has mistakes, or the back end cannot run a case.
             ValueError: this number of replications is not possible.
         """
         if replications is not None and not 1 <= replications <= MAX_REPLICATIONS:
             raise ValueError(f"found {replications} replications; allowed: 1 to {MAX_REPLICATIONS}")
         stopping = None if replications is None else Stopping.fixed(replications)
-        return cls(plan(file.load(path, reading), overrides, stopping))
+        return cls(plan(file.load(path, reading), overrides, stopping, backend))
 
     def run(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk import _core
 from ropewalk.errors import StudyError
-from ropewalk.study.address import key_of
+from ropewalk.study.address import SIMULATOR, backend_of, key_of, on
 from ropewalk.study.metrics import Metric
 
 if TYPE_CHECKING:
@@ -55,28 +55,40 @@ class Plan:
     def command(self, case: Case, seed: int) -> str:
         """The command that repeats one run."""
         words = ["ropewalk", "run", str(self.study.scenario), "--seed", str(seed)]
+        if (backend := backend_of(case.text)) != SIMULATOR:
+            words += ["--backend", backend]
         for key, value in case.overrides:
             words += ["--set", f"{key}={value}"]
         return shlex.join(words)
 
 
-def plan(study: StudyFile, sets: Sequence[tuple[str, str]] = (), stopping: Stopping | None = None) -> Plan:
+def plan(
+    study: StudyFile,
+    sets: Sequence[tuple[str, str]] = (),
+    stopping: Stopping | None = None,
+    backend: str = SIMULATOR,
+) -> Plan:
     """Expands and checks all cases.
 
     Args:
         study: the study file.
         sets: keys that hold for all cases, whatever the file says, as after `--set`.
         stopping: instead of what the file says.
+        backend: what runs them.
 
     Raises:
-        StudyError: a case is no scenario, or two are the same; or the scenario itself has mistakes.
+        StudyError: a case is no scenario, or two are the same, or the back end cannot run one; or the
+            scenario itself has mistakes.
     """
     try:
         found = study.core.cases(list(sets))
+        if backend != SIMULATOR:
+            for name, _, _, text in found:
+                _core.Document.parse(text, f"case {name}", []).check_backend(backend)
     except _core.InvalidScenario as error:
         raise StudyError.from_core(error) from None
     cases = tuple(
-        Case(index, name, dict(levels), tuple(overrides), text, key_of(text))
+        Case(index, name, dict(levels), tuple(overrides), on(backend, text), key_of(on(backend, text)))
         for index, (name, levels, overrides, text) in enumerate(found)
     )
     metrics = study.metrics or tuple(map(Metric.parse, _core.Study.usual_metrics(cases[0].text)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk import _core
 from ropewalk.scenario import Scenario
+from ropewalk.study.address import backend_of
 
 if TYPE_CHECKING:
     import threading
@@ -135,7 +136,8 @@ def simulate(part: Part, stop: threading.Event | None) -> _core.Output:
         if stop is not None and stop.is_set():
             raise Stopped
 
-    return Scenario.parse(part.text, "case").output(list(part.seeds), 1, series=part.series, progress=look)
+    scenario, backend = Scenario.parse(part.text, "case"), backend_of(part.text)
+    return scenario.output(list(part.seeds), 1, series=part.series, progress=look, backend=backend)
 
 
 def _words(error: Exception) -> str:

@@ -65,7 +65,7 @@ impl Compiled {
             help: "make room there, or name another place with XDG_CACHE_HOME".into(),
         };
         // A folder of this process alone: two that build at once each move a whole program to its place.
-        let sources = folder.join(format!("{}-{}", self.key(&version), std::process::id()));
+        let sources = folder.join(format!("{}-{}-{}", self.name, self.key(&version), std::process::id()));
         fs::create_dir_all(&sources).map_err(failed)?;
         for (name, text) in self.sources {
             fs::write(sources.join(name), text).map_err(failed)?;

@@ -128,14 +128,15 @@ const MEASURED: Measured = Measured::only(&[
 pub struct Linux {
     /// Programs are built there.
     folder: PathBuf,
-    /// One run at a time: two would make each other late.
-    running: Mutex<()>,
 }
+
+/// One run at a time in a process: two would make each other late.
+static RUNNING: Mutex<()> = Mutex::new(());
 
 impl Linux {
     /// With programs in `folder`, built there when they are needed.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, running: Mutex::new(()) }
+        Self { folder }
     }
 }
 
@@ -216,10 +217,10 @@ impl Linux {
         let mut plan = translate::plan(scenario).map_err(|_| {
             failed("it was not asked what it supports".into(), "please report this scenario".into())
         })?;
+        let _one = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         add_controls(&mut plan, &self.folder).map_err(|reason| failed(reason.message, reason.help))?;
         plan.flows.iter_mut().for_each(|flow| flow.seed = seed);
         plan.series = observe.series.then_some(scenario.record_interval);
-        let _one = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let unwritable = |error: std::io::Error| {
             failed(
                 format!("the capture cannot be written: {error}"),

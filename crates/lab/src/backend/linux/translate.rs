@@ -168,6 +168,8 @@ fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
             uplink.congestion = Some(control.clone());
         }
     }
+    others.sort_unstable();
+    others.dedup();
     others
 }
 
