@@ -47,7 +47,7 @@ impl Registered {
         }
         let mut errors = String::new();
         if let Some(mut output) = registered.0.stderr.take() {
-            // What was said so far is better than nothing.
+            // The lines so far is better than nothing.
             let _ = output.read_to_string(&mut errors);
         }
         let last: Vec<&str> = errors.lines().rev().take(2).collect();

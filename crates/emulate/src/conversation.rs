@@ -50,7 +50,7 @@ pub(crate) struct End {
     connecting: bool,
     /// Its peer has closed, or an error has.
     over: bool,
-    /// What it sends.
+    /// Data that it sends.
     pub(crate) out: Outgoing,
     /// When a reader with a rate reads again.
     next_read: SimTime,
@@ -73,7 +73,7 @@ impl End {
         if self.connecting || self.out.backlog() > 0 {
             flags |= PollFlags::POLLOUT;
         }
-        if !self.connecting && !(waits_to_read && now < self.next_read) {
+        if !(self.connecting || waits_to_read && now < self.next_read) {
             flags |= PollFlags::POLLIN;
         }
         flags
@@ -245,7 +245,7 @@ impl<'p> Conversation<'p> {
         self.conclude();
     }
 
-    /// What it has come to, in its present state.
+    /// Its present state.
     pub(crate) fn talk(&self) -> &Talk {
         &self.state.talk
     }

@@ -1,4 +1,4 @@
-//! What the application of a flow has done and measured.
+//! Record of the application of a flow, from both of its ends.
 
 use trace::{Histogram, MessageRecord, PageRecord};
 use units::{Nanos, SimTime};
