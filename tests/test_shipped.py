@@ -60,7 +60,7 @@ def test_all_of_them_at_once(ropewalk: Ropewalk, tmp_path: Path) -> None:
 
 def test_what_cannot_be_copied_is_told(ropewalk: Ropewalk, tmp_path: Path) -> None:
     for arguments, found in [
-        (["geo-plus-let"], "did you mean geo-plus-lte?"),
+        (["geo-plus-let"], "did you mean `geo-plus-lte`?"),
         (["--out", "x"], "name an example, or --all"),
         (["geo-plus-lte", "--all"], "leave one of them out"),
     ]:

@@ -69,14 +69,14 @@ def examples(*, names: tuple[str, ...], every: bool, out: Path | None) -> None:
 
 
 def _named(name: str, found: list[shipped.Example]) -> shipped.Example:
-    import difflib
+    from ropewalk import _core
 
     plain = Path(name).name.removesuffix(".toml")
     fitting = (one for one in found if one.name == plain or str(one.path).endswith(f"/{name}"))
     example = next(fitting, None)
     if example is None:
-        near = difflib.get_close_matches(plain, [one.name for one in found], 1)
-        cure = f"did you mean {near[0]}?" if near else "ropewalk examples lists them"
+        near = _core.suggest(plain, [one.name for one in found]).partition("known: ")[0].strip()
+        cure = near or "ropewalk examples lists them"
         fail(f'there is no example "{name}"\n  fix: {cure}', WRONG_INPUT)
     return example
 
