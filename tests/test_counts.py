@@ -28,6 +28,11 @@ def test_the_counts_of_the_page_are_those_of_the_last_whole_run(name: str) -> No
         assert found["checked"] == len(loaded.claims) - cannot - set_up
 
 
+def test_the_readme_has_the_counts_of_the_last_whole_runs() -> None:
+    text = counts.README.read_text(encoding="utf-8")
+    assert counts.BEGIN + counts.table() + counts.END in text, "run `tools/counts.py`"
+
+
 @pytest.mark.parametrize("name", rep.names())
 def test_computed_numbers_of_the_page_are_those_of_the_last_whole_run(name: str) -> None:
     record = json.loads((ROOT / "reproductions" / name / "counts.json").read_text(encoding="utf-8"))

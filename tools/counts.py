@@ -1,4 +1,4 @@
-"""Records the verdicts of whole reproductions and writes their counts into the pages: typed counts go stale.
+"""Records the verdicts of whole reproductions, and writes their counts into pages and README.
 
     .venv/bin/python tools/counts.py results/pedrazzi2020 ...
 
@@ -22,6 +22,7 @@ from ropewalk.study.file import load
 from ropewalk.study.plan import plan
 
 ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 FILES = ("quantities", "reproduction")
 """Files of which every byte may decide."""
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
@@ -121,6 +122,24 @@ def wrapped(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def table() -> str:
+    """The table of the README: readings first, what agrees under one or another of them last."""
+    lines = [
+        "| Document | Claims that can be checked | Agree under | Under one or another |",
+        "|---|---|---|---|",
+    ]
+    for path in sorted((ROOT / "reproductions").glob("*/counts.json")):
+        found, name = json.loads(path.read_text(encoding="utf-8")), path.parent.name
+        readings = "; ".join(
+            f"`{reading}`{_apart(one)}: {one['agrees']}{_more(one['calibrated'])}"
+            for reading, one in found["readings"].items()
+        )
+        union = f"{found['verdicts']['agrees']}{_more(found['verdicts'][CALIBRATED])}"
+        place = page(name).relative_to(ROOT)
+        lines.append(f"| [{name}]({place}) | {found['checked']} | {readings} | {union} |")
+    return "\n".join(lines) + "\n"
+
+
 def page(name: str) -> Path:
     """Where people read it."""
     return ROOT / "docs/explanation/reproductions" / f"{name}.md"
@@ -146,6 +165,9 @@ def main() -> None:
         )
         page(name).write_text(text, encoding="utf-8")
         print(f"{record.relative_to(ROOT)}, {page(name).relative_to(ROOT)}")
+    text = README.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    README.write_text(before + BEGIN + table() + END + rest.split(END)[1], encoding="utf-8")
 
 
 if __name__ == "__main__":
