@@ -146,6 +146,27 @@ def test_a_capture_reads_back_as_the_run(ropewalk: Ropewalk, tmp_path: Path) -> 
             assert sorted(captured.subflows[column]) == sorted(measured.subflows[column]), column
 
 
+def test_an_address_leaves_and_comes_back() -> None:
+    """The server's second address is withdrawn after 1.5 s and announced again after 3 s."""
+    manager = '{ kind = "in-kernel", subflows = 1, add_addr_accepted = 1 }'
+    endpoints = '[{ path = "b", end = "server", flags = ["signal"] }]'
+    transport = MPTCP.replace(" }", f", path_manager = {manager}, endpoints = {endpoints} }}")
+    events = "".join(
+        f'[[event]]\nat = "{at}"\nflow = "f"\ndo = {{ {what} = "b", end = "server" }}\n'
+        for at, what in (("1500ms", "leave"), ("3s", "join"))
+    )
+    upload = flow("f", '"bulk"', transport).replace(
+        'from = "server"\nto = "terminal"', 'from = "terminal"\nto = "server"'
+    )
+    found = run(PATHS.replace("4s", "5s") + upload + events)
+    assert found.subflows["path"].to_list() == ["a", "b", "b"], "the second subflow of b is a new one"
+    series = found.series.filter(found.series["metric"] == "throughput_bit_s")
+    on_b = series.filter(series["link"] == "b.up")
+    while_gone = on_b.filter((on_b["t_s"] > 2.2) & (on_b["t_s"] < 2.9))["value"]
+    assert while_gone.max() == 0.0
+    assert on_b.filter(on_b["t_s"] > 4.0)["value"].max() > 4e6  # type: ignore[operator]
+
+
 @loads_controls
 def test_a_run_loads_its_coupled_control_for_its_own_time() -> None:
     """Ten seconds of K6; the acceptance is that of `make compare`."""

@@ -4,7 +4,7 @@ use crate::address::{address, further_address};
 use crate::device::{self, Device};
 use crate::fault::Fault;
 use crate::namespace::{Namespace, ip, set};
-use crate::plan::{Endpoint, HostPlan, Limits, Uplink};
+use crate::plan::{ChangeOfEndpoint, Endpoint, EndpointChange, HostPlan, Limits, Uplink};
 
 /// Settings of every namespace. Nothing but the flows speaks, and no run knows the one before.
 const SETTINGS: &[(&str, &str)] = &[
@@ -84,9 +84,31 @@ fn path_manager(limits: Limits, endpoints: &[Endpoint]) -> Result<(), Fault> {
     }
     let Limits { subflows, add_addr_accepted } = limits;
     ip(&format!("mptcp limits set subflows {subflows} add_addr_accepted {add_addr_accepted}"))?;
-    for Endpoint { address, interface, flags } in endpoints {
-        let (device, flags) = (device::name(*interface), flags.join(" "));
-        ip(&format!("mptcp endpoint add {address} dev {device} {flags}"))?;
+    for (place, endpoint) in endpoints.iter().enumerate().filter(|(_, endpoint)| !endpoint.absent) {
+        add(place, endpoint)?;
     }
     Ok(())
+}
+
+fn add(place: usize, Endpoint { address, interface, flags, absent: _ }: &Endpoint) -> Result<(), Fault> {
+    let (device, flags) = (device::name(*interface), flags.join(" "));
+    ip(&format!("mptcp endpoint add {address} dev {device} id {} {flags}", id(place)))
+}
+
+/// The address ID of an endpoint. That of the first subflow's address is 0 on the wire, whatever is given here.
+fn id(place: usize) -> usize {
+    place + 1
+}
+
+/// Changes an endpoint of this host, in whose namespace the calling thread is.
+pub(crate) fn change(plan: &HostPlan, change: EndpointChange) -> Result<(), Fault> {
+    let EndpointChange { at: _, endpoint, what } = change;
+    match what {
+        ChangeOfEndpoint::Add => add(endpoint, &plan.endpoints[endpoint]),
+        ChangeOfEndpoint::Delete => ip(&format!("mptcp endpoint delete id {}", id(endpoint))),
+        ChangeOfEndpoint::Backup(backup) => {
+            let word = if backup { "backup" } else { "nobackup" };
+            ip(&format!("mptcp endpoint change id {} {word}", id(endpoint)))
+        }
+    }
 }

@@ -41,7 +41,10 @@ pub use counters::Counters;
 pub use diag::{ConnectionState, SubflowState};
 pub use fault::Fault;
 pub use lateness::lateness_bound;
-pub use plan::{Endpoint, FlowPlan, HostPlan, Limits, MOST_FLOWS, Plan, Program, Route, Uplink};
+pub use plan::{
+    ChangeOfEndpoint, Endpoint, EndpointChange, FlowPlan, HostPlan, Limits, MOST_FLOWS, Plan, Program, Route,
+    Uplink,
+};
 pub use ready::{Privilege, privilege};
 pub use run::{Entrance, FlowRan, Ran, Surroundings, run};
 pub use sampler::{Sample, Samples};

@@ -36,6 +36,8 @@ pub struct HostPlan {
     pub limits: Limits,
     /// Addresses of its path manager.
     pub endpoints: Vec<Endpoint>,
+    /// Changes of them, by time.
+    pub changes: Vec<EndpointChange>,
     /// `net.ipv4.*` settings by name.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -82,6 +84,30 @@ pub struct Endpoint {
     pub interface: Interface,
     /// Flags as `ip mptcp endpoint add` takes them.
     pub flags: Vec<&'static str>,
+    /// It is not there at the start.
+    pub absent: bool,
+}
+
+/// A change of an endpoint while a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointChange {
+    /// When.
+    pub at: SimTime,
+    /// Its place among the endpoints of the host.
+    pub endpoint: usize,
+    /// The change.
+    pub what: ChangeOfEndpoint,
+}
+
+/// Kinds of such changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeOfEndpoint {
+    /// It is added.
+    Add,
+    /// It is deleted.
+    Delete,
+    /// Its subflows become backups, or are so no longer.
+    Backup(bool),
 }
 
 /// The two ends of a flow.

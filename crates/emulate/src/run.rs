@@ -19,9 +19,9 @@ use crate::control::Registered;
 use crate::conversation::{Conversation, State};
 use crate::device::Device;
 use crate::fault::Fault;
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::namespace::joined;
-use crate::plan::{FlowPlan, Plan, Program, ports};
+use crate::plan::{FlowPlan, HostPlan, Plan, Program, ports};
 use crate::sampler::{Samples, sample};
 use crate::socket::listen;
 use crate::stop::{Stage, Stop};
@@ -110,6 +110,7 @@ impl Run<'_> {
             let bridge = Bridge::new(carrier, devices, (self.plan.overhead, self.plan.series), clock, tap);
             let links = scope.spawn(|| bridge.run(&self.stop));
             let samplers = self.samplers(scope, clock);
+            let changing = self.changing(scope, clock);
             for flow in waiting {
                 // A thread that has ended has told why.
                 let _ = flow.send(clock);
@@ -118,8 +119,11 @@ impl Run<'_> {
             self.stop.advance(Stage::Measuring);
             let samples: Result<Vec<Samples>, Fault> =
                 samplers.into_iter().map(|sampler| joined(sampler.join())?).collect();
+            let changed: Result<Vec<()>, Fault> =
+                changing.into_iter().map(|changing| joined(changing.join())?).collect();
             self.stop.advance(Stage::Closing);
             let links = joined(links.join())?;
+            changed?;
             let Some(ended) = ended? else { return Ok(None) };
             Ok(Some((ended, samples?, links?)))
         })?;
@@ -145,6 +149,28 @@ impl Run<'_> {
             })
         };
         self.hosts.iter().map(sampler).collect()
+    }
+
+    /// A thread for each host whose endpoints change.
+    fn changing<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        clock: HostClock,
+    ) -> Vec<ScopedJoinHandle<'s, Result<(), Fault>>> {
+        let hosts = self.plan.hosts.iter().zip(self.hosts).filter(|(plan, _)| !plan.changes.is_empty());
+        let changing = |(plan, host): (&'s HostPlan, &'s Host)| {
+            scope.spawn(move || {
+                host.namespace.enter()?;
+                for change in &plan.changes {
+                    if !self.stop.wait_until(clock, change.at, Stage::Running) {
+                        break;
+                    }
+                    host::change(plan, *change)?;
+                }
+                Ok(())
+            })
+        };
+        hosts.map(changing).collect()
     }
 
     /// A thread for each flow, whose server listens when this returns. Each waits for the clock; without one it ends.

@@ -2,10 +2,10 @@
 //!
 //! May: add them to a plan. May not: open subflows.
 
-use emulate::{Endpoint, HostPlan, Limits, Plan, address, further_address};
+use emulate::{ChangeOfEndpoint, Endpoint, EndpointChange, HostPlan, Limits, Plan, address, further_address};
 use network::{Interface, NodeId};
 use scenario::Part;
-use scenario::model::{Multipath, Scenario};
+use scenario::model::{FlowAction, Multipath, Scenario};
 use transport::config::{EndpointFlags, MptcpConfig, PathManager, Reassembly, ReinjectOn, Reinjection};
 
 use super::rules;
@@ -110,9 +110,41 @@ fn in_kernel(multipath: &Multipath, limits: Limits, ends: &Ends<'_>) -> Option<[
         let named = [(subflow, "subflow"), (signal, "signal"), (backup, "backup"), (fullmesh, "fullmesh")];
         let flags = named.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
         let side = &mut sides[usize::from(!endpoint.client)];
-        side.endpoints.push(Endpoint { address: address(interface), interface, flags });
+        side.endpoints.push(Endpoint { address: address(interface), interface, flags, absent: false });
     }
     Some(sides)
+}
+
+/// Adds the changes of addresses while the run goes on, as those of endpoints.
+pub(super) fn changes(plan: &mut Plan, scenario: &Scenario, refused: &mut Refusals) {
+    let mut events: Vec<_> = scenario.flow_events.iter().collect();
+    events.sort_by_key(|event| event.at);
+    for event in events {
+        let (link, what) = match event.what {
+            FlowAction::Leave(link) => (link, ChangeOfEndpoint::Delete),
+            FlowAction::Join(link) => (link, ChangeOfEndpoint::Add),
+            FlowAction::Backup(link, backup) => (link, ChangeOfEndpoint::Backup(backup)),
+            FlowAction::Abort(_) => {
+                refused.add(Part::Scenario, rules::EVENT);
+                continue;
+            }
+        };
+        let flow = &plan.flows[event.flow];
+        let node = if event.client { flow.client_node() } else { flow.server_node() };
+        // An endpoint is one of all connections of its host.
+        let of_node = plan.flows.iter().filter(|flow| flow.mptcp && [flow.from, flow.to].contains(&node));
+        let alone = flow.mptcp && of_node.count() == 1;
+        let host = host(plan, node);
+        let place = interface_on(scenario, node, link)
+            .and_then(|interface| host.endpoints.iter().position(|known| known.interface == interface));
+        let Some(endpoint) = place.filter(|_| alone) else {
+            refused.add(Part::Scenario, rules::EVENT);
+            continue;
+        };
+        let first = !host.changes.iter().any(|change| change.endpoint == endpoint);
+        host.endpoints[endpoint].absent |= first && what == ChangeOfEndpoint::Add;
+        host.changes.push(EndpointChange { at: event.at, endpoint, what });
+    }
 }
 
 /// Each further address of the server is announced; each further address of a client that leads to the first one of the server
@@ -121,8 +153,12 @@ fn per_path(ends: &Ends<'_>) -> [Side; 2] {
     let limits = Limits { subflows: MOST, add_addr_accepted: MOST };
     let [mut client, mut server] = [Side { limits, ..Side::default() }, Side { limits, ..Side::default() }];
     for &(local, remote) in ends.pairs {
-        let endpoint =
-            |interface, flag| Endpoint { address: address(interface), interface, flags: vec![flag] };
+        let endpoint = |interface, flag| Endpoint {
+            address: address(interface),
+            interface,
+            flags: vec![flag],
+            absent: false,
+        };
         if local != ends.first.0 && remote == ends.first.1 {
             client.endpoints.push(endpoint(local, "subflow"));
         } else if remote != ends.first.1 && !server.endpoints.iter().any(|known| known.interface == remote) {
@@ -139,7 +175,7 @@ fn further(plan: &mut Plan, ends: &Ends<'_>, count: u8) -> [Side; 2] {
     let mut server = Side { limits, ..Side::default() };
     for number in 1..=count {
         let address = further_address(remote, number);
-        server.endpoints.push(Endpoint { address, interface: remote, flags: vec!["signal"] });
+        server.endpoints.push(Endpoint { address, interface: remote, flags: vec!["signal"], absent: false });
     }
     for uplink in &mut host(plan, ends.server).uplinks {
         if uplink.interface == remote {

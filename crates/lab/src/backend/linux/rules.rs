@@ -15,7 +15,11 @@ pub(super) const DURATION: Rule = rule("duration", "up to \"60min\": a run takes
 pub(super) const INTERVAL: Rule = rule("record.interval", "from \"10ms\" on");
 pub(super) const FLOWS: Rule = rule("flow", "up to 1000");
 pub(super) const PROXY: Rule = rule("proxy", "none");
-pub(super) const EVENT: Rule = rule("event", "changes of links, `strip_mptcp` not among them");
+pub(super) const EVENT: Rule = rule(
+    "event",
+    "changes of links, `strip_mptcp` not among them; of addresses that their end has as endpoints, where it has no other MPTCP \
+     flow; no aborts",
+);
 
 const DIRECTION_RULES: &[Rule] = &[RATE, STRIP];
 pub(super) const RATE: Rule =

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use emulate::{Limits, Plan, Program};
+use emulate::{ChangeOfEndpoint, Limits, Plan, Program};
 use scenario::{Document, Registries};
 use trace::metrics::TABLES;
 
@@ -137,6 +137,30 @@ fn flows_of_one_host_have_the_same_settings() {
     let mptcp = "kind = \"mptcp\"\nscheduler = \"minratio\"\nreinjection = \"upstream\"\n";
     assert_eq!(second(mptcp), [""; 0]);
     assert_eq!(second(&format!("{mptcp}path_manager = \"ndiffports\"")), ["transport.path_manager"]);
+}
+
+#[test]
+fn addresses_that_come_and_go_are_changes_of_endpoints() {
+    let manager = "path_manager = { kind = \"in-kernel\", subflows = 1, add_addr_accepted = 1 }\n";
+    let endpoints = "endpoints = [{ path = \"b\", end = \"server\", flags = [\"signal\"] }]\n";
+    let event = |at: &str, what: &str| format!("[[event]]\nat = \"{at}\"\nflow = \"f\"\ndo = {{ {what} }}\n");
+    let text = format!("{TEXT}{manager}{endpoints}");
+    let found = plan(&format!(
+        "{text}{}{}{}",
+        event("1s", "join = \"b\", end = \"server\""),
+        event("2s", "backup = \"b\", end = \"server\""),
+        event("3s", "leave = \"b\", end = \"server\"")
+    ));
+    let server = &found.hosts[1];
+    assert!(server.endpoints[0].absent, "its first event is that it comes");
+    let what: Vec<_> =
+        server.changes.iter().map(|change| (change.at.as_secs_f64() as u32, change.what)).collect();
+    let wanted =
+        [(1, ChangeOfEndpoint::Add), (2, ChangeOfEndpoint::Backup(true)), (3, ChangeOfEndpoint::Delete)];
+    assert_eq!(what, wanted);
+    // The client has no endpoint.
+    assert_eq!(refused(&format!("{text}{}", event("1s", "leave = \"b\""))), ["event"]);
+    assert_eq!(refused(&format!("{text}{}", event("1s", "abort = \"reset\""))), ["event"]);
 }
 
 /// Their sockets have the congestion control of the routes.

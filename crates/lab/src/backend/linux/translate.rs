@@ -39,7 +39,7 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
         proxies,
         flows,
         events,
-        flow_events,
+        flow_events: _,
     } = scenario;
     let mut refused = Refusals::default();
     refused.unless(*duration <= LONGEST, Part::Scenario, rules::DURATION);
@@ -47,11 +47,14 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     refused.unless(flows.len() <= MOST_FLOWS, Part::Scenario, rules::FLOWS);
     refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
     let strips = events.iter().any(|event| event.strip.is_some_and(|strip| strip != Strip::Never));
-    refused.unless(flow_events.is_empty() && !strips, Part::Scenario, rules::EVENT);
+    refused.unless(!strips, Part::Scenario, rules::EVENT);
     links(scenario, &mut refused);
     let mut plan = Plan::default();
     for (index, flow) in flows.iter().enumerate() {
         add_flow(&mut plan, (index, flow), scenario, &mut refused);
+    }
+    if refused.is_empty() {
+        path_manager::changes(&mut plan, scenario, &mut refused);
     }
     for index in control_of_commands(&mut plan) {
         refused.add(Part::Flow(index), rules::SAME_CONGESTION);
